@@ -24,13 +24,13 @@ NODES = [
     'controller_node = rolling_controller.nodes.controller_node:main',
     'robot_controller_node = rolling_controller.nodes.robot_controller_node:main',
     'laboratory_controller_node = rolling_controller.nodes.laboratory_controller_node:main',
+    'emulated_camera_node = rolling_node_kit.renamed:main',
     'rig_simulator_node = rolling_node_kit.renamed:main',
     'rig_controller_node = rolling_controller.ball_balancer.nodes.rig_controller_node:main',
     'motor_bridge_node = rolling_hw_interface.nodes.motor_bridge_node:main',
     'vision_bridge_node = rolling_hw_interface.nodes.vision_bridge_node:main',
     'estimator_node = rolling_hw_interface.nodes.estimator_node:main',
     'emulated_motors_node = rolling_hw_interface.nodes.emulated_motors_node:main',
-    'emulated_camera_node = rolling_hw_interface.nodes.emulated_camera_node:main',
     'recorder_node = rolling_robotics.nodes.recorder_node:main',
 ]
 EXTRAS = {  # what some commands need: rolling_dynamics/extras.py says which

@@ -12,7 +12,8 @@ from rolling_controller.law import answered, gathered, Law, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.mode import Event
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.simulation.emulation import Emulation, Measurement
+from rolling_dynamics.simulation.emulation import Emulation
+from rolling_dynamics.simulation.sensing import Measurement
 
 PERIOD = 1e-3  # s, between looks for measurements under a law that has no period of its own
 Given = tuple[float, float, Array]  # stamp and arrival of a measurement [s], inputs of the law

@@ -1,21 +1,16 @@
-"""
-A camera that sees reflective markers on the object, with its imperfections, in lockstep.
-
-An image shows the mean of the markers' places while the shutter is open. It arrives later than it
-was taken, and carries the time of a clock of its own.
-"""
+"""A camera that sees reflective markers on the object, with its imperfections, as a sensor."""
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 import math
-from typing import NamedTuple
 
+import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.contract.instruments import MotionExpressions, Sensor, SensorClock
+from rolling_dynamics.contract.layout import Layout, vector_entry
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.faults import CAMERA_FAULTS, checked_fault
 
 MARKERS = (
     (-0.0146, -0.0060, -0.0238),
@@ -94,162 +89,55 @@ class CameraModel:
             )
 
 
-class Image(NamedTuple):
+def camera_sensor(
+    model: CameraModel, X_WC: ArrayLike, markers_O: ArrayLike = MARKERS, *, frame: str = 'camera'
+) -> Sensor:
     """
-    What one image tells.
+    Return the sensor that measures the markers of the object, in the frame of the camera.
 
-    Attributes
+    Parameters
     ----------
-    stamp
-        Middle of the exposure, by the camera's clock [s].
-    arrival
-        Time at which it reaches the host [s].
-    markers_C
-        Places in the camera's frame in the order of the pattern [m], shape (k, 3); not numbers
-        where a marker is not seen.
+    model
+        Imperfections of the camera.
+    X_WC
+        Pose of the camera in the world, shape (4, 4).
+    markers_O
+        Positions of the markers on the object [m], shape (k, 3).
+    frame
+        Frame of its messages.
 
     """
+    X_CW, markers = np.linalg.inv(np.asarray(X_WC, dtype=float)), np.array(markers_O, dtype=float)
 
-    stamp: float
-    arrival: float
-    markers_C: NDArray[np.float64]
+    def measure(at: MotionExpressions) -> ca.SX:
+        X_CO = ca.mtimes(ca.DM(X_CW), at.body('object'))
+        return ca.vec(X_CO[:3, :3] @ ca.DM(markers.T) + X_CO[:3, 3])
 
-
-class EmulatedCamera:
-    """
-    The camera; :meth:`step` is told where the object is and returns the images that arrive.
-
-    Attributes
-    ----------
-    offset
-        What the camera's clock is ahead of the host's at time 0 [s].
-    fault
-        The fault at work.
-
-    """
-
-    def __init__(
-        self,
-        model: CameraModel,
-        X_WC: ArrayLike,
-        markers_O: ArrayLike = MARKERS,
-        *,
-        seed: int = 0,
-    ) -> None:
-        """
-        Switch it on.
-
-        Parameters
-        ----------
-        model
-            Its imperfections.
-        X_WC
-            Pose of the camera in the world, shape (4, 4).
-        markers_O
-            Places of the markers on the object [m], shape (k, 3).
-        seed
-            Of everything random.
-
-        """
-        self.model = model
-        self._X_CW = np.linalg.inv(np.asarray(X_WC, dtype=float))
-        self._markers = np.array(markers_O, dtype=float)
-        self._rng = np.random.default_rng(seed)
-        self._seen: deque[tuple[float, NDArray[np.float64]]] = deque(maxlen=64)
-        self._on_the_way: deque[Image] = deque()
-        self._next: float | None = None
-        self._hidden = False
-        self._frozen: NDArray[np.float64] | None = None
-        self.fault = 'none'
-        self.offset = 0.0
-        self.restart()
-
-    def restart(self) -> None:
-        """Start the camera's clock anew."""
-        m = self.model
-        self.offset = m.clock_offset + m.clock_spread * float(self._rng.uniform(-1.0, 1.0))
-
-    def inject(self, kind: str) -> None:
-        """Start a fault, or end it with ``none``."""
-        self.fault = checked_fault(kind, CAMERA_FAULTS)
-        self._frozen = None
-        if kind == 'clock_jump':
-            self.restart()
-
-    def clock(self, t: float) -> float:
-        """Return what the camera's clock shows at time t of the host [s]."""
-        return t * (1.0 + self.model.clock_drift) + self.offset
-
-    def step(self, X_WO: ArrayLike, t: float) -> list[Image]:
-        """
-        See the object and return what has arrived.
-
-        Parameters
-        ----------
-        X_WO
-            Pose of the object in the world at time t, shape (4, 4).
-        t
-            Time [s], later than at the last call; calls have to come at least as often as images.
-
-        Returns
-        -------
-        list of Image
-            In the order of arrival.
-
-        """
-        X = self._X_CW @ np.asarray(X_WO, dtype=float)
-        self._seen.append((t, self._markers @ X[:3, :3].T + X[:3, 3]))
-        m = self.model
-        if self._next is None:
-            self._next = t + float(self._rng.uniform(0.0, 1.0)) / m.rate
-        while self._next + m.exposure <= t:
-            self._take(self._next)
-            self._next += 1.0 / m.rate
-        out = []
-        while self._on_the_way and self._on_the_way[0].arrival <= t:
-            out.append(self._on_the_way.popleft())
-        return out
-
-    def _take(self, start: float) -> None:
-        """Take one image with the shutter open from this time on."""
-        m, rng = self.model, self._rng
-        middle = start + m.exposure / 2
-        draws = rng.uniform(size=6)
-        noise = rng.normal(scale=m.noise, size=self._markers.shape)
-        hidden_markers = rng.uniform(size=len(self._markers)) < m.marker_occlusion
-        frames = max(m.occlusion_time * m.rate, 1.0)  # mean length of a time without sight
-        if self._hidden:
-            self._hidden = bool(draws[0] >= 1 / frames)
-        else:  # so often that the share of the time comes out
-            self._hidden = bool(draws[0] < m.occlusion / (1 - m.occlusion) / frames)
-        arrival = middle + m.latency + m.jitter * (2 * draws[2] - 1)
-        if self._on_the_way:
-            arrival = max(arrival, self._on_the_way[-1].arrival)
-        seen = self._exposed(start) + noise
-        if draws[3] < m.swap:
-            i, j = rng.choice(len(seen), 2, replace=False)
-            seen[[i, j]] = seen[[j, i]]
-        if draws[4] < m.reflection:
-            away = rng.normal(size=3)
-            seen[rng.integers(len(seen))] += m.reflection_distance * away / np.linalg.norm(away)
-        seen[hidden_markers] = math.nan
-        if self._hidden or self.fault == 'markers_hidden':
-            seen[:] = math.nan
-        if self.fault == 'camera_frozen':
-            self._frozen = seen if self._frozen is None else self._frozen
-            seen = self._frozen.copy()
-        lost = self.fault == 'messages_dropped' and draws[5] < 0.5
-        if self.fault != 'camera_off' and not lost:
-            self._on_the_way.append(Image(self.clock(middle), arrival, seen))
-
-    def _exposed(self, start: float) -> NDArray[np.float64]:
-        """Return the mean places of the markers while the shutter was open, by Simpson's rule."""
-        half = self.model.exposure / 2
-        one, two, three = (self._at(start + k * half) for k in range(3))
-        return (one + 4 * two + three) / 6
-
-    def _at(self, t: float) -> NDArray[np.float64]:
-        later = next((k for k, (s, _) in enumerate(self._seen) if s >= t), len(self._seen) - 1)
-        (t0, a), (t1, b) = self._seen[max(later - 1, 0)], self._seen[later]
-        share = 1.0 if t1 <= t0 else min(max((t - t0) / (t1 - t0), 0.0), 1.0)
-        return a + share * (b - a)
+    half = model.exposure / 2  # an image is stamped in the middle of its exposure
+    return Sensor(
+        name='camera',
+        output=Layout(
+            tuple(vector_entry(f'marker_{k + 1}', 'm', 'C') for k in range(len(markers)))
+        ),
+        measure=measure,
+        covariance=model.noise**2 * np.eye(markers.size),
+        rate=model.rate,
+        exposure=model.exposure,
+        delay=model.latency - half,
+        jitter=model.jitter,
+        loss=model.occlusion,
+        blackout=max(model.occlusion_time, 1 / model.rate),
+        hidden=model.marker_occlusion,
+        swap=model.swap,
+        outlier=model.reflection,
+        outlier_size=model.reflection_distance,
+        clock=SensorClock(
+            offset=model.clock_offset - half * (1 + model.clock_drift),
+            spread=model.clock_spread,
+            drift=model.clock_drift,
+        ),
+        free_running=True,
+        message='points',
+        topic='camera/markers',
+        frame=frame,
+    )

@@ -1,15 +1,18 @@
-"""Executables that have another name now; each reports it and ends."""
+"""Executables whose task another one has now; each reports it and ends."""
 
 from __future__ import annotations
 
 from pathlib import Path
 import sys
 
-RENAMED = {'rig_simulator_node': 'robot_simulator_node'}
+RENAMED = {
+    'emulated_camera_node': 'emulated_motors_node',
+    'rig_simulator_node': 'robot_simulator_node',
+}
 
 
 def main() -> int:
     """Report the new name of the executable that was called; return the status of bad usage."""
     name = Path(sys.argv[0]).stem
-    print(f'{name}: its name is {RENAMED[name]} now, the parameters are the same', file=sys.stderr)  # noqa: T201
+    print(f'{name}: {RENAMED[name]} does this now, the parameters are the same', file=sys.stderr)  # noqa: T201
     return 2

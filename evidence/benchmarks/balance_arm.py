@@ -19,7 +19,7 @@ from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario_model import load_model
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import Body, Chain
-from rolling_hw_interface.emulated_plant import EmulatedPlant
+from rolling_hw_interface.emulated_motors import EmulatedMotors, object_on_arm
 from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_robotics.calibration_report import chain_from, model_from, read_parameters
@@ -77,31 +77,31 @@ class BalanceOnArm:
         start[system.state.slice('q_HO')] = (
             np.cos(half), np.sin(half) * np.cos(side), np.sin(half) * np.sin(side), 0.0,
         )  # fmt: skip
-        plant = EmulatedPlant(
-            system, p, start, Arm(_other(self.chain, rng)), self.motors,
-            slip_share=self.slip_share, seed=seed,
-        )  # fmt: skip
+        arm = Arm(_other(self.chain, rng))
+        hand = np.concatenate([start[system.state.slice(n)] for n in ('q_WH', 'p_WH')])
+        motors = EmulatedMotors(arm, self.motors, arm.joints_at(hand), seed=seed)
+        plant = object_on_arm(system, p, start, motors, slip_share=self.slip_share)
+        plant.release()
         bridge = MotorBridge(Arm(self.chain), self.motors)
-        used_law, source, view = self.laws[law](), self.subject.source, plant.view()
+        used_law, source, view = self.laws[law](), self.subject.source, plant.observe()
         memory = used_law.start()
         seen = deque([view] * (DELAY + 1), maxlen=DELAY + 1)
         lost: list[str] = []
         tilts, used = [], []
         for k in range(round(DURATION / STEP)):
-            t, joints = k * STEP, plant.motors.read()
-            assert joints is not None  # noqa: S101 - no message is lost
-            bridge.take_state(joints.position, joints.velocity, t)
+            t, (joints, rates, _) = k * STEP, motors.values.reshape(3, -1)
+            bridge.take_state(joints, rates, t)
             x, _ = source.state(seen[0].hand, seen[0].object_)
             memory, u = used_law.step(memory, x, t)
             bridge.take_command(u, t)
             torque = np.asarray(bridge.step(t, STEP))
-            plant.motors.command('effort', torque, t)
-            view = plant.step(STEP)
-            seen.append(view)
+            motors.command('effort', torque, t)
+            plant.step(None, STEP)
+            seen.append(plant.observe())
             lost += plant.events
             q = x[system.state.slice('q_HO')]
             tilts.append(2 * np.arcsin(min(np.hypot(q[1], q[2]), 1.0)))
-            shares = (plant.motors.qd / self.chain.speed, torque / self.chain.torque)
+            shares = (motors.qd / self.chain.speed, torque / self.chain.torque)
             used.append([np.abs(s).max() for s in shares])
             if lost:
                 break

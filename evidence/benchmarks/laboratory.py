@@ -12,7 +12,7 @@ from evidence.benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.hybrid_contact.model_state import ObservedState
-from rolling_robotics.trials.chain import LaboratoryChain
+from rolling_robotics.trials.chain import HardwareInterface
 from rolling_robotics.trials.fault_table import FAULTS, inject_fault
 from rolling_robotics.trials.imperfections import Imperfections, STATED_SCALE
 from rolling_robotics.trials.prepare import build, CRITERIA, setting
@@ -228,8 +228,8 @@ def _controller(meeting: _Meeting) -> None:
 
 def _plant(meeting: _Meeting) -> None:
     known, exact = setting('flip_up'), Imperfections(shift=0.0, turn=0.0)
-    chain = LaboratoryChain(known['laboratory'], known['start'], exact, 0)
-    chain.plant.held = False
+    chain = HardwareInterface(known['laboratory'], known['start'], exact, 0)
+    chain.machine.release()
     (into, out), control = meeting.views(), np.zeros(COMMAND - 1)
 
     def turn(_: float) -> None:

@@ -18,7 +18,7 @@ from rolling_controller.law import Law
 from rolling_controller.lockstep import ClosedLoop, run_emulated
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig, RigFile
-from rolling_dynamics.simulation.emulation import Measurement
+from rolling_dynamics.simulation.sensing import Measurement
 
 FRAME = ('ball_x', 'ball_y', 'set_point_x', 'set_point_y', 'begins')  # of the log of a controller
 LIMITED = 0.5  # of the greatest command, while an estimate is open

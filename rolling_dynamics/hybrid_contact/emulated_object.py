@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import casadi as ca
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract.instruments import Drive, Sensor
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.from_contact_system import placed_state
 from rolling_dynamics.hybrid_contact.model_state import Plant
@@ -82,8 +84,11 @@ class EmulatedObject(EmulatedMachine[Observation]):
         start: ArrayLike,
         *,
         hybrid: tuple[Plant, Array] | None = None,
+        sensors: Sequence[Sensor] = (),
+        drive: Drive | None = None,
         brake_time: float = 0.1,
         limits: ArrayLike | None = None,
+        seed: int | Sequence[int] = 0,
     ) -> None:
         """
         Put the object at its start.
@@ -95,10 +100,14 @@ class EmulatedObject(EmulatedMachine[Observation]):
         hybrid
             The system through all modes and its parameters, see :func:`hybrid_of`; None for
             rolling alone.
+        sensors, drive
+            Its sensors, and what carries the hand in place of commanded accelerations.
         brake_time
             Time constant with which an uncommanded hand comes to rest [s].
         limits
             Maximum magnitude of each of the six accelerations; None for no limit.
+        seed
+            Random seed of the sensors, or one for each.
 
         """
         system, p = hybrid or (model, np.asarray(params, dtype=float))
@@ -109,7 +118,9 @@ class EmulatedObject(EmulatedMachine[Observation]):
         shift, turn = np.zeros((model.tangent.size, 2)), np.zeros((model.tangent.size, 3))
         shift[model.tangent.slice('contact_h')] = np.diag([1, plane is None])
         turn[model.tangent.slice('d_HO')] = np.diag([plane is None, 1, plane is None])
-        emulation = Emulation(system, p, limits=self._limits[self._columns])
+        emulation = Emulation(
+            system, p, sensors, drive=drive, limits=self._limits[self._columns], seed=seed
+        )
         super().__init__(emulation, model, start, shift, turn)
         # by which parameters differ from the model's, from the next reset on
         self.factors: dict[str, float] = {}
@@ -140,8 +151,11 @@ class EmulatedObject(EmulatedMachine[Observation]):
         """Return False: it is released by name."""
         return False
 
-    def step(self, u: ArrayLike, dt: float) -> None:
+    def step(self, u: ArrayLike | None, dt: float) -> None:
         """Advance under six accelerations of the hand; see :meth:`EmulatedMachine.step`."""
+        if u is None:
+            super().step(None, dt)
+            return
         u = np.asarray(u, dtype=float)
         if u.shape != (6,):
             raise ParameterError(f'a control takes 6 finite numbers, got {u.tolist()}')

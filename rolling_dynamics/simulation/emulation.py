@@ -3,46 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 import math
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
+import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contract.instruments import Actuator, Sensor
+from rolling_dynamics.contract.instruments import Actuator, Drive, MotionExpressions, Sensor
 from rolling_dynamics.contract.mode import Event, MotionState
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, RollingError, SimulationError
+from rolling_dynamics.simulation.sensing import Measurement, SAME_TIME, SensorStream
 from rolling_dynamics.simulation.stepper import Stepper
 
 LONGEST = 2e-3  # s, of a step of the plant
-SAME_TIME = 1e-12  # s
+NANOSECONDS = 9  # digits of a time, by which steps of a drive do not drift from sensors
 NO_STATE = 'not_finite'  # event: the equations have no value any more
-
-
-class Measurement(NamedTuple):
-    """
-    A measurement of a sensor.
-
-    Attributes
-    ----------
-    sensor
-        Its sensor.
-    stamp, arrival
-        When it was taken, and when it is known [s].
-    value
-        In the units of the sensor's layout; not a number where it sees nothing.
-
-    """
-
-    sensor: Sensor
-    stamp: float
-    arrival: float
-    value: Array
 
 
 class Emulation:
@@ -57,6 +38,8 @@ class Emulation:
         Its state with its mode; ``state.ended`` once a guard has ended the motion.
     instrumented
         Whether it has sensors or actuators.
+    streams, drive
+        Measurements of each sensor by its name; the drive, or None.
     time
         Time to which it was advanced last [s]; where the motion has ended, ``state.t`` stays.
     u, newest
@@ -78,8 +61,9 @@ class Emulation:
         sensors: Sequence[Sensor] = (),
         actuators: Sequence[Actuator] = (),
         *,
+        drive: Drive | None = None,
         limits: ArrayLike | None = None,
-        seed: int = 0,
+        seed: int | Sequence[int] = 0,
     ) -> None:
         """
         Compile the plant and its sensors.
@@ -90,11 +74,13 @@ class Emulation:
             The plant.
         sensors, actuators
             Its instruments; controls without an actuator take effect at once.
+        drive
+            What gives all controls, where that has a state and feels the plant.
         limits
             Maximum magnitude of each control beside those of the actuators, shape
             (control.size,), in their units; None for no limit.
         seed
-            Random seed of the noise.
+            Random seed of the noise, or one for each sensor.
 
         Raises
         ------
@@ -104,22 +90,49 @@ class Emulation:
         """
         self.system, self.p = system, np.array(p, dtype=float)
         self._plant = Stepper(system, self.p, max_step=LONGEST, through_modes=True)
-        self._seed, self.instrumented = seed, bool(sensors or actuators)
-        self._sensors = [_RunningSensor(s, system) for s in sensors]
+        self.instrumented, self.drive = bool(sensors or actuators), drive
+        self.time = 0.0
+        self.times: list[float] = []
+        self.states: list[MotionState] = []
+        self.controls: list[Array] = []
+        self._drives: list[tuple[Array, ...]] = []  # state of the drive, where there is one
+        self.events: list[Event] = []
+        seeds: Sequence[int | Sequence[int]] = (
+            [(seed, 1 + k) for k in range(len(sensors))] if isinstance(seed, int) else seed
+        )
+        self.streams = {
+            s.name: SensorStream(s, one) for s, one in zip(sensors, seeds, strict=True)
+        }
+        state = None if drive is None else drive.state
+        self._outputs = {
+            s.name: _per_mode(system, [s.function(system, m, state) for m in system.modes])
+            for s in sensors
+        }
         # exposures, and who judges a measured motion, look back at short steps
         self._longest = LONGEST if sensors else math.inf
-        self._dead_time = np.zeros(system.control.size)
-        self._limits = np.full(system.control.size, np.inf)
+        if drive is not None:
+            self._longest = drive.period
+            loads = [_load(system, mode, drive) for mode in system.modes]
+            self._loads = _per_mode(system, loads)
+            names = system.state.names
+            carried = [(names.index(n), k) for k, n in enumerate(drive.carried) if n in names]
+            self._carried = tuple(np.array(carried, dtype=int).T)
+        self._limits, self._slew = np.full((2, system.control.size), np.inf)
+        timing, self._dead_band = np.zeros((system.control.size, 2)), np.zeros(system.control.size)
         if limits is not None:
             self._limits[:] = limits
         for actuator in actuators:
             actuator.check(system)
             where = system.control.slice(actuator.control)
-            self._dead_time[where] = actuator.dead_time
+            timing[where] = actuator.dead_time, actuator.rate
             self._limits[where] = np.minimum(self._limits[where], actuator.limits)
-        times = np.unique(self._dead_time).tolist()
-        self._dead_times = [(t, self._dead_time == t) for t in times]
-        self._delayed = any(times)
+            self._slew[where], self._dead_band[where] = actuator.slew, actuator.dead_band
+        self._slews = bool(np.isfinite(self._slew).any())
+        if self._slews:
+            self._longest = min(self._longest, LONGEST)
+        rows = np.unique(timing, axis=0)
+        self._timings = [(*row.tolist(), (timing == row).all(axis=1)) for row in rows]
+        self._plain = not (timing.any() or self._slews or self._dead_band.any())
 
     def restart(self, x: ArrayLike, u: ArrayLike, p: ArrayLike | None = None) -> None:
         """
@@ -152,13 +165,22 @@ class Emulation:
             self.p = self._plant.p = before
             raise
         self.u, self.newest = self._limited(u), u
-        self.state, self.held, self.time = state, False, 0.0
-        self._sent: list[tuple[float, Array, Array]] = []  # time, which controls, their values
+        self.state, self.held = state, False
+        self._sent: list[
+            tuple[float, NDArray[np.bool_], Array]
+        ] = []  # time, which controls, their values
         self._coming: list[Measurement] = []
-        for k, sensor in enumerate(self._sensors):
-            sensor.restart(np.random.default_rng([self._seed, 1 + k]))
-        self.times, self.states, self.controls = [0.0], [self.state], [self.u]
-        self.events: list[Event] = []
+        for stream in self.streams.values():
+            stream.restart(self.time)
+        self.time, self.events = 0.0, []
+        if self.drive is not None:
+            self.drive.restart()
+        self._wanted, self._driven = self.u, 0.0
+        self.times.clear()
+        self.states.clear()
+        self.controls.clear()
+        self._drives.clear()
+        self._keep(0.0)
 
     def put(self, x: ArrayLike) -> None:
         """Put the plant into a state x, as by hand; commands and time go on."""
@@ -183,11 +205,12 @@ class Emulation:
         """
         self.newest = self._checked(u)
         value = self._limited(self.newest)
-        if not self._delayed and at <= self.state.t + SAME_TIME:
-            self.u = value
+        if self._plain and at <= self.state.t + SAME_TIME:
+            self.u = self._wanted = value
             return
-        for dead_time, which in self._dead_times:
-            self._sent.append((at + dead_time, which, value))
+        for dead_time, rate, which in self._timings:
+            taken = math.ceil(at * rate - SAME_TIME) / rate if rate else at
+            self._sent.append((taken + dead_time, which, value))
         self._sent.sort(key=lambda sent: sent[0])
 
     def step(self, u: ArrayLike, dt: float) -> list[Measurement]:
@@ -223,87 +246,118 @@ class Emulation:
 
     def advance(self, until: float) -> list[Measurement]:
         """Step to a time [s]; return the measurements that are known by then, oldest first."""
-        self.time = until
-        if not self._sensors:
-            self._step(until)
-            return []
-        while True:
-            sensor = min(self._sensors, key=lambda s: s.next)
-            if sensor.next > until + SAME_TIME:
+        self.time, streams = until, self.streams.values()
+        self._drive_to(until)
+        while streams:
+            stream = min(streams, key=lambda s: s.next)
+            if stream.next > until + SAME_TIME:
                 break
-            self._step(sensor.next)
-            self._coming.append(sensor.take(self))
+            self._step(stream.next)
+            self._coming += self._taken(stream)
         self._step(until)
         known = [m for m in self._coming if m.arrival <= until + SAME_TIME]
         self._coming = [m for m in self._coming if m.arrival > until + SAME_TIME]
         return sorted(known, key=lambda m: m.arrival)
 
+    def _taken(self, stream: SensorStream) -> list[Measurement]:
+        """Return the next measurement of a sensor, unless it is lost."""
+        k = self._before(stream.next - stream.sensor.exposure)
+        functions, drives = self._outputs[stream.sensor.name], self._drives[k:]
+        past = zip(self.states[k:], self.controls[k:], drives, strict=True)
+        outputs = [functions[s.mode](s.x, u, s.t, s.p, *d) for s, u, d in past]
+        blind = self.state.ended is not None
+        taken = stream.take(self.times[k:], outputs, blind=blind)
+        return [] if taken is None else [taken]
+
     def forget(self) -> None:
-        """Drop the past motion but what exposures under way need."""
-        longest = max((s.sensor.exposure for s in self._sensors), default=0.0)
-        k = bisect_left(self.times, self.state.t - longest - LONGEST)
-        del self.times[:k], self.states[:k], self.controls[:k]
+        """Drop the past motion but what measurements under way need."""
+        streams, last = self.streams.values(), self.times[-1]
+        since = min((s.next - s.sensor.exposure for s in streams), default=last)
+        k = self._before(min(since, last) - LONGEST)
+        del self.times[:k], self.states[:k], self.controls[:k], self._drives[:k]
         self.events = []
 
+    def _keep(self, time: float) -> None:
+        """Record the present."""
+        self.times.append(time)
+        self.states.append(self.state)
+        self.controls.append(self.u)
+        self._drives.append(() if self.drive is None else (self.drive.values,))
+
     def _step(self, until: float) -> None:
+        if self.drive is not None:
+            return
         while self.state.t < until - SAME_TIME and self.state.ended is None:
             while self._sent and self._sent[0][0] <= self.state.t + SAME_TIME:
                 _, which, value = self._sent.pop(0)
-                self.u = np.where(which, value, self.u)
+                moves = np.abs(value - self._wanted) > self._dead_band
+                self._wanted = np.where(which & moves, value, self._wanted)
             end = min(until, self.state.t + self._longest)
             if self._sent:
                 end = min(end, self._sent[0][0])
-            if self.held:
-                self.state = replace(self.state, t=end)
-            else:
-                self.state = self._moved(end)
-                self.events += self.state.events
-            self.times.append(self.state.t)
-            self.states.append(self.state)
-            self.controls.append(self.u)
+            self.u = self._slewed(end - self.state.t)
+            self._move(end)
+            self._keep(self.state.t)
 
-    def _moved(self, end: float) -> MotionState:
-        """Return the state at a time [s]; motion without a finite state ends."""
+    def _slewed(self, dt: float) -> Array:
+        """Return the control after a time [s] at the rates that actuators can change it."""
+        if not self._slews:
+            return self._wanted
+        most = self._slew * dt
+        return self.u + np.clip(self._wanted - self.u, -most, most)
+
+    def _drive_to(self, until: float) -> None:
+        """Turn the drive, and move the plant, unless its motion has ended, by what it gives."""
+        drive = self.drive
+        if drive is None:
+            return
+        while self._driven < until - SAME_TIME:
+            left = until - self._driven
+            dt = drive.period if left > drive.period - SAME_TIME else left
+            self.u = drive.turn(self.load(), self._driven, dt)
+            self._driven += dt
+            if self.state.ended is None:
+                self._move(self.state.t + dt)
+            self._carry(drive)
+            self._keep(self._driven)
+
+    def load(self) -> Array:
+        """Return what the drive feels, shape (loads,) in its units; zero after an end."""
+        s = self.state
+        load = self._loads[s.mode](s.x, self.u, s.t, s.p)
+        return load if s.ended is None else np.zeros_like(load)
+
+    def _carry(self, drive: Drive) -> None:
+        """Put what the drive moves exactly where the drive has it."""
+        x, (where, which) = self.state.x.copy(), self._carried
+        x[where] = drive.carry()[which]
+        self.state = replace(self.state, x=x)
+
+    def _move(self, end: float) -> None:
+        """Move the plant to a time [s]; motion without a finite state ends."""
+        if self.held:
+            self.state = replace(self.state, t=end)
+            return
         try:
-            return self._plant.step(self.state, self.u, end - self.state.t)
+            self.state = self._plant.step(self.state, self.u, end - self.state.t)
         except SimulationError as error:
-            return self.state.noted(NO_STATE, str(error), ends=True)
+            self.state = self.state.noted(NO_STATE, str(error), ends=True)
+        self.events += self.state.events
 
-    def past(self, since: float) -> list[tuple[MotionState, Array]]:
-        """Return states and controls from a time [s] on, the newest at least."""
-        k = min(bisect_left(self.times, since - SAME_TIME), len(self.times) - 1)
-        return list(zip(self.states[k:], self.controls[k:], strict=True))
+    def _before(self, since: float) -> int:
+        """Return the index of the last record at a time [s] or before; the first if none is."""
+        return max(bisect_right(self.times, since + SAME_TIME) - 1, 0)
 
 
-class _RunningSensor:
-    """A sensor with its noise; ``next`` is when it measures next [s]."""
+def _per_mode(system: RollingSystem, functions: Sequence[ca.Function]) -> dict[str, FastFunction]:
+    """Return functions, one for each mode in order, compiled, by the name of the mode."""
+    pairs = zip(system.modes, compiled(*functions), strict=True)
+    return {mode: FastFunction(f) for mode, f in pairs}
 
-    def __init__(self, sensor: Sensor, system: RollingSystem) -> None:
-        self.sensor = sensor
-        functions = (sensor.function(system, mode) for mode in system.modes)
-        made = (FastFunction(compiled(f)[0]) for f in functions)
-        self._functions = dict(zip(system.modes, made, strict=True))
-        values, vectors = np.linalg.eigh(sensor.covariance)
-        root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-        self._root = root[:, root.any(axis=0)]  # what has no noise draws no number
 
-    def restart(self, rng: np.random.Generator) -> None:
-        self._rng, self._count = rng, 0
-        self.next = 0.0
-
-    def take(self, plant: Emulation) -> Measurement:
-        sensor, stamp = self.sensor, self.next
-        past = plant.past(stamp - sensor.exposure)
-        outputs = np.array([self._functions[s.mode](s.x, u, s.t, s.p) for s, u in past])
-        times = np.array([s.t for s, _ in past])
-        span = times[-1] - times[0]
-        value = np.trapezoid(outputs, times, axis=0) / span if span > 0 else outputs[-1]
-        value = value + self._root @ self._rng.normal(size=self._root.shape[1])
-        if self._rng.random() < sensor.loss or plant.state.ended is not None:
-            value = np.full_like(value, np.nan)
-        self._count += 1
-        self.next = self._count / sensor.rate
-        return Measurement(sensor, stamp, stamp + sensor.delay, value)
+def _load(system: RollingSystem, mode: str, drive: Drive) -> ca.Function:
+    at = MotionExpressions.of(system, mode)
+    return ca.Function(f'load_{mode}', [*at.symbols], [ca.densify(drive.load(at))])
 
 
 ROLLING, SLIPPING, SEPARATED, STOPPED = 'rolling', 'slipping', 'separated', 'stopped'
@@ -323,8 +377,12 @@ class EmulatedMachine(ABC, Generic[Seen]):
         Its plant, sensors and actuators.
     start
         State that :meth:`reset` returns to, of the system in which starts are given.
+    events
+        Names of the events of the last step.
 
     """
+
+    events: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -403,20 +461,20 @@ class EmulatedMachine(ABC, Generic[Seen]):
                 )
             d += columns @ values
         self._restart(np.array(self._retract(self.start, d)).reshape(-1))
-        self._measured, self._news = [], []
+        self._measured, self._news, self.events = self.emulation.advance(0.0), [], ()
         self._tell()
         self._seen = self._look(0.0)
 
     # -- stepping ---------------------------------------------------------------------------
 
-    def step(self, u: ArrayLike, dt: float) -> None:
+    def step(self, u: ArrayLike | None, dt: float) -> None:
         """
         Advance under a command; nothing moves once the motion has ended.
 
         Parameters
         ----------
         u
-            Command, units of the control layout.
+            Command, units of the control layout; None where its drive has the command.
         dt
             Duration [s], positive.
 
@@ -427,10 +485,14 @@ class EmulatedMachine(ABC, Generic[Seen]):
 
         """
         machine = self.emulation
-        u = np.asarray(u, dtype=float)
-        if machine.held and self._frees(u):
-            machine.held = False
-        self._measured += machine.step(u, dt)
+        if u is None:
+            self._measured += machine.advance(round(machine.time + dt, NANOSECONDS))
+        else:
+            u = np.asarray(u, dtype=float)
+            if machine.held and self._frees(u):
+                machine.held = False
+            self._measured += machine.step(u, dt)
+        self.events = tuple(e.name for e in machine.events)
         if machine.events:
             self._tell()
         machine.forget()

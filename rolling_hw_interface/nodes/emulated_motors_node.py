@@ -1,15 +1,15 @@
 """
-Emulated motors: the arm with its amplifiers and an object on its plate, as hardware seen from ROS.
+Emulated arm: its amplifiers, an object on its plate and a camera, as hardware seen from ROS.
 
 It takes ``robot_joint_command`` and sends ``robot_joint_states``, as ros2_control's topic-based
-hardware does; the truth goes to topics of its own. In simulated time it is the clock: it waits for
-the command that answers its state, where somebody answers.
+hardware does, and ``camera/markers``; the truth goes to topics of its own. In simulated time it is
+the clock: it waits for the command that answers its state, where somebody answers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import contextlib
-from dataclasses import replace
 import math
 import sys
 import threading
@@ -17,20 +17,34 @@ from typing import Any
 
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
+import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject, Observation
 from rolling_dynamics.nodes.plant_node import CompilingNode, ROLLING_RESISTANCE, SLIP_SHARE
-from rolling_dynamics.scenario_model import load_model, Model
-from rolling_hw_interface.emulated_plant import EmulatedPlant, JointStates, PlantView
-from rolling_hw_interface.faults import MOTOR_FAULTS
+from rolling_dynamics.scenario_model import load_model
+from rolling_dynamics.simulation.sensing import FAULTS, Measurement
+from rolling_hw_interface.emulated_camera import camera_sensor, CameraModel
+from rolling_hw_interface.emulated_motors import (
+    EmulatedMotors,
+    inject,
+    MOTOR_FAULTS,
+    object_on_arm,
+)
 from rolling_hw_interface.motor_model import MODES, MotorModel
+from rolling_hw_interface.nodes.conversions import markers_to_cloud
 from rolling_hw_interface.nodes.model_parameters import (
     arm_of,
     ARM_TABLE,
+    CAMERA_POSE,
+    CAMERA_TABLE,
     FRAME_PREFIX,
     JOINT_NAMES,
     joint_names_of,
+    markers_from,
     model_of,
     MOTOR_TABLE,
+    pose_from,
     SCENARIO,
     WORLD_FRAME,
 )
@@ -43,14 +57,14 @@ from rolling_node_kit.loop_node import CLOCK_PERIOD, LOOP_TABLE, LoopNode
 from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node
-from rolling_node_kit.qos import COMMAND, EVENT, STREAM_WRITER
+from rolling_node_kit.qos import COMMAND, EVENT, SENSOR_DATA, STREAM_WRITER
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import JointState, PointCloud2
 from std_srvs.srv import Trigger
 
+PLACE = ('q_WH', 'p_WH')
 SIM_START = 100 * 10**9  # of simulated time [ns]: the camera's clock may lie behind
-RUBBING = ('coulomb', 'viscous')  # torques of friction in the drives
 TABLE = (
     SCENARIO,
     *LOOP_TABLE,
@@ -64,8 +78,9 @@ TABLE = (
         name='fault',
         default='none',
         choices=MOTOR_FAULTS,
-        text='injected fault',
+        text='injected fault of motors and encoders',
     ),
+    Parameter(name='camera_fault', default='none', choices=FAULTS, text='injected camera fault'),
     Parameter(
         name='fault_joint', default=0, low=0, high=5, text='index of the faulty joint, from 0'
     ),
@@ -124,6 +139,8 @@ TABLE = (
     FRAME_PREFIX,
     *ARM_TABLE,
     *MOTOR_TABLE,
+    *CAMERA_POSE,
+    *CAMERA_TABLE,
 )
 
 
@@ -133,22 +150,47 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
     def __init__(self) -> None:
         """Declare the parameters; everything else happens in configure."""
         super().__init__('emulated_motors', TABLE)
-        self._plant: EmulatedPlant | None = None
+        self._plant: EmulatedObject | None = None
         self._lock = threading.Lock()
         self._refused = ''
 
     def set_up(self) -> None:
         """Make the plant and its topics."""
         v = self.values
-        model = load_model(v['scenario_file'])
-        self._plant, self._factors = self._made_of(model), self._asked_factors()
-        self._plant.get_ready()
-        self._model = model
-        names = list(joint_names_of(v, self._plant.motors.arm))
+        model, arm = load_model(v['scenario_file']), arm_of(v)
+        names = list(joint_names_of(v, arm))
+        hand = np.concatenate([model.start[model.system.state.slice(n)] for n in PLACE])
+        motors = EmulatedMotors(
+            arm,
+            model_of(MotorModel, v, 'motors'),
+            arm.joints_at(hand),
+            seed=self.now() % 2**32 if v['seed'] < 0 else v['seed'],
+            period=1 / v['rate'],
+            names=names,
+        )
+        camera = camera_sensor(
+            model_of(CameraModel, v, 'camera'),
+            pose_from(v),
+            markers_from(v),
+            frame=v['camera_frame'],
+        )
+        self._motors, self._plant = (
+            motors,
+            object_on_arm(
+                model.system,
+                model.params,
+                model.start,
+                motors,
+                [camera],
+                slip_share=v['slip_share'],
+                resistance=v['rolling_resistance'],
+            ),
+        )
         self._encode_joints, self._read = JointStateEncoder(names).encode, JointReader(names).read
         world, prefix = v['world_frame'], v['frame_prefix']
         self._encode_hand = OdometryEncoder(world, f'{prefix}hand').encode
         self._encode_object = OdometryEncoder(world, f'{prefix}object').encode
+        self._images = self.writer(PointCloud2, 'camera/markers', SENSOR_DATA)
         self._states = self.writer(JointState, 'robot_joint_states', STREAM_WRITER)
         self._object = self.writer(Odometry, 'object/ground_truth', STREAM_WRITER)
         self._hand = self.writer(Odometry, 'hand/ground_truth', STREAM_WRITER)
@@ -158,29 +200,6 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
         self._releases = self.polled(AccelStamped, 'hand/accel_command', COMMAND, raw=True)
         self.service(Trigger, '~/reset', self._reset)
         self.get_logger().info(f'{model.title}: an arm and its motors, {v["rate"]:g} Hz')
-
-    def _asked_factors(self) -> tuple[float, float]:
-        return self.values['inertia_factor'], self.values['resistance_factor']
-
-    def _made_of(self, model: Model) -> EmulatedPlant:
-        """Return the plant at its start, with what is off by its factors."""
-        v, (inertia, friction) = self.values, self._asked_factors()
-        params = model.params.copy()
-        params[model.system.parameters.slice('inertia')] *= inertia
-        motors = model_of(MotorModel, v, 'motors')
-        rubbing: dict[str, Any] = {
-            n: tuple(friction * k for k in getattr(motors, n)) for n in RUBBING
-        }
-        return EmulatedPlant(
-            model.system,
-            params,
-            model.start,
-            arm_of(v),
-            replace(motors, **rubbing),
-            slip_share=v['slip_share'],
-            resistance=friction * v['rolling_resistance'],
-            seed=self.now() % 2**32 if v['seed'] < 0 else v['seed'],
-        )
 
     def begin(self, now: int) -> None:
         """Start the clock of the plant."""
@@ -196,53 +215,70 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
         return 1.0 / (self.values['rate'] * (self.values['rate_factor'] if self.sim_time else 1.0))
 
     def tick(self) -> None:
-        """Take commands, step, and send what encoders and truth say."""
+        """Take commands, step, and send what encoders, camera and truth say."""
         with self._lock:
-            motors = self._plant.motors
-            fault, joint = self.values['fault'], self.values['fault_joint']
-            if (fault, joint) != (motors.fault, motors.joint):
-                try:
-                    motors.inject(fault, joint)
-                except ParameterError as error:
-                    self._refused = f'fault_joint: {error}'
+            plant = self._plant
+            self._inject()
             self._poll()
-            self._plant.held = self._holds()
-            view = self._plant.step(self._dt)
-            seen, time = motors.read(), self._plant.time
+            plant.emulation.held = self._holds()
+            plant.step(None, self._dt)
+            seen, measured, time = plant.observe(), plant.read_measurements(), plant.time
             stamp = self._epoch + round(time * 1e9)
         if self.sim_time:
             self.stamped = stamp
         self._ticks += 1
-        self._publish(stamp, seen, view)
+        joints = [m.value for m in measured if m.sensor.message == 'joint_states']
+        self._publish(stamp, joints, seen)
+        self._send_images(measured)
         if self.sim_time:
             self.turns.wait(
                 stamp,
                 self._poll,
                 self._commands.wait,
-                lambda: self._publish(stamp, seen, view),
+                lambda: self._publish(stamp, joints, seen),
                 timeout=self.values['lockstep_timeout'],
             )
             self._loop.period = self.period()
+
+    def _inject(self) -> None:
+        """Start the faults that parameters ask for."""
+        fault, joint = self.values['fault'], self.values['fault_joint']
+        if (fault, joint) != (self._motors.fault, self._motors.joint):
+            try:
+                inject(self._plant, fault, joint)
+            except ParameterError as error:
+                self._refused = f'fault_joint: {error}'
+        camera = self._plant.emulation.streams['camera']
+        if self.values['camera_fault'] != camera.fault:
+            camera.inject(self.values['camera_fault'])
+
+    def _send_images(self, measured: Sequence[Measurement]) -> None:
+        for m in measured:
+            if m.sensor.message == 'points':
+                stamp = nanoseconds_to_time(max(self._epoch + round(m.stamp * 1e9), 0))
+                points = m.value.reshape(-1, 3)
+                self._images.publish(markers_to_cloud(points, stamp, m.sensor.frame))
 
     def skip(self, seconds: float) -> None:
         """Let the stamps go on with the clock."""
         self._epoch += 0 if self.sim_time else round(seconds * 1e9)
 
-    def _publish(self, stamp: int, seen: JointStates | None, view: PlantView) -> None:
-        """Publish what is seen; what others work with last, so that they have all of it."""
+    def _publish(self, stamp: int, joints: Sequence[Array], seen: Observation) -> None:
+        """Publish what is measured; what others work with last, so that they have all of it."""
         if self._time_told is not None and self._ticks % self._clock_every == 0:
             self._time_told.publish(Clock(clock=nanoseconds_to_time(stamp)))
-        tell_truth = self.due(self._ticks, 'truth_rate')
-        if view.mode != self._told or tell_truth:  # a recorder may listen later than it began
-            self._told = view.mode
-            message = RollingContact(mode=view.mode, gap=max(view.gap, 0.0))
+        tell_truth, mode = self.due(self._ticks, 'truth_rate'), self._plant.contact_mode
+        if mode != self._told or tell_truth:  # a recorder may listen later than it began
+            self._told = mode
+            message = RollingContact(mode=mode, gap=max(seen.gap, 0.0))
             message.header.stamp = nanoseconds_to_time(stamp)
             self._mode.publish(message)
         if tell_truth:
-            self._hand.publish(self._encode_hand(stamp, view.hand.tolist()))
-        self._object.publish(self._encode_object(stamp, view.object_.tolist()))
-        if seen is not None:
-            self._states.publish(self._encode_joints(stamp, *(v.tolist() for v in seen)))
+            self._hand.publish(self._encode_hand(stamp, seen.hand.tolist()))
+        self._object.publish(self._encode_object(stamp, seen.object_.tolist()))
+        for values in joints:
+            columns = values.reshape(3, -1).tolist()
+            self._states.publish(self._encode_joints(stamp, *columns))
 
     def _poll(self) -> None:
         for data in self._commands.take():
@@ -257,8 +293,7 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
             raise ParameterError(f'it has one of {", ".join(MODES)}, got {given or "none"}')
         self.turns.note(command.stamp)
         if self.enabled:
-            motors = self._plant.motors
-            motors.command(given[0], command.needed(given[0]), self._plant.time)
+            self._motors.command(given[0], command.needed(given[0]), self._plant.time)
 
     def _holds(self) -> bool:
         """Tell whether the object is held; a first command may have let it go."""
@@ -271,16 +306,14 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
         return not self._released
 
     def _reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        shift = self.values['perturbation_position']
-        turn = self.values['perturbation_rotation']
-        plant, factors = self._plant, self._asked_factors()
-        if factors != self._factors:  # made while the other one goes on
-            plant = self._made_of(self._model)
+        v, plant = self.values, self._plant
+        shift, turn = v['perturbation_position'], v['perturbation_rotation']
         with self._lock:
-            at = self._plant.time
-            self._plant, self._factors = plant, factors
-            self._plant.reset(shift=shift, turn=turn)
-            self._epoch += round((at - self._plant.time) * 1e9)
+            at, friction = plant.time, v['resistance_factor']
+            self._motors.friction = friction
+            plant.factors = {'inertia': v['inertia_factor'], 'rolling_resistance': friction}
+            plant.reset(position=(shift, 0.0), rotation=(0.0, turn, 0.0))
+            self._epoch += round(at * 1e9)
             self._placed, self._released = self.now(), False
         response.success = True
         response.message = f'at the start, shifted by {shift:g} m and turned by {turn:g} rad'
@@ -302,7 +335,7 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
         """Return what the motors do and the fault at work."""
         if self._plant is None or self._loop is None:
             return OK, 'not running', {}
-        motors = self._plant.motors
+        motors = self._motors
         values: dict[str, Any] = {
             'time [s]': self._plant.time,
             'contact': self._told,
@@ -311,10 +344,12 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
         }
         if self._fault:
             return ERROR, self._fault, values
-        if self._plant.ended:
-            return ERROR, f'the object stopped: {self._plant.ended}; ~/reset starts anew', values
-        if motors.fault != 'none':
-            return WARN, f'injected fault: {motors.fault} of joint {motors.joint + 1}', values
+        if self._plant.fault:
+            return ERROR, f'the object stopped: {self._plant.fault}; ~/reset starts again', values
+        camera, of_joint = self.values['camera_fault'], f'of joint {motors.joint + 1}'
+        if motors.fault != 'none' or camera != 'none':
+            fault = f'camera {camera}' if motors.fault == 'none' else f'{motors.fault} {of_joint}'
+            return WARN, f'injected fault: {fault}', values
         if self._refused:
             refused, self._refused = self._refused, ''
             return WARN, refused, values

@@ -1,8 +1,8 @@
 """
-The whole laboratory in one process: controller's side, bridge, motors, arm, object, camera.
+Bridge, vision and estimator of the laboratory in lockstep with its emulation.
 
-What passes between the parts is what passes between the nodes, at 1 kHz and in their order;
-nothing that the controller gets comes from the truth.
+What passes between them is what passes between the nodes, at 1 kHz and in their order; nothing
+that the controller gets comes from the truth.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
+from rolling_dynamics.hybrid_contact.emulated_object import Observation as Truth
 from rolling_dynamics.hybrid_contact.model_state import ObservedState
+from rolling_dynamics.simulation.sensing import Measurement
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import ArmModel
-from rolling_hw_interface.emulated_camera import EmulatedCamera, MARKERS
-from rolling_hw_interface.emulated_plant import EmulatedPlant, PlantView
+from rolling_hw_interface.emulated_camera import camera_sensor, MARKERS
+from rolling_hw_interface.emulated_motors import EmulatedMotors, motors_of, object_on_arm
 from rolling_hw_interface.encoder_filter import EncoderFilter, JointEstimate
 from rolling_hw_interface.motor_bridge import MotorBridge
-from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.object_estimator import ObjectEstimator, VISION_TIMEOUT
 from rolling_hw_interface.pose_filter import FilterModel
 from rolling_hw_interface.vision import camera_pose, MarkerPattern, Vision
 from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_robotics.trials.imperfections import Draw, Imperfections
-from transforms3d.quaternions import quat2mat
 
 PERIOD = 1e-3  # s
 CAMERA = camera_pose((0.0, -1.0, 0.1), (-(0.5**0.5), 0.0, 0.0, 0.5**0.5))  # looks along +y
@@ -53,18 +53,19 @@ class Observation(NamedTuple):
     inertia: float = 1.0
 
 
-class LaboratoryChain:
+class HardwareInterface:
     """
-    All parts; :meth:`sense` and :meth:`act` make one period.
+    What drives the hand and estimates the object; :meth:`sense` and :meth:`act` make one period.
 
     Attributes
     ----------
-    plant, camera, bridge, estimator, vision
-        The parts; faults can be injected into ``plant.motors`` and ``camera``.
+    machine, motors
+        The emulation: object on an arm, and its motors; faults can be injected into the streams of
+        its sensors and into the motors.
+    bridge, estimator, vision
+        Parts of the interface.
     killed
         Which of ``controller``, ``estimator`` and ``bridge`` are gone, for good.
-    time
-        Since the start [s].
     view
         What is true now.
 
@@ -88,17 +89,15 @@ class LaboratoryChain:
         start
             State of planar rolling at rest from which the trial is believed to start.
         imperfections, seed
-            What is off, and the seed of the trial.
+            Errors of the emulation, and the random seed of the trial.
         arm
             The arm; the usual one if None.
 
         """
         self.imperfections, self.draw = imperfections, imperfections.draw(seed)
         believed, arm = (laboratory.system, laboratory.params), arm or ArmModel()
-        self.plant = emulated_plant(
-            laboratory, believed, start, arm, imperfections.motors, self.draw
-        )
-        self.camera = EmulatedCamera(imperfections.camera, CAMERA, seed=self.draw.seed)
+        self.machine = emulated_laboratory(laboratory, start, arm, imperfections, self.draw)
+        self.motors = motors_of(self.machine)
         self.bridge = MotorBridge(Arm(arm.chain), imperfections.motors)
         camera, pattern = imperfections.camera, MarkerPattern(MARKERS)
         self.vision = Vision(CAMERA, pattern=pattern, marker_noise=camera.noise)
@@ -121,7 +120,17 @@ class LaboratoryChain:
         self._control, self._arrived = np.zeros(6), -np.inf
         self._sent: deque[Array | None] = deque([None] * imperfections.transport)
         self.killed: set[str] = set()
-        self.time, self.view = 0.0, self.plant.view()
+        self._read = self._read_joints()
+
+    @property
+    def time(self) -> float:
+        """Time since the start [s]."""
+        return self.machine.time
+
+    @property
+    def view(self) -> Truth:
+        """What is true now."""
+        return self.machine.observe()
 
     @property
     def truth(self) -> Array:
@@ -130,19 +139,19 @@ class LaboratoryChain:
 
     def sense(self) -> Observation | None:
         """Return what the estimator publishes, or None where it publishes nothing."""
-        seen = self.plant.motors.read()
+        seen = self._read
         if seen is None:
             return None
         if 'bridge' not in self.killed:
-            self.bridge.take_state(seen.position, seen.velocity, self.time)
+            self.bridge.take_state(seen['position'], seen['velocity'], self.time)
         if 'estimator' in self.killed:
             return None
-        self._joints = self._encoders.step(seen.position, self._commanded())
+        self._joints = self._encoders.step(seen['position'], self._commanded())
         if self._joints is None:
             return None
         q, qd, qdd = self._joints
         hand = self._arm.hand_state(q, qd)
-        self.estimator.held = self.plant.held and self.imperfections.informed
+        self.estimator.held = self.machine.emulation.held and self.imperfections.informed
         found = self.estimator.step(hand, self._arm.hand_acceleration(q, qd, qdd), self.time)
         if found is None or found.age > VISION_TIMEOUT:
             return None
@@ -161,7 +170,7 @@ class LaboratoryChain:
         except ParameterError:  # the arm is singular there, and the bridge stops it
             return np.zeros(self._arm.joints)
 
-    def act(self, control: ArrayLike | None) -> PlantView:
+    def act(self, control: ArrayLike | None) -> Truth:
         """
         Pass a command on and let a period go by.
 
@@ -174,14 +183,13 @@ class LaboratoryChain:
         silent = control is None or 'controller' in self.killed
         self._sent.append(None if silent else np.array(control, dtype=float))
         self._drive(self._sent.popleft())
-        self._take_images()
         return self.view
 
-    def drive(self, control: ArrayLike | None) -> PlantView:
+    def drive(self, control: ArrayLike | None) -> Truth:
         """Let a period go by for arm and object alone, with a control as it arrives."""
-        seen = self.plant.motors.read()
+        seen = self._read
         if seen is not None:
-            self.bridge.take_state(seen.position, seen.velocity, self.time)
+            self.bridge.take_state(seen['position'], seen['velocity'], self.time)
         self._drive(None if control is None else np.asarray(control, dtype=float))
         return self.view
 
@@ -192,61 +200,56 @@ class LaboratoryChain:
             self.bridge.take_command(self._control, self.time)
         drive = None if 'bridge' in self.killed else self.bridge.step(self.time, PERIOD)
         if drive is not None:
-            self.plant.motors.command(self.bridge.settings.mode, drive, self.time)
-        self.view = self.plant.step(PERIOD)
-        self.time += PERIOD
+            self.motors.command(self.bridge.settings.mode, drive, self.time)
+        self.machine.step(None, PERIOD)
+        self._read = self._read_joints()
 
-    def _take_images(self) -> None:
-        X_WO = np.eye(4)
-        body = self.view.object_
-        X_WO[:3, :3], X_WO[:3, 3] = quat2mat(body[:4]), body[4:7]
-        for image in self.camera.step(X_WO, self.time):
-            pose = self.vision.from_markers(image.markers_C)
-            if pose is not None:
-                self.estimator.take_image(
-                    image.stamp, image.arrival, pose.p, pose.q, pose.covariance
-                )
+    def _read_joints(self) -> dict[str, Array] | None:
+        """Return the joint states of now, or None; pass images on that have arrived."""
+        joints = None
+        for measured in self.machine.read_measurements():
+            if measured.sensor.message == 'joint_states':
+                joints = measured.sensor.output.unpack(measured.value)
+            else:
+                self._take_image(measured)
+        return joints
+
+    def _take_image(self, image: Measurement) -> None:
+        pose = self.vision.from_markers(image.value.reshape(-1, 3))
+        if pose is not None:
+            self.estimator.take_image(image.stamp, image.arrival, pose.p, pose.q, pose.covariance)
 
 
-def emulated_plant(
-    laboratory: Laboratory,
-    believed: tuple[ContactSystem, Array],
-    start: Array,
-    arm: ArmModel,
-    motors: MotorModel,
-    draw: Draw,
-) -> EmulatedPlant:
+def emulated_laboratory(
+    laboratory: Laboratory, start: Array, arm: ArmModel, imperfections: Imperfections, draw: Draw
+) -> EmulatedObject:
     """
-    Return arm, motors and object as they are in truth, the object held off its place.
+    Return arm, motors, object and camera as they are in truth, the object held near its start.
 
     Parameters
     ----------
-    laboratory, arm, motors
+    laboratory, arm
         As they are believed to be.
-    believed
-        Contact system and its parameters p, shape (parameters.size,) in their units.
     start
         State in the plane from which the trial is believed to start, shape (11,) in SI units.
-    draw
-        What is off.
+    imperfections, draw
+        Imperfections of camera and motors, and the errors that are drawn.
 
     """
-    system, p = believed[0], believed[1].copy()
+    system, p, motors = laboratory.system, laboratory.params.copy(), imperfections.motors
     p[system.parameters.slice('inertia')] *= draw.inertia
-    coulomb, viscous = (
-        tuple(draw.friction_torque * k for k in torques)
-        for torques in (motors.coulomb, motors.viscous)
-    )
-    plant = EmulatedPlant(
+    x, true_arm = laboratory.model()[0].expand_states(start), Arm(arm.chain)
+    hand = np.concatenate([x[system.state.slice(name)] for name in ('q_WH', 'p_WH')])
+    drive = EmulatedMotors(true_arm, motors, true_arm.joints_at(hand), seed=draw.seed)
+    drive.friction = draw.friction_torque
+    machine = object_on_arm(
         system,
         p,
-        laboratory.model()[0].expand_states(start),
-        Arm(arm.chain),
-        replace(motors, coulomb=coulomb, viscous=viscous),
+        x,
+        drive,
+        [camera_sensor(imperfections.camera, CAMERA)],
         slip_share=laboratory.slip_share,
         resistance=draw.friction_torque * laboratory.rolling_resistance,
-        seed=draw.seed,
     )
-    plant.reset(shift=draw.shift, turn=draw.turn)
-    plant.held = True
-    return plant
+    machine.reset(position=(draw.shift, 0.0), rotation=(0.0, draw.turn, 0.0))
+    return machine

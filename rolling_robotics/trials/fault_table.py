@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 from rolling_dynamics.arrays import Array
+from rolling_hw_interface.emulated_motors import inject
 from rolling_planner.laboratory.laboratory import FLAT, Laboratory
-from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
+from rolling_robotics.trials.chain import HardwareInterface, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
 
 SWING, FREQUENCY = 1.5, 2.0  # of the commanded acceleration along x [m/s^2], [Hz]
@@ -43,7 +44,7 @@ class Fault(NamedTuple):
     """
 
     name: str
-    inject: Callable[[LaboratoryChain], None]
+    inject: Callable[[HardwareInterface], None]
     told: str
     stops: bool = True
     faster: float = 1.15
@@ -83,19 +84,19 @@ class FaultRow(NamedTuple):
     object_kept: bool
 
 
-def _motor(kind: str, joint: int = 0) -> Callable[[LaboratoryChain], None]:
-    return lambda chain: chain.plant.motors.inject(kind, joint)
+def _motor(kind: str, joint: int = 0) -> Callable[[HardwareInterface], None]:
+    return lambda chain: inject(chain.machine, kind, joint)
 
 
-def _camera(kind: str) -> Callable[[LaboratoryChain], None]:
-    return lambda chain: chain.camera.inject(kind)
+def _camera(fault: str) -> Callable[[HardwareInterface], None]:
+    return lambda chain: chain.machine.emulation.streams['camera'].inject(fault)
 
 
-def _kill(part: str) -> Callable[[LaboratoryChain], None]:
+def _kill(part: str) -> Callable[[HardwareInterface], None]:
     return lambda chain: chain.killed.add(part)
 
 
-SILENT = 'the command is'
+SILENT, DROPPED = 'the command is', 'messages_dropped'
 FAULTS = (
     Fault('nothing', lambda _: None, '', stops=False),
     *(
@@ -109,11 +110,11 @@ FAULTS = (
         for k in range(3)
     ),
     Fault('no joint states', _motor('silent'), 'the joint states are'),
-    Fault('half the messages of the motors lost', _motor('messages_dropped'), '', stops=False),
-    Fault('camera frozen', _camera('camera_frozen'), SILENT),
-    Fault('camera off', _camera('camera_off'), SILENT),
-    Fault('all markers hidden', _camera('markers_hidden'), SILENT),
-    Fault('half the images lost', _camera('messages_dropped'), '', stops=False),
+    Fault('half the messages of the motors lost', _motor(DROPPED), '', stops=False),
+    Fault('camera frozen', _camera('frozen'), SILENT),
+    Fault('camera off', _camera('off'), SILENT),
+    Fault('all markers hidden', _camera('hidden'), SILENT),
+    Fault('half the images lost', _camera(DROPPED), '', stops=False),
     Fault("camera's clock starts anew", _camera('clock_jump'), '', stops=False),
     Fault('controller killed', _kill('controller'), SILENT),
     Fault('estimator killed', _kill('estimator'), SILENT),
@@ -137,12 +138,12 @@ def inject_fault(
     """
     laboratory = Laboratory.of_paper()
     imperfections = imperfections or Imperfections(shift=0.0, turn=0.0)
-    chain = LaboratoryChain(laboratory, laboratory.rest(FLAT), imperfections, seed)
+    chain = HardwareInterface(laboratory, laboratory.rest(FLAT), imperfections, seed)
     _swing(chain, STILL, still=True)
-    chain.plant.held = False
+    chain.machine.release()
     before = _swing(chain, BEFORE)
     chain.bridge.reason = chain.vision.refused = ''
-    at, found = chain.time, chain.plant.view().hand[[4, 6]]
+    at, found = chain.time, chain.view.hand[[4, 6]]
     fault.inject(chain)
     after = _swing(chain, AFTER)
     reacted = next((k for k, tick in enumerate(after) if tick.reaction), None)
@@ -157,7 +158,7 @@ def inject_fault(
         speed_after=max(tick.speed for tick in after),
         way=max(math.dist(tick.place, found) for tick in after),
         drift=after[-1].speed,
-        object_kept=not chain.plant.ended and chain.view.mode != 'separated',
+        object_kept=not chain.machine.fault and chain.machine.contact_mode != 'separated',
     )
 
 
@@ -168,7 +169,7 @@ class _Tick(NamedTuple):
     reaction: str
 
 
-def _swing(chain: LaboratoryChain, duration: float, *, still: bool = False) -> list[_Tick]:
+def _swing(chain: HardwareInterface, duration: float, *, still: bool = False) -> list[_Tick]:
     """Let the controller swing the hand, or keep it still, as long as it knows the object."""
     out = []
     for _ in range(round(duration / PERIOD)):
@@ -180,10 +181,10 @@ def _swing(chain: LaboratoryChain, duration: float, *, still: bool = False) -> l
     return out
 
 
-def _told(chain: LaboratoryChain) -> str:
+def _told(chain: HardwareInterface) -> str:
     """Return what the system reports that is not as usual."""
     if chain.bridge.phase in {'stopping', 'stopped'} or chain.bridge.reason:
         return f'bridge: {chain.bridge.reason}'
-    if chain.plant.motors.braking:
+    if chain.motors.braking:
         return 'amplifiers: braking, no commands'
     return ''

@@ -1,9 +1,9 @@
 """
 One period of the laboratory as one expression: law, bridge, motors, arm, object.
 
-It is what :class:`LaboratoryChain` does part by part, in the same order and of the same equations,
-in the plane, with the object rolling. In place of camera and estimator an error is added to the
-true state, see :mod:`rolling_robotics.trials.estimate_error`.
+It does what :class:`HardwareInterface` does with an emulation, in the same order and by the same
+equations, in the plane, with the object rolling. In place of camera and estimator an error is
+added to the true state, see :mod:`rolling_robotics.trials.estimate_error`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.model_state import model_state
 from rolling_dynamics.rotations import product, rotation_matrix
 from rolling_hw_interface.arm import Arm, hand_equations
-from rolling_hw_interface.emulated_plant import (
+from rolling_hw_interface.emulated_motors import (
+    motors_of,
     ripple_phases,
     turn_equations,
     turn_numbers,
@@ -34,7 +35,7 @@ from rolling_hw_interface.motor_bridge import (
     torque_equations,
 )
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_robotics.trials.chain import emulated_plant, PERIOD
+from rolling_robotics.trials.chain import emulated_laboratory, PERIOD
 from rolling_robotics.trials.imperfections import Draw, Imperfections
 from rolling_robotics.trials.prepare import LaboratorySetup
 
@@ -142,17 +143,16 @@ class Period:
 
     def _start(self, draw: Draw) -> Array:
         e = self.experiment
-        believed = e.laboratory.system, e.laboratory.params
-        plant = emulated_plant(e.laboratory, believed, e.start, e.arm, self._motors, draw)
-        view, joints = plant.view(), plant.motors.q
-        moment = view.torque_W + np.cross(view.p_WC - view.hand[4:7], view.force_W)
+        perfect = Imperfections(motors=self._motors)
+        machine = emulated_laboratory(e.laboratory, e.start, e.arm, perfect, draw)
+        joints = motors_of(machine).q
         counted = np.floor(joints / self._motors.resolution) * self._motors.resolution
         given = {
             'q': joints,
             'counted': counted,
             'q_ref': counted,
-            'wrench': -np.array([view.force_W[0], view.force_W[2], moment[1]]),
-            'plant': plant.state.x,
+            'wrench': machine.emulation.load()[[0, 2, 4]],
+            'plant': machine.emulation.state.x,
         }
         parts = (given.get(name, np.zeros(n)) for name, n in SIZES.items())
         return np.concatenate(list(parts))

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from rolling_controller import law as inputs
 from rolling_dynamics.arrays import Array
-from rolling_hw_interface.emulated_plant import PlantView
+from rolling_dynamics.hybrid_contact.emulated_object import Observation as Truth
 from rolling_planner.laboratory.laboratory import turn_about_y
 from rolling_robotics.arrays import Series
-from rolling_robotics.trials.chain import LaboratoryChain, Observation, PERIOD
+from rolling_robotics.trials.chain import HardwareInterface, Observation, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.judge import ANGLE, Judge
 from rolling_robotics.trials.prepare import build, LaboratorySetup
@@ -55,7 +55,7 @@ class Moment(NamedTuple):
 
     time: float
     held: bool
-    view: PlantView
+    view: Truth
     truth: Array
     plant: Array
     seen: Array | None
@@ -86,12 +86,12 @@ def moments(
 
     def motion() -> Generator[tuple[float, Array], Array, list[Moment]]:
         place = experiment.laboratory, experiment.start
-        chain = LaboratoryChain(*place, imperfections, seed, experiment.arm)
+        chain = HardwareInterface(*place, imperfections, seed, experiment.arm)
         model, truth, out = experiment.laboratory.model()[0], chain.truth, []
-        first = -round(imperfections.warm_up / PERIOD)
+        machine, first = chain.machine.emulation, -round(imperfections.warm_up / PERIOD)
         for k in range(first, round(experiment.duration / PERIOD)):
-            t, held, view, plant = k * PERIOD, k < 0, chain.view, chain.plant.state.x
-            chain.plant.held = held
+            t, held, view, plant = k * PERIOD, k < 0, chain.view, machine.state.x
+            machine.held = held
             seen, sent = chain.sense(), None
             if exact:
                 seen = Observation(truth, touching=True, inertia=chain.draw.inertia)
@@ -114,8 +114,8 @@ def moments(
                 plant=plant,
                 seen=None if seen is None else seen.x,
                 sent=sent,
-                control=chain.plant.control,
-                events=chain.plant.events,
+                control=machine.u,
+                events=chain.machine.events,
                 angle=float(turn_about_y(model, truth)),
                 clipped=chain.bridge.clipped,
             )

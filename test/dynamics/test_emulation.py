@@ -5,7 +5,7 @@ from dataclasses import replace
 import casadi as ca
 import numpy as np
 import pytest
-from rolling_dynamics.contract.instruments import Actuator, MotionExpressions, Sensor
+from rolling_dynamics.contract.instruments import Actuator, MotionExpressions, Sensor, SensorClock
 from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
@@ -134,6 +134,113 @@ def test_noise_has_the_covariance_and_loss_the_fraction_that_the_sensor_declares
     np.testing.assert_array_equal(seen[:, 2], seen[0, 2])
 
 
+def test_blackouts_have_the_fraction_and_the_length_that_the_sensor_declares():
+    plant = emulation(sensor(loss=0.2, blackout=5e-3, rate=10_000.0))
+    plant.held = True
+    seen = np.isfinite([m.value[0] for m in plant.advance(1.0)])
+    starts = np.count_nonzero(seen[:-1] & ~seen[1:])
+    assert np.mean(~seen) == pytest.approx(0.2, abs=0.1)
+    assert np.count_nonzero(~seen) / starts / 10_000.0 == pytest.approx(5e-3, rel=0.4)
+
+
+def tracked(**changes):
+    """Two points of the shell, a metre apart along x."""
+    entries = tuple(vector_entry(name, 'm', 'W') for name in ('one', 'two'))
+
+    def measure(at):
+        p = at.body('shell')[:3, 3]
+        return ca.vertcat(p, p + ca.vertcat(1, 0, 0))
+
+    given = {'output': Layout(entries), 'measure': measure, 'covariance': np.zeros((6, 6)),
+             'message': 'points', 'rate': 2000.0}  # fmt: skip
+    plant = emulation(sensor(**given, **changes))
+    plant.held = True
+    measured = plant.advance(0.5)
+    return measured, np.array([m.value.reshape(2, 3) for m in measured])
+
+
+def test_entries_are_missing_exchanged_and_in_error_as_often_as_declared():
+    _, points = tracked(hidden=0.1)
+    assert np.isnan(points[:, :, 0]).mean() == pytest.approx(0.1, abs=0.03)
+    _, points = tracked(swap=0.2)
+    assert np.mean(points[:, 0, 0] > points[:, 1, 0]) == pytest.approx(0.2, abs=0.05)
+    _, points = tracked(outlier=0.2, outlier_size=0.3)
+    away = np.linalg.norm(points[:, 1] - points[:, 0] - [1, 0, 0], axis=1)
+    assert np.mean(away > 1e-9) == pytest.approx(0.2, abs=0.05)
+    np.testing.assert_allclose(away[away > 1e-9], 0.3)
+
+
+def test_a_bias_is_drawn_at_each_start_and_stays():
+    _, points = tracked(bias=0.01)
+    error = points[:, 0] - emulation(sensor()).advance(0.0)[0].value
+    assert np.ptp(error, axis=0).max() < 1e-12
+    assert 0 < np.abs(error[0]).max() < 0.05
+
+
+def test_arrivals_are_spread_evenly_and_stay_in_order():
+    measured, _ = tracked(delay=0.01, jitter=2e-4)
+    late = np.array([m.arrival - m.stamp for m in measured])
+    assert late.min() >= 0.01 - 2e-4
+    assert np.ptp(late) == pytest.approx(4e-4, rel=0.1)
+    measured, _ = tracked(delay=0.01, jitter=0.01)
+    arrivals = [m.arrival for m in measured]
+    assert arrivals == sorted(arrivals)
+
+
+def test_a_clock_of_its_own_stamps_and_a_sensor_that_runs_free_goes_on_after_a_restart():
+    clock = SensorClock(offset=0.25, spread=0.1, drift=1e-3)
+    plant = emulation(sensor(clock=clock, free_running=True))
+    offset, before = plant.streams['tracker'].offset, plant.advance(1.0)
+    assert 0.15 < offset < 0.35
+    gaps = np.diff([m.stamp for m in before])
+    np.testing.assert_allclose(gaps, 0.02 * (1 + 1e-3))
+    plant.restart(PENDULUM.x0, np.zeros(3))
+    first = plant.advance(0.02)[0]
+    assert 1.0 + first.stamp - before[-1].stamp == pytest.approx(0.02 * (1 + 1e-3))
+
+
+def test_each_fault_of_a_sensor_does_what_it_says():
+    plant = emulation(sensor(covariance=1e-6 * np.eye(3), rate=1000.0))
+    stream = plant.streams['tracker']
+    stream.inject('frozen')
+    assert len({tuple(m.value) for m in plant.advance(0.05)}) == 1
+    stream.inject('off')
+    assert plant.advance(0.1) == []
+    stream.inject('hidden')
+    assert all(np.isnan(m.value).all() for m in plant.advance(0.15))
+    stream.inject('messages_dropped')
+    assert 15 < len(plant.advance(0.2)) < 35
+    stream.inject('none')
+    assert len(plant.advance(0.25)) == 50
+    with pytest.raises(ParameterError, match=r"sensor 'tracker': no fault 'frosen'.*frozen"):
+        stream.inject('frosen')
+
+
+def test_an_actuator_takes_commands_at_its_rate():
+    plant = emulation(actuators=[actuator(rate=20.0, dead_time=0.0)], scenario=BALANCER)
+    plant.advance(0.01)
+    plant.send([0.02, 0.0], 0.01)
+    plant.send([0.04, 0.0], 0.02)
+    plant.advance(0.05 - 1e-6)
+    np.testing.assert_array_equal(plant.u, [0, 0])
+    plant.advance(0.05 + 1e-6)
+    np.testing.assert_array_equal(plant.u, [0.04, 0.0])
+
+
+def test_an_actuator_slews_and_does_not_answer_within_its_dead_band():
+    plant = emulation(actuators=[actuator(slew=0.5, dead_time=0.0)], scenario=BALANCER)
+    plant.send([0.1, -0.02], 0.0)
+    plant.advance(0.1)
+    np.testing.assert_allclose(plant.u, [0.05, -0.02], atol=1e-12)
+    plant.advance(0.3)
+    np.testing.assert_allclose(plant.u, [0.1, -0.02], atol=1e-12)
+    plant = emulation(actuators=[actuator(dead_band=0.01, dead_time=0.0)], scenario=BALANCER)
+    for command, expected in ((0.05, 0.05), (0.055, 0.05), (0.07, 0.07)):
+        plant.send([command, 0.0], plant.state.t)
+        plant.advance(plant.state.t + 0.01)
+        assert plant.u[0] == expected
+
+
 def test_a_seed_gives_the_same_measurements_and_sensors_draw_independently():
     first, again, other = (
         emulation(sensor(covariance=1e-6 * np.eye(3)), imu(0.1), seed=s).advance(0.2)
@@ -191,6 +298,9 @@ def test_past_motion_is_dropped_but_for_exposures_under_way():
     [
         ({'rate': 0.0}, "sensor 'tracker': rate must be positive, got 0.0"),
         ({'delay': -1.0}, 'delay must be zero or positive'),
+        ({'jitter': 0.1}, 'jitter must not exceed the delay of 0 s, got 0.1 s'),
+        ({'loss': 1.0}, 'loss must be less than 1, got 1.0'),
+        ({'swap': 0.1}, "swap needs two entries of the layout, there is only 'position'"),
         ({'message': 'poes'}, "no message 'poes'"),
         ({'message': 'imu'}, "no entry 'position'"),
         ({'covariance': np.eye(2)}, 'positive semidefinite matrix of 3 rows'),

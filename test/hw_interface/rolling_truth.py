@@ -1,14 +1,17 @@
 """An ellipse that rocks on a plate carried by the arm, seen by encoders and a camera."""
 
+from collections import deque
 import math
+from typing import NamedTuple
 
 import numpy as np
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
+from rolling_dynamics.simulation.sensing import SensorStream
 from rolling_dynamics.surfaces import Ellipsoid, Plane
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import ArmModel
-from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, MARKERS
+from rolling_hw_interface.emulated_camera import camera_sensor, CameraModel, MARKERS
 from rolling_hw_interface.encoder_filter import EncoderFilter
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.object_estimator import ObjectEstimator
@@ -53,6 +56,39 @@ def hand_motion(t):
     return np.array([0.0, 2.0 * math.cos(2 * math.pi * 2.3 * t), 0.0, x, 0.0, z])
 
 
+class Image(NamedTuple):
+    stamp: float
+    arrival: float
+    markers_C: np.ndarray
+
+
+class Camera:
+    """The emulated camera, of an object whose motion is given."""
+
+    def __init__(self, model, X_WC, seed=0):
+        self.X_WC, self.X_CW = X_WC, np.linalg.inv(X_WC)
+        self.stream = SensorStream(camera_sensor(model, X_WC), seed)
+        self.change(model)
+        self.past, self.coming = deque(maxlen=64), []
+
+    def change(self, model):
+        self.model, self.stream.sensor = model, camera_sensor(model, self.X_WC)
+
+    @property
+    def offset(self):
+        """By which the middle of an exposure is stamped ahead, at time zero."""
+        return self.stream.offset + self.model.exposure / 2
+
+    def step(self, X_WO, t):
+        X = self.X_CW @ X_WO
+        self.past.append((t, (MARKERS @ X[:3, :3].T + X[:3, 3]).ravel()))
+        while self.stream.next <= t:
+            self.coming.append(self.stream.take(*zip(*self.past, strict=True)))
+        known = [m for m in self.coming if m is not None and m.arrival <= t]
+        self.coming = [m for m in self.coming if m is not None and m.arrival > t]
+        return [Image(m.stamp, m.arrival, m.value.reshape(-1, 3)) for m in known]
+
+
 class Run:
     """Steps truth, sensors and estimator together; keeps what was true and what was estimated."""
 
@@ -63,7 +99,7 @@ class Run:
         self.plant = EmulatedObject(self.system, self.p, start)
         self.arm, self.motors = Arm(ArmModel().chain), MotorModel()
         self.motion, self.q = motion, None
-        self.camera = EmulatedCamera(camera or CameraModel(), X_WC, seed=seed)
+        self.camera = Camera(camera or CameraModel(), X_WC, seed)
         self.pattern = MarkerPattern(MARKERS)
         self.encoders = EncoderFilter(self.motors.resolution, DT)
         believed = ellipse_on_plate(scale=model_scale)[1]

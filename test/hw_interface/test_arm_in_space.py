@@ -10,7 +10,7 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_urdf import arm_of_urdf, arm_urdf
-from rolling_hw_interface.emulated_plant import EmulatedMotors
+from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_robotics.calibration_report import model_from, read_parameters
@@ -140,8 +140,7 @@ def test_motors_and_joints_have_to_be_as_many(arm):
 def test_the_drives_keep_the_limits_whatever_is_asked(arm):
     motors, bridge, chain = EmulatedMotors(arm, MOTORS, HOME), MotorBridge(arm, MOTORS), arm.chain
     for k in range(500):
-        seen = motors.read()
-        bridge.take_state(seen.position, seen.velocity, k * 1e-3)
+        bridge.take_state(*motors.values.reshape(3, -1)[:2], k * 1e-3)
         bridge.take_command([0, 60, 0, 8, 0, 8], k * 1e-3)
         torque = bridge.step(k * 1e-3, 1e-3)
         motors.command('effort', torque, k * 1e-3)

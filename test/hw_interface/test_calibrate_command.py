@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import ArmModel
-from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera
+from rolling_hw_interface.emulated_camera import CameraModel
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_robotics.calibration_report import model_from, read_parameters
 from rolling_robotics.cli import main
-from rolling_truth import X_WC
+from rolling_truth import Camera, X_WC
 from test_calibration import MOUNT, recorded_motion
 import yaml
 
@@ -65,7 +65,7 @@ def write(folder, rows):
 
 @pytest.fixture(scope='module')
 def recording(tmp_path_factory):
-    camera = EmulatedCamera(CameraModel(clock_offset=0.3, clock_spread=0.0), X_WC, seed=1)
+    camera = Camera(CameraModel(clock_offset=0.3, clock_spread=0.0), X_WC, seed=1)
     times, joints, torques, seen = recorded_motion(2.0, TRUE, camera)
     states = zip(times, joints, torques, strict=True)
     rows = [(JOINTS, 'sensor_msgs/msg/JointState', t, joint_state(t, q, u)) for t, q, u in states]

@@ -9,13 +9,13 @@ from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import ArmModel
 from rolling_hw_interface.calibration.camera import calibrate_camera, calibrate_joints, SeenPoses
 from rolling_hw_interface.calibration.rocking import calibrate_rocking, rocking_frequency
-from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, MARKERS
-from rolling_hw_interface.emulated_plant import EmulatedMotors
+from rolling_hw_interface.emulated_camera import CameraModel, MARKERS
+from rolling_hw_interface.emulated_motors import EmulatedMotors, motors_of
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.vision import MarkerFit, MarkerPattern
 from rolling_planner.laboratory.laboratory import Laboratory
-from rolling_truth import body_matrix, X_WC
-from test_emulated_plant import make_plant, MODEL, start
+from rolling_truth import body_matrix, Camera, X_WC
+from test_object_on_arm import make_plant, MODEL, start, stepped
 from transforms3d.quaternions import mat2quat
 
 DT = 1e-3
@@ -42,10 +42,10 @@ def recorded_motion(seconds, motors_model, camera=None):
     for k in range(round(seconds / DT)):
         motors.command('velocity', swing(k), k * DT)
         motors.step(np.zeros(6), k * DT, DT)
-        now, state = (k + 1) * DT, motors.read()
+        now, (position, _, effort) = (k + 1) * DT, motors.values.reshape(3, -1)
         times.append(now)
-        joints.append(state.position)
-        torques.append(state.effort)
+        joints.append(position)
+        torques.append(effort)
         if camera is not None:
             X_WH = body_matrix(ARM.hand_state(motors.q, motors.qd))
             for image in camera.step(X_WH @ MOUNT, now):
@@ -57,9 +57,7 @@ def recorded_motion(seconds, motors_model, camera=None):
 
 def test_camera_and_clock_are_found():
     model = CameraModel(clock_offset=0.3, clock_spread=0.0)
-    times, joints, _, rows = recorded_motion(
-        3.0, MotorModel(), EmulatedCamera(model, X_WC, seed=1)
-    )
+    times, joints, _, rows = recorded_motion(3.0, MotorModel(), Camera(model, X_WC, seed=1))
     seen = SeenPoses(stamps=rows[:, 0], arrivals=rows[:, 1], p=rows[:, 2:5], q=rows[:, 5:])
     found = calibrate_camera(ARM, times, joints, seen, MOUNT)
     assert found.clock_offset == pytest.approx(0.3, abs=3e-4)
@@ -83,10 +81,11 @@ def test_friction_and_inertia_of_the_drives_are_found():
 
 def test_inertia_of_the_object_is_found_from_its_rocking():
     laboratory, plant = Laboratory.of_paper(), make_plant(turn=0.12)
-    times, angles, held = [], [], plant.motors.q.copy()
+    motors = motors_of(plant)
+    times, angles, held = [], [], motors.q.copy()
     for k in range(3000):
-        plant.motors.command('position', held, k * DT)
-        o = plant.step(DT).object_
+        motors.command('position', held, k * DT)
+        o = stepped(plant).object_
         times.append(k * DT)
         angles.append(2 * math.atan2(o[2], o[0]))
     system, p = MODEL

@@ -7,7 +7,7 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import ArmModel
-from rolling_hw_interface.emulated_plant import EmulatedMotors
+from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.motor_model import MotorModel
 
 START = np.array([-1.15, 1.72, -2.14])
@@ -26,6 +26,10 @@ def run(motors, seconds, mode=None, values=None, t=0.0, force=UNLOADED):
             motors.command(mode, values, now)
         motors.step(force, now, 1e-3)
     return t + seconds
+
+
+def effort(motors):
+    return motors.values[-motors.arm.joints :]
 
 
 def energy(motors):
@@ -85,15 +89,15 @@ def test_current_is_limited_and_lags():
     motors.step(UNLOADED, 0.0, 1e-3)
     decays = [math.exp(-2 * math.pi * 50 * 0.25e-3 * n) for n in (1, 2, 3, 4)]  # of its turns
     lagging = motors.motors.torque_limit[0] * (1 - sum(decays) / 4)
-    assert motors.read().effort[0] == pytest.approx(lagging, rel=1e-6)
+    assert effort(motors)[0] == pytest.approx(lagging, rel=1e-6)
     run(motors, 0.1, 'effort', [1e3, 0, 0], t=1e-3)
-    assert motors.read().effort[0] == pytest.approx(motors.motors.torque_limit[0], rel=1e-6)
+    assert effort(motors)[0] == pytest.approx(motors.motors.torque_limit[0], rel=1e-6)
 
 
 def test_encoder_reads_whole_counts_below_the_angle():
     motors = make()
     run(motors, 0.2, 'velocity', [0.5, -0.3, 0.7])
-    seen, resolution = motors.read().position, motors.motors.resolution
+    seen, resolution = motors.positions, motors.motors.resolution
     assert np.all((motors.q - seen >= 0) & (motors.q - seen < resolution))
     counts = seen / resolution
     assert counts == pytest.approx(np.round(counts), abs=1e-6)
@@ -114,7 +118,7 @@ def test_ripple_comes_twice_a_turn_of_the_motor():
     efforts, angles = [], []
     for _ in range(800):
         t = run(motors, 1e-3, 'velocity', [0.5, 0, 0], t=t)
-        efforts.append(motors.read().effort[0])
+        efforts.append(effort(motors)[0])
         angles.append(motors.q[0])
     angles, efforts = np.array(angles), np.array(efforts) - np.mean(efforts)
     amplitudes = [abs(np.mean(efforts * np.exp(1j * n * 100 * angles))) for n in (1, 2, 3)]
@@ -155,20 +159,20 @@ def test_stuck_motor_does_not_turn():
 def test_encoder_faults():
     motors = make()
     motors.inject('encoder_frozen', 1)
-    before = motors.read().position[1]
+    before = motors.positions[1]
     run(motors, 0.1, 'effort', [0, 30.0, 0])
-    assert motors.read().position[1] == before
+    assert motors.positions[1] == before
     assert abs(motors.q[1] - before) > 0.01
     motors.inject('encoder_lost', 1)
-    assert math.isnan(motors.read().position[1])
-    assert math.isfinite(motors.read().position[0])
+    assert math.isnan(motors.positions[1])
+    assert math.isfinite(motors.positions[0])
 
 
 def test_motor_off_gives_no_torque():
     motors = make()
     motors.inject('motor_off', 2)
     run(motors, 0.05, 'effort', [1, 1, 1])
-    assert abs(motors.read().effort[2]) < 1e-6
+    assert abs(effort(motors)[2]) < 1e-6
 
 
 def test_same_seed_same_motion():

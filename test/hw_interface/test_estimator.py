@@ -106,7 +106,7 @@ def test_an_error_moves_as_two_predictions_come_apart():
 @pytest.mark.parametrize(('breaking', 'lost'), [(1.5e-3, True), (1e-2, False)])
 def test_noise_is_taken_for_a_lost_contact_unless_told(monkeypatch, breaking, lost):
     noisy = replace(LABORATORY, noise=2.5e-3)
-    run, changes = Run(camera=noisy, seed=5), []
+    run, changes = Run(camera=noisy, seed=6), []
     run.pattern.tolerance, run.estimator.breaking = 6e-3, breaking
     monkeypatch.setattr(
         run.estimator.filter, 'change_contact', lambda *, touching: changes.append(touching)
@@ -123,10 +123,11 @@ def test_doubt_must_not_be_negative():
 def test_outliers_are_refused_and_do_no_harm(run):
     other = Run(camera=replace(LABORATORY, occlusion=0.0), seed=6).go(0.6)
     other.pattern.tolerance = 1.0  # nothing is filtered before the estimator
-    model, other.camera.model = other.camera.model, replace(other.camera.model, reflection=0.15)
+    model = other.camera.model
+    other.camera.change(replace(model, reflection=0.15))
     refused = other.estimator.refused
     other.go(0.6)
-    other.camera.model = model
+    other.camera.change(model)
     contact, angle, _ = other.errors(after=0.7)
     assert other.estimator.refused - refused > 10
     assert 'standard deviations off' in other.estimator.reason
@@ -136,8 +137,8 @@ def test_outliers_are_refused_and_do_no_harm(run):
 
 def test_estimate_survives_a_clock_that_starts_anew():
     run = Run(camera=LABORATORY, seed=7).go(0.6)
-    run.camera.model = replace(run.camera.model, clock_offset=-4.0)
-    run.camera.inject('clock_jump')
+    run.camera.change(replace(run.camera.model, clock_offset=-4.0))
+    run.camera.stream.inject('clock_jump')
     run.go(0.7)
     assert run.estimator.clock.restarts == 1
     assert run.offsets[-1][1] == pytest.approx(0.0, abs=1.5e-3)
@@ -147,7 +148,7 @@ def test_estimate_survives_a_clock_that_starts_anew():
 def test_blind_time_is_bridged_and_told():
     run = Run(camera=replace(LABORATORY, occlusion=0.0), seed=8).go(0.7)
     before = run.last.covariance[0, 0]
-    run.camera.inject('camera_off')
+    run.camera.stream.inject('off')
     run.go(0.08)
     assert run.last.age > 0.07
     assert run.last.covariance[0, 0] > 2 * before

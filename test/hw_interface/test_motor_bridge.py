@@ -7,7 +7,7 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import ArmModel
-from rolling_hw_interface.emulated_plant import EmulatedMotors
+from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 
@@ -32,9 +32,8 @@ class Rig:
         self.t, self.rows = 0.0, []
 
     def step(self, control=None):
-        seen = self.motors.read()
-        if seen is not None:
-            self.bridge.take_state(seen.position, seen.velocity, self.t)
+        if self.motors.fault != 'silent':
+            self.bridge.take_state(*self.motors.values.reshape(3, -1)[:2], self.t)
         if control is not None:
             self.bridge.take_command(control, self.t)
         out = self.bridge.step(self.t, DT)

@@ -5,7 +5,7 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.calibration.rocking import calibrate_sliding
 from rolling_planner.laboratory.laboratory import FLAT, Laboratory
-from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
+from rolling_robotics.trials.chain import HardwareInterface, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
 
 EXACT = Imperfections(shift=0.0, turn=0.0)
@@ -13,16 +13,18 @@ EXACT = Imperfections(shift=0.0, turn=0.0)
 
 def recorded(laboratory, size, seconds=2.4):
     """Shake the plate to and fro; return times, hands and poses of the object."""
-    chain = LaboratoryChain(laboratory, laboratory.rest(FLAT), EXACT, seed=2)
+    chain = HardwareInterface(laboratory, laboratory.rest(FLAT), EXACT, seed=2)
     hands, images = [], []
     chain.estimator.take_image = lambda stamp, _, p, q, __: images.append((stamp, p, q))
-    chain.plant.held = False
+    chain.machine.release()
     for _ in range(round(seconds / PERIOD)):
         phase = (2.5 * chain.time + 0.25) % 1.0
         chain.sense()
         chain.act([0.0, size if phase < 0.5 else -size, 0.0])
-        hands.append(chain.plant.motors.arm.hand_state(*chain.plant.motors.read()[:2]))
-    stamps = np.array([image[0] for image in images]) - chain.camera.offset
+        hands.append(chain.motors.arm.hand_state(*chain.motors.values.reshape(3, -1)[:2]))
+    stamps = (
+        np.array([image[0] for image in images]) - chain.machine.emulation.streams['camera'].offset
+    )
     hands, when = np.array(hands), PERIOD * np.arange(1, len(hands) + 1)
     at = np.column_stack([np.interp(stamps, when, column) for column in hands.T])
     return stamps, at, *(np.array([image[k] for image in images]) for k in (1, 2))

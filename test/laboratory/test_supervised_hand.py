@@ -10,7 +10,7 @@ from rolling_controller import motion_watch
 from rolling_controller.answers import Answers
 from rolling_controller.motion_watch import HandBound, MotionWatch, Predictor
 from rolling_controller.supervisor import step
-from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
+from rolling_robotics.trials.chain import HardwareInterface, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.prepare import build
 
@@ -39,14 +39,14 @@ def trial(experiment, seed, duration, fault=lambda x, _t: x, note=lambda *_: Non
     system, p = experiment.laboratory.model()
     imperfections = Imperfections()
     place = experiment.laboratory, experiment.start
-    chain = LaboratoryChain(*place, imperfections, seed, experiment.arm)
+    chain = HardwareInterface(*place, imperfections, seed, experiment.arm)
     predictor = Predictor(system, p, delay=0.0, horizon=0.0)
     watch = MotionWatch(system, predictor, noisy=True)
     answers = Answers(experiment.laws['closed_loop'](), predictor, watch)
     for k in range(-round(imperfections.warm_up / PERIOD), round(duration / PERIOD)):
-        chain.plant.held, seen, sent = k < 0, chain.sense(), np.zeros(3)
+        chain.machine.emulation.held, seen, sent = k < 0, chain.sense(), np.zeros(3)
         if push and k == round(push[0] / PERIOD):
-            pushed(chain.plant, push[1])
+            pushed(chain.machine, push[1])
         if k >= 0 and seen is not None:
             stamp = SECOND + k * 1_000_000
             x = fault(seen.x, k * PERIOD)
@@ -61,7 +61,7 @@ def trial(experiment, seed, duration, fault=lambda x, _t: x, note=lambda *_: Non
 
 def pushed(plant, turn):
     """Change the rate at which the object rolls."""
-    inner, system = plant._plant, plant._system
+    inner, system = plant.emulation, plant.emulation.system
     x = inner.state.x.copy()
     x[system.state.slice('w_HO_H')] += turn
     rolling = system.modes['rolling'].projection(x, inner.state.p)
@@ -212,10 +212,10 @@ def test_one_state_that_is_50_mm_off_moves_the_hand_by_less_than_a_millimetre(
 def test_the_push_takes_the_stated_impulse(damping):
     """Its moment about the contact is the change of angular momentum there."""
     laboratory = damping.laboratory
-    plant = LaboratoryChain(laboratory, damping.start, Imperfections(), 1).plant
-    before, where = plant.state.x, plant._system.state.slice
+    plant = HardwareInterface(laboratory, damping.start, Imperfections(), 1).machine
+    before, where = plant.emulation.state.x, plant.emulation.system.state.slice
     pushed(plant, PUSH)
-    speed = np.linalg.norm((plant.state.x - before)[where('v_HO_H')])
+    speed = np.linalg.norm((plant.emulation.state.x - before)[where('v_HO_H')])
     height = before[where('p_HO_H')][-1]
     momentum = laboratory.inertia * PUSH + laboratory.mass * speed * height
     assert momentum / height == pytest.approx(1.3e-3, rel=0.1)

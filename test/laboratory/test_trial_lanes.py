@@ -14,7 +14,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_planner.laboratory.laboratory import Laboratory, UPRIGHT
 from rolling_planner.plan import Plan
 from rolling_robotics.trials import estimate_error
-from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
+from rolling_robotics.trials.chain import HardwareInterface, PERIOD
 from rolling_robotics.trials.estimate_error import EstimateError, measured
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.lanes import BEGINS, TrialLanes
@@ -64,12 +64,12 @@ def part(state, name):
 
 def test_a_period_is_that_of_the_chain_with_true_states(upright):
     experiment, period = upright
-    chain = LaboratoryChain(experiment.laboratory, experiment.start, OFF, 3, experiment.arm)
+    chain = HardwareInterface(experiment.laboratory, experiment.start, OFF, 3, experiment.arm)
     law, (states, off) = experiment.laws['closed_loop'](), period.starts(OFF, [3])
     state, last, memory = states[:, 0], None, law.start()
     for row in period.periods(OFF.warm_up):
         time, held, over, _ = row[-4:]
-        chain.plant.held = bool(held)
+        chain.machine.emulation.held = bool(held)
         chain.sense()
         sent = np.zeros(3)
         if not held:
@@ -77,8 +77,10 @@ def test_a_period_is_that_of_the_chain_with_true_states(upright):
         chain.act(sent)
         state = np.array(period.function(state, off[:, 0], row, EXACT)).ravel()
         np.testing.assert_allclose(part(state, 'sent'), sent, rtol=0, atol=1e-9)
-        np.testing.assert_allclose(part(state, 'q'), chain.plant.motors.q, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(part(state, 'plant'), chain.plant.state.x, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(part(state, 'q'), chain.motors.q, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            part(state, 'plant'), chain.machine.emulation.state.x, rtol=0, atol=1e-11
+        )
         assert part(state, 'balancing') == over
         last = sent
     assert np.abs(last).max() > 0.1  # it had something to do

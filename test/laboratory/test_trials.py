@@ -11,7 +11,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_planner.laboratory.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_planner.plan import Plan
 from rolling_robotics.arrays import Series
-from rolling_robotics.trials.chain import LaboratoryChain, PERIOD
+from rolling_robotics.trials.chain import HardwareInterface, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.judge import ANGLE, Judge
 from rolling_robotics.trials.prepare import build, CRITERIA, LaboratorySetup, setting
@@ -93,7 +93,7 @@ def test_unknown_experiment_is_refused():
 def test_start_is_off_as_drawn_and_the_object_is_held():
     laboratory = Laboratory.of_paper()
     start = laboratory.rest(FLAT, 0.01)
-    chain = LaboratoryChain(laboratory, start, PUBLISHED, seed=5)
+    chain = HardwareInterface(laboratory, start, PUBLISHED, seed=5)
     for _ in range(300):
         chain.sense()
         chain.act(np.zeros(3))
@@ -103,15 +103,18 @@ def test_start_is_off_as_drawn_and_the_object_is_held():
     assert off[4] == pytest.approx(chain.draw.shift, abs=1e-6)
     seen = chain.sense()
     assert np.abs(seen.x - chain.truth)[:7].max() < 0.01
-    assert abs(chain.estimator.clock_offset - chain.camera.offset) < 1.5e-3
+    assert (
+        abs(chain.estimator.clock_offset - chain.machine.emulation.streams['camera'].offset)
+        < 1.5e-3
+    )
 
 
 def test_an_object_that_is_held_out_of_rest_is_known_to_stay():
     """By the equations alone it would roll off, and the images contradict them."""
     laboratory = Laboratory.of_paper()
     worse = replace(PUBLISHED.scaled(5.0), informed=True)
-    chain = LaboratoryChain(laboratory, laboratory.rest(FLAT, 0.01), worse, seed=2003)
-    chain.plant.held, seen, difference = True, [], laboratory.model()[0].difference
+    chain = HardwareInterface(laboratory, laboratory.rest(FLAT, 0.01), worse, seed=2003)
+    chain.machine.emulation.held, seen, difference = True, [], laboratory.model()[0].difference
     for _ in range(900):
         now = chain.sense()
         chain.act(np.zeros(3))
@@ -121,7 +124,7 @@ def test_an_object_that_is_held_out_of_rest_is_known_to_stay():
     turns = np.array(seen[-100:])[:, [3, 8]]
     assert np.abs(turns[:, 0]).max() < 0.03
     assert np.abs(turns[:, 1]).max() < 1e-6
-    chain.plant.held, truth = False, chain.truth
+    chain.machine.emulation.held, truth = False, chain.truth
     for _ in range(120):
         now = chain.sense()
         chain.act(np.zeros(3))
@@ -197,11 +200,11 @@ def test_damping_brings_the_object_to_rest_and_seeds_repeat(damping):
 def test_the_hand_is_held_within_a_fifth_of_a_second_of_a_cancel(damping):
     """One command to come to rest, as a run that is cancelled leaves it, and none after."""
     exact = replace(PUBLISHED, warm_up=0.2)
-    chain = LaboratoryChain(damping.laboratory, damping.start, exact, 3, damping.arm)
+    chain = HardwareInterface(damping.laboratory, damping.start, exact, 3, damping.arm)
     for _ in range(200):
         chain.sense()
         chain.act(np.zeros(3))
-    chain.plant.held = False
+    chain.machine.emulation.held = False
     law, speed = damping.laws['closed_loop'](), []
     memory = law.start()
     for k in range(150):

@@ -296,7 +296,7 @@ def test_emulated_hardware_runs_its_loops_at_the_rate_that_is_asked(capsys):
     demo = FLIP_UP.on(EMULATED)
     overrides = run._overrides(demo, '', 250.0, use_sim_time=False)
     assert overrides['motor_bridge']['rate'] == overrides['controller']['rate'] == 250.0
-    assert overrides['emulated_camera']['camera.rate'] == 125.0
+    assert overrides['emulated_motors']['camera.rate'] == 125.0
     assert 'hardware loops at 250 Hz' in capsys.readouterr().out
     patient = run._overrides(demo, '', 250.0, use_sim_time=True)
     assert 'rate' not in patient['motor_bridge']

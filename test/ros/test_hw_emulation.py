@@ -25,9 +25,10 @@ NODES = {
     'emulated_motors': {
         'scenario_file': 'laboratory_flat.yaml',
         'motors.command_timeout': 0.2,
+        'camera.rate': 50.0,
+        'camera.clock_offset': 0.3,
         'seed': 1,
     },
-    'emulated_camera': {'camera.rate': 50.0, 'camera.clock_offset': 0.3, 'seed': 1},
     'motor_bridge': {'drive.command_timeout': 0.2, 'drive.state_timeout': 0.5},
     'vision_bridge': {},
     'estimator': {
@@ -170,12 +171,12 @@ def test_fault_of_the_motors_brings_the_arm_to_rest(peer, commanding, kind, join
     assert peer.call(Trigger, 'emulated_motors/reset', Trigger.Request(), timeout=LONG).success
 
 
-@pytest.mark.parametrize('kind', ['camera_frozen', 'camera_off', 'markers_hidden'])
+@pytest.mark.parametrize('kind', ['frozen', 'off', 'hidden'])
 def test_blind_camera_ends_the_estimate_and_it_comes_back(peer, laboratory, kind):
-    inject(peer, 'emulated_camera', kind)
+    peer.set_parameters('emulated_motors', camera_fault=kind)
     health(peer, 'vision_bridge', 'no pose for')
     health(peer, 'estimator', BLIND)
-    inject(peer, 'emulated_camera', 'none')
+    peer.set_parameters('emulated_motors', camera_fault='none')
     health(peer, 'estimator', 'rolling')
 
 
@@ -188,12 +189,12 @@ def test_killed_bridge_leaves_the_arm_braked(peer, laboratory, commanding):
     health(peer, 'motor_bridge', 'driving')
 
 
-def test_killed_camera_is_told_and_a_new_one_with_another_clock_is_taken(peer, laboratory):
+def test_a_dead_camera_is_reported_and_another_clock_is_taken(peer, laboratory):
     # braked hard, the plate may have lost the object: it has to lie there to be seen again
     assert peer.call(Trigger, 'emulated_motors/reset', Trigger.Request(), timeout=LONG).success
-    laboratory['emulated_camera'].stop(signal.SIGKILL)
+    peer.set_parameters('emulated_motors', camera_fault='off')
     health(peer, 'estimator', BLIND)
-    laboratory['emulated_camera'].start_again(seed=7)
+    peer.set_parameters('emulated_motors', camera_fault='clock_jump')
     health(peer, 'estimator', 'rolling')
 
 

@@ -20,7 +20,6 @@ NODES = {
     'robot_simulator': (DYNAMICS, {'scenario_file': 'pendulum_turn.yaml', **SLOW}),
     'motor_bridge': (HARDWARE, SLOW),
     'emulated_motors': (HARDWARE, {**FLAT, **SLOW}),
-    'emulated_camera': (HARDWARE, {'camera.rate': 50.0, **SLOW}),
     'estimator': (HARDWARE, {**FLAT, **SLOW}),
     'recorder': ('rolling_robotics.nodes', {}),
 }

@@ -18,7 +18,7 @@ WATCHDOG = 'dds.shm.wdog'  # one for all participants of a process; its library 
 ROOT = Path(__file__).parents[2]
 SETUP = (ROOT / 'setup.py').read_text()
 NODES = re.findall(r"^    '\w+_node = ([\w.]+_node):main',$", SETUP, re.MULTILINE)
-SHORT = ('emulated_camera_node', 'vision_bridge_node')  # of either executor
+SHORT = ('motor_bridge_node', 'vision_bridge_node')  # of either executor
 CASES = [
     pytest.param(m, marks=() if m.endswith(SHORT) else pytest.mark.slow, id=m.split('.')[-1])
     for m in NODES

@@ -8,7 +8,7 @@ from rolling_controller.law import Law
 from rolling_dynamics.contract.instruments import Actuator, MotionExpressions, Sensor
 from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.simulation.emulation import Measurement
+from rolling_dynamics.simulation.sensing import Measurement
 from transforms3d.quaternions import axangle2quat, qmult, rotate_vector
 
 DRIVES = tuple(f'drive_{axis}' for axis in 'xyz')

@@ -177,8 +177,9 @@ def _at_rate(rate: float) -> dict[str, dict[str, object]]:
     say(f'wall-clock time: hardware loops at {rate:g} Hz, camera at {images:g} Hz')
     late = PATIENT / rate
     return {
-        'emulated_motors': {'rate': rate, 'motors.command_timeout': late},
-        'emulated_camera': {'rate': rate, 'camera.rate': images},
+        'emulated_motors': {
+            'rate': rate, 'motors.command_timeout': late, 'camera.rate': images,
+        },
         'motor_bridge': {
             'rate': rate, 'drive.command_timeout': late, 'drive.state_timeout': late,
         },

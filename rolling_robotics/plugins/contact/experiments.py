@@ -25,7 +25,7 @@ def _of_hardware(name: str) -> NodeEntry:
     return NodeEntry(name=name, module=f'rolling_hw_interface.nodes.{name}_node')
 
 
-EMULATION = (_of_hardware('emulated_motors'), _of_hardware('emulated_camera'))
+EMULATED_ARM = _of_hardware('emulated_motors')
 INTERFACE = tuple(_of_hardware(n) for n in ('motor_bridge', 'vision_bridge', 'estimator'))
 
 
@@ -51,7 +51,7 @@ def _in_laboratory(name: str, text: str, scenario_file: str, *laws: str) -> Expe
         nodes=simulated,
         hardware={
             SIMULATED: simulated,
-            EMULATED: (*EMULATION, *INTERFACE, LABORATORY_CONTROLLER),
+            EMULATED: (EMULATED_ARM, *INTERFACE, LABORATORY_CONTROLLER),
             REAL: (*INTERFACE, replace(LABORATORY_CONTROLLER, parameters={'finite_limits': True})),
         },
         params_file=f'{name}.yaml',

@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import ArmModel
-from rolling_hw_interface.emulated_camera import CameraModel, EmulatedCamera, MARKERS
-from rolling_hw_interface.emulated_plant import EmulatedPlant
+from rolling_hw_interface.emulated_camera import camera_sensor, CameraModel, MARKERS
+from rolling_hw_interface.emulated_motors import EmulatedMotors, motors_of, object_on_arm
 from rolling_hw_interface.encoder_filter import EncoderFilter
 from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
@@ -16,7 +15,7 @@ from rolling_hw_interface.object_estimator import ObjectEstimator
 from rolling_hw_interface.pose_filter import FilterModel
 from rolling_hw_interface.vision import MarkerFit, MarkerPattern
 from rolling_planner.laboratory.laboratory import Laboratory
-from rolling_truth import body_matrix, X_WC
+from rolling_truth import X_WC
 from transforms3d.quaternions import mat2quat
 
 DT = 1e-3
@@ -33,40 +32,49 @@ def start(turn=0.0):
     )  # fmt: skip
 
 
-def make_plant(turn=0.0, **options):
-    return EmulatedPlant(
-        *MODEL, start(turn), Arm(ArmModel().chain), MotorModel(),
-        resistance=LABORATORY.rolling_resistance, **options,
-    )  # fmt: skip
+def make_plant(turn=0.0, cameras=()):
+    arm = Arm(ArmModel().chain)
+    motors = EmulatedMotors(arm, MotorModel(), arm.joints_at((1, 0, 0, 0, 0, 0, 0)), seed=2)
+    plant = object_on_arm(
+        *MODEL, start(turn), motors, cameras, resistance=LABORATORY.rolling_resistance
+    )
+    plant.release()
+    return plant
+
+
+def stepped(plant):
+    plant.step(None, DT)
+    return plant.observe()
 
 
 class Whole:
     """All parts, with the acceleration of the hand as the input."""
 
     def __init__(self, turn=0.0, camera=None):
-        self.plant = make_plant(turn)
+        self.plant = make_plant(turn, [camera_sensor(camera or CameraModel(), X_WC)])
+        self.motors, self.measured = motors_of(self.plant), self.plant.read_measurements()
         self.bridge = MotorBridge(Arm(ArmModel().chain), MotorModel())
         self.encoders = EncoderFilter(MotorModel().resolution, DT)
         self.arm = Arm(ArmModel().chain)
-        self.camera = EmulatedCamera(camera or CameraModel(), X_WC, seed=2)
         self.pattern = MarkerPattern(MARKERS)
         self.estimator = ObjectEstimator(*MODEL, model=FilterModel(planar=True))
         self.t, self.rows, self.modes = 0.0, [], []
 
     def step(self, control):
-        seen = self.plant.motors.read()
-        self.bridge.take_state(seen.position, seen.velocity, self.t)
+        self.bridge.take_state(*self.joints()[:2], self.t)
         self.bridge.take_command(control, self.t)
         out = self.bridge.step(self.t, DT)
         if out is not None:
-            self.plant.motors.command('effort', out, self.t)
-        view = self.plant.step(DT)
+            self.motors.command('effort', out, self.t)
+        view, self.measured = stepped(self.plant), self.plant.read_measurements()
         self.t += DT
-        joints = self.encoders.step(self.plant.motors.read().position, self.bridge.qdd)
+        joints = self.encoders.step(self.joints()[0], self.bridge.qdd)
         hand = self.arm.hand_state(joints.q, joints.qd)
         estimate = self.estimator.step(hand, self.arm.hand_acceleration(*joints), self.t)
-        for image in self.camera.step(body_matrix(view.object_), self.t):
-            fit = self.pattern.fit(image.markers_C)
+        for image in self.measured:
+            if image.sensor.name != 'camera':
+                continue
+            fit = self.pattern.fit(image.value.reshape(-1, 3))
             if isinstance(fit, MarkerFit):
                 turn = np.kron(np.eye(2), X_WC[:3, :3])
                 self.estimator.take_image(
@@ -80,8 +88,13 @@ class Whole:
                 self.t, math.remainder(angle - truth, 2 * math.pi),
                 *(estimate.object_[[4, 6]] - view.object_[[4, 6]]),
             ))  # fmt: skip
-            self.modes.append((view.mode, estimate.mode, self.t))
+            self.modes.append((self.plant.contact_mode, estimate.mode, self.t))
         return view
+
+    def joints(self):
+        """Angles, rates and torques that the encoders measured last."""
+        (value,) = (m.value for m in self.measured if m.sensor.name == 'encoders')
+        return value.reshape(3, -1)
 
     def go(self, seconds, law):
         for _ in range(round(seconds / DT)):
@@ -92,21 +105,22 @@ class Whole:
 def test_object_at_rest_stays_and_its_weight_is_carried():
     plant = make_plant()
     for k in range(200):
-        plant.motors.command('velocity', np.zeros(3), k * DT)
-        view = plant.step(DT)
-    assert view.mode == 'rolling'
+        motors_of(plant).command('velocity', np.zeros(3), k * DT)
+        view = stepped(plant)
+    assert plant.contact_mode == 'rolling'
     weight = LABORATORY.mass * LABORATORY.gravity
-    assert view.force_W[2] == pytest.approx(weight, rel=0.02)
+    assert -plant.emulation.load()[2] == pytest.approx(weight, rel=0.02)
     assert view.gap == pytest.approx(0.0, abs=1e-9)
-    assert view.p_WC[2] == pytest.approx(view.hand[6], abs=1e-6)
+    assert view.X_WCh[2, 3] == pytest.approx(view.hand[6], abs=1e-6)
 
 
 def test_object_rocks_at_the_rate_of_the_laboratory():
     plant = make_plant(turn=0.05)
-    angles, held = [], plant.motors.q.copy()
+    motors = motors_of(plant)
+    angles, held = [], motors.q.copy()
     for k in range(2500):
-        plant.motors.command('position', held, k * DT)
-        o = plant.step(DT).object_
+        motors.command('position', held, k * DT)
+        o = stepped(plant).object_
         angles.append(2 * math.atan2(o[2], o[0]) + math.pi / 2)
     crossings = np.flatnonzero(np.diff(np.sign(angles)))
     period = 2 * np.mean(np.diff(crossings)) * DT
@@ -141,20 +155,13 @@ def test_throw_and_catch_are_followed():
     assert np.sqrt(np.mean(aloft[:, 2:] ** 2)) < 2e-3
 
 
-def test_start_out_of_reach_is_refused():
-    x = start()
-    x[4] = 3.0
-    with pytest.raises(ParameterError, match='does not reach'):
-        EmulatedPlant(*MODEL, x, Arm(ArmModel().chain), MotorModel())
-
-
 def test_reset_puts_the_object_back_turned():
     plant = make_plant()
     for k in range(50):
-        plant.motors.command('velocity', [0.5, 0, 0], k * DT)
-        plant.step(DT)
-    plant.reset(shift=0.01, turn=0.1)
-    view = plant.view()
+        motors_of(plant).command('velocity', [0.5, 0, 0], k * DT)
+        plant.step(None, DT)
+    plant.reset(position=(0.01, 0.0), rotation=(0.0, 0.1, 0.0))
+    view = plant.observe()
     assert view.hand[[4, 6]] == pytest.approx([0.0, 0.0], abs=1e-9)
-    assert view.p_WC[0] == pytest.approx(0.01, abs=1e-9)
+    assert view.X_WCh[0, 3] == pytest.approx(0.01, abs=1e-9)
     assert 2 * math.atan2(view.object_[2], view.object_[0]) == pytest.approx(0.1 - math.pi / 2)

@@ -1,49 +1,43 @@
-"""Emulated motors, and the plant that they drive."""
+"""Emulated motors that carry the hand, and their encoders."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from functools import cache
 import math
-from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contract.mode import MotionState
+from rolling_dynamics.contract.instruments import MotionExpressions, Sensor
+from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.emulated_object import hybrid_views, Observation
-from rolling_dynamics.hybrid_contact.from_contact_system import (
-    hybrid_of,
-    placed_state,
-    planar_hybrid_of,
-)
-from rolling_dynamics.hybrid_contact.model_state import Plant
-from rolling_dynamics.restriction import Restriction
-from rolling_dynamics.simulation.emulation import Emulation
+from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
+from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, planar_hybrid_of
 from rolling_hw_interface.arm import Arm, dynamics, Kinematics
 from rolling_hw_interface.arm_chain import ALL, Structure
-from rolling_hw_interface.faults import checked_fault, MOTOR_FAULTS
 from rolling_hw_interface.motor_model import MODES, MotorModel
-from transforms3d.quaternions import qmult, quat2mat
 
+READ = {'position': 'rad', 'velocity': 'rad/s', 'effort': 'N m'}  # entries of joint states
+HAND = Layout(
+    (
+        quaternion_entry('q_WH'),
+        *(vector_entry(n, u) for n, u in (('p_WH', 'm'), ('w_WH_H', 'rad/s'), ('v_WH_H', 'm/s'))),
+    )
+)
+MOTOR_FAULTS = (
+    'none',
+    'encoder_lost',  # the joint does not report its position
+    'encoder_frozen',  # the joint reports the last position for ever
+    'motor_stuck',  # the joint does not turn
+    'motor_off',  # the motor gives no torque
+    'messages_dropped',  # half of the commands and states are lost
+    'silent',  # no states are sent
+)
 SWEEPS = 6  # over the joints, for the friction impulses
 LOCKED = 1e6  # friction of a stuck joint [N m]
-
-
-class JointStates(NamedTuple):
-    """
-    What the amplifiers report, shape (n,) each.
-
-    Angles [rad] and filtered rates [rad/s] at the time of the report, torques [N m] as their mean
-    since the last one.
-    """
-
-    position: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    effort: NDArray[np.float64]
 
 
 @cache
@@ -126,10 +120,25 @@ class EmulatedMotors:
         Whether the amplifiers brake by themselves because no command came.
     fault, joint
         The fault at work and the joint that has it.
+    friction
+        Factor of the friction in the drives.
+    names, seed
+        Names of the joints, and the random seed.
 
     """
 
-    def __init__(self, arm: Arm, motors: MotorModel, q: ArrayLike, *, seed: int = 0) -> None:
+    carried = tuple(HAND.names)
+
+    def __init__(
+        self,
+        arm: Arm,
+        motors: MotorModel,
+        q: ArrayLike,
+        *,
+        seed: int = 0,
+        period: float = 1e-3,
+        names: Sequence[str] = (),
+    ) -> None:
         """
         Put the arm at rest.
 
@@ -140,22 +149,34 @@ class EmulatedMotors:
         q
             Joint angles [rad].
         seed
-            Of the phases of the ripple and of lost messages.
+            Random seed of the phases of the ripple and of lost commands.
+        period
+            Time for which they feel the same load [s].
+        names
+            Names of the joints in messages; those of the arm if empty.
 
         """
-        self.arm, self.motors = arm, motors
-        self._rng = np.random.default_rng(seed)
+        self.arm, self.motors, self.period = arm, motors, period
+        self.names, self._start = tuple(names or arm.chain.joint_names), np.array(q, dtype=float)
+        self.state = Layout(
+            tuple(
+                Entry(entry, tuple(f'{joint}_{entry}' for joint in self.names), unit)
+                for entry, unit in READ.items()
+            )
+        )
+        self._moves, self.friction = list(arm.chain.moves), 1.0
+        self._rng, self.seed = np.random.default_rng(seed), seed
         motors.check_joints(arm.joints)
         self._turn = FastFunction(_turn_function(arm.structure))
         self._turn.inputs[7][:] = arm.numbers
         phases = ripple_phases(self._rng, arm.joints)
         self._turn.inputs[8][:] = turn_numbers(motors, phases)
         self.fault, self.joint = 'none', 0
-        self.reset(q)
+        self.restart()
 
-    def reset(self, q: ArrayLike) -> None:
-        """Put the arm at rest at joint angles q [rad], shape (joints,); no torque, no command."""
-        angles = np.array(q, dtype=float)
+    def restart(self) -> None:
+        """Put the arm at rest at its start, without torque and command."""
+        angles = self._start
         counted = np.floor(angles / self.motors.resolution) * self.motors.resolution
         rest = np.zeros_like(angles)
         self._state = np.concatenate([angles, rest, rest, counted, rest])
@@ -180,7 +201,9 @@ class EmulatedMotors:
         if not 0 <= joint < self.arm.joints:
             known = ', '.join(map(str, range(self.arm.joints)))
             raise ParameterError(f'joint must be one of {known}, got {joint}')
-        self.fault, self.joint = checked_fault(kind, MOTOR_FAULTS), joint
+        if kind not in MOTOR_FAULTS:
+            raise ParameterError(f'fault must be one of {", ".join(MOTOR_FAULTS)}, got {kind!r}')
+        self.fault, self.joint = kind, joint
 
     def command(self, mode: str, values: ArrayLike, t: float) -> None:
         """
@@ -230,7 +253,8 @@ class EmulatedMotors:
 
         """
         turns = max(1, round(dt * self.motors.rate))
-        before, coulomb, read = self.qd, np.array(self.motors.coulomb), np.ones_like(self.q)
+        before, read = self.qd, np.ones_like(self.q)
+        coulomb = self.friction * np.array(self.motors.coulomb)
         silent = t - self._commanded
         self.braking = silent > self.motors.command_timeout
         if silent > self.motors.command_timeout + self.motors.holding_delay:
@@ -239,7 +263,8 @@ class EmulatedMotors:
             coulomb[self.joint] = LOCKED
         elif self.fault in {'encoder_frozen', 'encoder_lost'}:
             read[self.joint] = 0.0
-        f = self._turn
+        f, viscous = self._turn, slice(self.arm.joints, 2 * self.arm.joints)
+        f.inputs[8][viscous] = self.friction * np.array(self.motors.viscous)
         brake = self.motors.brake if self.braking else 0.0
         values = (self._law(), wrench, coulomb, brake, read, dt / turns)
         for buffer, value in zip(f.inputs[1:7], values, strict=True):
@@ -272,205 +297,115 @@ class EmulatedMotors:
     def _lost(self) -> bool:
         return self.fault == 'messages_dropped' and bool(self._rng.random() < 0.5)
 
-    def read(self) -> JointStates | None:
-        """Return what the amplifiers report, or None if the message is lost."""
-        if self.fault == 'silent' or self._lost():
-            return None
+    # -- the drive of an emulation ------------------------------------------------------------
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Reported angles [rad], rates [rad/s] and mean torques [N m], shape (3 joints,)."""
         position, velocity = self._part(3).copy(), self._part(4).copy()
         if self.fault == 'encoder_lost':
             position[self.joint] = velocity[self.joint] = math.nan
-        return JointStates(position, velocity, self._effort.copy())
+        return np.concatenate([position, velocity, self._effort])
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """Angles that the encoders report [rad], shape (n,)."""
+        return self.values[: self.arm.joints]
+
+    def load(self, at: MotionExpressions) -> ca.SX:
+        """Return the force [N] and torque [N m] on the hand about its origin, in W."""
+        X_WH, X_WC = at.body('hand'), at.body('contact')
+        wrench = ca.SX(6, 1) if at.wrench is None else at.wrench
+        R_WH = X_WH[:3, :3]
+        force = R_WH @ wrench[3:6]
+        moment = R_WH @ wrench[0:3] + ca.cross(X_WC[:3, 3] - X_WH[:3, 3], force)
+        return -ca.vertcat(force, moment)
+
+    def turn(self, load: ArrayLike, t: float, dt: float) -> NDArray[np.float64]:
+        """Advance from t by dt [s]; return the hand's accelerations, shape (m,) [SI units]."""
+        q, qd = self.q, self.qd
+        qdd = self.step(load, t, dt)
+        return self.arm.hand_acceleration(q, qd, qdd)[self._moves]
+
+    def carry(self) -> NDArray[np.float64]:
+        """Return pose and twist of the hand, shape (13,) in SI units."""
+        return self.arm.hand_state(self.q, self.qd)
 
 
-HAND = {'q_WH': slice(0, 4), 'p_WH': slice(4, 7), 'w_WH_H': slice(7, 10), 'v_WH_H': slice(10, 13)}
+def encoders(motors: EmulatedMotors, topic: str = 'robot_joint_states') -> Sensor:
+    """Return the sensor of what the amplifiers report, once in each period."""
+    return Sensor(
+        name='encoders',
+        output=motors.state,
+        measure=lambda at: ca.vertcat(*(at.drive[name] for name in READ)),
+        covariance=np.zeros((motors.state.size,) * 2),
+        rate=1 / motors.period,
+        message='joint_states',
+        topic=topic,
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class PlantView:
+def object_on_arm(
+    model: ContactSystem,
+    params: ArrayLike,
+    start: ArrayLike,
+    motors: EmulatedMotors,
+    cameras: Sequence[Sensor] = (),
+    *,
+    slip_share: float = 0.8,
+    resistance: float = 0.0,
+) -> EmulatedObject:
     """
-    What is true of the plant at one instant.
+    Return an object on a plate that an arm carries, as encoders and cameras measure it.
 
-    Attributes
+    Parameters
     ----------
-    hand, object_
-        q (w, x, y, z), p [m] in the world, w [rad/s], v [m/s] in the body; shape (13,) each.
-    p_WC, force_W, torque_W
-        Contact point [m], and force [N] and torque [N m] on the object there, in the world.
-    gap
-        Distance between object and plate [m].
-    mode
-        ``rolling``, ``slipping`` or ``separated``.
-
-    """
-
-    hand: NDArray[np.float64]
-    object_: NDArray[np.float64]
-    p_WC: NDArray[np.float64]
-    force_W: NDArray[np.float64]
-    torque_W: NDArray[np.float64]
-    gap: float
-    mode: str
-
-
-class EmulatedPlant:
-    """
-    Arm, motors and object. Not for use from two threads at once.
-
-    Attributes
-    ----------
+    model, params, start
+        Object and plate, their parameters and the state at the start; on a planar arm gravity is
+        that of its plane, and the start is in the plane x-z.
     motors
-        The arm and its motors; commands go there.
-    time
-        Since the last reset [s].
-    ended
-        Name of the event that ended the motion of the object, or the empty string.
-    held
-        Whether the object is held on the plate, so that it only moves with it.
-    events
-        Names of what happened to the contact in the last step.
+        The arm with its motors, at the start.
+    cameras
+        Sensors of the object.
+    slip_share, resistance
+        Kinetic over static friction, and rolling resistance [m s/rad].
+
+    Raises
+    ------
+    ParameterError
+        The bodies do not fit the arm.
 
     """
+    bodies = hybrid_of if motors.arm.chain.moves == ALL else planar_hybrid_of
+    return EmulatedObject(
+        model,
+        params,
+        start,
+        hybrid=bodies(model, params, slip_share=slip_share, resistance=resistance),
+        sensors=(encoders(motors), *cameras),
+        drive=motors,
+        seed=[motors.seed] * (1 + len(cameras)),
+    )
 
-    def __init__(
-        self,
-        model: ContactSystem,
-        params: ArrayLike,
-        start: ArrayLike,
-        arm: Arm,
-        motors: MotorModel,
-        *,
-        slip_share: float = 0.8,
-        resistance: float = 0.0,
-        seed: int = 0,
-    ) -> None:
-        """
-        Put everything at its start.
 
-        Parameters
-        ----------
-        model, params
-            Object and plate, and their parameters; on a planar arm gravity is that of its plane.
-        start
-            State of the contact system at the start, on a planar arm in the plane x-z.
-        arm, motors
-            The arm and its motors.
-        slip_share, resistance
-            Kinetic over static friction, and rolling resistance [m s/rad].
-        seed
-            Of what is random in the motors.
+def inject(machine: EmulatedObject, fault: str, joint: int = 0) -> None:
+    """
+    Start a fault of motors or encoders, or end it by ``none``.
 
-        Raises
-        ------
-        ParameterError
-            The arm does not reach the start, or the bodies do not fit.
+    Raises
+    ------
+    ParameterError
+        There is no such fault or joint.
 
-        """
-        self._model = model
-        bodies = hybrid_of if arm.chain.moves == ALL else planar_hybrid_of
-        system: Plant
-        system, p = bodies(model, params, slip_share=slip_share, resistance=resistance)
-        self._system, self._params, self._start = system, p, np.array(start, dtype=float)
-        self._views = hybrid_views(system)
-        hand = np.concatenate([self._start[model.state.slice(n)] for n in ('q_WH', 'p_WH')])
-        self._joints = arm.joints_at(hand)
-        self.motors = EmulatedMotors(arm, motors, self._joints, seed=seed)
-        self._plant = Emulation(system, p)
-        self._moves = list(arm.chain.moves)
-        self._u = np.zeros(len(self._moves))
-        self._plant.restart(self._placed(self._start), self._u)
-        self.time, self.ended, self.held = 0.0, '', False
-        self.events: tuple[str, ...] = ()
-        self._seen = self._look()
+    """
+    motors_of(machine).inject(fault, joint)
+    of_states = {'silent': 'off', 'messages_dropped': 'messages_dropped'}.get(fault, 'none')
+    machine.emulation.streams['encoders'].inject(of_states)
 
-    def get_ready(self) -> None:
-        """Do what takes a second at the first change of mode before there is one."""
-        self._system.get_ready()
 
-    def reset(self, *, shift: float = 0.0, turn: float = 0.0) -> None:
-        """
-        Go back to the start, at rest.
-
-        Parameters
-        ----------
-        shift, turn
-            Of the contact point along the plate [m] and of the object about y [rad].
-
-        """
-        x = self._start.copy()
-        x[self._model.state.slice('contact_h').start] += shift
-        where = self._model.state.slice('q_HO')
-        x[where] = qmult((math.cos(turn / 2), 0.0, math.sin(turn / 2), 0.0), x[where])
-        self.motors.reset(self._joints)
-        self._u, self.time, self.ended, self.events = 0.0 * self._u, 0.0, '', ()
-        self._plant.restart(self._placed(x), self._u)
-        self._seen = self._look()
-
-    def _placed(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return placed_state(self._system, self._params, self._model, x)
-
-    def step(self, dt: float) -> PlantView:
-        """
-        Advance by dt [s]; the motors do what they were commanded.
-
-        Returns
-        -------
-        PlantView
-            What is true afterwards.
-
-        """
-        motors, seen = self.motors, self._seen
-        moment = seen.torque_W + np.cross(seen.p_WC - seen.hand[4:7], seen.force_W)
-        q, qd = motors.q, motors.qd
-        qdd = motors.step(-np.concatenate([seen.force_W, moment]), self.time, dt)
-        self._u = motors.arm.hand_acceleration(q, qd, qdd)[self._moves]
-        self.time += dt
-        self.events = ()
-        if not self.ended:
-            plant = self._plant
-            plant.forget()
-            if not self.held:
-                plant.step(self._u, dt)
-            self.ended, self.events = plant.state.stopped, tuple(e.name for e in plant.events)
-            plant.state = replace(plant.state, x=self._with_hand(plant.state.x))
-        self._seen = self._look()
-        return self._seen
-
-    def _with_hand(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the state with the hand where the arm has it."""
-        hand = self.motors.arm.hand_state(self.motors.q, self.motors.qd)
-        system = self._system
-        plane = system if isinstance(system, Restriction) else None
-        out = x.copy() if plane is None else plane.expand_states(x)
-        at = (system if plane is None else plane.whole).state.slice
-        for name, part in HAND.items():
-            out[at(name)] = hand[part]
-        return out if plane is None else out[plane.state_index]
-
-    def view(self) -> PlantView:
-        """Return what is true now."""
-        return self._seen
-
-    @property
-    def state(self) -> MotionState:
-        """State of the object on the hand, with its mode."""
-        return self._plant.state
-
-    @property
-    def control(self) -> NDArray[np.float64]:
-        """Accelerations that the hand had in the last step; those of its control."""
-        return self._u
-
-    def _look(self) -> PlantView:
-        state = self._plant.state
-        seen = Observation(self._views[state.mode](state.x, self._u, state.t, state.p), ())
-        hand = self.motors.arm.hand_state(self.motors.q, self.motors.qd)
-        on, R_WH = not self.ended, quat2mat(hand[:4])
-        return PlantView(
-            hand=hand,
-            object_=seen.object_,
-            p_WC=seen.X_WCh[:3, 3],
-            force_W=on * R_WH @ seen.wrench[3:],
-            torque_W=on * R_WH @ seen.wrench[:3],
-            gap=seen.gap,
-            mode=state.published_mode,
-        )
+def motors_of(machine: EmulatedObject) -> EmulatedMotors:
+    """Return the motors that drive an emulated object."""
+    motors = machine.emulation.drive
+    if not isinstance(motors, EmulatedMotors):
+        raise ParameterError('the object is not carried by motors')
+    return motors
