@@ -63,6 +63,9 @@ class SystemPlugin:
         frames of its bodies.
     law
         :class:`rolling_controller.robot_laws.RobotKind`: the laws of the robot controller.
+    controller
+        ``(parameters) -> class`` of the controller node of its systems; None stands for that of
+        robots.
     step_laws
         ``(scenario) -> dict`` by name of functions that return a
         :class:`rolling_controller.export.c.CSource`: what `rolling export` writes.
@@ -98,6 +101,7 @@ class SystemPlugin:
     scenario: Any = None
     robot_view: Any = None
     law: Any = None
+    controller: Any = None
     step_laws: Any = None
     identification: Any = None
     planner: Any = None

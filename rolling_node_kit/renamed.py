@@ -8,6 +8,9 @@ import sys
 RENAMED = {
     'emulated_camera_node': 'emulated_motors_node',
     'rig_simulator_node': 'robot_simulator_node',
+    'robot_controller_node': 'controller_node',
+    'laboratory_controller_node': 'controller_node',
+    'rig_controller_node': 'controller_node',
 }
 
 

@@ -165,7 +165,7 @@ def of_robot(
     modules = {
         'simulator': 'rolling_dynamics.nodes.robot_simulator_node',
         PLANNER.name: PLANNER.module,
-        'controller': 'rolling_controller.nodes.robot_controller_node',
+        'controller': 'rolling_controller.nodes.controller_node',
     }
     return Experiment(
         name=name,

@@ -426,7 +426,7 @@ HAND = (
     'rolling_dynamics.nodes.plant_topics',
     'rolling_dynamics.nodes.simulator_node',
     'rolling_planner.nodes.present_state',
-    'rolling_controller.nodes.controller_node',
+    'rolling_controller.nodes.hand_controller_node',
     'rolling_controller.design',
     'rolling_controller.nodes.hand',
     'rolling_controller.nodes.laboratory_controller_node',

@@ -11,6 +11,8 @@ from rolling_controller import TimeVaryingLqr
 from rolling_controller.balance.hand_over import HandOver
 from rolling_controller.balance.hold import Hold
 from rolling_controller.balance.region_of_attraction import region_of_attraction
+from rolling_controller.export.compiled_law import CompiledLaw
+from rolling_controller.export.hold_law import hold_law, hold_sources
 from rolling_controller.lockstep import run_emulated, run_lockstep
 from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.robot_laws import robot_kind
@@ -312,6 +314,47 @@ def test_by_emulated_imu_and_encoders_it_follows_its_plan_and_stands(scenario, u
     assert np.abs(errors[:, :2]).max() < 5e-3
     assert np.abs(errors[:, 5:7]).max() < 5e-3
     assert np.abs(run.states[-1] - run.memory.x)[:2].max() < 5e-3
+
+
+def test_its_hold_is_exported_though_its_plug_in_names_no_law(scenario, upright):
+    """The C of the first-order law is that law bit by bit, and the hold within second order."""
+    law, hold = hold_law(scenario), Hold(scenario.system, scenario.p, scenario.x0)
+    compiled, rng = CompiledLaw(source=hold_sources(scenario)['hold']()), np.random.default_rng(2)
+    memory, m = law.start(), compiled.start()
+    still = np.zeros(scenario.system.tangent.size)
+    for k in range(20):
+        d = 1e-3 * rng.normal(size=still.size)
+        x = np.array(scenario.system.retract(hold.x, d)).ravel()
+        x[scenario.system.state.slice('q_WB')] *= (-1) ** k  # the same attitude
+        memory, u = law.step(memory, [*x, *still], 0.0)
+        m, c = compiled.step(m, [*x, *still], 0.0)
+        assert np.array_equal(u, c)
+        assert np.abs(u - hold.step(None, x, 0.0)[1]).max() < 1e-5
+        _, shifted = law.step(memory, [*x, *d], 0.0)
+        assert np.abs(shifted - hold.u).max() < 1e-5  # the equilibrium is moved to the state
+    _, blind = compiled.step(m, [*np.full(x.size, np.nan), *still], 0.0)
+    assert np.array_equal(blind, c)
+
+
+def test_its_hold_solves_the_environment_of_any_machine(scenario):
+    gymnasium = pytest.importorskip('gymnasium')
+    given = {'num_envs': 2, 'scenario': scenario.raw}
+    env = gymnasium.make_vec('rolling_robotics.learning:rolling/ReachGoal-v0', **given)
+    episodes = env.unwrapped._episodes
+    env.reset(seed=3)
+    x_goal = read_problem(scenario).goal_state[0]
+    hold = Hold(scenario.system, scenario.p, x_goal, control_limits=LIMIT)
+    for _ in range(400):
+        actions = [hold.step(None, x, 0.0)[1] / LIMIT for x in episodes.lanes.states]
+        _, reward, failed, _, info = env.step(np.array(actions))
+        assert not failed.any()
+    assert info['success'].all()
+    assert (reward > 0.95).all()
+    for _ in range(200):
+        _, reward, failed, _, info = env.step(np.ones((2, 3)))
+        if failed.any():
+            break
+    assert set(info['stopped'][failed]) <= {'tilt', 'friction', 'normal_force'}
 
 
 def test_a_hold_names_what_no_control_moves_and_knows_that_it_is_unstable(scenario, upright):

@@ -28,7 +28,7 @@ def nodes() -> dict[str, str]:
     """Return the module of each node of the suite by the name of its page."""
     out = {}
     for path in sorted(ROOT.glob('rolling_*/**/nodes/*_node.py')):
-        if '\ndef main(' in path.read_text(encoding='utf-8'):
+        if 'TABLE' in path.read_text(encoding='utf-8'):
             module = '.'.join(path.relative_to(ROOT).with_suffix('').parts)
             out[path.stem.removesuffix('_node')] = module
     return out

@@ -157,7 +157,8 @@ def configured(
         made = [
             c for c in vars(module).values() if getattr(c, '__module__', '') == module.__name__
         ]
-        node = next(c for c in made if hasattr(c, 'trigger_configure'))()
+        classes = (c for c in made if hasattr(c, 'trigger_configure'))
+        node = module.make_node() if hasattr(module, 'make_node') else next(classes)()
         try:
             if entry != RECORDER and node.trigger_configure().name != 'SUCCESS':
                 raise RuntimeError(f'{entry.name} of {params_file.name} cannot be configured')

@@ -20,7 +20,7 @@ import cma
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
-from rolling_robotics.learning.tasks import TASKS
+from rolling_robotics.learning import TASKS
 
 Array = NDArray[np.float64]
 NAME = 'rolling_robotics.learning:rolling/BallOnPlate-v0'

@@ -1,99 +1,63 @@
-"""Controller: executes plans of the contact system by accelerations of the hand."""
+"""
+Controller of any machine: which node it is follows from its scenario, the law from its parameters.
+
+A plug-in names the node of its systems by the role ``controller``; one that names none is a robot.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 import sys
+from typing import Any
 
-from geometry_msgs.msg import PoseStamped
-from rolling_controller.design import CONTACT_OPTIONS, design_law
-from rolling_controller.law import Following
-from rolling_controller.nodes.controller_parameters import TABLE
-from rolling_controller.nodes.execution_node import Equipped, ExecutionNode
-from rolling_controller.nodes.hand import Hand
-from rolling_controller.nodes.planner_client import Replanner
-from rolling_controller.nodes.prediction import Prediction, WORLD
-from rolling_controller.time_varying_lqr import prepare_regulator
-from rolling_controller.tracker import HAND_UNCOUNTED
-from rolling_dynamics.contact.state_source import StateSource
-from rolling_dynamics.errors import quoted, RollingError
-from rolling_dynamics.scenario_model import load_model
+from rclpy.node import Node
+from rolling_controller.nodes.robot_controller_node import RobotControllerNode
+from rolling_dynamics.errors import RollingError
+from rolling_dynamics.plugin import role_of
+from rolling_dynamics.scenario.document import read_document
 from rolling_node_kit.process import run_node
-from rolling_node_kit.suite_node import Health
-from rolling_planner.plan import Plan
+from rolling_node_kit.suite_node import SuiteNode
+
+CHOOSING = ('scenario_file', 'experiment')  # parameters by which the node is chosen
 
 
-class ControllerNode(ExecutionNode):
-    """Lifecycle node with the action server ``execute_plan``."""
+def controller_of(given: Mapping[str, Any]) -> type[SuiteNode]:
+    """Return the class of the controller of the machine that parameters name."""
+    try:
+        system = str(read_document(str(given.get('scenario_file', ''))).get('system'))
+        choose = role_of(system, 'controller')
+    except RollingError:  # which the node reports as it is configured
+        choose = None
+    found: type[SuiteNode] = RobotControllerNode if choose is None else choose(given)
+    return found
 
-    def __init__(self) -> None:
-        """Declare the parameters; everything else happens in configure."""
-        super().__init__('controller', TABLE)
-        self._prediction = Prediction(self)
-        self._replanner: Replanner
 
-    def equip(self) -> Equipped:
-        """Load the scenario and create the topics of the hand."""
-        model = load_model(self.values['scenario_file'])
-        self._model = model
-        contact_h = model.start[model.system.state.slice('contact_h')]
-        source = StateSource(model.system, model.params, contact_h)
-        hand = Hand(self, self.values, source, model.system.state, model.control_limits)
-        self._hand = hand
-        self._prediction.create(model.system, model.params)
-        self.at_cleanup(self._prediction.destroy)
-        self._replanner = Replanner(self)
-        self.at_cleanup(self._replanner.destroy)
-        return Equipped(model, hand, uncounted=HAND_UNCOUNTED)
+def make_node() -> SuiteNode:
+    """Return the controller of the machine that the parameters at the start name."""
+    return controller_of(_parameters())()  # type: ignore[call-arg]  # each fills in the others
 
-    def warm_up(self) -> None:
-        """Compile the regulator."""
-        prepare_regulator(self._model.system)
 
-    def design(self, plan: Plan, interrupted: Callable[[], bool]) -> Following:
-        """Return the regulator along a plan, or the plan played back."""
-        weights = (
-            None
-            if self.values['open_loop']
-            else {entry.name: self.values[entry.name] for entry in CONTACT_OPTIONS}
-        )
-        simulated = self.get_parameter('use_sim_time').value
-        following = design_law(
-            self._model,
-            plan,
-            weights,
-            interrupted,
-            law=self.values['law'],
-            policy_file=self.values['policy_file'],
-            beside=not simulated,
-            ask=self._replanner.ask,
-            patience=self._equipment.timeout if simulated else 0.0,
-            safe=self._hand.safe,
-        )
-        self._prediction.show(following.law)
-        return following
-
-    def move_goal(self, pose: PoseStamped) -> str | None:
-        """Lead the object of an execution under the predictive law elsewhere."""
-        pursuit, place = self._prediction.pursuit, pose.pose.position
-        if pursuit is None or self._execution is None:
-            return None
-        if pose.header.frame_id not in ('', WORLD):
-            return f'refused: frame_id must be {WORLD!r}, got {quoted(pose.header.frame_id)}'
-        try:
-            pursuit.pursue({'p_WO_x': place.x, 'p_WO_y': place.y}, alone=True)
-        except RollingError as error:
-            return f'refused: {error}'
-        return f'the motion that goes on is led to ({place.x:.4g}, {place.y:.4g}) m'
-
-    def health(self) -> Health:
-        """Return progress, and how predictions come along."""
-        return self._prediction.health(*super().health())
+def _parameters() -> Mapping[str, Any]:
+    """Return the parameters that the process was given for its node."""
+    reader = Node(
+        'controller',
+        enable_rosout=False,
+        start_parameter_services=False,
+        automatically_declare_parameters_from_overrides=True,
+    )
+    try:
+        return {
+            name: reader.get_parameter(name).value
+            for name in CHOOSING
+            if reader.has_parameter(name)
+        }
+    finally:
+        reader.destroy_node()
 
 
 def main() -> int:
     """Run the node."""
-    return run_node(ControllerNode)
+    return run_node(make_node)
 
 
 if __name__ == '__main__':

@@ -9,7 +9,6 @@ the hand. What an experiment needs is planned and designed when the node is conf
 from __future__ import annotations
 
 import math
-import sys
 import threading
 import time
 from typing import Any
@@ -46,7 +45,6 @@ from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.priority import drop_priority
-from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import EVENT, JOURNAL
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
@@ -377,12 +375,3 @@ def _ending(run: int, law: str, state: TrialState) -> str:
         f'{text}; last second: {r.ticks} steps, {r.misses} late, worst wake-up '
         f'{r.worst_jitter * 1e3:.2f} ms late, mean work {r.mean_work * 1e6:.0f} us'
     )
-
-
-def main() -> int:
-    """Run the node."""
-    return run_node(LaboratoryControllerNode)
-
-
-if __name__ == '__main__':
-    sys.exit(main())

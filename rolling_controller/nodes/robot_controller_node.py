@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-import sys
 import time
 from typing import Any
 
@@ -22,7 +21,6 @@ from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import finite
 from rolling_node_kit.parameters import Parameter, ParameterTable
 from rolling_node_kit.periodic_loop import PeriodicLoop
-from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import COMMAND
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from rolling_planner.plan import Plan
@@ -232,12 +230,3 @@ class RobotControllerNode(ExecutionNode):
         if self._refused:
             level, text, self._refused = max(level, WARN), self._refused, ''
         return level, text, values
-
-
-def main() -> int:
-    """Run the node."""
-    return run_node(RobotControllerNode)
-
-
-if __name__ == '__main__':
-    sys.exit(main())

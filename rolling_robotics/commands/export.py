@@ -10,9 +10,10 @@ DESCRIPTION = """\
 Write a law in discrete time as C99: one header and one source, without allocation or libraries,
 the state in a struct, and a function for one step. It prints how many operations a step takes
 at most, what it needs of the stack and, where there is a C compiler, the size of its
-code."""
+code. Any machine with an equilibrium near its start has the law `hold`."""
 EXAMPLE = """\
-  rolling export lqr --scenario ball_balancer --language c --out firmware"""
+  rolling export lqr --scenario ball_balancer --language c --out firmware
+  rolling export hold --scenario my_robot.yaml"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -30,16 +31,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Write both files and print what they cost."""
     from rolling_controller.export.cost import compiled_cost  # noqa: PLC0415  (--help stays fast)
+    from rolling_controller.export.hold_law import hold_sources  # noqa: PLC0415
     from rolling_dynamics.errors import ParameterError, quoted, suggestion  # noqa: PLC0415
-    from rolling_dynamics.plugin import needed_role  # noqa: PLC0415
+    from rolling_dynamics.plugin import role_of  # noqa: PLC0415
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
     from rolling_robotics.console import Progress  # noqa: PLC0415
 
     scenario = load_scenario(args.scenario)
-    laws = needed_role(scenario.system.name, 'step_laws', 'laws to export')(scenario)
+    laws = (role_of(scenario.system.name, 'step_laws') or hold_sources)(scenario)
     if args.controller not in laws:
         raise ParameterError(
-            f'no law {quoted(args.controller)}{suggestion(args.controller, laws)}'
+            f'no law {quoted(args.controller)}{suggestion(args.controller, list(laws))}'
         )
     with Progress(f'writing {args.controller}'):
         source = laws[args.controller]()

@@ -7,12 +7,32 @@ an action, a reward or an end of episodes does.
 """
 
 from rolling_dynamics.extras import need
-from rolling_robotics.learning.tasks import TASKS
+from rolling_robotics.learning.reach import ReachGoal
+from rolling_robotics.learning.tasks import (
+    BallOnPlate,
+    FlipUpEllipse,
+    PendulumSphere,
+    PointMassBall,
+    ReorientBall,
+    Task,
+)
 
 need('rolling_robotics.learning', 'gymnasium')
 import gymnasium  # noqa: E402  optional
 
 __all__ = ['TASKS']
+
+TASKS: dict[str, type[Task]] = {
+    f'{task.__name__}-v0': task
+    for task in (
+        BallOnPlate,
+        ReorientBall,
+        FlipUpEllipse,
+        PendulumSphere,
+        PointMassBall,
+        ReachGoal,
+    )
+}
 
 for _name, _task in TASKS.items():
     gymnasium.register(

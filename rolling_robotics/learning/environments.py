@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.errors import check_names, ParameterError
+from rolling_robotics.learning import TASKS
 from rolling_robotics.learning.picture import Filmed
-from rolling_robotics.learning.tasks import Flags, Lanes, Task, TASKS, Verdict
+from rolling_robotics.learning.tasks import Flags, Lanes, Task, Verdict
 
 
 class Episodes:

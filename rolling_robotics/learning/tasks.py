@@ -511,9 +511,3 @@ class ReorientBall(BallOnPlate):
 def _unit(q: Array) -> Array:
     """Return a vector of length 1."""
     return np.asarray(q / np.linalg.norm(q))
-
-
-TASKS: dict[str, type[Task]] = {
-    f'{task.__name__}-v0': task
-    for task in (BallOnPlate, ReorientBall, FlipUpEllipse, PendulumSphere, PointMassBall)
-}

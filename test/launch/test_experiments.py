@@ -69,9 +69,12 @@ class TestEveryExperiment:
 
         sections = yaml.safe_load(find_config(EXPERIMENTS[name].params_file).read_text())
         for entry in EXPERIMENTS[name].every_node:
-            table = (*COMMON, *importlib.import_module(entry.module).TABLE)
-            known = {parameter.name: parameter for parameter in table}
-            for key, value in sections[f'/**/{entry.name}']['ros__parameters'].items():
+            given = sections[f'/**/{entry.name}']['ros__parameters']
+            module = importlib.import_module(entry.module)
+            if entry.name == 'controller':
+                module = importlib.import_module(module.controller_of(given).__module__)
+            known = {parameter.name: parameter for parameter in (*COMMON, *module.TABLE)}
+            for key, value in given.items():
                 assert key in known, f'{entry.name} has no parameter {key}'
                 assert type(value) is type(known[key].default), key
                 assert known[key].problem(value) is None

@@ -315,7 +315,7 @@ def test_hardware_differs_in_nothing_but_the_emulation(name):
     assert next(iter(kinds)) == SIMULATED
     assert EXPERIMENTS[name].nodes == kinds[SIMULATED]
     controllers = {nodes[-1].executable for nodes in kinds.values()}
-    assert controllers == {'laboratory_controller_node'}
+    assert controllers == {'controller_node'}
     if EMULATED in kinds:
         emulated, real = kinds[EMULATED], kinds[REAL]
         assert real[-1].parameters == {'finite_limits': True}

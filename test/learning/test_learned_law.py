@@ -10,8 +10,8 @@ from rolling_controller.learned_law import LearnedLaw, LearnedPolicy
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_model
 from rolling_planner import Plan
+from rolling_robotics.learning import TASKS
 from rolling_robotics.learning.environments import Episodes
-from rolling_robotics.learning.tasks import TASKS
 
 NET = {
     'format': 1,

@@ -51,7 +51,7 @@ def nodes(run_process, ballbot_installed, tmp_path):
     made = [
         run_process('ballbot.odometry_node', params=common),
         run_process(
-            'rolling_controller.nodes.robot_controller_node',
+            'rolling_controller.nodes.controller_node',
             params={**common, 'rate': 500.0, **patient},
             arguments=ESTIMATED,
         ),

@@ -170,7 +170,7 @@ def robot(peer, run_process):
     source = Source(peer, {'robot/state': model.start})
     source.names = list(model.system.state.names)
     process = run_process(
-        'rolling_controller.nodes.robot_controller_node',
+        'rolling_controller.nodes.controller_node',
         params={'scenario_file': 'spin_rolling_plan.yaml', 'open_loop': 'true', **SETTINGS},
     ).wait_for('steps a second')
     name = model.system.name
@@ -317,7 +317,7 @@ def test_run_of_the_laboratory_ends_too(peer, run_process, fault_row):
     _, bodies = hand_and_object('laboratory_damping.yaml')
     source = Source(peer, bodies)
     process = run_process(
-        'rolling_controller.nodes.laboratory_controller_node',
+        'rolling_controller.nodes.controller_node',
         params={'scenario_file': 'laboratory_damping.yaml', 'experiment': 'damping', **SETTINGS},
         arguments=('--ros-args', '-r', '__node:=laboratory'),
     )

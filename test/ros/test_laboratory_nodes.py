@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from runs import await_active, Runner
 
 SIMULATOR = 'rolling_dynamics.nodes.hybrid_simulator_node'
-CONTROLLER = 'rolling_controller.nodes.laboratory_controller_node'
+CONTROLLER = 'rolling_controller.nodes.controller_node'
 SCENARIO = {'scenario_file': 'laboratory_damping.yaml'}
 LONG = 60.0
 TURN = 0.3  # of the ellipse from where it rests, in the scenario [rad]
@@ -258,9 +258,9 @@ def test_contact_state_tells_the_mode(peer, ready):
     assert state.gap == pytest.approx(0.0, abs=1e-9)
 
 
-def test_an_experiment_without_a_name_and_another_body_are_refused_in_words(run_process):
+def test_without_an_experiment_it_follows_plans_and_another_body_is_refused_in_words(run_process):
     bare = run_process(CONTROLLER, params=SCENARIO, arguments=('--ros-args', '-r', '__ns:=/a'))
-    bare.wait_for('experiment must be one of damping', timeout=LONG)
+    bare.wait_for('laboratory_damping: 1000 steps a second', timeout=LONG)
     other = run_process(
         CONTROLLER,
         params={'scenario_file': 'ball_on_plate_hard.yaml', 'experiment': 'flip_up'},

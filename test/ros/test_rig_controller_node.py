@@ -31,7 +31,7 @@ from bags import cdr
 
 PERIOD = 1 / 29.7
 NOISE = 4.2e-5  # m, as the scenario declares of its camera
-CONTROLLER = 'rolling_controller.ball_balancer.nodes.rig_controller_node'
+CONTROLLER = 'rolling_controller.nodes.controller_node'
 
 
 @pytest.fixture

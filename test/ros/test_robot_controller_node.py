@@ -45,7 +45,7 @@ class Robot:
         self.plan = case.planned(self.scenario)
         common = {'scenario_file': str(path), 'use_sim_time': 'true', 'rate': case.rate}
         self.controller = run_process(
-            'rolling_controller.nodes.robot_controller_node',
+            'rolling_controller.nodes.controller_node',
             params={**common, 'state_timeout': 2.0, 'start_tolerance': 0.5},
         )
         self.simulator = run_process(

@@ -94,7 +94,7 @@ def simulator(start):
 
 @pytest.fixture(scope='module')
 def controller(start, simulator):
-    name = 'rolling_controller.nodes.robot_controller_node'
+    name = 'rolling_controller.nodes.controller_node'
     patience = {'state_timeout': 5.0, 'command_timeout': 60.0, 'prediction_horizon': 0.0}
     patience['enable_stamped_cmd_vel'] = False
     start(name, **patience, **{'cylinder.velocity_gain': 2.0})

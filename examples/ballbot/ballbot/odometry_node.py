@@ -56,7 +56,10 @@ class OdometryNode(SuiteNode):
             return
         if self._time is None or stamp > self._time:
             dt = 0.0 if self._time is None else (stamp - self._time) * 1e-9
-            self._x, self._time = self._odometry.step(self._x, np.array([*imu, *drives]), dt), stamp
+            self._x, self._time = (
+                self._odometry.step(self._x, np.array([*imu, *drives]), dt),
+                stamp,
+            )
         self._message.header.stamp, self._message.position = message.header.stamp, self._x.tolist()
         self._states.publish(self._message)
 

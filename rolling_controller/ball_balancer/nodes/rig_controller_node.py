@@ -6,9 +6,10 @@ It takes set points on `goal_pose`, so that tools of RViz and Foxglove place the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 import math
-import sys
+from typing import Any
 
 from geometry_msgs.msg import Point, PoseStamped
 from nav_msgs.msg import Path
@@ -29,7 +30,6 @@ from rolling_dynamics.errors import quoted
 from rolling_dynamics.scenario import load_scenario
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.parameters import Parameter
-from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import EVENT, LATCHED, LOG
 from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from sensor_msgs.msg import JointState
@@ -268,10 +268,6 @@ class RigControllerNode(SuiteNode):
         return OK, 'balancing', values
 
 
-def main() -> int:
-    """Run the node."""
-    return run_node(RigControllerNode)
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+def controller(_given: Mapping[str, Any]) -> type[SuiteNode]:
+    """Return the controller of a rig."""
+    return RigControllerNode

@@ -9,6 +9,7 @@ PLUGIN = SystemPlugin(
     robot_view='rolling_dynamics.ball_balancer.robot_view:view',
     step_laws='rolling_controller.ball_balancer.laws:sources_of',
     identification='rolling_robotics.plugins.ball_balancer.identification',
+    controller='rolling_controller.ball_balancer.nodes.rig_controller_node:controller',
     replay='rolling_robotics.plugins.ball_balancer.nodes.replay:replay_rig',
     experiments='rolling_robotics.plugins.ball_balancer.experiments:EXPERIMENTS',
     example='ball_balancer',

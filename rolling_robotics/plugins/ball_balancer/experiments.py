@@ -12,7 +12,7 @@ def rig_experiment(name: str, text: str, *more: str, laws: tuple[str, ...] = ())
             NodeEntry(name='simulator', module='rolling_dynamics.nodes.robot_simulator_node'),
             NodeEntry(
                 name='controller',
-                module='rolling_controller.ball_balancer.nodes.rig_controller_node',
+                module='rolling_controller.nodes.controller_node',
             ),
         ),
         params_file=f'{name}.yaml',

@@ -6,6 +6,7 @@ PLUGIN = SystemPlugin(
     name='contact',
     protocol=1,
     scenario='rolling_dynamics.scenario.contact:ContactFile',
+    controller='rolling_controller.nodes.hand_controller_node:controller',
     arrays='rolling_robotics.plugins.contact.arrays:contact_arrays',
     scene='rolling_robotics.plugins.contact.scene:contact_scene',
     experiments='rolling_robotics.plugins.contact.experiments:EXPERIMENTS',

@@ -14,7 +14,7 @@ from rolling_robotics.experiment import (
 from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 
 LABORATORY_CONTROLLER = NodeEntry(
-    name='controller', module='rolling_controller.nodes.laboratory_controller_node'
+    name='controller', module='rolling_controller.nodes.controller_node'
 )
 HYBRID_SIMULATOR = NodeEntry(
     name='simulator', module='rolling_dynamics.nodes.hybrid_simulator_node'

@@ -8,6 +8,7 @@ PLUGIN = SystemPlugin(
     scenario='rolling_dynamics.ball_balancer.labyrinth_file:LabyrinthFile',
     robot_view='rolling_dynamics.ball_balancer.labyrinth_view:view',
     planner='rolling_controller.ball_balancer.labyrinth_planner:PLANNER',
+    controller='rolling_controller.ball_balancer.nodes.rig_controller_node:controller',
     replay='rolling_robotics.plugins.ball_balancer.nodes.replay:replay_rig',
     experiments='rolling_robotics.plugins.labyrinth.experiments:EXPERIMENTS',
     example='labyrinth',
