@@ -36,6 +36,13 @@ TABLE = (
         text='age of a cmd_vel beyond which the robot is stopped',
     ),
     Parameter(
+        name='estimate_state',
+        default=False,
+        read_only=True,
+        text='whether the state is estimated from the sensors of the scenario; else that of '
+        'robot/state',
+    ),
+    Parameter(
         name='frame_prefix', default='', read_only=True, text='prefix of the frame base_link'
     ),
     Parameter(

@@ -234,6 +234,18 @@ def sensor_message(sensor: Sensor, prefix: str = '') -> Any:
     return message
 
 
+def read_measurement(sensor: Sensor, message: Any) -> Array:
+    """Return the measurement that the message of a sensor carries, in the units of its layout."""
+    values = {}
+    for entry in sensor.output.entries:
+        if sensor.message == 'joint_states':
+            values[entry.name] = np.array(getattr(message, entry.name), dtype=float)
+            continue
+        field = attrgetter(FIELDS[sensor.message, entry.name][0])(message)
+        values[entry.name] = np.array([getattr(field, c[-1]) for c in entry.components])
+    return sensor.output.pack(**values)
+
+
 def write_measurement(sensor: Sensor, message: Any, value: Array, stamp: int) -> None:
     """
     Write a measurement into the message of its sensor.

@@ -22,7 +22,6 @@ NEAR = 5e-3  # m, rad, from where the plan ends
 # of the estimate where the plan ends, by the noise of the instruments alone: 0.01 to 0.04 over 40
 # random seeds in lockstep; which one a run draws depends on when its goal comes
 NOISE = 0.2
-ESTIMATED = ('--ros-args', '-r', 'robot/state:=estimated_state', '--')
 
 
 @pytest.fixture(scope='module')
@@ -42,26 +41,24 @@ def scenario():
 
 @pytest.fixture
 def nodes(run_process, ballbot_installed, tmp_path):
-    """Start simulator, odometry and controller, which takes the estimate for the state."""
+    """Start a simulator, and a controller that estimates the state."""
     path = tmp_path / 'measured.yaml'
     given = (ballbot_installed / 'ballbot' / 'ballbot.yaml').read_text()
     path.write_text(given.replace('lean: [0.0, 0.02, 0.0]', 'measured: true'))
     common = {'scenario_file': str(path), 'use_sim_time': 'true'}
     patient = {'noisy_states': True, 'goal_tolerance': NOISE, 'state_timeout': 20.0}
     made = [
-        run_process('ballbot.odometry_node', params=common),
         run_process(
             'rolling_controller.nodes.controller_node',
-            params={**common, 'rate': 500.0, **patient},
-            arguments=ESTIMATED,
+            params={**common, 'rate': 500.0, **patient, 'estimate_state': True},
         ),
         run_process(
             'rolling_dynamics.nodes.robot_simulator_node',
             params={**common, 'rate': 500.0, 'rate_factor': 10.0, 'lockstep_timeout': 20.0},
         ),
     ]
-    for node, text in zip(made, ('is measured', 'steps a second', 'steps a second'), strict=True):
-        node.wait_for(text)
+    for node in made:
+        node.wait_for('steps a second')
     yield
     for node in reversed(made):
         assert node.stop() == 0, node.text
