@@ -15,6 +15,7 @@ from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_planner.plan import Plan
 
+JUMP = 0.1  # m between two states: no motion, a robot that was put somewhere else
 HAND_UNCOUNTED = ('p_WH',)  # where the hand is, while an object is moved on it
 
 
@@ -90,6 +91,8 @@ class Tracker:
         self._evaluate = FastFunction(compiled(_watch(system))[0])
         self._counted = _counted(system.tangent, uncounted)
         self._size = system.tangent.size
+        entries = system.tangent.entries
+        self._lengths = np.array([e.unit == 'm' for e in entries for _ in range(e.size)])
         self._patience = patience
 
     def begin(self, plan: Plan, following: Following, *, settle: float = 0.0) -> None:
@@ -170,6 +173,11 @@ class Tracker:
             lost=lost,
             ended=t >= course.end + self._held,
         )
+
+    def jumped(self, x: Array, before: Array) -> bool:
+        """Return whether a position differs by more than any motion between two states could."""
+        d = self._evaluate(x, before, np.zeros(len(self.limits)), 0.0, self._params)
+        return bool((np.abs(d[: self._size][self._lengths]) > JUMP).any())
 
     def lost(self, t: float, x: Array, u: Array) -> str:
         """Return what ended the contact in a state under a control, or the empty string."""

@@ -192,6 +192,7 @@ class Execution:
 
 
 STILL = np.zeros(3)
+MOVED = 'the robot was put somewhere else'
 
 
 class Wanted(NamedTuple):
@@ -226,10 +227,16 @@ class Driving:
     """
 
     def __init__(
-        self, node: Node, equipment: Equipment, law: Law[Any], wanted: Wanted | None = None
+        self,
+        node: Node,
+        equipment: Equipment,
+        law: Law[Any],
+        wanted: Wanted | None = None,
+        moved: Callable[[], Law[Any] | None] = lambda: None,
     ) -> None:
-        """Start to drive, or to hold where no velocity is commanded."""
+        """Start to drive, or to hold; ``moved`` is asked for a hold where a robot was put."""
         self._node, self._equipment, self.law = node, equipment, law
+        self._moved, self._before = moved, equipment.present
         self.holds, self.ended = VELOCITY not in law.inputs, ''
         self.wanted, self._safe = wanted or Wanted(), True
         equipment.tracker.forget()
@@ -262,6 +269,8 @@ class Driving:
         return bool(self.velocity.any())
 
     def _finish(self, _code: int, reason: str) -> None:
+        if reason == MOVED and self._moved() is not None:
+            return
         self.ended = reason
         if reason or self._safe:
             self._equipment.send_safe_command(self._node)
@@ -271,5 +280,8 @@ class Driving:
     def _judge(self, t: float, x: Array, u: Array) -> tuple[int, str, Array]:
         """Return why a robot cannot be held any more."""
         u = self._equipment.watch.limited(u)
+        before, self._before = self._before, self.control.measured
+        if self.holds and self._equipment.tracker.jumped(self._before, before):
+            return CODES.NONE, MOVED, u
         lost = self._equipment.tracker.lost(t, x, u) if self.holds else ''
         return CODES.CONTACT_LOST, lost and f'the robot cannot be held any more: {lost}', u

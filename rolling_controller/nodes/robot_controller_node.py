@@ -153,7 +153,15 @@ class RobotControllerNode(ExecutionNode):
         return self._robot.stand(self._equipment.present)
 
     def _hold(self, law: Law[Any]) -> None:
-        self._driving = Driving(self, self._equipment, law)
+        self._driving = Driving(self, self._equipment, law, moved=self._hold_anew)
+
+    def _hold_anew(self) -> Law[Any] | None:
+        """Hold a robot where a restart of the plant put it; None where that cannot be."""
+        law = self._robot.stand(self._equipment.present)
+        if law is not None:
+            self.get_logger().warning('the robot was put somewhere else; it is held there')
+            self._hold(law)
+        return law
 
     def _stop_driving(self, *, safe: bool = True) -> None:
         driving, self._driving = self._driving, None

@@ -173,6 +173,16 @@ def test_it_is_driven_from_its_hold_to_the_left_and_held_again(robot):
     robot.stands()
 
 
+def test_it_is_held_where_a_restart_of_the_plant_puts_it(robot, scenario):
+    """Not about where it stood, a metre away, which would pull it there."""
+    robot.reset()
+    assert robot.execute().error_code == CODES.NONE
+    assert robot.peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+    x = robot.after(4.0)
+    assert np.abs(robot.error(x, scenario.x0)).max() < 0.05
+    robot.says('holding')
+
+
 def test_it_falls_once_it_is_stopped(robot):
     robot.reset()
     assert robot.execute().error_code == CODES.NONE
