@@ -32,7 +32,7 @@ CONTACT_OPTIONS = weight_options(CONTACT_WEIGHTS, ATTITUDE)
 
 
 def design_law(
-    model: Model,
+    model: ScenarioModel,
     plan: Plan,
     weights: Mapping[str, Any] | None,
     interrupted: Callable[[], bool] = lambda: False,
@@ -45,7 +45,7 @@ def design_law(
     safe: Callable[[Array], Array] | None = None,
 ) -> Following:
     """
-    Return the feedback along a plan of an object on a hand.
+    Return the feedback along a plan.
 
     Parameters
     ----------
@@ -138,7 +138,11 @@ def follow(model: ScenarioModel, plan: Plan, settings: Mapping[str, Any]) -> Fol
         return design_law(model, plan, weights, law=law, policy_file=policy_file, beside=False)
     if played_back:
         return Following(OpenLoop(model.system, plan), plan.times, plan.states)
-    return robot_of(model, settings).follow(plan)
+    followed = robot_of(model, settings).follow(plan)
+    if settings.get('law', LQR) != PREDICTIVE:
+        return followed
+    predicted = design_law(model, plan, {}, law=PREDICTIVE, beside=False)
+    return predicted._replace(hold=followed.hold)
 
 
 def robot_of(model: ScenarioModel, settings: Mapping[str, Any]) -> RegulatedRobot:

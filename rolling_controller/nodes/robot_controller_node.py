@@ -8,6 +8,7 @@ from typing import Any
 
 from geometry_msgs.msg import Twist, TwistStamped
 import numpy as np
+from rolling_controller.design import design_law, LQR, PREDICTIVE
 from rolling_controller.law import Following, Law, OpenLoop
 from rolling_controller.nodes.control_loop import CODES
 from rolling_controller.nodes.controller_parameters import EXECUTION, option_parameter
@@ -34,6 +35,13 @@ TABLE = (
         high=60.0,
         unit='s',
         text='age of a cmd_vel beyond which the robot is stopped',
+    ),
+    Parameter(
+        name='law',
+        default=LQR,
+        choices=(LQR, PREDICTIVE),
+        text='feedback along a plan: that of the kind of robot, or predictive control within the '
+        'limits of controls and contact, which needs daqp; from the next goal on',
     ),
     Parameter(
         name='estimate_state',
@@ -99,7 +107,7 @@ class RobotControllerNode(ExecutionNode):
 
     def equip(self) -> Equipped:
         """Load the scenario and create the topics of the robot."""
-        model = load_robot(self.values['scenario_file'])
+        self._model = model = load_robot(self.values['scenario_file'])
         kind = robot_kind(model.system.name)
         self.values.add(robot_parameters(kind))
         self._robot = kind.make(model.scenario, Options(self.values, kind))
@@ -118,7 +126,15 @@ class RobotControllerNode(ExecutionNode):
         """Return the feedback along a plan, or the plan played back."""
         if self.values['open_loop']:
             return Following(OpenLoop(self.system, plan), plan.times, plan.states)
-        return self._robot.follow(plan, interrupted)
+        followed = self._robot.follow(plan, interrupted)
+        if self.values['law'] == LQR:
+            return followed
+        beside = not self.get_parameter('use_sim_time').value
+        safe = self._machine.safe
+        predicted = design_law(
+            self._model, plan, {}, interrupted, law=PREDICTIVE, beside=beside, safe=safe
+        )
+        return predicted._replace(hold=followed.hold)
 
     def deactivate(self) -> None:
         """End what is at work, the robot safe."""

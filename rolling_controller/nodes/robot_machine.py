@@ -128,8 +128,6 @@ class RobotMachine:
 
     """
 
-    missing = 'no robot/state came yet'
-
     def __init__(self, node: SuiteNode, model: RobotModel, values: ParameterTable) -> None:
         """Create the topics."""
         self._node, self._values = node, values
@@ -148,6 +146,11 @@ class RobotMachine:
             self.polled = [node.polled(JointState, 'robot/state', STREAM_POLLED, raw=True)]
         self._odometry = node.polled(Odometry, 'odom', STREAM_READER, raw=True)
         self._message = JointState(name=list(model.system.control.names))
+
+    @property
+    def missing(self) -> str:
+        """What to tell a user as long as no state came."""
+        return f'nothing came yet on {" or ".join(topic.topic for topic in self.polled)}'
 
     @property
     def yaw(self) -> float:

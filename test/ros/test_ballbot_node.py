@@ -196,3 +196,15 @@ def test_it_stands_for_a_minute(robot):
     robot.reset()
     assert robot.execute().error_code == CODES.NONE
     assert np.abs(robot.error(robot.after(MINUTE), robot.plan.states[-1])).max() < STILL
+
+
+@pytest.mark.slow  # a quadratic program at each of 750 states
+def test_it_stands_after_a_plan_that_predictive_control_follows(robot):
+    robot.reset()
+    robot.peer.set_parameters('controller', law='predictive')
+    try:
+        ended = robot.execute()
+    finally:
+        robot.peer.set_parameters('controller', law='lqr')
+    assert ended.error_code == CODES.NONE, ended.error_string
+    assert np.abs(robot.error(robot.after(2.0), robot.plan.states[-1])).max() < STILL
