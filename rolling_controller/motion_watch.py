@@ -118,6 +118,7 @@ DRIFT: Mapping[str, float] = {'m': 1e-4, 'rad': 1e-3, 'm/s': 5e-3, 'rad/s': 0.05
 OTHER = 0.01  # of numbers in other units
 CHANGE = 0.3  # of a predicted change, standard deviation: masses, gains and delays are not exact
 LIMITED = 0.5  # of the greatest control, while the estimate is open
+OPENING = 0.03  # s, in which an estimator that begins anew finds a velocity
 SETTLED = 0.2  # s after a contact was made, in which only the hand is judged
 HAND = 'WH'  # in the names of what the control moves whatever the object does
 LEAST = 0.3  # m or rad, of a bound that a plan gives
@@ -172,7 +173,7 @@ class MotionWatch:
         hand = np.array([HAND in entry.name for entry in entries for _ in range(entry.size)])
         self._hand = np.flatnonzero(hand) if hand.any() else np.arange(len(units))
         # the noise of the numbers of a state is not theirs alone: only whole states are compared
-        self.source = Source(name='the measured state', noise=float(noisy))
+        self.source = Source(name='the measured state', noise=float(noisy), opening=OPENING)
         self.begin()
 
     def begin(self) -> None:

@@ -43,6 +43,9 @@ class Source:
         Time over which innovations are summed [s].
     agreement
         Time after which a motion that was reopened counts as followed again [s].
+    opening
+        Time after a first disagreement in which another one belongs to it [s]: an estimator may
+        begin anew.
 
     """
 
@@ -54,6 +57,7 @@ class Source:
     high: Array = field(default_factory=lambda: np.full(1, math.inf))
     window: float = 0.1
     agreement: float = 1.0
+    opening: float = 0.0
 
 
 class Sample(NamedTuple):
@@ -157,12 +161,14 @@ def step(source: Source, memory: Memory, sample: Sample, t: float) -> tuple[Memo
     fault = _rate(source, before, memory.times) or _repeated(source, memory)
     outside = _outside(source, sample) if seen else ''
     reason = outside or _disagreement(source, memory)
-    if not fault and reason and t - memory.reopened <= source.agreement:
+    since = t - memory.reopened
+    if not fault and reason and source.opening < since <= source.agreement:
         fault = reason
     if fault:
         return memory._replace(fault=fault), Verdict(fault)
     if reason:
-        memory = memory._replace(squares=(), reopened=t)
+        reopened = memory.reopened if since <= source.opening else t
+        memory = memory._replace(squares=(), reopened=reopened)
     limited = t - memory.reopened <= source.window
     return memory, Verdict('', bool(reason), limited, not outside)
 

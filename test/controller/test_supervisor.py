@@ -1,5 +1,6 @@
 """The supervisor of plausibility: what it finds by chance alone, and what it must find."""
 
+from dataclasses import replace
 import math
 
 import numpy as np
@@ -73,6 +74,19 @@ def test_a_push_reopens_once_and_a_second_disagreement_is_a_fault():
     verdicts = followed(pushed)
     assert 'does not move as the commands predict' in verdicts[60].fault
     assert all(v.fault == verdicts[60].fault for v in verdicts[60:])
+
+
+def test_disagreements_while_an_estimator_begins_anew_are_one():
+    source = replace(SOURCE, opening=0.035)
+    pushed = np.zeros((80, 2))
+    pushed[20:24] = 9.0, 0.0
+    verdicts = followed(pushed, source)
+    assert [k for k, v in enumerate(verdicts) if v.reopen] == [20, 21, 22, 23]
+    assert [k for k, v in enumerate(verdicts) if v.limited] == [*range(20, 31)]
+    assert not any(v.fault for v in verdicts)
+    pushed[24] = 9.0, 0.0
+    assert followed(pushed, source)[24].fault
+    assert followed(pushed)[21].fault
 
 
 def test_repeated_samples_are_a_fault_where_chance_would_not_repeat_them():

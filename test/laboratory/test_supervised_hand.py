@@ -20,7 +20,7 @@ from windows import noncentrality
 
 SECOND = 1_000_000_000
 BEGIN = 0.3  # s, of a fault
-PUSH = 0.5  # rad/s
+PUSH = 1.0  # rad/s
 WINDOW, WITHIN = 0.1, 0.1  # s, of the supervisor; from when a fault is knowable to the end
 
 
@@ -69,7 +69,7 @@ def pushed(plant, turn):
 
 
 def push_of(seed):
-    """Return a push: flat, the centre is 25 mm high, so 0.5 rad/s takes 1.3 mN s there."""
+    """Return a push: flat, the centre is 25 mm high, so 1 rad/s takes 2.6 mN s there."""
     rng = np.random.default_rng([seed, 7])
     return rng.uniform(0.5, 1.4), PUSH * rng.choice([-1, 1])
 
@@ -194,7 +194,7 @@ def alone(driven):
 def test_one_state_that_is_50_mm_off_moves_the_hand_by_less_than_a_millimetre(
     damping, driven, alone, number, at
 ):
-    """Where it is judged, the run ends with the next state; where it lies between, it goes on."""
+    """One that is judged reopens the estimate, by limited commands; then motion agrees again."""
     system, _ = damping.laboratory.model()
     off = 0.05 * (np.array(system.tangent.names) == number)
 
@@ -203,9 +203,7 @@ def test_one_state_that_is_50_mm_off_moves_the_hand_by_less_than_a_millimetre(
         return np.array(system.retract(x, off)).ravel() if strikes else x.copy()
 
     (ended, reason), seen = driven(outlier)
-    assert (
-        (ended, bool(reason)) == (pytest.approx(at + 0.01), True) if at == 0.3 else (None, False)
-    )
+    assert (ended, reason) == (None, '')
     assert max(np.abs(seen[t] - alone[t]).max() for t in seen) < 1e-3
 
 
@@ -218,7 +216,7 @@ def test_the_push_takes_the_stated_impulse(damping):
     speed = np.linalg.norm((plant.emulation.state.x - before)[where('v_HO_H')])
     height = before[where('p_HO_H')][-1]
     momentum = laboratory.inertia * PUSH + laboratory.mass * speed * height
-    assert momentum / height == pytest.approx(1.3e-3, rel=0.1)
+    assert momentum / height == pytest.approx(2.6e-3, rel=0.1)
 
 
 def test_true_states_are_no_fault(damping):
