@@ -27,6 +27,7 @@ from rolling_dynamics.errors import LONGEST_NAME, ParameterError, printable, quo
 from rolling_dynamics.fingerprint import fingerprint
 
 FINGERPRINT = 'fingerprint'  # of the machine, beside the parameters in force
+FORMAT, NEWEST_FORMAT = 'recording_format', 1  # what a replay reads, beside them; 0 told none
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,7 +182,8 @@ class ParameterTable:
         """
         Return all parameters as a message, some with values instead.
 
-        With them are ``use_sim_time`` and the fingerprint of the machine, for a replay.
+        With them are ``use_sim_time``, the fingerprint of the machine and the version of what is
+        recorded, for a replay.
         """
         parameters = [
             RosParameter(name, value=instead[name])
@@ -190,6 +192,7 @@ class ParameterTable:
             for name in (*self._table, 'use_sim_time')
         ]
         parameters.append(RosParameter(FINGERPRINT, value=fingerprint()))
+        parameters.append(RosParameter(FORMAT, value=NEWEST_FORMAT))
         return ParameterEvent(
             stamp=self._node.get_clock().now().to_msg(),
             node=self._node.get_fully_qualified_name(),

@@ -10,7 +10,7 @@ from typing import Any
 
 from rolling_dynamics.configuration import find_installed
 from rolling_dynamics.errors import ParameterError, printable, quoted
-from rolling_node_kit.parameters import Parameter, parameter_values
+from rolling_node_kit.parameters import FORMAT, NEWEST_FORMAT, Parameter, parameter_values
 from rolling_robotics.recordings.recording_file import RecordingFile
 from rolling_robotics.recordings.writer import typestore_with
 
@@ -118,6 +118,12 @@ class Recorded(AbstractContextManager['Recorded']):
     def _checked(
         self, values: dict[str, Any], name: str, table: Sequence[Parameter]
     ) -> dict[str, Any]:
+        made = values.get(FORMAT, 0)
+        if not isinstance(made, int) or made > NEWEST_FORMAT:
+            raise ParameterError(
+                f'{self.path}: {name}: has version {quoted(made)} of its format; this suite '
+                f'replays up to {NEWEST_FORMAT}: use the one that recorded it, or a newer one'
+            )
         for entry in table:
             problem = _problem(entry, values[entry.name]) if entry.name in values else None
             if problem:

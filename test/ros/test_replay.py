@@ -206,3 +206,10 @@ def test_what_cannot_be_replayed_is_told(tmp_path, good, capsys):
     path = next(damaged.glob('*.mcap'))
     path.write_bytes(path.read_bytes()[:500])  # less than the first chunk, whenever it was written
     assert main(['replay', str(damaged)]) == 2
+
+
+def test_a_recording_of_a_newer_format_says_so(tmp_path):
+    folder = write_recording(tmp_path / 'newer', {**settings(), 'recording_format': 2})
+    text = 'has version 2 of its format; this suite replays up to 1'
+    with Recorded(folder) as recorded, pytest.raises(ParameterError, match=text):
+        replay_executions(recorded)
