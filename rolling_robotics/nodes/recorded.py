@@ -121,7 +121,7 @@ class Recorded(AbstractContextManager['Recorded']):
         made = values.get(FORMAT, 0)
         if not isinstance(made, int) or made > NEWEST_FORMAT:
             raise ParameterError(
-                f'{self.path}: {name}: has version {quoted(made)} of its format; this suite '
+                f'{self.path}: {name}: has version {printable(str(made), 20)} of its format; this suite '
                 f'replays up to {NEWEST_FORMAT}: use the one that recorded it, or a newer one'
             )
         for entry in table:
