@@ -121,8 +121,9 @@ class Recorded(AbstractContextManager['Recorded']):
         made = values.get(FORMAT, 0)
         if not isinstance(made, int) or made > NEWEST_FORMAT:
             raise ParameterError(
-                f'{self.path}: {name}: has version {printable(str(made), 20)} of its format; this suite '
-                f'replays up to {NEWEST_FORMAT}: use the one that recorded it, or a newer one'
+                f'{self.path}: {name}: has version {printable(str(made), 20)} of its format; '
+                f'this suite replays up to {NEWEST_FORMAT}: use the one that recorded it, or a '
+                'newer one'
             )
         for entry in table:
             problem = _problem(entry, values[entry.name]) if entry.name in values else None
