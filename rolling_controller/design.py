@@ -18,7 +18,7 @@ from rolling_controller.robot_laws import robot_kind
 from rolling_controller.robot_laws.regulator import RegulatedRobot
 from rolling_controller.time_varying_lqr import KNOT, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact.regulator_weights import ATTITUDE, CONTACT_WEIGHTS
+from rolling_dynamics.contact.representation import ATTITUDE, CONTACT_WEIGHTS
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import Model, ScenarioModel

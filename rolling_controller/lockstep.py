@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.law import answered, gathered, Law, STATE
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.mode import Event
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Event, RollingSystem
 from rolling_dynamics.simulation.emulation import Emulation
 from rolling_dynamics.simulation.sensing import Measurement
 

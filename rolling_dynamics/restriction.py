@@ -19,8 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import has
 from rolling_dynamics.contract.layout import Entry, Layout, RegulatorWeights
-from rolling_dynamics.contract.mode import Event, Mode, MotionState, Transition
-from rolling_dynamics.contract.rolling_system import RollingSystem, WrittenSystem
+from rolling_dynamics.contract.rolling_system import (
+    Event,
+    Mode,
+    MotionState,
+    RollingSystem,
+    Transition,
+    WrittenSystem,
+)
 from rolling_dynamics.errors import check_names, ParameterError, SimulationError
 from rolling_dynamics.simulation.guards import projection
 

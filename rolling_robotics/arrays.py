@@ -11,8 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.contract.mode import Mode
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Mode, RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.simulation import Trajectory

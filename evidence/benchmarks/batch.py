@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 import time
 
-from evidence.benchmarks.mujoco_models import mjx_steps, MODELS, mujoco_steps
 from evidence.benchmarks.row import Row, timed
+from evidence.benchmarks.spinning_plate import mjx_steps, MODELS, mujoco_steps
 import numpy as np
 from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.compiled import compiles

@@ -1,16 +1,25 @@
-"""One evaluation of the equations of motion from Python."""
+"""Time of the equations of motion and of plans by number of segments; length of a path."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 import timeit
 
-from evidence.benchmarks.row import Row
+from evidence.benchmarks.plans import hard
+from evidence.benchmarks.row import Row, timed
+from evidence.papers.woodruff_lynch.ball_on_plate import (
+    geometric_plans,
+    length,
+    loop_plan,
+    places,
+)
 import numpy as np
 from rolling_dynamics.compiled import compiled, compiles, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere, Surface
+from rolling_planner import plan_rolling
 
 CALLS, REPEATS = 20_000, 7
 BODIES: dict[str, Surface] = {
@@ -41,3 +50,74 @@ def rows() -> Iterator[Row]:
             reference=f'the same through a plain CasADi call: {1e6 * plain:.3g} us'
             + ('' if compiles() else '; needs a C compiler'),
         )
+
+
+def path_length_rows() -> Iterator[Row]:
+    """Yield the figures; `rolling reproduce woodruff-lynch --figures` draws them."""
+    paths, own = geometric_plans(), length(places(loop_plan()))
+    turns, triangle = paths['whole turns'], paths['shortest triangle']
+    yield Row(
+        name='path on the hand, optimised over whole turns',
+        value=own / turns.length,
+        unit='',
+        goal='at most 1',
+        reference=f'{own:.3g} m beside {turns.length:.3g} m in closed form',
+    )
+    yield Row(
+        name='path on the hand, optimised over shortest triangle',
+        value=own / triangle.length,
+        unit='',
+        reference=f'{triangle.length:.3g} m; the plan is the one of least control, not of least '
+        'length',
+    )
+
+
+SEGMENTS = np.array([25, 50, 100, 200, 400])
+LONG_RUNS = 2
+FIGURE = Path('build/bench_scaling.png')
+
+
+def scaling_rows() -> Iterator[Row]:
+    """Yield the figures, and draw them."""
+    seconds, iterations = [], []
+    for n in SEGMENTS.tolist():
+        problem = hard(segments=n, refinements=0)
+        plan_rolling(problem)  # warm
+        times, plan = timed(partial(plan_rolling, problem), LONG_RUNS)
+        seconds.append(min(times))
+        iterations.append(plan.report['iterations'])
+        yield Row(
+            name=f'plan hard on {n} segments, CPU time',
+            value=seconds[-1],
+            unit='s',
+            reference=f'{iterations[-1]} iterations',
+        )
+    slope = float(np.polyfit(np.log(SEGMENTS), np.log(seconds), 1)[0])
+    _draw(np.array(seconds), np.array(iterations), slope)
+    each = np.array(seconds) / np.array(iterations)
+    yield Row(
+        name='planning time against segments, log-log slope',
+        value=slope,
+        unit='',
+        goal='at most 1.2',
+        reference=f'of an iteration {np.polyfit(np.log(SEGMENTS), np.log(each), 1)[0]:.3g}; '
+        f'figure {FIGURE}',
+    )
+
+
+def _draw(seconds: np.ndarray, iterations: np.ndarray, slope: float) -> None:
+    import matplotlib as mpl  # noqa: PLC0415
+
+    mpl.use('Agg')
+    from matplotlib import pyplot as plt  # noqa: PLC0415
+
+    figure, axes = plt.subplots(figsize=(5, 3.6), layout='constrained')
+    axes.loglog(SEGMENTS, seconds, 'o-', label=f'whole plan, slope {slope:.2f}')
+    axes.loglog(SEGMENTS, seconds / iterations, 's-', label='one iteration')
+    axes.loglog(SEGMENTS, seconds[0] * SEGMENTS / SEGMENTS[0], ':', color='grey', label='linear')
+    axes.set(xlabel='segments', ylabel='CPU time [s]', title='Planning time, hard goal')
+    axes.grid(visible=True, which='both', alpha=0.3)
+    axes.legend()
+    FIGURE.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(FIGURE, dpi=150)
+    plt.close(figure)

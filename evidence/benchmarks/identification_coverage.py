@@ -29,7 +29,7 @@ from rolling_controller.ball_balancer.identification.log import emulated, Log
 from rolling_controller.ball_balancer.identification.servo_response import put_downs
 from rolling_controller.ball_balancer.laws import LAWS
 from rolling_controller.ball_balancer.rig_model import RigModel
-from rolling_dynamics.ball_balancer.plate_maps import breakaway_angle, wave_sum
+from rolling_dynamics.ball_balancer.plate import breakaway_angle, wave_sum
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
 from rolling_dynamics.scenario import load_scenario
 

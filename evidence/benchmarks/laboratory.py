@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from evidence.benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.hybrid_contact.model_state import ObservedState
+from rolling_dynamics.hybrid_contact.from_contact_system import ObservedState
 from rolling_robotics.trials.chain import HardwareInterface
 from rolling_robotics.trials.fault_table import FAULTS, inject_fault
 from rolling_robotics.trials.imperfections import Imperfections, STATED_SCALE

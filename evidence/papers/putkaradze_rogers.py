@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import pairwise
+import math
 from pathlib import Path
+import time
 from typing import NamedTuple
 
-from evidence.papers import integrators, steppers
+import casadi as ca
 from evidence.papers.row import beside, Row, unprinted, write_drawings
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.internal_masses import published
 from rolling_dynamics.internal_masses.masses import pairs_that_hold, rail_masses
-from rolling_dynamics.internal_masses.published import Example
+from rolling_dynamics.internal_masses.published import ball, Example
 from rolling_dynamics.internal_masses.required_friction import (
     contact_forces,
     required_friction,
@@ -22,6 +28,7 @@ from rolling_dynamics.internal_masses.required_friction import (
 )
 from rolling_dynamics.simulation import simulate, Trajectory
 from rolling_robotics.figures.style import COLOURS, GREY, legend, WIDTH
+from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 
 SUMMARY = 'disk and ball with internal masses: friction, normal force (Putkaradze & Rogers)'
@@ -110,8 +117,8 @@ def rows() -> list[Row]:
         beside('ball: pairs of materials that hold', 6, ball_pairs, 0),
         beside('ball: initial angle theta_2', 2.0369, angles[0], 5e-5, 'rad'),
         beside('ball: initial angle theta_3', 0.7044, angles[1], 5e-5, 'rad'),
-        *integrators.rows(),
-        *steppers.rows(),
+        *integrator_rows(),
+        *stepper_rows(),
         *_detachment(),
     ]
 
@@ -317,3 +324,232 @@ def detachment() -> Figure:
     _rates(axes[2], run, t)
     _friction_on_path(axes[3], run, t, f)
     return figure
+
+
+TOLERANCE, REFERENCE = 1e-9, 1e-13
+DURATION = 10.0  # s
+AGREE = 1e-6  # of the state at the end, from the reference
+SCIPY, SUNDIALS = ('DOP853', 'Radau', 'BDF'), ('cvodes', 'idas')
+Integrate = Callable[[Array, Array, float, float], Array]  # x, line, start, end -> x
+
+
+class Integrated(NamedTuple):
+    """State at the end, and CPU time [s]."""
+
+    state: Array
+    seconds: float
+
+
+def compare(example: Example, duration: float, tolerance: float) -> dict[str, Integrated]:
+    """Return the end of a motion by name of the integrator."""
+    found = {'suite, DOP853': _timed(partial(_suite, example, duration, tolerance))}
+    pieces = _Pieces(example, duration, tolerance)
+    for name in SCIPY:
+        found[f'SciPy, {name}'] = _timed(partial(pieces.through, pieces.scipy(name)))
+    for name in SUNDIALS:
+        run = partial(pieces.through, pieces.sundials(name))
+        found[f'SUNDIALS, {name.upper()}'] = _timed(run)
+    return found
+
+
+def integrator_rows() -> list[Row]:
+    """Return how far each integrator ends from a tight run of the suite, and its time."""
+    example = ball()
+    reference = _suite(example, DURATION, REFERENCE)
+    out = []
+    for name, found in compare(example, DURATION, TOLERANCE).items():
+        off = float(np.abs(found.state - reference).max())
+        out += [
+            unprinted(f'ball, {DURATION:g} s: {name}, from a run at 1e-13', off, 0.0, AGREE),
+            unprinted(f'ball, {DURATION:g} s: {name}, CPU time', found.seconds, None, 0.0, 's'),
+        ]
+    return out
+
+
+def _timed(run: Callable[[], Array]) -> Integrated:
+    began = time.process_time()
+    return Integrated(run(), time.process_time() - began)
+
+
+def _suite(example: Example, duration: float, tolerance: float) -> Array:
+    return np.asarray(example.simulated(duration, tolerance).states[-1])
+
+
+class _Pieces:
+    """The equations with the control as a straight line, between two breakpoints at a time."""
+
+    def __init__(self, example: Example, duration: float, tolerance: float) -> None:
+        """Write out the equations."""
+        self.example, self.duration, self.tolerance = example, duration, tolerance
+        system = example.system
+        x, t = ca.SX.sym('x', system.state.size), ca.SX.sym('t')
+        line = ca.SX.sym('line', 2 * system.control.size)  # control and its rate
+        u, rate = ca.vertsplit(line, system.control.size)
+        f = next(iter(system.modes.values())).dynamics
+        self._symbols = x, t, line
+        self._ode = ca.densify(f(x, u + t * rate, t, example.p))
+        self._rates = FastFunction(ca.Function('rates', [x, t, line], [self._ode]))
+        self._slope = ca.Function('slope', [x, t, line], [ca.densify(ca.jacobian(self._ode, x))])
+
+    def through(self, integrate: Integrate) -> Array:
+        """Return the state at the end."""
+        times, values = self.example.control
+        x = np.array(self.example.x0)
+        for k, (a, b) in enumerate(pairwise(times)):
+            rate = (values[k + 1] - values[k]) / (b - a)
+            end = min(b, self.duration)
+            if end > a:
+                line = np.concatenate([values[k] - a * rate, rate])
+                x = integrate(x, line, a, end)
+        return x
+
+    def scipy(self, method: str) -> Integrate:
+        """Return one of SciPy's integrators, with the exact Jacobian where it is implicit."""
+
+        def integrate(x: Array, line: Array, a: float, b: float) -> Array:
+            exact = {'jac': lambda t, y: np.array(self._slope(y, t, line))}
+            run = solve_ivp(
+                lambda t, y: self._rates(y, t, line),
+                (a, b),
+                x,
+                method=method,
+                rtol=self.tolerance,
+                atol=self.tolerance,
+                **({} if method == 'DOP853' else exact),
+            )
+            return np.asarray(run.y[:, -1])
+
+        return integrate
+
+    def sundials(self, name: str) -> Integrate:
+        """Return CVODES or IDAS, through CasADi."""
+        x, t, line = self._symbols
+        problem = {'x': x, 't': t, 'p': line, 'ode': self._ode}
+        options = {
+            'reltol': self.tolerance,
+            'abstol': self.tolerance,
+            'max_num_steps': 1_000_000,
+        }
+
+        def integrate(x0: Array, at: Array, a: float, b: float) -> Array:
+            solve = ca.integrator('solve', name, problem, float(a), float(b), options)
+            return np.array(solve(x0=x0, p=at)['xf']).ravel()
+
+        return integrate
+
+
+MOTORS_FOR, SAMPLE, SUBSTEPS = 5.0, 2e-3, 8  # s, s, of the motors within a sample
+TIGHT = 1e-8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stepper:
+    """
+    A stepper motor with its gear.
+
+    Attributes
+    ----------
+    step
+        Angle of a step of the shaft [rad].
+    error
+        Standard deviation of where a step ends, as a share of it; it does not add up.
+    rate
+        Greatest commanded rate [rad/s].
+    holding
+        Greatest torque on the shaft [N m].
+    damping
+        Ratio of damping of the swing about a step.
+
+    """
+
+    step: float = math.radians(1.8)
+    error: float = 0.015
+    rate: float = 3 * 2 * math.pi
+    holding: float = 4.0
+    damping: float = 0.4
+
+    def follow(self, wanted: Array, start: float, inertia: float, seed: int) -> Array:
+        """
+        Return the acceleration of the shaft [rad/s^2] at the samples of a wanted angle.
+
+        Parameters
+        ----------
+        wanted
+            Planned angle [rad] every ``SAMPLE`` seconds; the motor begins on a step there.
+        start
+            Rate at the start [rad/s].
+        inertia
+            About the shaft [kg m^2].
+        seed
+            Of the errors of the steps.
+
+        """
+        rng, off = np.random.default_rng(seed), {0: 0.0}
+        teeth = math.pi / (2 * self.step)  # four steps to a tooth
+        stiff = self.holding / inertia
+        loss = 2 * self.damping * math.sqrt(stiff * teeth)
+        h, out = SAMPLE / SUBSTEPS, np.zeros(len(wanted))
+        angle, rate, at, target = 0.0, start, 0.0, 0
+        for k, place in enumerate(wanted - wanted[0]):
+            at += float(np.clip(place - at, -self.rate * SAMPLE, self.rate * SAMPLE))
+            target = round(at / self.step)
+            if target not in off:
+                off[target] = self.error * float(rng.normal())
+            goal, before = (target + off[target]) * self.step, rate
+            for _ in range(SUBSTEPS):
+                rate += h * (-stiff * math.sin(teeth * (angle - goal)) - loss * rate)
+                angle += h * rate
+            out[k] = (rate - before) / SAMPLE
+        return out
+
+
+def stepped(example: Example, planned: Trajectory, motor: Stepper, seed: int = 0) -> Trajectory:
+    """Return the motion of a ball whose masses follow a planned motion by stepper motors."""
+    system, times = example.system, np.arange(0.0, MOTORS_FOR, SAMPLE)
+    layout, states = system.state, planned.state_at(times)
+    angles = states[:, layout.slice('theta')]
+    rates = states[0, layout.slice('theta_rate')]
+    bodies = rail_masses(system.masses)
+    inertias = [m.mass * float(np.sum(m.rail.derivatives(0.0)[1] ** 2)) for m in bodies]
+    drives = [
+        motor.follow(angles[:, k], float(rates[k]), J, 3 * seed + k)
+        for k, J in enumerate(inertias)
+    ]
+    # each acceleration holds for its sample: the same value at both of its ends
+    held = np.repeat(np.column_stack(drives), 2, axis=0)
+    ends = np.column_stack([times, times + SAMPLE * (1 - 1e-6)]).ravel()
+    return example._replace(control=(ends, held)).simulated(MOTORS_FOR, TIGHT)
+
+
+def stepper_rows() -> list[Row]:
+    """Return what steps of one and two degrees do to the ball: path, masses, friction, force."""
+    example = ball()
+    planned = example.simulated(MOTORS_FOR, TIGHT)
+    out = []
+    for degrees, error in ((1.0, 0.01), (2.0, 0.02)):
+        motor = Stepper(step=math.radians(degrees), error=error)
+        found = Deviation.of(planned, stepped(example, planned, motor))
+        name = f'ball, {MOTORS_FOR:g} s, steppers of {degrees:g} degree(s), {error:.0%}: '
+        out += [
+            unprinted(f'{name}masses off the plan', found.masses, None, 0.0, 'rad'),
+            unprinted(f'{name}ball off its path', found.path, None, 0.0, 'm'),
+            unprinted(f'{name}coefficient of friction', found.friction, None, 0.0),
+        ]
+    return out
+
+
+class Deviation(NamedTuple):
+    """Greatest distance of masses [rad] and ball [m] from a plan, and friction that is needed."""
+
+    masses: float
+    path: float
+    friction: float
+
+    @classmethod
+    def of(cls, planned: Trajectory, found: Trajectory) -> Deviation:
+        """Compare two motions of a ball."""
+        layout, times = planned.system.state, np.arange(0.0, MOTORS_FOR, SAMPLE)
+        off = np.abs(found.state_at(times) - planned.state_at(times))
+        masses, place = off[:, layout.slice('theta')], off[:, layout.slice('p')]
+        path = np.linalg.norm(place, axis=1)
+        return cls(float(masses.max()), float(path.max()), required_friction(found).mu)

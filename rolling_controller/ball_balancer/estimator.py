@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.ball_balancer.servo import limited, servo_acceleration
+from rolling_dynamics.ball_balancer.drives import limited, servo_acceleration
 from rolling_dynamics.contract.layout import Entry, Layout
 from scipy.linalg import expm, solve_discrete_are
 

@@ -18,10 +18,10 @@ from rolling_controller.laboratory.laws import (
 )
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import read_regular
-from rolling_dynamics.contact.state_source import Source, StateSource
+from rolling_dynamics.contact.contact_view import Source, StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, PlanningError, printable, quoted
-from rolling_dynamics.hybrid_contact.model_state import ObservedState
+from rolling_dynamics.hybrid_contact.from_contact_system import ObservedState
 from rolling_dynamics.restriction import Restriction
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario_model import Model

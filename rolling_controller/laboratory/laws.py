@@ -30,7 +30,7 @@ from rolling_controller.time_varying_lqr import TimeVaryingLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.model_state import rest_state
+from rolling_dynamics.hybrid_contact.from_contact_system import rest_state
 from rolling_planner.laboratory.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_planner.laboratory.throw_catch import LIMITS, plan_throw_catch, ThrowCatchPlan
 from rolling_planner.plan import Plan

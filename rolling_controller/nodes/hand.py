@@ -12,7 +12,7 @@ from rclpy.duration import Duration
 from rolling_controller.motion_watch import HandBound
 from rolling_controller.nodes.machine import stamp_check
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact.state_source import Source
+from rolling_dynamics.contact.contact_view import Source
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_node_kit.cdr import ACCEL, accel_values, StampedEncoder

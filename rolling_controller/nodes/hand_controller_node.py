@@ -16,7 +16,7 @@ from rolling_controller.nodes.planner_client import Replanner
 from rolling_controller.nodes.prediction import Prediction, WORLD
 from rolling_controller.time_varying_lqr import prepare_regulator
 from rolling_controller.tracker import HAND_UNCOUNTED
-from rolling_dynamics.contact.state_source import StateSource
+from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.errors import quoted, RollingError
 from rolling_dynamics.scenario_model import load_model
 from rolling_node_kit.suite_node import Health, SuiteNode

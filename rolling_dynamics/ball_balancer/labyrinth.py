@@ -9,11 +9,10 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.ball_balancer.drives import tilted
+from rolling_dynamics.ball_balancer.drives import limited, tilted
 from rolling_dynamics.ball_balancer.plate import AXES, BallOnPlate, carry_ball, several
-from rolling_dynamics.ball_balancer.servo import limited
 from rolling_dynamics.contract.layout import Entry
-from rolling_dynamics.contract.mode import Mode, MotionState, Transition
+from rolling_dynamics.contract.rolling_system import Mode, MotionState, Transition
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import Machine
 

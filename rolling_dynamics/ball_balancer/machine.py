@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import casadi as ca
-from rolling_dynamics.ball_balancer.drives import Drive
-from rolling_dynamics.ball_balancer.plate import carry_ball, several
-from rolling_dynamics.ball_balancer.plate_maps import wave_entries, wave_sum
-from rolling_dynamics.ball_balancer.servo import servo_acceleration
+from rolling_dynamics.ball_balancer.drives import Drive, servo_acceleration
+from rolling_dynamics.ball_balancer.plate import carry_ball, several, wave_entries, wave_sum
 from rolling_dynamics.mechanism import Machine
 
 BALL = several('ball', 'm', 'contact on the plate', 0.05, frame='H')

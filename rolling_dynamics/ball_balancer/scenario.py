@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.drives import DRIVES
-from rolling_dynamics.ball_balancer.plate_maps import random_maps
+from rolling_dynamics.ball_balancer.plate import random_maps
 from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
 from rolling_dynamics.ball_balancer.system import BallBalancer
 from rolling_dynamics.scenario.faults import check

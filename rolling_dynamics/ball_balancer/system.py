@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.ball_balancer.drives import Drive, Gimbal
 from rolling_dynamics.ball_balancer.machine import ball_balancer
-from rolling_dynamics.ball_balancer.plate import BallOnPlate
-from rolling_dynamics.ball_balancer.plate_maps import breakaway_angle
-from rolling_dynamics.contract.mode import Mode, MotionState, Transition
+from rolling_dynamics.ball_balancer.plate import BallOnPlate, breakaway_angle
+from rolling_dynamics.contract.rolling_system import Mode, MotionState, Transition
 from rolling_dynamics.errors import ParameterError
 
 Array = NDArray[np.float64]

@@ -8,13 +8,11 @@ import math
 from threading import RLock
 
 import numpy as np
-from rolling_dynamics.batch.adaptive_steps import AdaptiveSteps, Watcher
-from rolling_dynamics.batch.fixed_steps import FixedSteps
+from rolling_dynamics.batch.adaptive_steps import AdaptiveSteps, FixedSteps, Watcher
 from rolling_dynamics.batch.kernels import Kernel, kernel_of
 from rolling_dynamics.batch.lanes import Equations, equations, Index, Lanes
 from rolling_dynamics.contract.capabilities import StartMode
-from rolling_dynamics.contract.mode import Mode, MotionState
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Mode, MotionState, RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.simulation.modes import ChatterError, IGNORE, ModeMachine, NOISE, STOP
 from rolling_dynamics.simulation.stepper import STRAIGHT

@@ -25,17 +25,16 @@ from rolling_dynamics.contact.equations import (
     parameter_layout,
     state_layout,
 )
-from rolling_dynamics.contact.regulator_weights import CONTACT_WEIGHTS
 from rolling_dynamics.contact.representation import (
     AttitudeRepresentation,
+    CONTACT_WEIGHTS,
     CoordinatesRepresentation,
     Representation,
 )
 from rolling_dynamics.contact.rolling_dynamics import FRICTION_MODELS
 from rolling_dynamics.contact.separation import object_motion, separation
 from rolling_dynamics.contract.layout import Layout, RegulatorWeights
-from rolling_dynamics.contract.mode import Mode
-from rolling_dynamics.contract.rolling_system import RigidBody, WrittenSystem
+from rolling_dynamics.contract.rolling_system import Mode, RigidBody, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.inertia import checked_mass, inertia_moments, inertia_of
 from rolling_dynamics.rotations import homogeneous, roll_pitch_yaw, rotation_matrix

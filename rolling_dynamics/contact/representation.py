@@ -1,4 +1,4 @@
-"""States of a rolling object: by contact coordinates, or by its attitude."""
+"""States of a rolling object, by contact coordinates or attitude, and weights on errors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ from rolling_dynamics.contact.rolling_dynamics import (
     first_order_kinematics,
     relative_curvature,
 )
-from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.contract.layout import (
+    Entry,
+    quaternion_entry,
+    RegulatorWeights,
+    vector_entry,
+)
 from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.rotations import inverse_2x2, rate_space, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
@@ -210,3 +215,18 @@ class CoordinatesRepresentation:
             relative_curvature=relative_curvature(obj, hand, psi),
             point_h=values['contact_h'],
         )
+
+
+# the contact on charts weighs as the attitude and the point on the hand do
+ATTITUDE = {
+    'd_WH': 1.0,
+    'd_HO': 10.0,
+    'contact_h': 1000.0,
+    'w_WH_H': 0.1,
+    'v_WH_H': 0.1,
+    'w_HO_H': 1.0,
+}
+_TRACKING = {**ATTITUDE, 'contact_o': 10.0, 'psi': 10.0, 'w_HO_Ch': 1.0}
+CONTACT_WEIGHTS = RegulatorWeights(
+    tracking=_TRACKING, terminal={k: 1e4 * v for k, v in _TRACKING.items()}, control=0.1
+)

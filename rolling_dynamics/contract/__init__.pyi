@@ -28,8 +28,8 @@ from .layout import RegulatorWeights as RegulatorWeights
 from .layout import retraction as retraction
 from .layout import tangent_layout as tangent_layout
 from .layout import vector_entry as vector_entry
-from .mode import Mode as Mode
-from .mode import MotionState as MotionState
+from .rolling_system import Mode as Mode
+from .rolling_system import MotionState as MotionState
 from .rolling_system import RigidBody as RigidBody
 from .rolling_system import RollingSystem as RollingSystem
 from .rolling_system import WrittenSystem as WrittenSystem

@@ -9,8 +9,7 @@ import casadi as ca
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Layout, RegulatorWeights
-from rolling_dynamics.contract.mode import MotionState
-from rolling_dynamics.contract.rolling_system import RigidBody, RollingSystem
+from rolling_dynamics.contract.rolling_system import MotionState, RigidBody, RollingSystem
 
 if TYPE_CHECKING:
     from rolling_dynamics.simulation.follower import Follower

@@ -8,7 +8,7 @@ from typing import NamedTuple, TYPE_CHECKING
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.equations import FAR
-from rolling_dynamics.contract.mode import MotionState
+from rolling_dynamics.contract.rolling_system import MotionState
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.mode_equations import CONTACT_MODES
 from rolling_dynamics.point_contact.transitions import TOUCHING, Transitions

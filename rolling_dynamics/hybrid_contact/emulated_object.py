@@ -13,8 +13,7 @@ from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.instruments import Drive, Sensor
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.from_contact_system import placed_state
-from rolling_dynamics.hybrid_contact.model_state import Plant
+from rolling_dynamics.hybrid_contact.from_contact_system import placed_state, Plant
 from rolling_dynamics.restriction import Restriction
 from rolling_dynamics.rotations import homogeneous, matrix_quaternion, product, rotation_matrix
 from rolling_dynamics.simulation.emulation import EmulatedMachine, Emulation, SEPARATED, STOPPED

@@ -1,19 +1,22 @@
-"""The hybrid plant of an object on a hand that is described as a contact system."""
+"""Hybrid plant of a contact system, and conversion of their states."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import Any, TypeVar
 
+import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError, SurfaceError
-from rolling_dynamics.hybrid_contact.model_state import PlanarPlant, Plant, plant_state, rest_state
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inertia import inertia_of
 from rolling_dynamics.restriction import restricted, Restriction
+from rolling_dynamics.rotations import conjugate, product, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
 
 PLANE = ('alpha_WH_H_y', 'a_WH_H_x', 'a_WH_H_z')  # controls that keep a hand in the plane x-z
@@ -149,3 +152,147 @@ def placed_state(plant: Plant, params: ArrayLike, model: ContactSystem, x: Array
         return plant_state(plant, params, model, x)
     y = plant_state(plant.whole, plant.expand_parameters(params), model, x)
     return np.array(plant.projection(y[plant.state_index], params)).ravel()
+
+
+PlanarModel = Restriction[ContactSystem]
+PlanarPlant = Restriction[HybridContactSystem]
+Model = ContactSystem | PlanarModel
+Plant = HybridContactSystem | PlanarPlant
+
+
+@lru_cache(maxsize=16)
+def model_state(plant: Plant, model: Model) -> ca.Function:
+    """
+    Return ``(x, p of the plant) -> x of a model of rolling``.
+
+    The contact point is the closest point of the hand: the state means something while the object
+    touches the hand, or nearly so. Both have the same controls.
+
+    Raises
+    ------
+    ParameterError
+        One of them is restricted and the other is not; or the contact system has another
+        representation, or another hand.
+
+    """
+    if isinstance(plant, Restriction) and isinstance(model, Restriction):
+        x, _, _, p = plant.symbols
+        whole = plant.of(model_state(plant.whole, model.whole))(x, p)
+        own = ca.densify(whole[model.state_index.tolist()])
+        return ca.Function('model_state', [x, p], [own], ['x', 'p'], ['y'])
+    plant, model = _in_space(plant, model)
+    e = plant.expressions
+    values = plant.state.split(e.x)
+    values['contact_h'] = plant.scene.foot.uv
+    out = ca.vertcat(*(values[entry.name] for entry in model.state.entries))
+    return ca.Function('model_state', [e.x, e.p], [ca.densify(out)], ['x', 'p'], ['y'])
+
+
+def plant_state(plant: Plant, p: ArrayLike, model: Model, x: ArrayLike) -> Array:
+    """Return the state of the plant, touching the hand, of a state of a model of rolling."""
+    if isinstance(plant, Restriction) and isinstance(model, Restriction):
+        q, y = plant.expand_parameters(p), model.expand_states(x)
+        return plant.take_states(plant_state(plant.whole, q, model.whole, y))
+    plant, model = _in_space(plant, model)
+    d = model.state.unpack(np.asarray(x, dtype=float))
+    values = {e.name: d[e.name] for e in plant.state.entries if e.name in d}
+    size = plant.state.entry('p_HO_H').size
+    y = plant.state.pack(p_HO_H=np.zeros(size), v_HO_H=np.zeros(size), **values)
+    point = np.array(plant.touch(y, p)[2]).ravel()
+    start, along = plant.state.slice('p_HO_H').start, size - 1
+    if plant.curved:  # the closest point of the object comes there
+        y[start : start + size] = point - np.array(plant.arm(y, p)).ravel()
+    else:
+        y[start : start + along] += d['contact_h'] - point[:along]  # the lowest point comes there
+    return np.array(plant.projections['rolling'](y, p)).ravel()
+
+
+def rest_state(state: Layout, **given: ArrayLike) -> Array:
+    """Return a state of entries that are given; the others are zero, attitudes the identity."""
+    values: dict[str, ArrayLike] = {
+        e.name: np.eye(e.size)[0] if e.has_unit_norm else np.zeros(e.size) for e in state.entries
+    }
+    return state.pack(**(values | given))
+
+
+def _in_space(plant: Plant, model: Model) -> tuple[HybridContactSystem, ContactSystem]:
+    if not (isinstance(plant, Restriction) or isinstance(model, Restriction)):
+        kind = (model.representation.name, model.hand_surface.name)
+        if kind == ('attitude', plant.hand_surface.name):
+            return plant, model
+    raise ParameterError(
+        'a plant in the plane needs a model in the plane; one in space a contact system on a '
+        f"plane in the representation 'attitude'. Got {model.name!r}"
+    )
+
+
+class ObservedState:
+    """Source of the states of a model in the plane. Not for use from two threads at once."""
+
+    def __init__(self, plant: PlanarPlant, params: ArrayLike, model: PlanarModel) -> None:
+        """
+        Write out the reading.
+
+        Parameters
+        ----------
+        plant, params
+            Body and plate, in the plane, and their parameters; for their shapes.
+        model
+            Whose states are wanted.
+
+        """
+        self._read = FastFunction(_reading(plant, model))
+        self._read.inputs[2][:] = params
+
+    def restart(self) -> None:
+        """Do nothing: a state does not depend on the one before."""
+
+    def state(self, hand: ArrayLike, object_: ArrayLike) -> tuple[NDArray[np.float64], float]:
+        """
+        Return the state of the model, and a gap of zero, whatever the distance is.
+
+        Parameters
+        ----------
+        hand, object_
+            q (w, x, y, z), p [m] in the world, w [rad/s], v [m/s] in its own frame; shape (13,)
+            each. What leads out of the plane is left out.
+
+        Returns
+        -------
+        NDArray, float
+            State, shape (state.size,), a new array. The contact is the foot of the object's
+            lowest point, whether it touches or not.
+
+        """
+        self._read.inputs[0][:], self._read.inputs[1][:] = hand, object_
+        return self._read.evaluate().copy(), 0.0
+
+
+def _reading(plant: PlanarPlant, model: PlanarModel) -> ca.Function:
+    """Return ``(hand, object, p of the plant) -> x of the model``."""
+    hand, body = ca.SX.sym('hand', 13), ca.SX.sym('object', 13)
+    p = ca.SX.sym('p', plant.parameters.size)
+    in_plane = ca.SX(13, 1)
+    bodies = []
+    for given in (hand, body):
+        level = ca.SX(in_plane)
+        for k in (0, 2, 4, 6, 8, 10, 12):  # w, y of the attitude; x, z; about y; x, z
+            level[k] = given[k]
+        level[0:4] /= ca.norm_2(level[0:4])
+        bodies.append(ca.vertsplit(level, [0, 4, 7, 10, 13]))
+    (q_WH, p_WH, w_WH_H, v_WH_H), (q_WO, p_WO, w_WO_O, v_WO_O) = bodies
+    R_WH, R_WO = rotation_matrix(q_WH), rotation_matrix(q_WO)
+    q_HO, p_HO_H = product(conjugate(q_WH), q_WO), R_WH.T @ (p_WO - p_WH)
+    values = {
+        'q_WH': q_WH,
+        'p_WH': p_WH,
+        'q_HO': ca.if_else(q_HO[0] < 0, -q_HO, q_HO),
+        'p_HO_H': p_HO_H,
+        'w_WH_H': w_WH_H,
+        'v_WH_H': v_WH_H,
+        'w_HO_H': R_WH.T @ (R_WO @ w_WO_O) - w_WH_H,
+        'v_HO_H': R_WH.T @ (R_WO @ v_WO_O) - v_WH_H - ca.cross(w_WH_H, p_HO_H),
+    }
+    whole = ca.vertcat(*(values[entry.name] for entry in plant.whole.state.entries))
+    x = whole[plant.state_index.tolist()]
+    return ca.Function('observed_state', [hand, body, p], [model_state(plant, model)(x, p)])

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.equations import CONTROL, FAR, GRAVITY
 from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.contract.mode import Mode, MotionState
-from rolling_dynamics.contract.rolling_system import RigidBody, WrittenSystem
+from rolling_dynamics.contract.rolling_system import Mode, MotionState, RigidBody, WrittenSystem
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact.closest_points import (
     CurvedTransitions,

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.mode import Mode, MotionState, Transition
+from rolling_dynamics.contract.rolling_system import Mode, MotionState, Transition
 from rolling_dynamics.internal_masses.equations import ModeExpressions, Response, Sliding, sliding
 from rolling_dynamics.internal_masses.masses import accelerations, FreeMass
 from rolling_dynamics.internal_masses.system import MassDrivenSystem

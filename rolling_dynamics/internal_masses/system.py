@@ -13,8 +13,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contract.layout import Entry, Layout, RegulatorWeights, vector_entry
-from rolling_dynamics.contract.mode import Mode
-from rolling_dynamics.contract.rolling_system import RigidBody, WrittenSystem
+from rolling_dynamics.contract.rolling_system import Mode, RigidBody, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.inertia import inertia_of

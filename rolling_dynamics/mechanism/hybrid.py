@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.mode import Mode, MotionState, Transition
+from rolling_dynamics.contract.rolling_system import Mode, MotionState, Transition
 from rolling_dynamics.errors import JammingError, ParameterError
 from rolling_dynamics.mechanism.impact import Friction, impact, STILL
 from rolling_dynamics.mechanism.loops import Phases

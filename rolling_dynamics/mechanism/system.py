@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Symbols
-from rolling_dynamics.contract.mode import Mode
-from rolling_dynamics.contract.rolling_system import RigidBody, WrittenSystem
+from rolling_dynamics.contract.rolling_system import Mode, RigidBody, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.joints import Driven

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.contact.state_source import Source
+from rolling_dynamics.contact.contact_view import Source
 from rolling_dynamics.errors import ParameterError
 from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.odometry_codec import decode_odometry

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.contract.mode import Mode
+from rolling_dynamics.contract.rolling_system import Mode
 
 
 class Landing(NamedTuple):

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.mode import MotionState, Transition
+from rolling_dynamics.contract.rolling_system import MotionState, Transition
 from rolling_dynamics.errors import JammingError, ParameterError
 from rolling_dynamics.point_contact.point_contact import Onset, PointContact, slip_direction
 

@@ -12,18 +12,16 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.closest_points import closest_points, Touch
 from rolling_dynamics.contact.equations import FAR
 from rolling_dynamics.errors import ScenarioError, SurfaceError
-from rolling_dynamics.scenario.contact_hybrid import (
-    check_hybrid,
-    free_state,
-    Hybrid,
-    hybrid_bodies,
-)
 from rolling_dynamics.scenario.contact_sections import (
+    check_hybrid,
     Contact,
+    free_state,
     Friction,
     Gravity,
     Hand,
     HandAtStart,
+    Hybrid,
+    hybrid_bodies,
     Initial,
     Limits,
     Object,

@@ -91,7 +91,7 @@ def read_document(path: str | Path) -> Document:
     given = _parsed(text, str(path))
     tells_lines(lambda read: read.update(plain(given, str(path))))(document)
     if 'mesh' in text:
-        from rolling_dynamics.scenario.mesh_section import with_meshes  # noqa: PLC0415
+        from rolling_dynamics.scenario.surface_section import with_meshes  # noqa: PLC0415
 
         with_meshes(document, path.parent)
     return document

@@ -13,8 +13,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled_once, FastFunction, LOOPS
-from rolling_dynamics.contract.mode import Mode
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Mode, RollingSystem
 from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.simulation.control import Piece, StepControl
 from rolling_dynamics.simulation.dormand_prince import (
@@ -88,7 +87,7 @@ def not_finite(names: Sequence[str], control: ArrayLike) -> str:
 SAFETY, LEAST_FACTOR, GREATEST_FACTOR, EXPONENT = 0.9, 0.2, 10.0, -1 / 8
 DERIVED_BY = ('dormand_prince.py', 'dormand_prince_step.py')
 ROWS = 256  # steps that are kept in one piece of memory
-SHORTEST = 1e-14  # first step, as a share of the piece of the control
+FIRST_STEP = 1e-14  # first step, as a share of the piece of the control
 
 
 class Kept(NamedTuple):
@@ -353,7 +352,7 @@ class CompiledSolver:
         scale = self._tolerance[1] + self._tolerance[0] * np.abs(x)
         d0, d1 = _rms(x / scale), _rms(f / scale)
         h0 = 1e-6 if d0 < 1e-5 or d1 < 1e-5 else 0.01 * d0 / d1
-        h0 = max(min(h0, span), SHORTEST * span) if math.isfinite(h0) else SHORTEST * span
+        h0 = max(min(h0, span), FIRST_STEP * span) if math.isfinite(h0) else FIRST_STEP * span
         ahead = x + h0 * f
         f1 = self._dynamics(ahead, self.control(self.t, ahead), self.t, self._p)
         d2 = _rms((f1 - f) / scale) / h0

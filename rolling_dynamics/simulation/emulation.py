@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.instruments import Actuator, Drive, MotionExpressions, Sensor
-from rolling_dynamics.contract.mode import Event, MotionState
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Event, MotionState, RollingSystem
 from rolling_dynamics.errors import ParameterError, RollingError, SimulationError
 from rolling_dynamics.simulation.sensing import Measurement, SAME_TIME, SensorStream
 from rolling_dynamics.simulation.stepper import Stepper

@@ -18,8 +18,7 @@ from rolling_dynamics.contract.capabilities import (
     Rechart,
 )
 from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.contract.mode import Mode
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Mode, RollingSystem
 from rolling_dynamics.errors import ParameterError
 
 

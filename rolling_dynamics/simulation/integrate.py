@@ -9,8 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.capabilities import offers, StartMode, StateCheck
-from rolling_dynamics.contract.mode import MotionState
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import MotionState, RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.simulation.control import as_control, ControlLike
 from rolling_dynamics.simulation.follower import Follower

@@ -10,8 +10,7 @@ import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.contract.mode import MotionState, Transition
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import MotionState, RollingSystem, Transition
 from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.simulation.guards import chart_guards, guard_set, in_mode, projection
 

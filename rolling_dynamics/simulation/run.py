@@ -14,8 +14,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contract.capabilities import Rechart
-from rolling_dynamics.contract.mode import Event, MotionState
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Event, MotionState, RollingSystem
 from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
 from rolling_dynamics.simulation.compiled_solver import closed, compile_step, CompiledSolver
 from rolling_dynamics.simulation.control import Feedback, Formula, Piece, PiecewiseLinear, Timed

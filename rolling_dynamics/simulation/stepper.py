@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import offers, StartMode
-from rolling_dynamics.contract.mode import MotionState
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import MotionState, RollingSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.simulation.guards import in_mode, joined, projection
 from rolling_dynamics.simulation.modes import ModeMachine, NOISE

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.contract.mode import Event as Event  # noqa: PLC0414  of the package
+from rolling_dynamics.contract.rolling_system import Event as Event  # noqa: PLC0414  of the package
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 

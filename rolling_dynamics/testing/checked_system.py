@@ -10,8 +10,7 @@ import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.contract.mode import Mode
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Mode, RollingSystem
 from rolling_dynamics.simulation.guards import projection
 from rolling_dynamics.simulation.trajectory import Trajectory
 

@@ -23,8 +23,7 @@ from rolling_dynamics.contract.capabilities import (
     StateCheck,
 )
 from rolling_dynamics.contract.layout import Layout, tangent_layout
-from rolling_dynamics.contract.mode import Mode
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Mode, RollingSystem
 from rolling_dynamics.errors import RollingError, suggestion
 from rolling_dynamics.testing.checked_system import close, Failed, NotApplicable, Subject, values
 

@@ -20,8 +20,13 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.from_contact_system import in_plane, planar_hybrid_of
-from rolling_dynamics.hybrid_contact.model_state import PlanarModel, PlanarPlant, rest_state
+from rolling_dynamics.hybrid_contact.from_contact_system import (
+    in_plane,
+    planar_hybrid_of,
+    PlanarModel,
+    PlanarPlant,
+    rest_state,
+)
 from rolling_dynamics.scenario_model import load_model
 
 FLAT, UPRIGHT = -math.pi / 2, 0.0  # turn of the object in the hand [rad]

@@ -1,5 +1,5 @@
 """
-Throw and catch of an ellipse; Woodruff & Lynch, VIII-E.
+Throw and catch of an ellipse, with the hand's transfer; Woodruff & Lynch, VIII-E.
 
 The hand carries the object, which rolls, to a release; the object flies, turning, and meets the
 level hand at rest in a state from which the impact leaves it just the energy to come upright.
@@ -10,20 +10,185 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+from typing import NamedTuple
 
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import PlanningError
-from rolling_dynamics.hybrid_contact.model_state import plant_state
+from rolling_dynamics.errors import ParameterError, PlanningError
+from rolling_dynamics.hybrid_contact.from_contact_system import plant_state
 from rolling_planner.laboratory.laboratory import Laboratory
-from rolling_planner.laboratory.transfer import Transfer, transfer
-from rolling_planner.laboratory.upright_impact import (
-    contact_arm,
-    FlightState,
-    upright_impact,
-    UprightImpact,
-)
 from rolling_planner.plan import Plan
+
+
+class HandPose(NamedTuple):
+    """Turn about y and place in the world, (beta, x, z) in rad and m, with rates."""
+
+    pose: Array
+    rate: Array
+    acceleration: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """
+    A polynomial motion of the hand from a moving start to rest at a goal.
+
+    Attributes
+    ----------
+    start
+        Time at its start [s].
+    duration
+        Its duration [s]; the hand rests afterwards.
+    coefficients
+        Of powers of the time since the start, shape (6, 3).
+
+    """
+
+    start: float
+    duration: float
+    coefficients: Array
+
+    def at(self, t: float) -> HandPose:
+        """Return the hand at a time [s], held at both ends."""
+        s = min(max(t - self.start, 0.0), self.duration)
+        k = np.arange(6)
+        powers = s ** np.arange(6.0)
+        rate = np.where(k > 0, k * s ** np.maximum(k - 1.0, 0.0), 0.0)
+        acceleration = np.where(k > 1, k * (k - 1) * s ** np.maximum(k - 2.0, 0.0), 0.0)
+        return HandPose(*(w @ self.coefficients for w in (powers, rate, acceleration)))
+
+    def control(self, t: float) -> Array:
+        """Return the control (alpha_WH_H_y, a_WH_H_x, a_WH_H_z), in the frame of the hand."""
+        if t >= self.start + self.duration:
+            return np.zeros(3)
+        h = self.at(t)
+        c, s = np.cos(h.pose[0]), np.sin(h.pose[0])
+        alpha, a_x, a_z = h.acceleration
+        return np.array([alpha, c * a_x - s * a_z, s * a_x + c * a_z])
+
+
+def transfer(
+    start: float, duration: float, pose: Array, rate: Array, acceleration: Array, goal: Array
+) -> Transfer:
+    """
+    Return the polynomial of degree 5 from a pose in motion to rest.
+
+    Parameters
+    ----------
+    start, duration
+        Times [s].
+    pose, rate, acceleration
+        (beta, x, z) at the start and its derivatives, shape (3,).
+    goal
+        (beta, x, z) at rest at the end.
+
+    """
+    if not duration > 0:
+        raise ParameterError(f'there must be time to move the hand, got {duration:.3g} s')
+    T = duration
+    powers = T ** np.arange(6.0)
+    k = np.arange(6)
+    rows = [
+        powers,
+        np.where(k > 0, k * T ** np.maximum(k - 1.0, 0.0), 0.0),
+        np.where(k > 1, k * (k - 1) * T ** np.maximum(k - 2.0, 0.0), 0.0),
+    ]
+    known = np.vstack([pose, rate, np.asarray(acceleration) / 2])
+    end = np.array(rows)
+    wanted = np.vstack([goal, np.zeros(3), np.zeros(3)])
+    rest = np.linalg.solve(end[:, 3:], wanted - end[:, :3] @ known)
+    return Transfer(start, duration, np.vstack([known, rest]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlightState:
+    """
+    A free flight in the plane x-z of the world.
+
+    Attributes
+    ----------
+    p, v
+        Centre of mass [m] and its velocity [m/s], shape (2,).
+    angle, rate
+        Turn from upright about y [rad] and its rate [rad/s].
+
+    """
+
+    p: Array
+    v: Array
+    angle: float
+    rate: float
+
+    def after(self, t: float, gravity: float) -> FlightState:
+        """Return the state t seconds later [s] under gravity along -z [m/s^2]."""
+        g = np.array([0.0, -gravity])
+        return FlightState(
+            p=self.p + self.v * t + g * t * t / 2,
+            v=self.v + g * t,
+            angle=self.angle + self.rate * t,
+            rate=self.rate,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class UprightImpact:
+    """
+    What an impact on a level plate at rest leaves.
+
+    Attributes
+    ----------
+    rate
+        w+ after it, rad/s towards upright; negative if the object turns away from it.
+    wanted
+        w+ with which it just comes upright, in rad/s.
+    friction
+        Ratio of the impulse along the plate to that across it: the least coefficient of friction.
+    normal_impulse
+        Impulse across the plate [N s]; an impact has a positive one.
+    tilt
+        Turn from the nearest upright [rad]; upright is every half turn.
+
+    """
+
+    rate: float
+    wanted: float
+    friction: float
+    normal_impulse: float
+    tilt: float
+
+    @property
+    def excess(self) -> float:
+        """w+ beyond the wanted one, in rad/s."""
+        return self.rate - self.wanted
+
+
+def contact_arm(laboratory: Laboratory, angle: float) -> Array:
+    """Return the lowest point of the ellipse from its centre (x, z) [m], turned from upright."""
+    a, b = laboratory.semi_axes
+    s, c = math.sin(angle), math.cos(angle)
+    height = math.sqrt((a * c) ** 2 + (b * s) ** 2)  # support function of the ellipse
+    return np.array([(b * b - a * a) * s * c / height, -height])
+
+
+def upright_impact(laboratory: Laboratory, before: FlightState) -> UprightImpact:
+    """Return what the impact of a flying ellipse on a level plate at rest leaves."""
+    J, m = laboratory.inertia, laboratory.mass
+    r = -contact_arm(laboratory, before.angle)  # from contact to centre
+    J_c = J + m * float(r @ r)
+    # about y: (r x v)_y = r_z v_x - r_x v_z
+    rate = (J * before.rate + m * (r[1] * before.v[0] - r[0] * before.v[1])) / J_c
+    impulse = m * (rate * np.array([r[1], -r[0]]) - before.v)  # v+ = w+ x r
+    tilt = math.remainder(before.angle, math.pi)
+    towards = -math.copysign(1.0, tilt)
+    rise = laboratory.semi_axes[0] - r[1]
+    return UprightImpact(
+        rate=towards * rate,
+        wanted=math.sqrt(2 * m * laboratory.gravity * max(rise, 0.0) / J_c),
+        friction=abs(impulse[0]) / max(abs(impulse[1]), 1e-300),
+        normal_impulse=float(impulse[1]),
+        tilt=tilt,
+    )
+
 
 DEEPEST = 0.3  # m below the release, to which a catch is looked for
 TIMES = 200  # of the flight at which it is, before the root between two of them

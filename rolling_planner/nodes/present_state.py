@@ -13,7 +13,7 @@ from rclpy.node import Node
 from rclpy.task import Future
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contact.state_source import StateSource
+from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario import Scenario

@@ -17,7 +17,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.hybrid_contact.emulated_object import Observation as Truth
-from rolling_dynamics.hybrid_contact.model_state import ObservedState
+from rolling_dynamics.hybrid_contact.from_contact_system import ObservedState
 from rolling_dynamics.simulation.sensing import Measurement
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import ArmModel

@@ -18,7 +18,7 @@ from rolling_controller.time_varying_lqr import law_equations, TimeVaryingLqr
 from rolling_dynamics.batch.lanes import equations
 from rolling_dynamics.contract.layout import turn_between
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.model_state import model_state
+from rolling_dynamics.hybrid_contact.from_contact_system import model_state
 from rolling_dynamics.rotations import product, rotation_matrix
 from rolling_hw_interface.arm import Arm, hand_equations
 from rolling_hw_interface.emulated_motors import (

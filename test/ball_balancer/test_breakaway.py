@@ -11,7 +11,7 @@ from rolling_controller.ball_balancer.identification.log import emulated, Log, l
 from rolling_controller.ball_balancer.laws import pid_law
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
-from rolling_dynamics.ball_balancer.plate_maps import breakaway_angle, wave_sum
+from rolling_dynamics.ball_balancer.plate import breakaway_angle, wave_sum
 from rolling_dynamics.ball_balancer.rig_file import emulated_rig
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
 from rolling_dynamics.scenario import load_scenario

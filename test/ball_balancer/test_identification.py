@@ -14,7 +14,7 @@ from rolling_controller.ball_balancer.identification.log import Log, log_of, rea
 from rolling_controller.ball_balancer.laws import pid_law
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
-from rolling_dynamics.ball_balancer.plate_maps import wave_sum
+from rolling_dynamics.ball_balancer.plate import wave_sum
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from rolling_dynamics import ContactSystem, Plane, simulate, Sphere
 from rolling_dynamics.ball_balancer.drives import DRIVES
-from rolling_dynamics.ball_balancer.plate_maps import random_maps
+from rolling_dynamics.ball_balancer.plate import random_maps
 from rolling_dynamics.ball_balancer.system import BallBalancer
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper

@@ -19,7 +19,7 @@ from rolling_controller.laboratory.laws import (
 from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.model_state import model_state, plant_state
+from rolling_dynamics.hybrid_contact.from_contact_system import model_state, plant_state
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.laboratory.laboratory import FLAT, Laboratory, turn_about_y, UPRIGHT
 from rolling_planner.laboratory.throw_catch import plan_throw_catch

@@ -11,8 +11,12 @@ from rolling_controller.law import StateFeedback
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contact import ContactSystem, solid_ellipsoid_inertia
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of
-from rolling_dynamics.hybrid_contact.model_state import model_state, plant_state, rest_state
+from rolling_dynamics.hybrid_contact.from_contact_system import (
+    hybrid_of,
+    model_state,
+    plant_state,
+    rest_state,
+)
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere
 from stepped_motion import SteppedMotion
 

@@ -4,8 +4,7 @@ import casadi as ca
 from evidence.benchmarks import butterfly as benchmark
 import numpy as np
 import pytest
-from rolling_dynamics.contact.contact_view import ContactView
-from rolling_dynamics.contact.state_source import StateSource
+from rolling_dynamics.contact.contact_view import ContactView, StateSource
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.problem.scenario import read_problem

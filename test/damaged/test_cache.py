@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import pytest
 from rolling_dynamics.compiled import compiler
 from rolling_dynamics.compiled.library import Library
-from rolling_dynamics.compiled.policy import USUAL
-from rolling_dynamics.compiled.source import c_source
+from rolling_dynamics.compiled.source import c_source, USUAL
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason='no C compiler')
 NAME = 'doubled'

@@ -3,7 +3,7 @@
 from cart import Cart, P
 import numpy as np
 import pytest
-from rolling_dynamics.contract.mode import MotionState
+from rolling_dynamics.contract.rolling_system import MotionState
 from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.simulation import Stepper
 

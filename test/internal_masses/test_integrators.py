@@ -1,6 +1,6 @@
 """Integrators that are compared integrate the same motion: each converges to the suite's."""
 
-from evidence.papers.integrators import _suite, compare
+from evidence.papers.putkaradze_rogers import _suite, compare
 import numpy as np
 from rolling_dynamics.internal_masses.published import ball
 

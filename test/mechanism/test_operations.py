@@ -7,7 +7,7 @@ import plate_by_hand
 import pytest
 from rolling_dynamics.ball_balancer.drives import DRIVES, tilted
 from rolling_dynamics.ball_balancer.labyrinth import Labyrinth
-from rolling_dynamics.ball_balancer.plate_maps import wave_sum
+from rolling_dynamics.ball_balancer.plate import wave_sum
 from rolling_dynamics.ball_balancer.system import BallBalancer
 from rolling_dynamics.internal_masses import PointMassBall, RailMass
 from rolling_dynamics.internal_masses.rails import Circle

@@ -8,12 +8,17 @@ from numpy.testing import assert_allclose
 import pytest
 from rolling_controller.laboratory.experiment_model import experiment_plan, restricted_plan
 from rolling_dynamics.errors import ParameterError, PlanningError
-from rolling_dynamics.hybrid_contact.model_state import plant_state
+from rolling_dynamics.hybrid_contact.from_contact_system import plant_state
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.laboratory.laboratory import Laboratory, turn_about_y, UPRIGHT
-from rolling_planner.laboratory.throw_catch import CatchOptions, plan_throw_catch
-from rolling_planner.laboratory.transfer import transfer
-from rolling_planner.laboratory.upright_impact import contact_arm, FlightState, upright_impact
+from rolling_planner.laboratory.throw_catch import (
+    CatchOptions,
+    contact_arm,
+    FlightState,
+    plan_throw_catch,
+    transfer,
+    upright_impact,
+)
 from stepped_motion import SteppedMotion
 
 LAB = Laboratory.of_paper()

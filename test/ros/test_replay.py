@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rolling_controller.design import design_law
 from rolling_controller.nodes.controller_parameters import TABLE
-from rolling_dynamics.contact.state_source import StateSource
+from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import fingerprint
 from rolling_dynamics.nodes.measurements import Measurements

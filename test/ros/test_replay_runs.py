@@ -33,8 +33,7 @@ from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import fingerprint
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
-from rolling_dynamics.hybrid_contact.from_contact_system import planar_hybrid_of
-from rolling_dynamics.hybrid_contact.model_state import ObservedState
+from rolling_dynamics.hybrid_contact.from_contact_system import ObservedState, planar_hybrid_of
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.msg import RollingContact

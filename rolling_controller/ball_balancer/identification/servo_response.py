@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer.identification.log import Log
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.ball_balancer.drives import Gimbal
+from rolling_dynamics.ball_balancer.drives import Gimbal, servo_acceleration
 from rolling_dynamics.ball_balancer.plate import carry_ball, several
 from rolling_dynamics.ball_balancer.scenario import INERTIAS
-from rolling_dynamics.ball_balancer.servo import servo_acceleration
 from rolling_dynamics.mechanism import Machine
 from scipy.special import ndtr, ndtri
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rolling_controller.design import follow, PREDICTIVE
 from rolling_controller.law import Following
-from rolling_dynamics.contact.state_source import StateSource
+from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import Model

@@ -14,7 +14,7 @@ from rolling_dynamics.contact.representation import CoordinatesRepresentation
 from rolling_dynamics.contact.rolling_dynamics import first_order_kinematics
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.hybrid_contact import HybridContactSystem
-from rolling_dynamics.hybrid_contact.model_state import model_state
+from rolling_dynamics.hybrid_contact.from_contact_system import model_state
 from rolling_dynamics.rotations import quaternions, rotation_matrix
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import (
