@@ -99,11 +99,11 @@ class SensorFilter:
         return Belief(self._x_start, self._P_start)
 
     def given(self, measurement: Measurement) -> Array:
-        """Return the inputs for one measurement of an emulation."""
+        """Return inputs for a measurement of an emulation: shape (inputs.size,), units of y."""
         return self.of(measurement.sensor.name, measurement.value)
 
     def of(self, name: str, value: ArrayLike) -> Array:
-        """Return the inputs for a measurement of the sensor of a name, in the units of its y."""
+        """Return inputs for a measurement of a sensor: shape (output.size,), in its units."""
         out = np.full(self.inputs.size, np.nan)
         out[self.inputs.slice(name)] = value
         return out
