@@ -17,7 +17,7 @@ import time
 from hypothesis import HealthCheck, settings
 import numpy as np
 import pytest
-from rolling_dynamics import simulate
+from rolling_dynamics import plugin, simulate
 
 _DYNAMICS = str(Path(__file__).parent / 'dynamics')
 if _DYNAMICS not in sys.path:
@@ -30,6 +30,15 @@ _BY_DEFAULT = os.environ.setdefault('ROLLING_COMPILE', 'never') == 'never'
 # A shell has its background jobs ignore SIGINT, and programs started by the tests inherit that:
 # those that are to end by Ctrl-C would never hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope='module', autouse=True)
+def _only_its_own_plugins():
+    """Take back the plug-ins that a module registers: later tests do not know them."""
+    before = set(plugin._KNOWN)
+    yield
+    for name in set(plugin._KNOWN) - before - set(plugin._shipped_names()):
+        del plugin._KNOWN[name]
 
 
 # How long a generated case takes says nothing on a busy machine.
