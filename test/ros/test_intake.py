@@ -22,7 +22,7 @@ from rolling_planner.nodes.goal_request import check_system, goal_job
 class States:
     """States that a test states."""
 
-    def __init__(self, timeout=0.5, sim_time=False):
+    def __init__(self, timeout=0.5, sim_time=False, patient=False):
         self.now, self.age, self.polled, self.clock = None, 0.0, 0, 100.0
         self.measured = SimpleNamespace(state=lambda: self.now, age=0.0, refused='')
         self.warnings = []
@@ -31,6 +31,7 @@ class States:
             machine=machine,
             timeout=timeout,
             sim_time=sim_time,
+            patient=patient,
             stale_text=lambda _: 'too old',
             warn=self.warnings.append,
         )
@@ -89,6 +90,20 @@ def test_a_first_state_has_the_timeout_to_come_and_later_ones_too(taken):
     assert taking.take() is None
     assert taking.stale == 'too old'
     assert taking.worst_age == 0.1
+
+
+def test_patient_equipment_waits_for_its_first_state_only(taken):
+    taking, states = taken(timeout=0.5, patient=True)
+    states.age = np.inf
+    for clock in (100.0, 200.0, 300.0):
+        states.clock = clock
+        assert taking.take() is None
+        assert taking.stale == ''
+    states.now, states.age = (7, np.ones(2)), 0.0
+    assert taking.take() is states.now
+    states.age, states.clock = 0.6, 300.6
+    taking.take()
+    assert taking.stale == 'too old'
 
 
 def test_the_time_to_come_counts_from_the_first_look(taken):
