@@ -383,7 +383,7 @@ OF_SYSTEM = {
     'masses inside': (
         'rolling_dynamics.internal_masses',
         'rolling_dynamics.scenario.point_mass',
-        'rolling_planner.seeds.mass_driven_seed',
+        'rolling_planner.mass_driven_plan',
         'rolling_planner.seeds.mass_driven_seed',
         'rolling_controller.mass_driven_velocity',
         'rolling_controller.robot_laws.point_mass',

@@ -17,8 +17,9 @@ from rolling_dynamics.configuration import find_config
 from rolling_dynamics.internal_masses import PointMassBall, published, RailMass
 from rolling_dynamics.internal_masses.ball import PlanePath
 from rolling_dynamics.internal_masses.rails import Circle
+from rolling_planner.mass_driven_plan import plan_along
 from rolling_planner.plan import Plan
-from rolling_planner.seeds.mass_driven_seed import plan_along, straight_path
+from rolling_planner.seeds.mass_driven_seed import straight_path
 
 CORES = 2
 SWEEP = 'point_mass_disk_sweep.yaml'

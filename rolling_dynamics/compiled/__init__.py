@@ -2,7 +2,7 @@
 
 from rolling_dynamics.compiled.fast_function import FastFunction
 from rolling_dynamics.compiled.library import forget_failures
-from rolling_dynamics.compiled.source import (
+from rolling_dynamics.compiled.policy import (
     BEHIND,
     cache_folder,
     compiler,

@@ -22,7 +22,8 @@ from typing import Any, IO
 
 import casadi as ca
 from rolling_dynamics.compiled.library import Library, synchronise
-from rolling_dynamics.compiled.source import c_source, cache_folder, Target, USUAL
+from rolling_dynamics.compiled.policy import cache_folder, Target, USUAL
+from rolling_dynamics.compiled.source import c_source
 
 LOG = logging.getLogger(__name__)
 NICENESS = 10

@@ -23,7 +23,7 @@ import tempfile
 import time
 
 import casadi as ca
-from rolling_dynamics.compiled.source import cache_folder, Target
+from rolling_dynamics.compiled.policy import cache_folder, Target
 
 FORMAT = 1  # of the C that is compiled; to be raised when source.py changes
 LOG = logging.getLogger(__name__)

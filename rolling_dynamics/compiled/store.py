@@ -18,7 +18,8 @@ from weakref import WeakSet
 import casadi as ca
 from rolling_dynamics.compiled import jobs
 from rolling_dynamics.compiled.library import Library, TIME_LIMIT
-from rolling_dynamics.compiled.source import c_source, compiler, compiles, NOW, Target, USUAL, when
+from rolling_dynamics.compiled.policy import compiler, compiles, NOW, Target, USUAL, when
+from rolling_dynamics.compiled.source import c_source
 
 POLL_PERIOD = 0.05  # between two looks for what is being compiled [s]
 

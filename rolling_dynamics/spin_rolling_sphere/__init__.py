@@ -1,15 +1,17 @@
 """A sphere that rolls and spins on a plane: Montana's equations and their Darboux-frame form."""
 
-from rolling_dynamics.spin_rolling_sphere.inputs import (
+from rolling_dynamics.spin_rolling_sphere.coordinates import (
     attitude_from_coordinates,
     coordinates_from_attitude,
+    sphere_surface,
+)
+from rolling_dynamics.spin_rolling_sphere.inputs import (
     frame_angle,
     induced_curvature,
     InducedCurvature,
     path_direction,
     published_angles,
     relative_angular_velocity,
-    sphere_surface,
 )
 from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 

@@ -14,7 +14,7 @@ from rolling_dynamics.robots.view import (
     view_symbols,
 )
 from rolling_dynamics.rotations import homogeneous
-from rolling_dynamics.spin_rolling_sphere.inputs import contact_normal, contact_velocity
+from rolling_dynamics.spin_rolling_sphere.coordinates import contact_normal, contact_velocity
 from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 
 POLE = 1e-9  # cosine of the latitude below which a contact lies on a pole

@@ -12,15 +12,13 @@ from rolling_dynamics.contract.layout import Entry, Layout, RegulatorWeights
 from rolling_dynamics.contract.rolling_system import Mode, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import rotation_matrix
-from rolling_dynamics.spin_rolling_sphere.inputs import (
+from rolling_dynamics.spin_rolling_sphere.coordinates import (
     attitude_expression,
     checked_radius,
-    checked_variant,
     contact_velocity,
-    input_law,
-    INPUTS,
     REPRESENTATIONS,
 )
+from rolling_dynamics.spin_rolling_sphere.inputs import checked_variant, input_law, INPUTS
 
 ATTITUDE = {'contact_s': 100.0, 'd_SO': 10.0}
 _TRACKING = {**ATTITUDE, 'contact_o': 10.0, 'psi': 10.0}

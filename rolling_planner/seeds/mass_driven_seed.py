@@ -1,5 +1,5 @@
 """
-First guesses and plans for balls that are driven by internal masses.
+First guesses for balls that are driven by internal masses.
 
 The ball rolls along a path without spin, at a smooth speed, and the masses keep the common centre
 of mass where gravity gives the torque that the acceleration needs: below the centre, a little
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from rolling_dynamics.arrays import Array
@@ -19,63 +19,10 @@ from rolling_dynamics.internal_masses import PointMassBall, RailMass
 from rolling_dynamics.internal_masses.ball import PlanePath
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
-from rolling_planner.progress import Report, Watch
-from rolling_planner.refinement.planner import plan_rolling
+from rolling_planner.progress import Watch
 from rolling_planner.seeds.guess import Guess
 from scipy.interpolate import CubicSpline
 from transforms3d.quaternions import qmult, quat2mat
-
-FREE = 3  # masses with which attitude and place at the end can be chosen apart
-
-
-def plan_along(
-    ball: PointMassBall,
-    p: Array,
-    x_start: Array,
-    path: PlanePath,
-    ends: tuple[float, float],
-    horizon: float,
-    *,
-    on_iteration: Report | None = None,
-    **options: Any,  # noqa: ANN401 (of PlanProblem)
-) -> Plan:
-    """
-    Return a plan that follows a path from rest to rest and stays at rest where it ends.
-
-    Parameters
-    ----------
-    ball, p, x_start, path, ends, horizon
-        See :func:`rolling_seed`. Where the state of the ball holds ``path``, a limit of
-        ``path_aside`` among the ``state_limits`` is the tube that is kept; else only the end of
-        the path is.
-    on_iteration
-        See :func:`plan_rolling`.
-    options
-        Of :class:`PlanProblem`.
-
-    Raises
-    ------
-    ParameterError, PlanningError
-        No first guess, or no plan.
-
-    """
-    seed = rolling_seed(ball, p, x_start, path, ends, horizon)
-    names = ['theta', 'p' if ball.path is None else 'path']
-    if ball.control.size >= FREE:  # with fewer masses the attitude follows from the place
-        names.append('q_WB')
-    goal = {name: seed.states[-1][ball.state.slice(name)] for name in names}
-    problem = PlanProblem(
-        system=ball,
-        p=p,
-        x_start=x_start,
-        goal=goal,
-        horizon=horizon,
-        active_controls=ball.control.names,
-        warm_start=seed,
-        **options,
-    )
-    return plan_rolling(problem, on_iteration=on_iteration)
-
 
 NEWTON = 30
 CLOSE = 1e-12  # kg m

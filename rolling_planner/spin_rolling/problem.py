@@ -31,7 +31,7 @@ from rolling_dynamics.scenario.fields import (
     Section,
 )
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
-from rolling_dynamics.spin_rolling_sphere.inputs import (
+from rolling_dynamics.spin_rolling_sphere.coordinates import (
     checked_radius,
     coordinates_from_attitude,
 )

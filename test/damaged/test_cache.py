@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import pytest
 from rolling_dynamics.compiled import compiler
 from rolling_dynamics.compiled.library import Library
-from rolling_dynamics.compiled.source import c_source, USUAL
+from rolling_dynamics.compiled.policy import USUAL
+from rolling_dynamics.compiled.source import c_source
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason='no C compiler')
 NAME = 'doubled'

@@ -12,7 +12,8 @@ import casadi as ca
 import pytest
 from rolling_dynamics.compiled import compiler, forget_failures, library
 from rolling_dynamics.compiled.library import FORMAT, Library, run_compiler, sweep
-from rolling_dynamics.compiled.source import c_source, LOOPS, USUAL
+from rolling_dynamics.compiled.policy import LOOPS, USUAL
+from rolling_dynamics.compiled.source import c_source
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason='no C compiler')
 NAME, DAY = 'doubled', 86400.0

@@ -12,7 +12,7 @@ from rolling_controller import TimeVaryingLqr
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.compiled import compiled_source
-from rolling_dynamics.compiled.source import USUAL
+from rolling_dynamics.compiled.policy import USUAL
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_planner import Plan

@@ -12,9 +12,10 @@ from rolling_dynamics.internal_masses.rails import Circle
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_planner import plan_rolling
+from rolling_planner.mass_driven_plan import plan_along
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.scenario import read_problem
-from rolling_planner.seeds.mass_driven_seed import plan_along, rolling_seed, straight_path
+from rolling_planner.seeds.mass_driven_seed import rolling_seed, straight_path
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'
 RADIUS = 0.3

@@ -15,7 +15,7 @@ from rolling_dynamics.spin_rolling_sphere import (
     sphere_surface,
     SpinRollingSphere,
 )
-from rolling_dynamics.spin_rolling_sphere.inputs import PSI_OFFSET
+from rolling_dynamics.spin_rolling_sphere.coordinates import PSI_OFFSET
 from rolling_dynamics.surfaces import Plane
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
