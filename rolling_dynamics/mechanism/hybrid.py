@@ -45,7 +45,7 @@ class HybridMachine(MachineSystem):
     def __init__(self, machine: Machine) -> None:
         """Take a machine, or raise ParameterError where no contact may slip."""
         super().__init__(machine)
-        names = list(self.contacts)[len(self.contacts) - len(machine.contacts) :]
+        self._names = names = list(self.contacts)[len(self.contacts) - len(machine.contacts) :]
         able = [i for i, c in enumerate(machine.contacts) if c.mu_kinetic is not None]
         if not able:
             raise ParameterError(f'{self.name}: no contact has a mu_kinetic')
@@ -218,8 +218,8 @@ class HybridMachine(MachineSystem):
                 f'velocities that differ by up to {found.spread:.3g} m/s',
             )
         held = {
-            f'contact of {c.body}': (whole[3 * i : 3 * i + 3], float(coefficients[i][0]))
-            for i, c in enumerate(self.machine.contacts)
+            f'contact {name}': (whole[3 * i : 3 * i + 3], float(coefficients[i][0]))
+            for i, name in enumerate(self._names)
             if i not in self._able
         }
         for name, f in self._joint_impulses.items():

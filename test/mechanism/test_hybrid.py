@@ -228,6 +228,21 @@ def test_a_rolling_joint_that_would_have_to_part_ends_the_motion():
     assert motion.times[-1] == pytest.approx(0.1 / (10.0 * R), rel=1e-9)
 
 
+def test_each_contact_of_a_body_that_only_rolls_is_judged_in_an_impact():
+    machine, given = Machine('ball'), {'normal_force': 1.0, 'side_force': 0.0}
+    machine.body('ball', free('ball'), Revolution(ca.SX(MASS), ca.SX(EVEN)))
+    for normal, more in ((FLOOR, {}), ((0.0, -1.0, 0.0), given), (WALL, {'mu_kinetic': 0.5})):
+        shape = Sphere(ca.SX(R))
+        machine.contact(Contact(body='ball', shape=shape, surface=Plane(normal), mu=0.5, **more))
+    system = HybridMachine(machine)
+    x = system.state.pack(
+        p_ball=[-R - 0.01, -R, R], v_ball=[0.5, 0, 0], w_ball=[0, 0.5 / R, 0.5 / R]
+    )
+    *_, last = run(system, x, 0.2).events
+    assert last.name == 'jammed'
+    assert 'at the contact ball,' in last.text  # the first, on the floor; not only the last one
+
+
 def test_a_thrown_ellipsoid_lands_slides_and_bounces_as_by_the_equations_of_its_own_system():
     """The hybrid contact derives modes, impacts and transitions on its own."""
     axes, inertia = [0.03, 0.02, 0.015], [2e-5, 3e-5, 4e-5]
