@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Entry, Symbols
 from rolling_dynamics.contract.rolling_system import WrittenSystem
 from rolling_dynamics.mechanism import (
@@ -21,7 +21,6 @@ from rolling_dynamics.mechanism import (
     Revolution,
 )
 
-Array = NDArray[np.float64]
 WAVES = 24  # of each map
 GRID = 81  # places along each side at which the steepest slope is looked for
 SPREAD = 1.5  # how far the breakaway angle goes to the ends of its range

@@ -174,17 +174,15 @@ class EmulatedMotorsNode(CompilingNode, LoopNode):
             markers_from(v),
             frame=v['camera_frame'],
         )
-        self._motors, self._plant = (
+        self._motors = motors
+        self._plant = object_on_arm(
+            model.system,
+            model.params,
+            model.start,
             motors,
-            object_on_arm(
-                model.system,
-                model.params,
-                model.start,
-                motors,
-                [camera],
-                slip_share=v['slip_share'],
-                resistance=v['rolling_resistance'],
-            ),
+            [camera],
+            slip_share=v['slip_share'],
+            resistance=v['rolling_resistance'],
         )
         self._encode_joints, self._read = JointStateEncoder(names).encode, JointReader(names).read
         world, prefix = v['world_frame'], v['frame_prefix']

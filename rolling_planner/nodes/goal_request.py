@@ -40,7 +40,7 @@ def goal_job(
     -------
     dict
         ``goal``, ``horizon``, ``method``, ``options``, ``waypoints`` and ``keep_out``, see
-        :func:`rolling_planner.planners.planner.work`.
+        :func:`rolling_planner.planners.job.work`.
 
     Raises
     ------
