@@ -138,11 +138,30 @@ def follow(model: ScenarioModel, plan: Plan, settings: Mapping[str, Any]) -> Fol
         return design_law(model, plan, weights, law=law, policy_file=policy_file, beside=False)
     if played_back:
         return Following(OpenLoop(model.system, plan), plan.times, plan.states)
-    followed = robot_of(model, settings).follow(plan)
-    if settings.get('law', LQR) != PREDICTIVE:
-        return followed
-    predicted = design_law(model, plan, {}, law=PREDICTIVE, beside=False)
-    return predicted._replace(hold=followed.hold)
+    law = settings.get('law', LQR)
+    return robot_following(robot_of(model, settings), model, plan, law=law, beside=False)
+
+
+def robot_following(
+    robot: RegulatedRobot,
+    model: ScenarioModel,
+    plan: Plan,
+    interrupted: Callable[[], bool] = lambda: False,
+    *,
+    law: str,
+    beside: bool,
+    safe: Callable[[Array], Array] | None = None,
+) -> Following:
+    """
+    Return the feedback of a robot along a plan; predictions end in the hold of its own laws.
+
+    Parameters and errors are those of :func:`design_law`.
+    """
+    following = robot.follow(plan, interrupted)
+    if law != PREDICTIVE:
+        return following
+    predicted = design_law(model, plan, {}, interrupted, law=PREDICTIVE, beside=beside, safe=safe)
+    return predicted._replace(hold=following.hold)
 
 
 def robot_of(model: ScenarioModel, settings: Mapping[str, Any]) -> RegulatedRobot:

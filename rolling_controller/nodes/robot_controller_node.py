@@ -8,7 +8,7 @@ from typing import Any
 
 from geometry_msgs.msg import Twist, TwistStamped
 import numpy as np
-from rolling_controller.design import design_law, LQR, PREDICTIVE
+from rolling_controller.design import LQR, PREDICTIVE, robot_following
 from rolling_controller.law import Following, Law, OpenLoop
 from rolling_controller.nodes.control_loop import CODES
 from rolling_controller.nodes.controller_parameters import EXECUTION, option_parameter
@@ -126,15 +126,15 @@ class RobotControllerNode(ExecutionNode):
         """Return the feedback along a plan, or the plan played back."""
         if self.values['open_loop']:
             return Following(OpenLoop(self.system, plan), plan.times, plan.states)
-        followed = self._robot.follow(plan, interrupted)
-        if self.values['law'] == LQR:
-            return followed
-        beside = not self.get_parameter('use_sim_time').value
-        safe = self._machine.safe
-        predicted = design_law(
-            self._model, plan, {}, interrupted, law=PREDICTIVE, beside=beside, safe=safe
+        return robot_following(
+            self._robot,
+            self._model,
+            plan,
+            interrupted,
+            law=self.values['law'],
+            beside=not self.get_parameter('use_sim_time').value,
+            safe=self._machine.safe,
         )
-        return predicted._replace(hold=followed.hold)
 
     def deactivate(self) -> None:
         """End what is at work, the robot safe."""
@@ -169,9 +169,9 @@ class RobotControllerNode(ExecutionNode):
         return self._robot.stand(self._equipment.present)
 
     def _hold(self, law: Law[Any]) -> None:
-        self._driving = Driving(self, self._equipment, law, moved=self._hold_anew)
+        self._driving = Driving(self, self._equipment, law, moved=self._hold_again)
 
-    def _hold_anew(self) -> Law[Any] | None:
+    def _hold_again(self) -> Law[Any] | None:
         """Hold a robot where a restart of the plant put it; None where that cannot be."""
         law = self._robot.stand(self._equipment.present)
         if law is not None:
