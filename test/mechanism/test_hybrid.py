@@ -229,11 +229,11 @@ def test_a_rolling_joint_that_would_have_to_part_ends_the_motion():
 
 
 def test_each_contact_of_a_body_that_only_rolls_is_judged_in_an_impact():
-    machine, given = Machine('ball'), {'normal_force': 1.0, 'side_force': 0.0}
+    machine, given = Machine('ball'), {'mu': 9.0, 'normal_force': 1.0, 'side_force': 0.0}
     machine.body('ball', free('ball'), Revolution(ca.SX(MASS), ca.SX(EVEN)))
     for normal, more in ((FLOOR, {}), ((0.0, -1.0, 0.0), given), (WALL, {'mu_kinetic': 0.5})):
-        shape = Sphere(ca.SX(R))
-        machine.contact(Contact(body='ball', shape=shape, surface=Plane(normal), mu=0.5, **more))
+        options = {'shape': Sphere(ca.SX(R)), 'surface': Plane(normal), 'mu': 0.5, **more}
+        machine.contact(Contact(body='ball', **options))
     system = HybridMachine(machine)
     x = system.state.pack(
         p_ball=[-R - 0.01, -R, R], v_ball=[0.5, 0, 0], w_ball=[0, 0.5 / R, 0.5 / R]
