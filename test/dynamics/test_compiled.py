@@ -24,6 +24,7 @@ from rolling_dynamics.compiled import (
     FastFunction,
     jobs,
     library,
+    policy,
     source,
 )
 from rolling_dynamics.errors import ParameterError
@@ -435,7 +436,7 @@ def test_job_that_ends_the_process_comes_last_and_is_given_up(behind, monkeypatc
     compiled(f)
     (fatal,) = behind.glob('*.job')
     larger = source.c_source([function(name='other')]) + '//' + 9999 * '-'
-    good = library.Library('good', compiler(), source.USUAL)
+    good = library.Library('good', compiler(), policy.USUAL)
     assert jobs.ask_for(good, (), larger)
     assert worked() == -signal.SIGKILL
     assert not good.sound
