@@ -1,0 +1,282 @@
+"""Measured motion against predicted motion: which states are judged, by what, and what follows."""
+
+import math
+
+from cart import Carried, Cart, P
+import numpy as np
+import pytest
+from rolling_controller import motion_watch
+from rolling_controller.motion_watch import (
+    CHANGE,
+    DRIFT,
+    LIMITED,
+    MotionWatch,
+    NOISE,
+    Predictor,
+    supervision,
+    Unwatched,
+)
+from rolling_controller.supervisor import step, threshold
+
+MS = 1_000_000  # ns
+AT_REST = np.zeros(2)
+
+
+@pytest.fixture(scope='module')
+def cart():
+    return Cart()
+
+
+@pytest.fixture(scope='module')
+def carried():
+    return Carried()
+
+
+def predictor_of(system, delay=0.0, horizon=0.0):
+    return Predictor(system, P, delay=delay, horizon=horizon)
+
+
+def watch_of(system, **options):
+    return MotionWatch(system, predictor_of(system), **options)
+
+
+def carried_at(**numbers):
+    """Return the state of a carried cart at rest, and some numbers of it by name."""
+    x = np.zeros(Carried.state.size)
+    x[2] = 1.0
+    for name, value in numbers.items():
+        x[Carried.state.names.index(name)] = value
+    return x
+
+
+@pytest.fixture
+def samples(monkeypatch):
+    """Return a list that gets each sample that is judged."""
+    seen = []
+
+    def noted(source, memory, sample, t):
+        seen.append((sample, t))
+        return step(source, memory, sample, t)
+
+    monkeypatch.setattr(motion_watch, 'step', noted)
+    return seen
+
+
+# -- prediction ------------------------------------------------------------------------------
+
+
+def test_each_command_acts_until_the_next_one_does(cart):
+    made = predictor_of(cart)
+    made.note(-5 * MS, np.array([2.0]))
+    made.note(10 * MS, np.array([-4.0]))
+    made.note(30 * MS, np.array([1.0]))
+    v = 0.5 + 2.0 * 0.01 - 4.0 * 0.02 + 1.0 * 0.01
+    s = 0.01 * (0.5 + 0.01) + 0.02 * (0.52 - 0.04) + 0.01 * (0.44 + 0.005)
+    assert made.model(np.array([0.0, 0.5]), 0, 40 * MS) == pytest.approx([s, v], abs=1e-12)
+    # those that act from the end on do not count, one that acts from the start on does
+    assert made.model(AT_REST, 10 * MS, 30 * MS)[1] == pytest.approx(-0.08)
+
+
+def test_without_a_command_nothing_acts(cart):
+    made = predictor_of(cart)
+    made.note(10 * MS, np.array([1.0]))
+    assert made.model(AT_REST, 0, 20 * MS)[1] == pytest.approx(0.01)
+    made.forget()
+    assert made.model(AT_REST, 0, 20 * MS)[1] == 0.0
+
+
+def test_a_command_that_would_act_before_the_one_sent_earlier_replaces_it(cart):
+    made = predictor_of(cart)
+    made.note(20 * MS, np.array([5.0]))
+    made.note(10 * MS, np.array([1.0]))  # the delay became shorter
+    assert made.model(AT_REST, 0, 30 * MS)[1] == pytest.approx(0.01)
+
+
+def test_prediction_ends_at_the_present_and_at_its_horizon(cart):
+    made, x = predictor_of(cart, delay=0.004, horizon=0.02), np.array([0.0, 1.0])
+    assert made.delay == 4 * MS
+    for now, end in ((15 * MS, 15 * MS), (20 * MS, 20 * MS), (90 * MS, 20 * MS)):
+        t, there = made.predict(0, x, now)
+        assert t == end
+        assert there[0] == pytest.approx(end * 1e-9)
+    for now in (0, -MS):
+        assert made.predict(0, x, now) == (0, x)
+    assert predictor_of(cart).predict(0, x, 10 * MS) == (0, x)
+
+
+# -- states that are judged --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(('number', 'unit'), [(0, 'm'), (1, 'm/s')])
+def test_an_error_counts_by_the_noise_of_its_unit(cart, number, unit):
+    """The first state has no more than its own noise, and the second adds its own and a drift."""
+    deviation = math.sqrt(threshold(2) * (2 * NOISE[unit] ** 2 + DRIFT[unit] ** 2))
+    for factor in (0.99, 1.01):
+        made, off = watch_of(cart), np.zeros(2)
+        off[number] = factor * deviation
+        assert not made.judge(0, AT_REST).reopen
+        assert made.judge(10 * MS, off).reopen == (factor > 1)
+
+
+def test_what_is_commanded_is_expected_and_is_not_exact(cart, samples):
+    predictor = predictor_of(cart)
+    made = MotionWatch(cart, predictor)
+    predictor.note(0, np.array([10.0]))
+    made.judge(0, AT_REST)
+    made.judge(10 * MS, np.array([5e-4, 0.1]))
+    ((sample, t),) = samples
+    assert t == pytest.approx(0.01)
+    assert sample.innovation == pytest.approx([0, 0], abs=1e-12)
+    S = [2 * NOISE[u] ** 2 + DRIFT[u] ** 2 for u in ('m', 'm/s')]
+    S += (CHANGE * np.array([5e-4, 0.1])) ** 2
+    assert sample.covariance == pytest.approx(S)
+    assert sample.content == pytest.approx([5e-4, 0.1])
+
+
+def test_innovations_of_noise_as_declared_are_white_and_of_the_stated_covariance(
+    cart, samples, monkeypatch
+):
+    monkeypatch.setattr(motion_watch, 'CHANGE', 0.0)
+    made, rng = watch_of(cart), np.random.default_rng(1)
+    noise, drift = (np.array([table['m'], table['m/s']]) for table in (NOISE, DRIFT))
+    x = np.zeros(2)
+    for k in range(4000):
+        made.judge(k * 10 * MS, x + noise * rng.normal(size=2))
+        x = np.array([x[0] + 0.01 * x[1], x[1]]) + drift * rng.normal(size=2)
+    r = np.array([sample.innovation / np.sqrt(sample.covariance) for sample, _ in samples])
+    assert len(r) == 3999
+    assert (r**2).mean(0) == pytest.approx([1.0, 1.0], abs=0.08)  # h sigma_v is left out: 4 %
+    assert (r[1:] * r[:-1]).mean(0) == pytest.approx([0.0, 0.0], abs=0.06)
+
+
+def test_states_are_judged_every_10_ms(cart, samples):
+    made = watch_of(cart)
+    for k in range(0, 41, 2):
+        made.judge(k * MS, AT_REST)
+    assert [round(t * 1e3) for _, t in samples] == [10, 20, 30, 40]
+    assert not made.judge(49 * MS, np.array([9.0, 0.0])).reopen
+    assert made.judge(50 * MS, np.array([9.0, 0.0])).reopen
+
+
+def test_after_a_gap_the_motion_begins_again(cart, samples):
+    made = watch_of(cart)
+    made.judge(0, AT_REST)
+    made.judge(100 * MS, AT_REST)
+    assert len(samples) == 1
+    made.judge(201 * MS, np.array([9.0, 0.0]))
+    assert len(samples) == 1
+    made.judge(211 * MS, np.array([9.0, 0.0]))
+    assert len(samples) == 2
+    assert not made.judge(221 * MS, np.array([9.0, 0.0])).reopen
+
+
+def test_a_repeated_state_is_a_fault_where_states_have_noise(cart):
+    for noisy in (True, False):
+        made = watch_of(cart, noisy=noisy)
+        for k in range(4):
+            verdict = made.judge(k * 10 * MS, AT_REST)
+        assert bool(verdict.fault) == noisy
+    assert 'the measured state is measured with noise' in watch_fault(cart)
+
+
+def watch_fault(cart):
+    made = watch_of(cart, noisy=True)
+    return [made.judge(k * 10 * MS, AT_REST) for k in range(4)][-1].fault
+
+
+def test_a_fault_lasts_until_the_watch_begins_again(cart):
+    made = watch_of(cart, noisy=True)
+    for k in range(4):
+        made.judge(k * 10 * MS, AT_REST)
+    assert made.judge(40 * MS, np.array([1e-4, 0])).fault
+    assert made.judge(41 * MS, np.array([1e-4, 0])).fault  # what is not judged keeps the verdict
+    made.begin()
+    assert not made.judge(50 * MS, np.array([2e-4, 0])).fault
+    assert not made.judge(60 * MS, np.array([1e-4, 0])).fault
+
+
+# -- an object on a hand -----------------------------------------------------------------------
+
+
+def test_of_an_object_in_flight_only_the_hand_is_judged(carried, samples):
+    made, off = watch_of(carried), {'s': 0.5}
+    made.judge(0, carried_at(), touching=False)
+    assert not made.judge(10 * MS, carried_at(**off), touching=False).reopen
+    assert samples[-1][0].innovation.size == 12  # pose and velocities of the hand
+    assert made.judge(20 * MS, carried_at(p_x=0.05), touching=False).reopen
+
+
+def test_an_object_that_was_caught_is_judged_0_2_s_later(carried, samples):
+    made = watch_of(carried)
+    for k in range(45):
+        made.judge(k * 10 * MS, carried_at(), touching=k > 10)
+    whole = [round(t * 1e3) for sample, t in samples if sample.innovation.size == 14]
+    assert whole[0] == 310  # more than 0.2 s after 0.1 s, when it flew last
+    assert len(samples) - len(whole) == 30
+
+
+def test_a_watch_that_begins_judges_the_hand_alone_at_first(carried, samples):
+    made = watch_of(carried)
+    for k in range(30):
+        made.judge(k * 10 * MS, carried_at())
+    sizes = [sample.innovation.size for sample, _ in samples]
+    assert sizes == [12] * 20 + [14] * 9
+
+
+def test_while_the_estimate_is_open_commands_are_half_the_greatest(cart):
+    made = watch_of(cart, limits=[4.0])
+    strong = np.array([3.0])
+    made.judge(0, AT_REST)
+    made.judge(10 * MS, AT_REST)
+    assert made.limited(strong) == strong
+    jumped = np.array([0.1, 0.0])
+    assert made.judge(20 * MS, jumped).limited
+    assert made.limited(strong) == made.limited(np.array([9.0])) == [LIMITED * 4.0]
+    assert made.limited(-strong) == [-LIMITED * 4.0]
+    assert made.limited(np.array([1.0])) == [1.0]
+    for k in range(3, 14):
+        made.judge(k * 10 * MS, jumped)
+    assert made.limited(strong) == strong
+
+
+def test_without_limits_commands_are_not_limited(cart):
+    made = watch_of(cart)
+    made.judge(0, AT_REST)
+    assert made.judge(10 * MS, np.array([0.1, 0.0])).limited
+    assert made.limited(np.array([1e9])) == [1e9]
+
+
+def test_disagreements_within_50_ms_are_one_and_a_later_one_is_a_fault(cart):
+    """Each reopens the estimate at the state that was measured."""
+    made, x = watch_of(cart), np.zeros(2)
+    made.judge(0, x)
+    for k in range(1, 7):
+        x = x + np.array([0.1, 0.0])
+        verdict = made.judge(k * 10 * MS, x.copy())
+        assert (verdict.reopen, verdict.fault) == (True, '')
+    assert made.judge(70 * MS, x + np.array([0.1, 0.0])).fault
+
+
+def test_parameters_of_the_controller_make_the_supervisor(cart):
+    values = {'command_delay': 0.003, 'prediction_horizon': 0.02, 'noisy_states': True}
+    predictor, watch = supervision(cart, P, np.array([2.0]), values.__getitem__)
+    assert predictor.delay == 3 * MS
+    assert predictor.predict(0, np.array([0.0, 1.0]), 50 * MS)[0] == 20 * MS
+    assert watch.source.noise == 1.0
+    watch.judge(0, AT_REST)
+    assert watch.judge(10 * MS, np.array([0.1, 0.0])).limited
+    assert watch.limited(np.array([9.0])) == [1.0]
+    predictor.note(10 * MS, np.array([10.0]))  # by which the watch expects a motion
+    v = np.array([0.1 + 5e-4, 0.1])
+    assert not watch.judge(20 * MS, v).fault
+
+
+def test_a_law_with_its_own_supervisor_is_left_alone():
+    none, u, x = Unwatched(), np.array([1e9]), np.ones(2)
+    none.note(0, u)
+    none.begin()
+    none.forget()
+    assert none.predict(5, x, 10) == (5, x)
+    assert not any((none.judge(0, x).fault, none.judge(1, x).reopen, none.judge(2, x).limited))
+    assert none.limited(u) is u
+    assert none.delay == none.origin == 0
