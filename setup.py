@@ -37,6 +37,7 @@ EXTRAS = {  # what some commands need: rolling_dynamics/extras.py says which
     'completion': ['shtab>=1.7'],
     'learning': ['cma>=4', 'gymnasium>=1.2'],
     'mesh': ['trimesh>=4'],
+    'page': ['ziglang>=0.13'],
     'predictive': ['daqp>=0.7'],
     'record': ['rosbags>=0.10'],
     'sweep': ['pyarrow>=15'],
@@ -76,7 +77,7 @@ setup(
         ],
         exclude=['test', 'test.*'],
     ),
-    package_data={'': ['py.typed', '*.pyi', '*.c', '*.json', '*.yaml']},
+    package_data={'': ['py.typed', '*.pyi', '*.c', '*.html', '*.js', '*.json', '*.yaml']},
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),

@@ -15,6 +15,7 @@ EXTRAS = {
     'shtab': 'completion',
     'trimesh': 'mesh',
     'viser': 'viewer',
+    'ziglang': 'page',
 }
 
 

@@ -128,7 +128,7 @@ class Stepper:
     @cached_property
     def _steps(self) -> dict[str, _Advance]:
         system = self.system
-        functions = compiled(*(_advance(system, name) for name in system.modes))
+        functions = compiled(*(step_with_guards(system, name) for name in system.modes))
         return {
             name: _Advance(
                 FastFunction(f),
@@ -329,7 +329,7 @@ def _step(system: RollingSystem, mode: str) -> ca.Function:
     return ca.Function('rk4_step', [x, u, t, h, p], [y], ['x', 'u', 't', 'h', 'p'], ['y'])
 
 
-def _advance(system: RollingSystem, name: str) -> ca.Function:
+def step_with_guards(system: RollingSystem, name: str) -> ca.Function:
     """Return ``(x, u, t, h, p) -> (x, slip at stages and end, guards, least)`` of a step."""
     mode = system.modes[name]
     x, u = ca.MX.sym('x', system.state.size), ca.MX.sym('u', system.control.size)

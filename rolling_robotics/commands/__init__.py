@@ -45,6 +45,7 @@ NAMES = (
     'compile',
     'demo',
     'view',
+    'page',
     'record',
     'replay',
     'reproduce',

@@ -1,0 +1,41 @@
+"""`rolling page`: a scenario that simulates in a browser."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+HELP = 'write a scenario as a page that simulates in a browser'
+DESCRIPTION = """\
+Write one HTML file that simulates a scenario in a browser, without a server, a network or this
+suite: the same steps as here, as WebAssembly. Time runs, pauses and goes back; parameters can be
+changed. The mode of the start is simulated; a guard that falls ends the run. Needs the compiler
+of Zig: `pip install 'rolling_robotics[page]'`."""
+EXAMPLE = """\
+  rolling page spinning_plate --out page.html"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('scenario', metavar='SCENARIO', help='scenario file or example')
+    parser.add_argument(
+        '--out', metavar='PAGE.html', type=Path, required=True, help='page to write'
+    )
+
+
+def run(args: Namespace) -> int:
+    """Write the page."""
+    from rolling_dynamics.extras import need  # noqa: PLC0415  (--help stays fast)
+    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
+    from rolling_robotics.console import Progress  # noqa: PLC0415
+    from rolling_robotics.files import checked_output, written_beside  # noqa: PLC0415
+    from rolling_robotics.page.page import page_of  # noqa: PLC0415
+
+    need('page', 'ziglang')
+    out, scenario = checked_output(args.out, '.html'), load_scenario(args.scenario)
+    with Progress(f'writing {scenario.name}'):
+        text = page_of(scenario)
+    with written_beside(out) as scratch:
+        scratch.write_text(text, encoding='utf-8')
+    print(f'written to {out} ({len(text.encode()) / 1000:.0f} kB)')
+    return 0

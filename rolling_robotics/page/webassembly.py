@@ -1,0 +1,99 @@
+"""CasADi functions as WebAssembly: the C of the cache of machine code, by the compiler of Zig."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+import subprocess
+import sys
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import casadi as ca
+from rolling_dynamics.compiled.source import c_source
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.extras import need
+
+# A reactor has no start of its own; its functions are those that are exported. No contraction.
+OPTIONS = (
+    *('-target', 'wasm32-wasi', '-mexec-model=reactor', '-O2', '-ffp-contract=off'),
+    *('-fno-math-errno', '-Dcasadi_real=double', '-Dcasadi_int=int', '-s', '-w'),
+)
+
+
+def webassembly(functions: Mapping[str, ca.Function]) -> tuple[bytes, dict[str, Any]]:
+    """
+    Return functions as one module, and how each is called.
+
+    Parameters
+    ----------
+    functions
+        What the page calls each, and a function with dense inputs and outputs.
+
+    Returns
+    -------
+    module, table
+        Of each name, the numbers of each input and each output. The module exports
+        ``in_NAME()`` and ``out_NAME()``, where they stand one after the other, and ``run_NAME()``.
+
+    Raises
+    ------
+    ParameterError
+        The compiler is missing, or an equation calls back into Python.
+
+    """
+    need('page', 'ziglang')
+    for what, f in functions.items():
+        if 'Callback' in f.class_name() or any(
+            'Callback' in g.class_name() for g in f.find_functions()
+        ):
+            raise ParameterError(
+                f'page: {what} calls back into Python ({f.name()}), which has no C; '
+                'write it as a CasADi expression'
+            )
+    renamed = {n: _renamed(f, n) for n, f in functions.items()}
+    source = c_source(list(renamed.values())) + ''.join(map(_entry, renamed.values()))
+    table = {
+        n: {
+            'in': [f.numel_in(k) for k in range(f.n_in())],
+            'out': [f.numel_out(k) for k in range(f.n_out())],
+        }
+        for n, f in renamed.items()
+    }
+    return _compiled(source), table
+
+
+def _renamed(f: ca.Function, name: str) -> ca.Function:
+    """Return a function under another name, with dense outputs."""
+    given = [ca.MX.sym(f'i{k}', *f.size_in(k)) for k in range(f.n_in())]
+    return ca.Function(name, given, [ca.densify(y) for y in f.call(given)])
+
+
+def _entry(f: ca.Function) -> str:
+    """Return C that calls a function on arrays of its own."""
+    name = f.name()
+    ends = [sum(f.numel_in(j) for j in range(k)) for k in range(f.n_in())]
+    places = [sum(f.numel_out(j) for j in range(k)) for k in range(f.n_out())]
+    return f"""
+static double i_{name}[{sum(f.numel_in(k) for k in range(f.n_in())) + 1}];
+static double o_{name}[{sum(f.numel_out(k) for k in range(f.n_out())) + 1}];
+static double w_{name}[{f.sz_w() + 1}];
+static casadi_int n_{name}[{f.sz_iw() + 1}];
+__attribute__((export_name("in_{name}"))) double *in_{name}(void) {{ return i_{name}; }}
+__attribute__((export_name("out_{name}"))) double *out_{name}(void) {{ return o_{name}; }}
+__attribute__((export_name("run_{name}"))) void run_{name}(void) {{
+  const double *arg[{f.sz_arg() + 1}] = {{{', '.join(f'i_{name} + {k}' for k in ends)}}};
+  double *res[{f.sz_res() + 1}] = {{{', '.join(f'o_{name} + {k}' for k in places)}}};
+  {name}(arg, res, n_{name}, w_{name}, 0);
+}}
+"""
+
+
+def _compiled(source: str) -> bytes:
+    with TemporaryDirectory() as folder:
+        (Path(folder) / 'step.c').write_text(source, encoding='utf-8')
+        command = [sys.executable, '-m', 'ziglang', 'cc', *OPTIONS, 'step.c', '-o', 'step.wasm']
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode:
+            raise ParameterError(f'page: the equations do not compile: {done.stderr.strip()}')
+        return (Path(folder) / 'step.wasm').read_bytes()
