@@ -1,10 +1,9 @@
-# ruff: noqa: ANN401 (parts of a schema are what they are)
 # ruff: noqa: ANN401 (entries of a YAML file may be anything)
 """Reading a section by its model, its JSON Schema, and what is wrong where it does not fit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 import math
@@ -183,19 +182,17 @@ def check(
         One line for each fault, each beginning with the path of its entry.
 
     """
-    brought, kept = brought or {}, cast('Any', model)
+    known = cast('Any', model)
     try:
-        section: Model = _adapter(kept).validate_python({**brought, **document}, context=brought)
+        section: Model = _adapter(known).validate_python(
+            {**(brought or {}), **document}, context=brought or {}
+        )
     except ValidationError as e:
-        errors = e.errors(include_url=False)
+        schema = schema_of(known)
+        found = [_line(error, schema, document, path) for error in e.errors(include_url=False)]
     else:
         return section
-    schema = schema_of(kept)
-    lines = list(
-        dict.fromkeys(
-            line for error in errors for line in _line(error, schema, document, path).splitlines()
-        )
-    )
+    lines = list(dict.fromkeys('\n'.join(found).splitlines()))
     more = [f'and {len(lines) - MAX_ERRORS} more'] if len(lines) > MAX_ERRORS else []
     raise ScenarioError('\n'.join(lines[:MAX_ERRORS] + more))
 
@@ -209,33 +206,27 @@ def entry_path(steps: Path, prefix: str = '') -> str:
 
 
 def _line(error: ErrorDetails, schema: Json, document: Mapping[str, Any], prefix: str) -> str:
-    """Return what is said of an error."""
+    """Return what is wrong by an error, and what would do."""
     kind = error['type']
     steps = tuple(step for step in error['loc'] if not str(step).startswith('<'))
     if kind == 'entry':  # by a kind of entry, or by a check of a section
         return f'{entry_path((*steps, *error["ctx"]["path"]), prefix)}: {error["ctx"]["text"]}'
     path = entry_path(steps, prefix)
+    if kind == 'value_error':  # by a dataclass that is a section
+        texts = [(text, ENTRY.match(text)) for text in str(error['ctx']['error']).splitlines()]
+        return '\n'.join(
+            f'{path}.{own[1]}: {text[own.end() :]}' if own else f'{path}: {text}'
+            for text, own in texts
+        )
     around: Any = document
     for step in steps[:-1]:
         around = around[step]
-    if kind == 'value_error':  # by a dataclass that is a section
-        return '\n'.join(_placed(text, path) for text in str(error['ctx']['error']).splitlines())
     if kind in ('missing', 'extra_forbidden', 'unexpected_keyword_argument'):
         known = entries_of(part_at(schema, steps[:-1], document), around)
         text = _missing if kind == 'missing' else _unknown
         return f'{path}: {text(str(steps[-1]), known, around)}'
     given = around[steps[-1]] if steps else document
-    return f'{path}: {_TEXTS.get(kind, _type)(part_at(schema, steps, document), given)}'
-
-
-def _placed(text: str, path: str) -> str:
-    """Return a text with the path of its section, if it does not begin with one of its entries."""
-    named = ENTRY.match(text)
-    return f'{path}.{named[1]}: {text[named.end() :]}' if named else f'{path}: {text}'
-
-
-def _unit(schema: Json) -> str:
-    return f' [{schema["unit"]}]' if 'unit' in schema else ''
+    return f'{path}: {_misfit(kind, part_at(schema, steps, document), given)}'
 
 
 def _unknown(name: str, known: Json, _: Mapping[str, Any]) -> str:
@@ -250,44 +241,30 @@ def _missing(name: str, known: Json, given: Mapping[str, Any]) -> str:
     return f'is missing{text}{hint}'
 
 
-def _type(schema: Json, given: Any) -> str:
-    types = schema.get('type', 'object')
-    words = [_WORDS[t] for t in ([types] if isinstance(types, str) else types)]
+def _unit(schema: Json) -> str:
+    return f' [{schema["unit"]}]' if 'unit' in schema else ''
+
+
+def _misfit(kind: str, schema: Json, given: Any) -> str:
+    """Return why a value does not fit, by its schema."""
+    unit, got = _unit(schema), f'got {shorten(given)}'
+    if kind == 'literal_error':
+        return f'{got}{suggestion(str(given), [str(v) for v in schema["enum"]])}'
+    if kind == 'greater_than_equal':
+        positive = 'exclusiveMinimum' in schema and number(given) <= 0
+        least = f'at least {schema.get("minimum", SMALLEST):g}'
+        return f'must be {"positive" if positive else least}{unit}, {got}'
+    if kind == 'less_than_equal':
+        return f'must be at most {schema["maximum"]:g}{unit}, {got}'
+    if kind.endswith(('too_short', 'too_long')):
+        if not isinstance(given, list):
+            what = 'text that is not empty' if isinstance(given, str) else 'mapping with an entry'
+            return f'must be a {what}, {got}'
+        low, high = schema.get('minItems'), schema.get('maxItems')
+        several = f'at least {low}' if high is None else f'{low} to {high}'
+        count = low if low == high else several
+        return f'takes {count} entries{unit}, got {len(given)}: {shorten(given)}'
+    words = [_WORDS[t] for t in _types_of({'type': 'object'} | schema)]
     if str(schema.get('format', '')).startswith('formula'):
         words = ['a formula' if w == 'a text' else w for w in words]
-    return f'must be {" or ".join(words)}{_unit(schema)}, got {shorten(given)}'
-
-
-def _choice(schema: Json, given: Any) -> str:
-    return f'got {shorten(given)}{suggestion(str(given), [str(v) for v in schema["enum"]])}'
-
-
-def _low(schema: Json, given: Any) -> str:
-    bound = f'at least {schema.get("minimum", SMALLEST):g}'
-    if 'exclusiveMinimum' in schema and number(given) <= 0:
-        bound = 'positive'
-    return f'must be {bound}{_unit(schema)}, got {shorten(given)}'
-
-
-def _high(schema: Json, given: Any) -> str:
-    return f'must be at most {schema["maximum"]:g}{_unit(schema)}, got {shorten(given)}'
-
-
-def _length(schema: Json, given: Any) -> str:
-    if isinstance(given, str):
-        return 'a text is needed that is not empty'
-    if isinstance(given, dict):
-        return f'at least one entry is needed, got {", ".join(given) or "none"}'
-    low, high = schema.get('minItems'), schema.get('maxItems')
-    count = str(low) if low == high else f'at least {low}' if high is None else f'{low} to {high}'
-    return f'takes {count} entries{_unit(schema)}, got {len(given)}: {shorten(given)}'
-
-
-_TEXTS: dict[str, Callable[[Json, Any], str]] = {
-    'literal_error': _choice,
-    'greater_than_equal': _low,
-    'less_than_equal': _high,
-    'too_short': _length,
-    'too_long': _length,
-    'string_too_short': _length,
-}
+    return f'must be {" or ".join(words)}{unit}, {got}'

@@ -40,7 +40,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import core_schema, CoreSchema, PydanticCustomError, PydanticKnownError
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import ExpressionError, printable, suggestion
+from rolling_dynamics.errors import ExpressionError, nearest, printable, suggestion
 from rolling_dynamics.plugin import BROKEN
 from rolling_dynamics.scenario.document import shorten
 from rolling_dynamics.scenario.faults import Json, schema_of
@@ -226,48 +226,35 @@ def either(**choices: Any) -> Any:
 
 @dataclass(frozen=True)
 class _As:
-    """Read an entry as a type that is not the one of its annotation."""
+    """Read an entry as another type than that of its annotation, without it as one not null."""
 
-    read: Any
-
-    def __get_pydantic_core_schema__(self, _: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return handler.generate_schema(self.read)
-
-
-class _NeverNull:
-    """What may be left out, but not be null."""
+    read: Any = None
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return handler.generate_schema(source.__args__[0])
+        return handler.generate_schema(self.read or source.__args__[0])
 
 
 def note(text: str = '', unit: str = '', default: Any = ..., **bounds: Any) -> Any:
     """Return a field whose annotation says how it is read: a section, names, a list."""
-    field = Field(
-        default,
-        description=text or None,
-        json_schema_extra={'unit': unit} if unit else None,
-        **bounds,
-    )
+    extra: Json = {'unit': unit} if unit else {}
+    if isinstance(default, np.ndarray):
+        default.flags.writeable = False  # one for all, and pydantic would copy it each time
+        extra |= {'default': default.tolist()} if np.isfinite(default).all() else {}
+        bounds['default_factory'] = lambda: default
+    else:
+        bounds['default'] = default
+    field = Field(description=text or None, json_schema_extra=extra or None, **bounds)
     if default is None:
-        field.metadata.insert(0, _NeverNull())
+        field.metadata.insert(0, _As())
     return field
 
 
 def entry(read: Any, text: str = '', unit: str = '', default: Any = ...) -> Any:
     """Return a field that is read as another type than its annotation's."""
-    extra: Json = {'unit': unit} if unit else {}
-    if isinstance(default, np.ndarray):
-        default.flags.writeable = False  # one for all, and pydantic would copy it each time
-        extra |= {'default': default.tolist()} if np.isfinite(default).all() else {}
-        field: Any = Field(
-            default_factory=lambda: default, description=text or None, json_schema_extra=extra
-        )
-    else:
-        field = Field(default, description=text or None, json_schema_extra=extra)
-    field.metadata.append(_As(read))
+    field = note(text, unit, default)
+    field.metadata = [_As(read)]
     return field
 
 
@@ -299,14 +286,8 @@ def numbers(text: str = '', unit: str = '', default: Any = ..., **shape: Any) ->
     return entry(array(**shape), text, unit, default)
 
 
-def vector(text: str = '', unit: str = '', default: Any = ...) -> Any:
-    """Return a field that is an array of three numbers."""
-    return numbers(text, unit, count=3, default=default)
-
-
-def pair(text: str = '', unit: str = '', default: Any = ...) -> Any:
-    """Return a field that is an array of two numbers."""
-    return numbers(text, unit, count=2, default=default)
+vector = partial(numbers, count=3)
+pair = partial(numbers, count=2)
 
 
 def formula(text: str = '', unit: str = '', default: Any = ...) -> Any:
@@ -314,14 +295,12 @@ def formula(text: str = '', unit: str = '', default: Any = ...) -> Any:
     return entry(Formula, text, unit, default)
 
 
-def formulas(text: str = '', unit: str = '', count: int = 3, default: Any = ...) -> Any:
-    """Return a field that is a list of formulas of the time."""
-    return entry(several(Formula, count), text, unit, default)
+def formulas(text: str = '', unit: str = '', default: Any = ..., **of: Any) -> Any:
+    """Return a field that is a list of three formulas of the time, or what else is given."""
+    return entry(several(**{'of': Formula, 'count': 3} | of), text, unit, default)
 
 
-def terms(text: str = '', unit: str = '', count: int = 3, default: Any = ...) -> Any:
-    """Return a field that is a list of formulas in other names, as they are written."""
-    return entry(several(Term, count), text, unit, default)
+terms = partial(formulas, of=Term)  # formulas in other names, as they are written
 
 
 class Kinds:
@@ -378,7 +357,11 @@ class Kinds:
         """Return the section of its kind."""
         if type(given) is not dict:
             raise WRONG_TYPE
-        kind = _OfSomeKind.model_validate(given).kind
+        if 'kind' not in given:
+            close = nearest('kind', given)
+            hint = f'; is it {close!r}, misspelt?' if close else ''
+            raise refused(f'is missing (kind of {self.what}){hint}', 'kind')
+        kind = given['kind']
         known = self.own if str(kind) in self.own else self.all()
         if not isinstance(kind, str) or kind not in known:
             raise refused(f'got {shorten(kind)}{suggestion(str(kind), list(known))}', 'kind')
@@ -401,11 +384,3 @@ class Kinds:
         return {
             'type': 'object', 'required': ['kind'], 'properties': {'kind': kind}, 'allOf': branches
         }  # fmt: skip
-
-
-class _OfSomeKind(Section):
-    """What is read first."""
-
-    model_config = ConfigDict(extra='ignore')
-
-    kind: Any

@@ -18,7 +18,7 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ScenarioError, suggestion
 from rolling_dynamics.plugin import others, plugins, role_of
 from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.document import plain, read_document, shorten, tells_lines
+from rolling_dynamics.scenario.document import line_numbers, plain, read_document, shorten
 from rolling_dynamics.scenario.faults import check, entries_of, entry_path, schema_of
 from rolling_dynamics.scenario.fields import (
     either,
@@ -284,7 +284,7 @@ def load_scenario(source: str | Path | Mapping[str, Any], name: str = 'scenario'
     return load_plain(read_document(source), Path(source).stem)
 
 
-@tells_lines
+@line_numbers
 def load_plain(document: dict[str, Any], name: str = 'scenario') -> Scenario:
     """Return the scenario of a document that is plain data already, and that nobody changes."""
     return check(model_of(document), document).build(name, document)

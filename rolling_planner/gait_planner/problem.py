@@ -17,7 +17,7 @@ from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
 from rolling_dynamics.pendulum_sphere.system import STATE
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.document import tells_lines
+from rolling_dynamics.scenario.document import line_numbers
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import Brought, entry, quantity, SECTION, several
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
@@ -188,7 +188,7 @@ class GaitProblem:
         return out
 
 
-@tells_lines
+@line_numbers
 def read_gait_problem(scenario: Scenario) -> GaitProblem:
     """
     Return the manoeuvre that a scenario asks for.

@@ -11,13 +11,13 @@ import numpy as np
 from rolling_dynamics.contract.capabilities import ChartCoordinates, offers
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.document import tells_lines
+from rolling_dynamics.scenario.document import line_numbers
 from rolling_dynamics.scenario.faults import check, located
 from rolling_planner.plan import Plan
 from rolling_planner.problem.plan_problem import BY_SAMPLES, PlanProblem
 
 
-@tells_lines
+@line_numbers
 def read_problem(scenario: Scenario) -> PlanProblem:
     """
     Return the planning problem of a scenario.

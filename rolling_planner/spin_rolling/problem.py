@@ -19,7 +19,7 @@ from pydantic import (
 )
 from rolling_dynamics.errors import check_choice, ParameterError, ScenarioError
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.document import tells_lines
+from rolling_dynamics.scenario.document import line_numbers
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import (
     Brought,
@@ -154,7 +154,7 @@ def contact_of_attitude(contact_s: ArrayLike, R_SO: ArrayLike) -> Contact:
     )
 
 
-@tells_lines
+@line_numbers
 def read_spin_rolling_problem(scenario: Scenario) -> SpinRollingProblem:
     """
     Return the planning problem of a scenario.

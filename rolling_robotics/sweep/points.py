@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 from rolling_dynamics.errors import RollingError, ScenarioError, suggestion
-from rolling_dynamics.scenario.document import plain, shorten, tells_lines
+from rolling_dynamics.scenario.document import line_numbers, plain, shorten
 from rolling_dynamics.scenario.faults import check, located
 from rolling_dynamics.scenario.fields import (
     either,
@@ -224,7 +224,7 @@ class SweepSection(Section):
     samples: Samples | None = note(default=None)
 
 
-@tells_lines
+@line_numbers
 def read_sweep(document: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> Sweep:
     """
     Return the sweep that a scenario asks for.
