@@ -50,11 +50,14 @@ _WITH_NODES = tuple(Path(__file__).parent / name for name in ('ros', 'launch'))
 
 # Modules with nodes that take longest: begun first, the workers end together.
 LONGEST = (
-    *('test_demo_nodes', 'test_demo_data', 'test_execute_command', 'test_controller_faults'),
+    *('test_demo_nodes', 'test_ballbot_node', 'test_ballbot_measured', 'test_execute_command'),
+    *('test_demo_data', 'test_controller_faults'),
     *('test_robot_controller_node', 'test_overruns', 'test_controller_node'),
     *('test_planner_systems', 'test_recordings', 'test_robot_simulator_commands'),
     *('test_simulator_node', 'test_laboratory_nodes', 'test_compiling', 'test_security_policies'),
 )
+
+SLOW = 3600  # s, after which a slow test fails: busy machines take many times as long
 
 
 def pytest_configure(config):
@@ -65,6 +68,8 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(items):
     """Mark what starts nodes, by its folder, and faults; put the longest modules first."""
     for item in items:
+        if item.get_closest_marker('slow') and not item.get_closest_marker('timeout'):
+            item.add_marker(pytest.mark.timeout(SLOW))
         if 'fault_row' in getattr(item, 'fixturenames', ()):
             item.add_marker(pytest.mark.fault)
         if any(folder in item.path.parents for folder in _WITH_NODES):

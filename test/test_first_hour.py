@@ -19,7 +19,6 @@ NODES = next(k for k, line in enumerate(LINES) if line.endswith('--simulated-tim
 
 pytestmark = [
     pytest.mark.slow,  # compiles everything anew, and starts the nodes
-    pytest.mark.timeout(1800),
     pytest.mark.skipif(find_spec('viser') is None, reason='needs viser'),
 ]
 

@@ -12,7 +12,7 @@ PAPERS = (
     'ivanova-pivovarova',
     pytest.param('putkaradze-rogers', marks=pytest.mark.slow),
     'tafrishi',
-    pytest.param('woodruff-lynch', marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
+    pytest.param('woodruff-lynch', marks=pytest.mark.slow),
 )
 LONG = ('woodruff-lynch',)  # of which --fast shortens something
 DETACHMENT = 'modified ball: normal force vanishes'

@@ -86,7 +86,6 @@ def test_damaged_cache_is_not_loaded(data, built, place):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
 @given(data=st.data())
 @often(10_000)
 def test_much_damaged_cache_is_not_loaded(data, built, place):

@@ -160,7 +160,6 @@ def test_damaged_recordings_are_told(whole, folder, fault_row):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
 @given(data=st.data())
 @often(10_000)
 def test_many_damaged_recordings_are_told(data, whole, folder):

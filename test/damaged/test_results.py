@@ -74,7 +74,6 @@ def test_damaged_results_are_told(results, folder, fault_row):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
 @given(data=st.data())
 @often(10_000)
 def test_many_damaged_results_are_told(data, results, folder):

@@ -242,7 +242,6 @@ def test_converting_between_other_bodies_is_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_a_ball_rolls_for_an_hour():
     """The ball on a spinning plate in contact coordinates: thousands of changes of chart."""
     ball, p = level_ball()

@@ -80,7 +80,6 @@ def run(tmp_path):
     return run
 
 
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     ('part', 'name'),
     [pytest.param(*c, marks=() if c == SHORT else pytest.mark.slow) for c in CASES],

@@ -164,7 +164,6 @@ def test_faults_of_some_seeds_end_in_time(damping, done, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize('done', SPOILT)
 def test_faults_of_a_thousand_seeds_end_in_time(damping, done, monkeypatch):
     assert_in_time(damping, done, range(1000), monkeypatch)

@@ -122,7 +122,6 @@ def test_long_manoeuvre_keeps_clear_of_the_obstacles(long_plan):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_a_hundred_disturbed_runs_arrive_within_two_percent(short_plan):
     runs = [follow(short_plan, random_disturbance(seed)) for seed in range(100)]
     assert sum(r.miss < 0.02 * short_plan.length for r in runs) == 100

@@ -161,7 +161,6 @@ def without_goals():
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_goals_of_a_node_leave_nothing_behind(peer, node):
     model, bodies = hand_and_object(SCENARIO)
     source, plan = Source(peer, bodies), still('contact', model.system, model.start, 0.02)

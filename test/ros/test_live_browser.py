@@ -27,7 +27,6 @@ RADIUS, WIDTH, PERIOD = 0.1, 0.4, 20.0  # of the ball, of its way [m], [s]
 
 pytestmark = [
     pytest.mark.slow,  # WebGL in software: minutes on a busy machine
-    pytest.mark.timeout(600),
     pytest.mark.skipif(find_chromium() is None, reason='Chromium is not installed'),
 ]
 

@@ -100,7 +100,6 @@ def test_a_plant_that_begins_anew_is_spoken_to_by_a_client_that_knows_no_other()
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_half_a_minute_of_it(tmp_path, capfd):
     log = io.StringIO()
     assert run(30.0, 3, log, tmp_path), capfd.readouterr().out

@@ -197,7 +197,6 @@ def test_every_change_has_one_clear_answer(tmp_path, capsys, changes):
 
 @BOTH
 @pytest.mark.slow
-@pytest.mark.timeout(3600)
 @settings(max_examples=10_000, deadline=None, derandomize=True, suppress_health_check=QUIET)
 @given(fuzzed)
 def test_ten_thousand_changes_have_one_clear_answer(tmp_path, capsys, changes):

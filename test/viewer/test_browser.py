@@ -19,7 +19,6 @@ VALUE = f'Number({SLIDER}.getAttribute("aria-valuenow"))'
 
 pytestmark = [
     pytest.mark.slow,  # WebGL in software: minutes on a busy machine
-    pytest.mark.timeout(600),
     pytest.mark.skipif(find_chromium() is None, reason='Chromium is not installed'),
 ]
 
