@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 import math
 from pathlib import Path
-from typing import Any, Literal, TYPE_CHECKING
+from typing import Annotated, Any, Literal, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
+from pydantic import Field, model_validator
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Actuator, Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -25,6 +25,7 @@ from rolling_dynamics.scenario.fields import (
     entry,
     note,
     NotNegative,
+    Number,
     numbers,
     OneOf,
     quantity,
@@ -188,6 +189,11 @@ class ScenarioFile(Section):
     tolerances: Tolerances = section(Tolerances)
     plan: dict[str, Any] | None = note('what `rolling plan` looks for, see below', default=None)
     sweep: dict[str, Any] | None = note('what `rolling sweep` varies, see below', default=None)
+    uncertain: Mapping[str, list[float]] = entry(
+        dict[str, Annotated[list[Number], Field(min_length=2, max_length=2, strict=True)]],
+        'least and greatest value, by name, of the parameters that `rolling identify` fits',
+        default={},
+    )
 
     def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
         """

@@ -1,18 +1,32 @@
-"""`rolling identify`: the numbers of a rig from its log."""
+"""`rolling identify`: parameters of a system, or the numbers of a rig, from a log."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-HELP = 'identify the numbers of a rig from a log of it'
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from rolling_dynamics.scenario import Scenario
+
+HELP = 'identify parameters of a system from a log of its motion'
 DESCRIPTION = """\
-Find delay, servos, gain, offset, kinetic resistance and breakaway tilt of a ball balancer from a
-CSV file with the columns time, ball_x, ball_y [m], tilt_x, tilt_y [counts]: a row for each frame,
-with the command that was sent when it had come, and no ball while it is in a hand. Each number is
-printed with the half width of its 95 % interval. For a number that the log does not determine, it
-says what motion would; the exit status is then 1. A recording in MCAP of vision/object_pose and
-servo_command will do too, with --scenario for the drive and count of its servos.
+With --scenario and a CSV file: fit the parameters that the scenario marks by its entry
+`uncertain`, or that --fit names, to a log of its motion. The columns are `time` [s], components
+of the state, and those of the control (without these the scenario's control acts); --columns maps
+other names. The log is cut into windows, each with a start of its own; the last ones are held out
+and predicted. Printed are intervals of 95 %, parameters that cannot be told apart, and errors
+beside those of the last velocity held. The exit status is 1 if a parameter is not determined.
+
+Without --scenario, find delay, servos, gain, offset, kinetic resistance and breakaway tilt of a
+ball balancer from a CSV file with the columns time, ball_x, ball_y [m], tilt_x, tilt_y [counts]:
+a row for each frame, with the command that was sent when it had come, and no ball while it is in
+a hand. Each number is printed with the half width of its 95 % interval. For a number that the log
+does not determine, it says what motion would; the exit status is then 1. A recording in MCAP of
+vision/object_pose and servo_command will do too, with --scenario for the drive and count of its
+servos.
 
 --experiment writes a plan of two minutes whose log tells these numbers, columns time [s], goal_x,
 goal_y [m], tilt_x, tilt_y [counts]: jumps of the set point by 57 and 80 mm; then, where a tilt is
@@ -22,13 +36,30 @@ EXAMPLE = """\
   rolling identify set_points.csv --experiment
   rolling identify log.csv --emulate ball_balancer
   rolling identify log.csv
+  rolling identify motion.csv --scenario pendulum_start --fit rolling_damping=0:0.1
   rolling identify demo/recording --scenario ball_balancer"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('log', metavar='LOG', type=Path, help='CSV file, or recording in MCAP')
-    parser.add_argument('--scenario', metavar='FILE', help='rig of a recording')
+    parser.add_argument(
+        '--scenario', metavar='FILE', help='system of a log, or rig of a recording'
+    )
+    parser.add_argument(
+        '--columns', metavar='FILE.yaml', type=Path, help='names of the columns of a log'
+    )
+    parser.add_argument(
+        '--fit',
+        metavar='NAME=LOW:HIGH',
+        action='append',
+        default=[],
+        help='parameter that is fitted, and its bounds',
+    )
+    parser.add_argument('--window', metavar='S', type=float, default=1.0, help='length of windows')
+    parser.add_argument(
+        '--hold-out', metavar='FRACTION', type=float, default=0.25, help='of the windows'
+    )
     parser.add_argument(
         '--system', metavar='NAME', default='', help='system (default: the one that has it)'
     )
@@ -41,6 +72,71 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('--seed', metavar='S', type=int, default=0, help='random seed of that')
     parser.add_argument('--json', metavar='FILE.json', type=Path, help='write numbers and maps')
     parser.add_argument('--figure', metavar='FILE.png', type=Path, help='draw fit and maps')
+
+
+def run_general(args: Namespace, scenario: Scenario) -> int:
+    """Identify uncertain parameters from a log in CSV, and print them."""
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
+    from rolling_dynamics.identification.identify import identify  # noqa: PLC0415
+    from rolling_dynamics.identification.log import read_log, read_mapping  # noqa: PLC0415
+    from rolling_dynamics.scenario.faults import check  # noqa: PLC0415
+    from rolling_dynamics.scenario.scenario import model_of  # noqa: PLC0415
+    from rolling_robotics.console import Progress  # noqa: PLC0415
+    from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
+    from rolling_robotics.identified import draw, lines, to_dict  # noqa: PLC0415
+
+    if not (args.window > 0 and 0 <= args.hold_out < 1):
+        raise ParameterError(
+            '--window must be positive and --hold-out at least 0 and below 1, got '
+            f'{args.window:g} and {args.hold_out:g}'
+        )
+    out = checked_output(args.json, '.json', '--json') if args.json else None
+    figure = checked_output(args.figure, '.png', '--figure') if args.figure else None
+    marked = check(model_of(scenario.raw), scenario.raw).uncertain
+    bounds = {name: (low, high) for name, (low, high) in marked.items()}
+    bounds |= dict(map(_bounds, args.fit))
+    mapping = read_mapping(args.columns) if args.columns else None
+    log = read_log(args.log, scenario.system, mapping)
+    with Progress(f'identifying {args.log.name}'):
+        found = identify(scenario, log, bounds, args.window, args.hold_out)
+    if out is not None:
+        write_json(out, to_dict(found))
+    say_written(out, *lines(found, log))
+    if figure is not None:
+        draw(found, figure)
+        print(f'written to {figure}')
+    return 0 if found.complete else 1
+
+
+def _bounds(given: str) -> tuple[str, tuple[float, float]]:
+    from rolling_dynamics.errors import ParameterError, quoted  # noqa: PLC0415
+
+    name, _, values = given.partition('=')
+    try:
+        low, high = (float(value) for value in values.split(':'))
+    except ValueError:
+        raise ParameterError(
+            f'--fit: NAME=LOW:HIGH with two numbers is needed, got {quoted(given)}'
+        ) from None
+    return name, (low, high)
+
+
+def _write(args: Namespace, module: ModuleType, scenario: Scenario | None) -> int:
+    """Write an experiment, or the emulated log of one."""
+    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
+    from rolling_robotics.console import Progress  # noqa: PLC0415
+    from rolling_robotics.files import checked_output  # noqa: PLC0415
+
+    path = checked_output(args.log, '.csv', 'LOG.csv')
+    if path.exists() and not args.force:
+        raise ParameterError(f'{path}: exists, and may be a log; name another, or --force')
+    if args.experiment:
+        module.experiment(path)
+    else:
+        with Progress(f'emulating {path.name}'):
+            module.emulate(scenario, path, args.seed)
+    print(f'written to {path}')
+    return 0
 
 
 def run(args: Namespace) -> int:
@@ -56,25 +152,18 @@ def run(args: Namespace) -> int:
     recording = not writes and is_recording(args.log)
     if recording and not args.scenario:
         raise ParameterError(f'{args.log}: --scenario is needed: the rig that was recorded')
-    if args.scenario and not recording:
-        raise ParameterError('--scenario is of a recording, a folder or a file *.mcap')
+    if (args.fit or args.columns) and (recording or not args.scenario):
+        raise ParameterError('--fit and --columns are of a log in CSV, with --scenario')
     scenario = load_scenario(named) if named else None
+    if scenario is not None and not recording and not writes:
+        return run_general(args, scenario)
     having = [name for name, _ in roles('identification')]
     system = scenario.system.name if scenario else args.system
     if not system and len(having) != 1:
         raise ParameterError(f'--system: one of {", ".join(having)} is needed')
     module = needed_role(system or having[0], 'identification', 'identification')
     if writes:
-        path = checked_output(args.log, '.csv', 'LOG.csv')
-        if path.exists() and not args.force:
-            raise ParameterError(f'{path}: exists, and may be a log; name another, or --force')
-        if args.experiment:
-            module.experiment(path)
-        else:
-            with Progress(f'emulating {path.name}'):
-                module.emulate(scenario, path, args.seed)
-        print(f'written to {path}')
-        return 0
+        return _write(args, module, scenario)
     out = checked_output(args.json, '.json', '--json') if args.json else None
     figure = checked_output(args.figure, '.png', '--figure') if args.figure else None
     with Progress(f'identifying {args.log.name}'):

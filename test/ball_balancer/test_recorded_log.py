@@ -118,11 +118,11 @@ def test_answers_with_other_stamps_are_refused(tmp_path):
     ('given', 'message'),
     [
         (('bag',), '--scenario is needed'),
-        (('log.csv', '--scenario', 'ball_balancer'), '--scenario is of a recording'),
+        (('bag', '--scenario', 'ball_balancer', '--fit', 'gain=0:1'), 'are of a log in CSV'),
         (('bag', '--scenario', 'ball_balancer'), 'the ball rolls in|seen in fewer'),
     ],
 )
-def test_a_recording_needs_its_rig_and_a_log_none(tmp_path, capsys, given, message):
+def test_a_recording_needs_its_rig_and_nothing_else(tmp_path, capsys, given, message):
     """The last is read, and its balls are too few."""
     recorded(tmp_path / 'bag', rig('gimbal'))
     assert main(['identify', str(tmp_path / given[0]), *given[1:]]) == 2

@@ -32,6 +32,7 @@ from rolling_controller.ball_balancer.identification.servo_response import (
 )
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.identification.intervals import jackknife
 from scipy.optimize import least_squares, minimize
 from scipy.special import ndtri
 
@@ -247,20 +248,12 @@ class _Likelihood:
         """
         Return the covariance of scaled parameters that a fit gave.
 
-        How far they move when a roll is left out, in one step, summed over rolls (jackknife, HC3
-        of MacKinnon and White 1985): what the bumps do not know of the plate errs in one direction
-        for a whole roll, and few rolls tell the limits of the servos.
+        A roll is left out at a time: what the bumps do not know of the plate errs in one
+        direction for a whole roll, and few rolls tell the limits of the servos.
         """
         r, J = self.whitened(z)
-        rows, information = 2 * len(self.d.whole), J.T @ J
-        inverse, prior = np.linalg.pinv(information), J[rows:]
-        out = inverse @ (prior.T @ prior) @ inverse
-        roll = np.tile(self.d.roll, 2)
-        for k in range(int(roll[-1]) + 1):
-            mine, off = J[:rows][roll == k], r[:rows][roll == k]
-            moved = np.linalg.pinv(information - mine.T @ mine) @ (mine.T @ off)
-            out += np.outer(moved, moved)
-        return np.asarray(out)
+        rows = 2 * len(self.d.whole)
+        return jackknife(J[:rows], r[:rows], np.tile(self.d.roll, 2), J[rows:])
 
     def fit_noise(self, z: Array) -> None:
         """Choose both variances by their likelihood."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator
 import csv
 from dataclasses import dataclass
-import io
 import math
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,12 @@ from rolling_controller.lockstep import ClosedLoop
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import emulated_rig
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
-from rolling_dynamics.configuration import read_regular
-from rolling_dynamics.errors import ParameterError, quoted
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.identification.log import Column, read_columns
 from rolling_dynamics.simulation.emulation import Emulation
 
 COLUMNS = ('time', 'ball_x', 'ball_y', 'tilt_x', 'tilt_y')
 FEWEST = 100  # rows
-MAX_BYTES = 100_000_000  # hours of frames
 LARGEST = {'time': 1e9, 'ball': 1.0, 'tilt': 1e5}  # magnitudes that a log can have [s, m, counts]
 
 
@@ -64,19 +62,11 @@ def read_log(path: Path) -> Log:
         It cannot be read, with the line that is wrong.
 
     """
-    try:
-        with io.StringIO(read_regular(path, MAX_BYTES).decode(), newline='') as file:
-            reader = csv.DictReader(file)
-            missing = [c for c in COLUMNS if c not in (reader.fieldnames or ())]
-            if missing:
-                raise ParameterError(
-                    f'{path}: the columns {", ".join(COLUMNS)} are needed; {missing[0]!r} is '
-                    'missing'
-                )
-            rows = [_row(path, reader.line_num, row) for row in reader]
-    except (UnicodeDecodeError, csv.Error) as e:
-        raise ParameterError(f'{path}: cannot be read as CSV: {e}') from None
-    table = np.array(rows).reshape(-1, len(COLUMNS))
+    columns = [
+        Column(name=name, largest=LARGEST[name.split('_')[0]], optional=name.startswith('ball'))
+        for name in COLUMNS
+    ]
+    table, _ = read_columns(path, columns)
     return checked_log(path, Log(times=table[:, 0], ball=table[:, 1:3], tilt=table[:, 3:]))
 
 
@@ -89,24 +79,6 @@ def checked_log(path: Path, log: Log) -> Log:
     if late.size:
         raise ParameterError(f'{path}: time must increase, it does not in row {late[0] + 2}')
     return log
-
-
-def _row(path: Path, line: int, row: dict[str, str | None]) -> list[float]:
-    out = []
-    for name in COLUMNS:
-        given = (row[name] or '').strip()
-        try:
-            value = math.nan if name.startswith('ball') and not given else float(given)
-        except ValueError:
-            value = math.inf
-        quantity = name.split('_')[0]
-        if abs(value) > LARGEST[quantity] or (math.isnan(value) and quantity != 'ball'):
-            raise ParameterError(
-                f'{path}: line {line}: {name} must be a number of at most '
-                f'{LARGEST[quantity]:g} in magnitude, got {quoted(given)}'
-            )
-        out.append(value)
-    return out
 
 
 def write_log(path: Path, log: Log) -> None:

@@ -1,0 +1,1 @@
+"""Parameters of any system from logs of its motion, by multiple shooting."""

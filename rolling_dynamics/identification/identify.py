@@ -1,0 +1,379 @@
+"""Uncertain parameters of a system from a log of its motion, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.identification.intervals import jackknife
+from rolling_dynamics.identification.log import Log
+from rolling_dynamics.identification.shooting import projected, Shooting, Window, windows_of
+from rolling_dynamics.scenario import Scenario
+from scipy.optimize import least_squares
+from scipy.stats import t as student
+
+CONFIDENCE = 0.95
+FEWEST = 4  # windows
+UNDETERMINED = 0.25  # half width over the width of the bounds
+ALIKE = 0.95  # correlation at which two parameters cannot be told apart
+EXPLAINED = 0.2  # fraction of the variance: below, nothing was determined
+OBSERVED = 0.5  # fraction of a window that the start of a prediction follows from
+RATED = 5  # rows that the velocity held by the baseline follows from
+MOST = 25  # evaluations of a fit
+INSIDE = 0.01  # of the width of the bounds: at a bound, a fit does not begin
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A parameter: value, unit, half width of its 95 % interval, and why there is none."""
+
+    value: float
+    unit: str
+    half_width: float | None
+    text: str = ''
+
+
+@dataclass(frozen=True, kw_only=True)
+class Errors:
+    """
+    Errors of a measured component.
+
+    Attributes
+    ----------
+    residual, explained
+        Root mean square over the fitted windows, and the fraction of the variance explained.
+    predicted, baseline
+        Root mean square over the second halves of the windows held out, where the start follows
+        from the first halves: of the model, and of the last value with the last velocity held.
+
+    """
+
+    residual: float
+    explained: float
+    predicted: float
+    baseline: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Found:
+    """
+    What a log tells.
+
+    Attributes
+    ----------
+    estimates
+        Parameters by name.
+    alike
+        Pairs that cannot be told apart, and their correlation.
+    errors
+        Of each measured component.
+    windows, held_out
+        How many were fitted, and how many were kept apart.
+    times, residuals, states
+        Of the fitted windows [s], (k,), residuals (k, m), and measured components of the model.
+    left
+        Windows in which a guard of the mode is negative, by guard.
+    p
+        Parameters of the system, shape (parameters.size,).
+
+    """
+
+    estimates: Mapping[str, Estimate]
+    alike: Sequence[tuple[str, str, float]]
+    errors: Mapping[str, Errors]
+    windows: int
+    held_out: int
+    times: Array
+    residuals: Array
+    states: Array
+    left: Mapping[str, int]
+    p: Array
+
+    @property
+    def tells(self) -> bool:
+        """Whether the model explains anything of the log."""
+        return any(e.explained >= EXPLAINED for e in self.errors.values())
+
+    @property
+    def complete(self) -> bool:
+        """Whether every parameter was determined."""
+        return self.tells and all(e.half_width is not None for e in self.estimates.values())
+
+
+def identify(
+    scenario: Scenario,
+    log: Log,
+    bounds: Mapping[str, tuple[float, float]],
+    length: float,
+    held_out: float = 0.25,
+) -> Found:
+    """
+    Return the uncertain parameters of a scenario.
+
+    Parameters
+    ----------
+    scenario
+        System, parameters to begin with, mode, and the control where the log has none.
+    log
+        Of a motion in one mode.
+    bounds
+        Of the parameters that are fitted.
+    length
+        Of a window [s].
+    held_out
+        Fraction of the windows, the last ones, that are not fitted but predicted.
+
+    Raises
+    ------
+    ParameterError
+        A parameter is unknown, its bounds do not hold its value, or there are too few windows.
+
+    """
+    system = scenario.system
+    low, high, fitted = _bounds(scenario, bounds)
+    windows = windows_of(log, length, system.control.size)
+    apart = round(held_out * len(windows))
+    if len(windows) - apart < FEWEST:
+        raise ParameterError(
+            f'{len(windows)} windows of {length:g} s without a gap, {apart} of them held out: at '
+            f'least {FEWEST} are fitted; choose a shorter --window, or log a longer motion'
+        )
+    chosen, kept = windows[: len(windows) - apart], windows[len(windows) - apart :]
+    law = scenario.control.function if log.controls is None else None
+    mode = scenario.mode or next(iter(system.modes))
+    shooting = Shooting(system, mode, scenario.p, fitted, list(log.names), law)
+    measured = np.vstack([w.measured for w in chosen])
+    shooting.noise = np.maximum(np.nanstd(measured, axis=0), 1e-12)
+    fit = _Fit(shooting, chosen, low, high)
+    fit.starts = shooting.starts(chosen, scenario.x0, scenario.p[fitted])
+    z = (scenario.p[fitted] - low) / (high - low)
+    for tolerance in (1e-4, 1e-7):
+        z = fit.solve(z, tolerance)
+        if fit.weigh(z):
+            break  # nothing is explained, nothing to be refined
+    estimates, alike = fit.estimates(z, bounds, [_unit(scenario, name) for name in bounds])
+    values = low + z * (high - low)
+    p = scenario.p.copy()
+    p[fitted] = values
+    predicted = predictions(shooting, kept or chosen, scenario.x0, values)
+    times, residuals, states, whole = fit.over_time(z)
+    errors = {}
+    scatter = np.maximum(_scatter(chosen), 1e-300)
+    for k, name in enumerate(log.names):
+        off = float(np.sqrt(np.nanmean(residuals[:, k] ** 2)))
+        errors[name] = Errors(
+            residual=off,
+            explained=1 - off**2 / float(scatter[k]),
+            predicted=float(predicted[0, k]),
+            baseline=float(predicted[1, k]),
+        )
+    return Found(
+        estimates=estimates,
+        alike=alike,
+        errors=errors,
+        windows=len(chosen),
+        held_out=len(kept),
+        times=times,
+        residuals=residuals,
+        states=states,
+        left=_left(scenario, mode, chosen, whole, p),
+        p=p,
+    )
+
+
+def _bounds(
+    scenario: Scenario, bounds: Mapping[str, tuple[float, float]]
+) -> tuple[Array, Array, NDArray[np.int_]]:
+    layout = scenario.system.parameters
+    if not bounds:
+        raise ParameterError(
+            'no parameter is uncertain: mark some by the entry `uncertain` of the scenario, or '
+            f'by --fit NAME=LOW:HIGH, of {", ".join(layout.names)}'
+        )
+    where = []
+    for name, (low, high) in bounds.items():
+        k = layout.index(name, 'uncertain: no parameter')
+        if k.size != 1:
+            names = ', '.join(layout.names[j] for j in k)
+            raise ParameterError(f'uncertain: {name} has {k.size} numbers; name one of {names}')
+        value = float(scenario.p[k[0]])
+        if not low < high or not low <= value <= high:
+            raise ParameterError(
+                f'uncertain: {name}: bounds low < high around its value {value:g} are needed, '
+                f'got {low:g} to {high:g}'
+            )
+        where.append(int(k[0]))
+    low, high = np.array(list(bounds.values()), dtype=float).T
+    return low, high, np.array(where)
+
+
+def _unit(scenario: Scenario, name: str) -> str:
+    entries = scenario.system.parameters.entries
+    return next(e.unit for e in entries if name in {e.name, *e.components})
+
+
+def _scatter(windows: Sequence[Window]) -> Array:
+    """Return the mean squares of what was measured, less the mean of each window, shape (m,)."""
+    off = np.vstack([w.measured - np.nanmean(w.measured, axis=0) for w in windows])
+    return np.asarray(np.nanmean(off**2, axis=0))
+
+
+class _Fit:
+    """Least squares of the parameters, in units of the width of their bounds."""
+
+    def __init__(self, shooting: Shooting, windows: list[Window], low: Array, high: Array) -> None:
+        self.shooting, self.windows, self.low, self.high = shooting, windows, low, high
+        self.starts = np.empty((len(windows), 0))
+        self._known: tuple[bytes, Array, Array] | None = None
+
+    def rows(self, z: Array) -> tuple[Array, Array]:
+        """Return residuals and projected derivatives; those of the last parameters are kept."""
+        if self._known is None or self._known[0] != z.tobytes():
+            values, shots = self.low + z * (self.high - self.low), []
+            for k, window in enumerate(self.windows):
+                start, shot = self.shooting.settled(window, self.starts[k], values)
+                if np.isfinite(shot.residuals).all():
+                    self.starts[k] = start
+                shots.append(shot)
+            r = np.concatenate([shot.residuals for shot in shots])
+            width = self.high - self.low
+            finite = np.isfinite(r).all()
+            J = [projected(s) * width for s in shots] if finite else [np.zeros((r.size, z.size))]
+            self._known = z.tobytes(), r, np.vstack(J)
+            self._groups = np.repeat(np.arange(len(shots)), [s.residuals.size for s in shots])
+        return self._known[1:]
+
+    def solve(self, z: Array, tolerance: float) -> Array:
+        """Return the parameters of least squares."""
+        self._known = None
+        if not np.isfinite(self.rows(z)[0]).all():
+            raise ParameterError(
+                'the motion from the measured starts is not finite with the parameters of the '
+                'scenario: check units and signs of the columns, or choose a shorter --window'
+            )
+        found = least_squares(
+            lambda z: self.rows(z)[0],
+            np.clip(z, INSIDE, 1 - INSIDE),
+            jac=lambda z: self.rows(z)[1],
+            bounds=(0.0, 1.0),
+            x_scale='jac',
+            ftol=tolerance,
+            xtol=tolerance,
+            max_nfev=MOST,
+        )
+        return np.asarray(found.x)
+
+    def weigh(self, z: Array) -> bool:
+        """Take root mean squares of residuals as noise; tell whether nothing is explained."""
+        _, off, _, _ = self.over_time(z)
+        squares, scatter = np.nanmean(off**2, axis=0), _scatter(self.windows)
+        self.shooting.noise = np.maximum(np.sqrt(squares), 1e-12)
+        self._known = None
+        return bool(np.all(squares > (1 - EXPLAINED) * scatter))
+
+    def over_time(self, z: Array) -> tuple[Array, Array, Array, list[Array]]:
+        """Return times, residuals, states measured, and whole states of each window."""
+        values, index = self.low + z * (self.high - self.low), self.shooting.index
+        off, seen, whole = [], [], []
+        for window, start in zip(self.windows, self.starts, strict=True):
+            _, shot = self.shooting.settled(window, start, values)
+            table = np.full(window.measured.shape, np.nan)
+            table[shot.where] = shot.residuals
+            off.append(table * self.shooting.noise)
+            seen.append(shot.states[:, index])
+            whole.append(shot.states)
+        times = np.concatenate([w.times for w in self.windows])
+        return times, np.vstack(off), np.vstack(seen), whole
+
+    def estimates(
+        self, z: Array, bounds: Mapping[str, tuple[float, float]], units: Sequence[str]
+    ) -> tuple[dict[str, Estimate], list[tuple[str, str, float]]]:
+        """Return parameters with their intervals, and pairs that cannot be told apart."""
+        r, J = self.rows(z)
+        # what the bounds say: of a direction that the log does not tell, their width remains
+        covariance = jackknife(J, r, self._groups, np.eye(z.size))
+        spread = np.sqrt(np.diag(covariance))
+        many = float(student.ppf((1 + CONFIDENCE) / 2, len(self.windows) - 1))
+        out = {}
+        for k, (name, unit) in enumerate(zip(bounds, units, strict=True)):
+            half, width = many * spread[k], self.high[k] - self.low[k]
+            text = ''
+            if half > UNDETERMINED:
+                text = f'not determined by this log within {self.low[k]:g} to {self.high[k]:g}'
+            elif min(z[k], 1 - z[k]) < 1e-6:
+                text = f'at the end of its bounds {self.low[k]:g} to {self.high[k]:g}: widen them'
+            out[name] = Estimate(
+                value=float(self.low[k] + z[k] * width),
+                unit=unit,
+                half_width=None if text else float(half * width),
+                text=text,
+            )
+        related = covariance / np.outer(spread, spread)
+        names = list(bounds)
+        pairs = [
+            (names[a], names[b], float(related[a, b]))
+            for b in range(len(names))
+            for a in range(b)
+            if abs(related[a, b]) > ALIKE
+        ]
+        return out, pairs
+
+
+def predictions(shooting: Shooting, windows: Sequence[Window], x0: Array, values: Array) -> Array:
+    """
+    Return root mean squares of errors of predictions, model and baseline, shape (2, m).
+
+    The start follows from the first half of each window, the second is predicted. The baseline
+    holds the last velocity, that of a straight line through the last rows of the first half.
+
+    Parameters
+    ----------
+    shooting, windows
+        Motions and windows.
+    x0
+        State to begin with.
+    values
+        Parameters that were fitted.
+
+    """
+    squares: list[Array] = []
+    for window in windows:
+        rows = max(round(OBSERVED * len(window.times)), 2)
+        start = shooting.starts([window.until(rows)], x0, values)[0]
+        shot = shooting.shot(window, start, values)
+        table = np.full(window.measured.shape, np.nan)
+        table[shot.where] = shot.residuals
+        last = slice(max(rows - RATED, 0), rows)
+        off = window.times - window.times[rows - 1]
+        lines = [_line(off[last], y) for y in window.measured[last].T]
+        held = np.array([a + b * off for a, b in lines]).T - window.measured
+        held = np.where(shooting.angles, np.arctan2(np.sin(held), np.cos(held)), held)
+        squares.append(np.stack([table[rows:] * shooting.noise, held[rows:]], axis=1) ** 2)
+    return np.asarray(np.sqrt(np.nanmean(np.concatenate(squares), axis=0)))
+
+
+def _line(t: Array, y: Array) -> tuple[float, float]:
+    known = np.isfinite(y)
+    if known.sum() < 2:
+        return float(np.nanmean(y)) if known.any() else 0.0, 0.0
+    slope, at = np.polyfit(t[known], y[known], 1)
+    return float(at), float(slope)
+
+
+def _left(
+    scenario: Scenario, mode: str, windows: Sequence[Window], states: Sequence[Array], p: Array
+) -> dict[str, int]:
+    """Return in how many windows the motion that was fitted leaves the mode, by guard."""
+    out: dict[str, int] = {}
+    for name, guard in scenario.system.modes[mode].guards.items():
+        for window, x in zip(windows, states, strict=True):
+            held = np.vstack([window.controls, window.controls[-1:]])
+            margins = np.asarray(
+                guard.map(len(x))(x.T, held.T, window.times, np.tile(p[:, None], len(x)))
+            )
+            out[name] = out.get(name, 0) + bool(margins.min() < 0)
+    return {name: count for name, count in out.items() if count}

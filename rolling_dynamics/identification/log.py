@@ -1,0 +1,254 @@
+"""Logs of a motion in CSV, with columns mapped to the names of a system's layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+import csv
+from dataclasses import dataclass
+import io
+import math
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.configuration import read_regular
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import ParameterError, quoted, suggestion
+from rolling_dynamics.scenario.document import read_document
+
+MAX_BYTES = 100_000_000
+TIME = 'time'
+GAP = 5.0  # times the usual interval: a longer one is a gap
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """
+    A column of a CSV file.
+
+    Attributes
+    ----------
+    name
+        In the first line of the file, or its number from 1 on in a file without such a line.
+    scale, offset
+        What a number is multiplied with, and what is then added.
+    largest
+        Greatest magnitude that a number of the file can have.
+    optional
+        Whether a place may be empty.
+
+    """
+
+    name: str | int
+    scale: float = 1.0
+    offset: float = 0.0
+    largest: float = 1e300
+    optional: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Log:
+    """
+    What was measured of a motion, and what drove it.
+
+    Attributes
+    ----------
+    times
+        Increasing, from 0 on [s], shape (k,).
+    lines
+        Lines of the file, shape (k,).
+    names, measured
+        Components of the state, and their values, not a number where none was measured; (k, m).
+    controls
+        In force until the next row, shape (k, nu); None where the log has none.
+    repeated
+        How many rows were left out because they had the time of the row before.
+
+    """
+
+    times: Array
+    lines: NDArray[np.int_]
+    names: Sequence[str]
+    measured: Array
+    controls: Array | None
+    repeated: int = 0
+
+
+def read_columns(path: Path, columns: Sequence[Column]) -> tuple[Array, NDArray[np.int_]]:
+    """
+    Return columns of a CSV file, (k, columns) [units of the mapping], and the line of each row.
+
+    Raises
+    ------
+    ParameterError
+        It cannot be read, a column is missing, or a number is out of range; with the line.
+
+    """
+    numbered = any(isinstance(c.name, int) for c in columns)
+    try:
+        with io.StringIO(read_regular(path, MAX_BYTES).decode(), newline='') as file:
+            reader = csv.reader(file, skipinitialspace=True)
+            where = _numbered(columns) if numbered else _named(path, columns, next(reader, []))
+            rows, lines = [], []
+            for row in reader:
+                if row:
+                    rows.append(list(_row(f'{path}: line {reader.line_num}', columns, where, row)))
+                    lines.append(reader.line_num)
+    except (UnicodeDecodeError, csv.Error) as e:
+        raise ParameterError(f'{path}: cannot be read as CSV: {e}') from None
+    return np.array(rows).reshape(-1, len(columns)), np.array(lines, dtype=int)
+
+
+def _numbered(columns: Sequence[Column]) -> list[int]:
+    return [int(c.name) - 1 for c in columns]
+
+
+def _named(path: Path, columns: Sequence[Column], header: Sequence[str]) -> list[int]:
+    known = [name.strip() for name in header]
+    names = [str(c.name) for c in columns]
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise ParameterError(
+            f'{path}: the columns {", ".join(names)} are needed; {missing[0]!r} is missing'
+        )
+    return [known.index(name) for name in names]
+
+
+def _row(
+    place: str, columns: Sequence[Column], where: Sequence[int], row: Sequence[str]
+) -> Iterator[float]:
+    for column, k in zip(columns, where, strict=True):
+        given = row[k].strip() if k < len(row) else ''
+        try:
+            value = math.nan if column.optional and not given else float(given)
+        except ValueError:
+            value = math.inf
+        bad = math.isnan(value) and not column.optional
+        if bad or abs(value) > column.largest or math.isinf(value):
+            raise ParameterError(
+                f'{place}: {column.name} must be a number of at most {column.largest:g} in '
+                f'magnitude, got {quoted(given)}'
+            )
+        yield column.scale * value + column.offset
+
+
+def read_mapping(path: str | Path) -> dict[str, Column]:
+    """Return the columns that a YAML file maps to ``time`` and components; see the errors."""
+    out = {}
+    for name, given in read_document(path).items():
+        entry = given if isinstance(given, Mapping) else {'column': given}
+        numbers = [entry.get('scale', 1.0), entry.get('offset', 0.0)]
+        whole = isinstance(entry.get('column'), (str, int)) and not set(entry) - {
+            'column',
+            'scale',
+            'offset',
+        }
+        if not whole or not all(isinstance(v, (int, float)) for v in numbers) or not numbers[0]:
+            raise ParameterError(
+                f'{path}: {name}: the name or number of a column is needed, or a mapping with '
+                f'column, scale (not 0) and offset; got {quoted(str(given))}'
+            )
+        out[str(name)] = Column(
+            name=entry['column'], scale=float(numbers[0]), offset=float(numbers[1])
+        )
+    return out
+
+
+def read_log(path: Path, system: RollingSystem, mapping: Mapping[str, Column] | None) -> Log:
+    """
+    Return the log of a system's motion in a CSV file.
+
+    Parameters
+    ----------
+    path
+        Of the file; a place of a measured column may be empty.
+    system
+        Its state has the components that can be measured, its control those that drive it.
+    mapping
+        Column of ``time`` and of components; None for columns named as the components are.
+
+    Raises
+    ------
+    ParameterError
+        Columns are missing, nothing is measured, time runs back, or a signal is constant.
+
+    """
+    state, control = system.state.names, system.control.names
+    if mapping is None:
+        header = _header(path)
+        mapping = {n: Column(name=n) for n in (TIME, *state, *control) if n in header}
+    for name in mapping:
+        if name not in {TIME, *state, *control}:
+            known = suggestion(name, [TIME, *state, *control])
+            raise ParameterError(f'{path}: {quoted(name)} is not in state or control{known}')
+    names = [n for n in state if n in mapping]
+    if TIME not in mapping or not names:
+        lacking = 'nothing of the state' if TIME in mapping else "no column 'time'"
+        raise ParameterError(
+            f'{path}: {lacking}; time and at least one of {", ".join(state)} are needed, as '
+            'columns of these names or by --columns'
+        )
+    driven = [n for n in control if n in mapping]
+    if driven and len(driven) < len(control):
+        lacking = ', '.join(n for n in control if n not in mapping)
+        raise ParameterError(f'{path}: of the control, {lacking} is missing: give all or none')
+    columns = [mapping[TIME], *(_optional(mapping[n]) for n in names)]
+    table, lines = read_columns(path, [*columns, *(mapping[n] for n in driven)])
+    times, keep, repeated = _increasing(path, table[:, 0], lines)
+    table, lines = table[keep], lines[keep]
+    measured = table[:, 1 : 1 + len(names)]
+    _varying(path, names, measured, lines)
+    controls = table[:, 1 + len(names) :] if driven else None
+    return Log(
+        times=times - times[:1],
+        lines=lines,
+        names=names,
+        measured=measured,
+        controls=controls,
+        repeated=repeated,
+    )
+
+
+def _header(path: Path) -> list[str]:
+    first, _, _ = read_regular(path, MAX_BYTES).decode(errors='replace').partition('\n')
+    return [name.strip() for name in next(csv.reader([first]), [])]
+
+
+def _optional(column: Column) -> Column:
+    return Column(name=column.name, scale=column.scale, offset=column.offset, optional=True)
+
+
+def _increasing(
+    path: Path, times: Array, lines: NDArray[np.int_]
+) -> tuple[Array, NDArray[np.bool_], int]:
+    """Return times without repeated ones, which rows they are, and how many were left out."""
+    back = np.flatnonzero(np.diff(times) < 0)
+    if back.size:
+        k = int(back[0])
+        raise ParameterError(
+            f'{path}: line {lines[k + 1]}: time runs back from {times[k]:.9g} to '
+            f'{times[k + 1]:.9g} s; cut the log there, or sort its rows'
+        )
+    keep = np.append(True, np.diff(times) > 0)[: times.size]
+    return times[keep], keep, int((~keep).sum())
+
+
+def _varying(path: Path, names: Sequence[str], measured: Array, lines: NDArray[np.int_]) -> None:
+    for name, values in zip(names, measured.T, strict=True):
+        known = values[np.isfinite(values)]
+        if known.size < 2 or np.ptp(known) == 0:
+            what = f'is {known[0]:g} in all rows' if known.size else 'is empty'
+            between = f'lines {lines[0]} to {lines[-1]}' if lines.size else 'the file'
+            raise ParameterError(
+                f'{path}: {between}: {name} {what}: a constant signal determines nothing; log a '
+                'motion, or leave the column out'
+            )
+
+
+def stretches(log: Log) -> list[tuple[int, int]]:
+    """Return first and last row of each stretch without a gap."""
+    steps = np.diff(log.times)
+    gaps = np.flatnonzero(steps > GAP * np.median(steps)) if steps.size else np.empty(0, int)
+    starts, ends = [0, *(gaps + 1).tolist()], [*gaps.tolist(), log.times.size - 1]
+    return list(zip(starts, ends, strict=True))
