@@ -74,6 +74,7 @@ setup(
             'rolling_robotics*',
             'evidence',
             'evidence.papers*',
+            'evidence.reality*',
         ],
         exclude=['test', 'test.*'],
     ),

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 import importlib
+import os
 from pathlib import Path
+from typing import Any
 
 # name -> module with SUMMARY, rows(), stated(rows) and figures(folder); where it has LONG, rows
-# and figures take `fast`; UNSEEN names figures that the text at hand does not show
+# and figures take `fast`; where it has DATA, the environment variable of a folder of logs, rows
+# take `data`, it has a `table` of its own, and no figures; UNSEEN names figures that the text at
+# hand does not show
 REPRODUCTIONS = {
     'ivanova-pivovarova': 'evidence.papers.ivanova_pivovarova',
     'putkaradze-rogers': 'evidence.papers.putkaradze_rogers',
+    'reality': 'evidence.reality',
     'tafrishi': 'evidence.papers.tafrishi',
     'woodruff-lynch': 'evidence.papers.woodruff_lynch',
 }
@@ -22,7 +27,10 @@ as PNG. Parameters that the paper leaves unsaid are inferred and stated.
 The verdict of a number is `met` within its tolerance, else `not met`, which ends the command with
 exit status 1. A printed number that does not follow from what the paper itself says (see
 docs/errata.md) is `refuted` where the computed one is what it should be. A number that the paper
-does not print, and nothing else determines, is `computed`."""
+does not print, and nothing else determines, is `computed`.
+
+`reality` compares models with logs of real machines, in the folder of --data; without them a row
+is `not fetched`, and how to fetch them is printed."""
 EXAMPLE = """\
   rolling reproduce ivanova-pivovarova --json numbers.json --figures figures"""
 
@@ -39,6 +47,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         action='store_true',
         help='list the figures that the text at hand names and does not show',
     )
+    parser.add_argument(
+        '--data',
+        metavar='FOLDER',
+        type=Path,
+        help='logs of `reality` (default: ROLLING_REALITY_DATA)',
+    )
     parser.add_argument('--figures', metavar='FOLDER', type=Path, help='draw the figures')
 
 
@@ -54,19 +68,22 @@ def run(args: Namespace) -> int:
     out = checked_output(args.json, '.json', '--json') if args.json else None
     module = importlib.import_module(REPRODUCTIONS[args.name])
     # a paper that says what of it is LONG can shorten that
-    options = {'fast': args.fast} if hasattr(module, 'LONG') else {}
+    options: dict[str, Any] = {'fast': args.fast} if hasattr(module, 'LONG') else {}
+    if hasattr(module, 'DATA'):
+        given = args.data or os.environ.get(module.DATA)
+        options = {'data': Path(given) if given else None}
     with Progress(f'reproducing {args.name}'):
         rows = module.rows(**options)
     stated, unseen = module.stated(rows), list(getattr(module, 'UNSEEN', ()))
     if out is not None:
         found = {'stated': stated, 'rows': [r.to_dict() for r in rows], 'unseen': unseen}
         write_json(out, {'name': args.name, **found})
-    say_written(out, table(rows), *(f'  {line}' for line in stated))
+    say_written(out, getattr(module, 'table', table)(rows), *(f'  {line}' for line in stated))
     if args.unseen:
         say('\n'.join(f'not shown in the text at hand: {name}' for name in unseen or ['none']))
     if options.get('fast'):
         say(f'shortened, as it takes over a minute: {module.LONG}')
-    if args.figures is not None:
+    if args.figures is not None and hasattr(module, 'figures'):
         with Progress(f'drawing {args.name}'):
             drawn = list(module.figures(args.figures, **options))
         print(*drawn, sep='\n')

@@ -1,0 +1,39 @@
+"""
+Models of the suite beside measurements that others made, one set of logs a module.
+
+The logs are not part of the suite: ``rolling reproduce reality --data FOLDER`` reads them from a
+folder, in which each repository lies under its owner and name.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evidence.reality import roboball
+from evidence.reality.row import NOT_FETCHED, Row, table
+
+__all__ = ['DATA', 'SETS', 'SUMMARY', 'Row', 'rows', 'stated', 'table']
+SUMMARY = 'models beside public logs of real machines'
+DATA = 'ROLLING_REALITY_DATA'
+SETS = (roboball,)
+
+
+def rows(data: Path | None = None) -> list[Row]:
+    """Return a row for each prediction; without its logs, that they are not fetched."""
+    return [row for module in SETS for row in module.rows(data)]
+
+
+def stated(rows: list[Row]) -> list[str]:
+    """Return where the logs come from, under which licence, and what each model lacks."""
+    out = []
+    for module in SETS:
+        out.append(f'{module.REPOSITORY}: {module.LICENCE}')
+        out += [f'    {path}: sha256 {digest}' for path, digest in module.SHA256.items()]
+    out += [f'{row.name}: {row.lacks}' for row in rows if row.lacks]
+    if any(row.verdict == NOT_FETCHED for row in rows):
+        out += [f'not fetched; in the folder of --data, or of {DATA}:']
+        out += [
+            f'    git clone https://github.com/{module.REPOSITORY} {module.REPOSITORY}'
+            for module in SETS
+        ]
+    return out

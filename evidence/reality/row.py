@@ -1,0 +1,101 @@
+"""Rows of the table against reality, and the files of logs that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from rolling_dynamics.configuration import read_regular
+from rolling_dynamics.errors import ParameterError
+
+MET, NOT_MET, NOT_FETCHED, STATED = 'met', 'not met', 'not fetched', 'computed'
+MAX_BYTES = 100_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """
+    A prediction of what was measured.
+
+    Attributes
+    ----------
+    name, unit
+        What is predicted, root mean square.
+    fitted, held_out
+        The parts of the logs that parameters come from, and that are predicted.
+    error, baseline
+        Of the prediction, and of the last velocity held; None where the logs are not there.
+    rival, published
+        What another model reaches on the held-out part, and what that is; None for nothing.
+    goal
+        Greatest error that meets it; None for no goal.
+    lacks
+        What the model lacks, in a sentence.
+
+    """
+
+    name: str
+    unit: str
+    fitted: str
+    held_out: str
+    error: float | None = None
+    baseline: float | None = None
+    rival: float | None = None
+    published: str = ''
+    goal: float | None = None
+    lacks: str = ''
+
+    @property
+    def verdict(self) -> str:
+        """``met``, ``not met``, ``computed`` without a goal, or ``not fetched``."""
+        if self.error is None:
+            return NOT_FETCHED
+        if self.goal is None:
+            return STATED
+        return MET if self.error <= self.goal else NOT_MET
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {**asdict(self), 'verdict': self.verdict}
+
+
+def table(rows: list[Row]) -> str:
+    """Return rows as text."""
+    width = max(len(r.name) for r in rows)
+    lines = [f'{"":{width}}  {"error":>8}  {"held":>8}  {"rival":>8}  {"goal":>6}  verdict']
+    for r in rows:
+        numbers = (r.error, r.baseline, r.rival)
+        shown = '  '.join(f'{"-" if v is None else format(v, ".3g"):>8}' for v in numbers)
+        goal = '-' if r.goal is None else f'{r.goal:g}'
+        lines.append(f'{r.name:{width}}  {shown}  {goal:>6}  {r.verdict:<11}  {r.unit}')
+        lines += [f'{"":{width}}  fitted: {r.fitted}', f'{"":{width}}  held out: {r.held_out}']
+        lines += [f'{"":{width}}  rival: {r.published}'] if r.published else []
+    return '\n'.join(lines)
+
+
+def fetched(data: Path | None, repository: str, sha256: Mapping[str, str]) -> list[Path] | None:
+    """
+    Return the files of a repository's logs, or None where they are not there.
+
+    Raises
+    ------
+    ParameterError
+        A file is not the one whose checksum is known.
+
+    """
+    if data is None:
+        return None
+    paths = [data / repository / name for name in sha256]
+    if not all(path.is_file() for path in paths):
+        return None
+    for path, known in zip(paths, sha256.values(), strict=True):
+        found = hashlib.sha256(read_regular(path, MAX_BYTES)).hexdigest()
+        if found != known:
+            raise ParameterError(
+                f'{path}: has the sha256 {found}, and the log that was evaluated {known}; check '
+                'out the version of the repository that has it'
+            )
+    return paths
