@@ -11,16 +11,19 @@ from typing import Any
 
 import numpy as np
 from rolling_dynamics.identification.identify import Found
-from rolling_dynamics.identification.log import Log, stretches
+from rolling_dynamics.identification.log import stretches
 
 
-def lines(found: Found, log: Log) -> Iterator[str]:
+def complete(found: Found) -> bool:
+    """Tell whether every parameter was determined."""
+    return found.complete
+
+
+def lines(found: Found) -> Iterator[str]:
     """Yield what is printed."""
+    log = found.log
     for name, e in found.estimates.items():
-        if e.half_width is None:
-            yield f'{name:20} {e.value:12.6g} {"":12} {e.unit:8} {e.text}'
-        else:
-            yield f'{name:20} {e.value:12.6g} +- {e.half_width:<9.2g} {e.unit}'.rstrip()
+        yield e.line(name)
     for a, b, related in found.alike:
         yield f'{a} and {b} cannot be told apart: their correlation is {related:.3f}'
     yield (

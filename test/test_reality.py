@@ -35,7 +35,7 @@ def test_friction_of_a_log_that_a_model_wrote_is_found(tmp_path):
         header='steer_timestamp,pend_angle',
         comments='',
     )
-    z, error, theirs, still = roboball._swings(path)
+    z, (error, still), (theirs, _) = roboball._swings(path)
     np.testing.assert_allclose(z, [0.5, 0.3, 0.7, -0.03], rtol=0.01)
     assert error < 0.002
     assert 0.01 < theirs < still

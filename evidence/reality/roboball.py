@@ -12,15 +12,15 @@ import math
 from pathlib import Path
 
 import casadi as ca
-from evidence.reality.row import fetched, Row
+from evidence.reality.row import fetched, NOTHING, Row
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.contract.rolling_system import Mode, WrittenSystem
+from rolling_dynamics.identification.identify import fitted, predictions
 from rolling_dynamics.identification.log import Column, Log, read_columns
-from rolling_dynamics.identification.shooting import Shooting, Window
+from rolling_dynamics.identification.shooting import Shooting, Window, window_of
 from rolling_dynamics.mechanism import Machine, MachineSystem, Revolute, Rolling, Solid, Sphere
-from scipy.optimize import least_squares
 
 REPOSITORY = 'mjoo-man/Modeling_RoboBall_with_Drake'
 LICENCE = 'MIT, Micah Oevermann 2025'
@@ -35,7 +35,9 @@ SWINGS, SWING_HELD_OUT = ((10.78, 15.0), (18.68, 23.0)), (27.75, 31.5)
 # Of the decay on the floor, after the sphere was let go [s]: fitted, and held out.
 FITTED, HELD_OUT = (0.0, 1.5), (1.5, 5.0)
 SLOW = 0.05  # rad/s: the sphere was let go in the last row before it is faster
+STIFF = (5.0, 20.0, 50.0, 100.0)  # N m/rad, of the shell: fits begin there
 START = (-0.4, 1.0)  # rad, of sphere and pendulum: the start that the authors simulate from
+BEGUN = 0.02  # of a window: what a start at rest follows from
 GOAL = 0.05  # rad, root mean square
 GRAVITY, SMOOTH = 9.81, 0.02  # m/s^2; rad/s over which dry friction changes its sign
 PENDULUM_MASS, PENDULUM_ARM, PENDULUM_SIDE = 22.03, 0.095, 0.0033714
@@ -121,63 +123,8 @@ def rolling_ball() -> MachineSystem:
 
 
 def _window(log: Log, begin: float, end: float) -> Window:
-    inside = np.flatnonzero((log.times >= begin) & (log.times <= end))
-    first, last = int(inside[0]), int(inside[-1])
-    return Window(
-        first=first,
-        last=last,
-        times=log.times[inside],
-        measured=log.measured[inside],
-        controls=np.zeros((last - first, 0)),
-    )
-
-
-def _fit(
-    shooting: Shooting,
-    runs: list[tuple[Window, Array]],
-    bounds: tuple[Array, Array],
-    z: Array,
-    free: tuple[str, ...] = (),
-) -> Array:
-    """Return parameters of least squares from known starts, but for components that are free."""
-    system, known = shooting.system, len(z) - len(free)
-    there = [int(system.state.index(name)[0]) for name in free]
-    moved = [int(system.tangent.index(name)[0]) for name in free]
-
-    def shots(z: Array) -> tuple[Array, Array]:
-        off, J = [], []
-        for window, start in runs:
-            x = start.copy()
-            x[there] = z[known:]
-            shot = shooting.shot(window, x, z[:known])
-            off.append(shot.residuals)
-            by_start = shot.by_start[:, moved] / shooting.scale[moved]
-            J.append(np.hstack([shot.by_parameters, by_start]))
-        return np.concatenate(off), np.vstack(J)
-
-    low, high = bounds
-    found = least_squares(
-        lambda z: shots(z)[0], z, lambda z: shots(z)[1], bounds, x_scale=high - low, max_nfev=60
-    )
-    return np.asarray(found.x)
-
-
-def _error(shooting: Shooting, window: Window, x: Array, z: Array, after: float = 0.0) -> float:
-    shot = shooting.shot(window, x, z)
-    late = window.times[shot.where[:, 0]] - window.times[0] >= after
-    return float(np.sqrt(np.mean(shot.residuals[late] ** 2)))
-
-
-def _held(window: Window, after: float = 0.0) -> float:
-    """Return the error of the last velocity held, at rest where nothing is known before."""
-    off = window.times - window.times[0]
-    late = off >= after
-    known = slice(max(int(np.flatnonzero(late)[0]) - 4, 0), int(np.flatnonzero(late)[0]) + 1)
-    slope, at = 0.0, float(window.measured[0, 0])
-    if after:
-        slope, at = np.polyfit(off[known] - after, window.measured[known, 0], 1)
-    guess = at + slope * (off[late] - after)
-    return float(np.sqrt(np.mean((guess - window.measured[late, 0]) ** 2)))
+    first, last = np.searchsorted(log.times, (begin, end))
+    return window_of(log, int(first), int(last) - 1, 0)
 
 
 def _log(path: Path, names: tuple[str, ...], scales: tuple[float, ...]) -> Log:
@@ -190,82 +137,68 @@ def _log(path: Path, names: tuple[str, ...], scales: tuple[float, ...]) -> Log:
     )
 
 
-def _swings(path: Path) -> tuple[Array, float, float, float]:
-    """Return friction, inertia and offset; errors of model, authors' friction, and baseline."""
+def _swings(path: Path) -> tuple[Array, Array, Array]:
+    """Return friction, inertia and offset; errors of model and baseline, for the authors' too."""
     log = _log(path, ('steer_timestamp', 'pend_angle'), (1.0, 1.0))
-    system, names = Stand(), ['angle']
     inertia = PENDULUM_INERTIA[0] + PENDULUM_MASS * (PENDULUM_ARM**2 + PENDULUM_SIDE**2)
-    p = np.array([*AUTHORS, inertia, 0.0])
-    shooting = Shooting(system, 'swinging', p, np.arange(4), names)
-    runs = []
-    for begin, end in SWINGS:
-        window = _window(log, begin, end)
-        runs.append((window, np.array([window.measured[0, 0], 0.0])))
+    p, still = np.array([*AUTHORS, inertia, 0.0]), np.zeros(2)
+    shooting = Shooting(Stand(), 'swinging', p, np.arange(4), ['angle'], free=())
     bounds = np.array([0.0, 0.0, 0.5 * inertia, -0.1]), np.array([5.0, 5.0, 2 * inertia, 0.1])
-    z = _fit(shooting, runs, bounds, p)
-    kept = _window(log, *SWING_HELD_OUT)
-    x = np.array([kept.measured[0, 0], 0.0])
-    theirs = np.array([*AUTHORS, inertia, z[3]])
-    return z, _error(shooting, kept, x, z), _error(shooting, kept, x, theirs), _held(kept)
+    z = fitted(shooting, [_window(log, *swing) for swing in SWINGS], still, p[None], bounds)
+    kept, theirs = [_window(log, *SWING_HELD_OUT)], np.array([*AUTHORS, inertia, z[3]])
+    ours, rival = (predictions(shooting, kept, still, v, BEGUN)[:, 0] for v in (z, theirs))
+    return z, ours, rival
 
 
-def _decay(path: Path, joint: Array) -> tuple[Array, dict[str, float]]:
+def _decay(path: Path, joint: Array) -> tuple[Array, list[Array]]:
     """Return what the floor and the shell resist with, and errors over the parts held out."""
     given = _log(path, ('timestamp', 'ball_roll.position', 'ball_roll.velocity'), (1e-9, 1.0, 1.0))
     fast = int(np.argmax(given.measured[:, 1]))
     release = int(np.flatnonzero(given.measured[:fast, 1] < SLOW)[-1])
-    begin = given.times[release]
     log = Log(
-        times=given.times - begin,
+        times=given.times - given.times[release],
         lines=given.lines,
         names=['contact_y'],
         measured=-RADIUS * given.measured[:, :1],
         controls=None,
     )
-    system = rolling_ball()
+    system, fit = rolling_ball(), np.array([2, 3, 4, 5])
     p = np.array([*joint[:2], 0.0, 0.0, 0.0, 0.0])
-    mode, floor = next(iter(system.modes)), np.array([2, 3, 4, 5])
-    shooting = Shooting(system, mode, p, floor, ['contact_y'])
-    shooting.noise[:] = RADIUS  # residuals are of the angle
+    known, free = (
+        Shooting(system, next(iter(system.modes)), p, fit, ['contact_y'], free=f)
+        for f in ((), ('pendulum',))
+    )
     sphere, pendulum = START
     x = system.state.pack(
         contact=[0.0, -RADIUS * sphere],
         q_WS=[math.cos(sphere / 2), math.sin(sphere / 2), 0, 0],
         pendulum=[pendulum],
     )
-    fitted, whole = _window(log, *FITTED), _window(log, 0.0, HELD_OUT[1])
-    low, high = np.array([0, 0, 0, -0.1, 0.2]), np.array([0.05, 10, 200, 0.1, 1.6])
-    z = np.array([2e-3, 0.3, 5, 0.01, pendulum])
-    z = _fit(shooting, [(fitted, x)], (low, high), z, ('pendulum',))
-    begun = x.copy()
-    begun[system.state.index('pendulum')] = z[-1]
-    late = HELD_OUT[0]
-    return z, {
-        'joint': _error(shooting, whole, x, p[floor]),
-        'joint_held': _held(whole) / RADIUS,
-        'soft': _error(shooting, whole, begun, z[:-1], late),
-        'soft_held': _held(whole, late) / RADIUS,
-        'soft_rival': _error(shooting, whole, x, p[floor], late),
-    }
+    whole, late = [_window(log, 0.0, HELD_OUT[1])], HELD_OUT[0] / HELD_OUT[1]
+    bounds = np.array([0, 0, 0, -0.1]), np.array([0.05, 10, 200, 0.1])
+    tries, round_ = np.array([[2e-3, 0.3, k, 0.01] for k in STIFF]), p[fit]
+    z = fitted(free, [_window(log, *FITTED)], x, tries, bounds)
+    runs = (known, round_, BEGUN), (free, z, late), (known, round_, late)
+    return z, [predictions(s, whole, x, v, w)[:, 0] / RADIUS for s, v, w in runs]
 
 
 def rows(data: Path | None) -> list[Row]:
     """Return the rows of both logs."""
     paths = fetched(data, REPOSITORY, SHA256)
-    z, swing, theirs, still = _swings(paths[0]) if paths else (np.zeros(4), None, None, None)
-    floor, errors = _decay(paths[1], z) if paths else (np.zeros(5), {})
+    z, swing, theirs = _swings(paths[0]) if paths else (np.zeros(4), NOTHING, NOTHING)
+    floor, (rigid, soft, late) = _decay(paths[1], z) if paths else (np.zeros(4), 3 * [NOTHING])
     stand = ', '.join(f'{a:g} to {b:g} s' for a, b in SWINGS)
     found = f': {z[0]:.2f} N m dry, {z[1]:.2f} N m s viscous' if paths else ''
-    shell = f': {floor[2]:.1f} N m/rad, start {floor[-1]:.2f} rad' if paths else ''
+    shell = f': {floor[2]:.1f} N m/rad' if paths else ''
     return [
         Row(
             name='RoboBall II, pendulum in the stand',
             unit='rad',
             fitted=f'friction, inertia, offset on swings {stand}{found}',
             held_out='swing {:g} to {:g} s, from its first turn'.format(*SWING_HELD_OUT),
-            error=swing,
-            baseline=still,
-            rival=theirs,
+            error=swing[0],
+            baseline=swing[1],
+            rival=theirs[0],
             published="the authors' friction of the joint, in this model",
             lacks='static friction above the kinetic one, and friction that follows the load',
         ),
@@ -274,8 +207,8 @@ def rows(data: Path | None) -> list[Row]:
             unit='rad',
             fitted='nothing of this log; friction of the joint in the stand',
             held_out=f'0 to {HELD_OUT[1]:g} s',
-            error=errors.get('joint'),
-            baseline=errors.get('joint_held'),
+            error=rigid[0],
+            baseline=rigid[1],
             goal=GOAL,
             lacks='a rigid round shell is hardly brought back by anything; the real one is soft',
         ),
@@ -284,9 +217,9 @@ def rows(data: Path | None) -> list[Row]:
             unit='rad',
             fitted=f'torque of the shell, resistance, pendulum, to {FITTED[1]:g} s{shell}',
             held_out='{:g} to {:g} s'.format(*HELD_OUT),
-            error=errors.get('soft'),
-            baseline=errors.get('soft_held'),
-            rival=errors.get('soft_rival'),
+            error=soft[0],
+            baseline=soft[1],
+            rival=late[0],
             published='the rigid round shell of the row above',
             goal=GOAL,
             lacks='a torque linear in the angle; hysteresis and lumps of the shell are left out',

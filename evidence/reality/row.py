@@ -12,6 +12,7 @@ from rolling_dynamics.configuration import read_regular
 from rolling_dynamics.errors import ParameterError
 
 MET, NOT_MET, NOT_FETCHED, STATED = 'met', 'not met', 'not fetched', 'computed'
+NOTHING = (None, None)  # errors of model and baseline without logs
 MAX_BYTES = 100_000_000
 
 

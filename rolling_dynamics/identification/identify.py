@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.identification.estimate import Estimate
 from rolling_dynamics.identification.intervals import jackknife
 from rolling_dynamics.identification.log import Log
 from rolling_dynamics.identification.shooting import projected, Shooting, Window, windows_of
@@ -25,16 +26,6 @@ OBSERVED = 0.5  # fraction of a window that the start of a prediction follows fr
 RATED = 5  # rows that the velocity held by the baseline follows from
 MOST = 25  # evaluations of a fit
 INSIDE = 0.01  # of the width of the bounds: at a bound, a fit does not begin
-
-
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """A parameter: value, unit, half width of its 95 % interval, and why there is none."""
-
-    value: float
-    unit: str
-    half_width: float | None
-    text: str = ''
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +56,8 @@ class Found:
 
     Attributes
     ----------
+    log
+        The log.
     estimates
         Parameters by name.
     alike
@@ -82,6 +75,7 @@ class Found:
 
     """
 
+    log: Log
     estimates: Mapping[str, Estimate]
     alike: Sequence[tuple[str, str, float]]
     errors: Mapping[str, Errors]
@@ -172,6 +166,7 @@ def identify(
             baseline=float(predicted[1, k]),
         )
     return Found(
+        log=log,
         estimates=estimates,
         alike=alike,
         errors=errors,
@@ -323,12 +318,31 @@ class _Fit:
         return out, pairs
 
 
-def predictions(shooting: Shooting, windows: Sequence[Window], x0: Array, values: Array) -> Array:
+def fitted(
+    shooting: Shooting, windows: list[Window], x0: Array, tries: Array, bounds: tuple[Array, Array]
+) -> Array:
+    """Return parameters of least squares (q,), the best of those that begin at (k, q)."""
+    low, width = bounds[0], bounds[1] - bounds[0]
+    fit, found = _Fit(shooting, windows, *bounds), []
+    for values in tries:
+        fit.starts = shooting.starts(windows, x0, values)
+        z = fit.solve((values - low) / width, 1e-7)
+        found.append((float(np.sum(fit.rows(z)[0] ** 2)), low + width * z))
+    return np.asarray(min(found, key=lambda pair: pair[0])[1])
+
+
+def predictions(
+    shooting: Shooting,
+    windows: Sequence[Window],
+    x0: Array,
+    values: Array,
+    observed: float = OBSERVED,
+) -> Array:
     """
     Return root mean squares of errors of predictions, model and baseline, shape (2, m).
 
-    The start follows from the first half of each window, the second is predicted. The baseline
-    holds the last velocity, that of a straight line through the last rows of the first half.
+    The start follows from the first part of each window, the rest is predicted. The baseline
+    holds the last velocity, that of a straight line through the last rows of the first part.
 
     Parameters
     ----------
@@ -338,11 +352,13 @@ def predictions(shooting: Shooting, windows: Sequence[Window], x0: Array, values
         State to begin with.
     values
         Parameters that were fitted.
+    observed
+        Fraction of a window that is its first part.
 
     """
     squares: list[Array] = []
     for window in windows:
-        rows = max(round(OBSERVED * len(window.times)), 2)
+        rows = max(round(observed * len(window.times)), 2)
         start = shooting.starts([window.until(rows)], x0, values)[0]
         shot = shooting.shot(window, start, values)
         table = np.full(window.measured.shape, np.nan)

@@ -8,6 +8,7 @@ derivatives (variable projection, Golub and Pereyra 1973).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import math
 from typing import NamedTuple
@@ -79,6 +80,19 @@ class Shot(NamedTuple):
         return found if math.isfinite(found) else math.inf
 
 
+def window_of(log: Log, first: int, last: int, controls: int) -> Window:
+    """Return the window from a row of a log to another."""
+    given = np.zeros((len(log.times), controls)) if log.controls is None else log.controls
+    inside = slice(first, last + 1)
+    return Window(
+        first=first,
+        last=last,
+        times=log.times[inside],
+        measured=log.measured[inside],
+        controls=given[first:last],
+    )
+
+
 def windows_of(log: Log, length: float, controls: int) -> list[Window]:
     """
     Return windows of a length [s], one after the other; none spans a gap.
@@ -92,21 +106,12 @@ def windows_of(log: Log, length: float, controls: int) -> list[Window]:
     rows = (
         max(round(length / float(np.median(np.diff(log.times)))), 1) if len(log.times) > 1 else 1
     )
-    given = np.zeros((len(log.times), controls)) if log.controls is None else log.controls
-    out = []
-    for first, last in stretches(log):
-        for k in range(first, last - rows + 1, rows):
-            inside = slice(k, k + rows + 1)
-            if np.isfinite(log.measured[inside]).sum() > rows / 2:
-                out.append(
-                    Window(
-                        first=k,
-                        last=k + rows,
-                        times=log.times[inside],
-                        measured=log.measured[inside],
-                        controls=given[k : k + rows],
-                    )
-                )
+    out = [
+        window_of(log, k, k + rows, controls)
+        for first, last in stretches(log)
+        for k in range(first, last - rows + 1, rows)
+        if np.isfinite(log.measured[k : k + rows + 1]).sum() > rows / 2
+    ]
     if not out:
         raise ParameterError(
             f'no window of {length:g} s fits between the gaps of the log, which has '
@@ -127,6 +132,7 @@ class Shooting:
         fitted: NDArray[np.int_],
         names: list[str],
         law: ca.Function | None = None,
+        free: Sequence[str] | None = None,
     ) -> None:
         """
         Prepare the derivatives.
@@ -141,6 +147,8 @@ class Shooting:
             Measured components of the state.
         law
             ``(x, t) -> u`` where the log has no control; None where it has.
+        free
+            Components of the tangent that the start of a window is fitted in; None for all.
 
         """
         self.system, self.p, self.fitted = system, np.array(p), fitted
@@ -150,6 +158,8 @@ class Shooting:
         self.noise = np.ones(len(names))
         scales = [e.scale for e in system.tangent.entries for _ in e.components]
         self.scale = np.array(scales)
+        if free is not None:
+            self.scale[[name not in free for name in system.tangent.names]] = 0.0
         self._step, self._tangent = self._equations(mode, law)
         self._over: dict[int, ca.Function] = {}
 

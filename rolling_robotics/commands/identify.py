@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from rolling_dynamics.identification.identify import Found
     from rolling_dynamics.scenario import Scenario
 
 HELP = 'identify parameters of a system from a log of its motion'
@@ -74,38 +75,25 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('--figure', metavar='FILE.png', type=Path, help='draw fit and maps')
 
 
-def run_general(args: Namespace, scenario: Scenario) -> int:
-    """Identify uncertain parameters from a log in CSV, and print them."""
+def _general(args: Namespace, scenario: Scenario) -> Found:
+    """Return uncertain parameters from a log in CSV."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
     from rolling_dynamics.identification.identify import identify  # noqa: PLC0415
     from rolling_dynamics.identification.log import read_log, read_mapping  # noqa: PLC0415
     from rolling_dynamics.scenario.faults import check  # noqa: PLC0415
     from rolling_dynamics.scenario.scenario import model_of  # noqa: PLC0415
-    from rolling_robotics.console import Progress  # noqa: PLC0415
-    from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
-    from rolling_robotics.identified import draw, lines, to_dict  # noqa: PLC0415
 
     if not (args.window > 0 and 0 <= args.hold_out < 1):
         raise ParameterError(
             '--window must be positive and --hold-out at least 0 and below 1, got '
             f'{args.window:g} and {args.hold_out:g}'
         )
-    out = checked_output(args.json, '.json', '--json') if args.json else None
-    figure = checked_output(args.figure, '.png', '--figure') if args.figure else None
     marked = check(model_of(scenario.raw), scenario.raw).uncertain
     bounds = {name: (low, high) for name, (low, high) in marked.items()}
     bounds |= dict(map(_bounds, args.fit))
     mapping = read_mapping(args.columns) if args.columns else None
     log = read_log(args.log, scenario.system, mapping)
-    with Progress(f'identifying {args.log.name}'):
-        found = identify(scenario, log, bounds, args.window, args.hold_out)
-    if out is not None:
-        write_json(out, to_dict(found))
-    say_written(out, *lines(found, log))
-    if figure is not None:
-        draw(found, figure)
-        print(f'written to {figure}')
-    return 0 if found.complete else 1
+    return identify(scenario, log, bounds, args.window, args.hold_out)
 
 
 def _bounds(given: str) -> tuple[str, tuple[float, float]]:
@@ -144,9 +132,10 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
     from rolling_dynamics.plugin import needed_role, roles  # noqa: PLC0415
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
+    from rolling_robotics import identified  # noqa: PLC0415
     from rolling_robotics.commands.recordings import is_recording  # noqa: PLC0415
     from rolling_robotics.console import Progress  # noqa: PLC0415
-    from rolling_robotics.files import checked_output, write_json  # noqa: PLC0415
+    from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
 
     writes, named = args.experiment or bool(args.emulate), args.emulate or args.scenario
     recording = not writes and is_recording(args.log)
@@ -155,24 +144,23 @@ def run(args: Namespace) -> int:
     if (args.fit or args.columns) and (recording or not args.scenario):
         raise ParameterError('--fit and --columns are of a log in CSV, with --scenario')
     scenario = load_scenario(named) if named else None
-    if scenario is not None and not recording and not writes:
-        return run_general(args, scenario)
-    having = [name for name, _ in roles('identification')]
-    system = scenario.system.name if scenario else args.system
-    if not system and len(having) != 1:
-        raise ParameterError(f'--system: one of {", ".join(having)} is needed')
-    module = needed_role(system or having[0], 'identification', 'identification')
+    general = scenario if not recording and not writes else None
+    module: ModuleType = identified
+    if general is None:
+        having = [name for name, _ in roles('identification')]
+        system = scenario.system.name if scenario else args.system
+        if not system and len(having) != 1:
+            raise ParameterError(f'--system: one of {", ".join(having)} is needed')
+        module = needed_role(system or having[0], 'identification', 'identification')
     if writes:
         return _write(args, module, scenario)
     out = checked_output(args.json, '.json', '--json') if args.json else None
     figure = checked_output(args.figure, '.png', '--figure') if args.figure else None
     with Progress(f'identifying {args.log.name}'):
-        found = module.identify(args.log, scenario)
-    for line in module.lines(found):
-        print(line)
+        found = _general(args, general) if general else module.identify(args.log, scenario)
     if out is not None:
         write_json(out, module.to_dict(found))
-        print(f'written to {out}')
+    say_written(out, *module.lines(found))
     if figure is not None:
         module.draw(found, figure)
         print(f'written to {figure}')

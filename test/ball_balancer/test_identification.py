@@ -112,7 +112,7 @@ def test_fit_and_maps_are_drawn_and_written(tmp_path):
     """Also where the ball was never put down."""
     rng = np.random.default_rng(1)
     found = of.Identified(
-        numbers={'delay': of.Number(value=0.05, unit='s', half_width=1e-3)},
+        numbers={'delay': of.Estimate(value=0.05, unit='s', half_width=1e-3)},
         offset_map=rng.normal(size=(5, 6)),
         breakaway_map=np.empty((0, 4)),
         noise=(4e-5, 1e-9),

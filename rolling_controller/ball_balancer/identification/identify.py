@@ -32,6 +32,7 @@ from rolling_controller.ball_balancer.identification.servo_response import (
 )
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.identification.estimate import Estimate
 from rolling_dynamics.identification.intervals import jackknife
 from scipy.optimize import least_squares, minimize
 from scipy.special import ndtri
@@ -78,16 +79,6 @@ TELLS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Number:
-    """A number with its unit and the half width of its 95 % interval; None where not told."""
-
-    value: float
-    unit: str
-    half_width: float | None
-    text: str = ''
-
-
-@dataclass(frozen=True, kw_only=True)
 class Identified:
     """
     What a log tells.
@@ -106,7 +97,7 @@ class Identified:
     noise
         Standard deviation of a place [m], and of unknown accelerations [m/s^2].
     fit
-        Share of the variance of the second differences beyond their noise that is explained.
+        Fraction of the variance of the second differences beyond their noise that is explained.
     times
         Of the frames in which the ball rolls [s], shape (k,).
     accelerations
@@ -116,7 +107,7 @@ class Identified:
 
     """
 
-    numbers: Mapping[str, Number]
+    numbers: Mapping[str, Estimate]
     offset_map: Array
     breakaway_map: Array
     noise: tuple[float, float]
@@ -363,21 +354,29 @@ def identify(log: Log) -> Identified:
     )
 
 
-def _number(name: str, value: float, unit: str, half: float, k: int) -> Number:
+def _number(name: str, value: float, unit: str, half: float, k: int) -> Estimate:
     """Return a number, or that the log does not tell it."""
     relative = not name.startswith(('offset', 'kinetic', 'lever', 'dead_band'))
     untold = half > CERTAIN * abs(value) if relative else half > ABSOLUTE.get(name, np.inf)
     at_end = value <= LOW[k] * (1 + 1e-6) or value >= HIGH[k] * (1 - 1e-6)
     if untold or (at_end and relative) or not np.isfinite(half):
-        return Number(
-            value=value, unit=unit, half_width=None, text=TELLS.get(name, TELLS['kinetic'])
+        return Estimate(
+            value=value,
+            unit=unit,
+            half_width=None,
+            text=f'not determined: log {TELLS.get(name, TELLS["kinetic"])}',
         )
-    return Number(value=value, unit=unit, half_width=half)
+    return Estimate(value=value, unit=unit, half_width=half)
 
 
-def _breakaway(found: Breakaway | None, many: float) -> Number:
+def _breakaway(found: Breakaway | None, many: float) -> Estimate:
     """Return the mean breakaway tilt, or that the log does not tell it."""
     if found is None or many * found.spread > ABSOLUTE['breakaway']:
         value = np.nan if found is None else found.mean
-        return Number(value=value, unit='counts', half_width=None, text=TELLS['breakaway'])
-    return Number(value=found.mean, unit='counts', half_width=many * found.spread)
+        return Estimate(
+            value=value,
+            unit='counts',
+            half_width=None,
+            text=f'not determined: log {TELLS["breakaway"]}',
+        )
+    return Estimate(value=found.mean, unit='counts', half_width=many * found.spread)

@@ -97,11 +97,7 @@ def experiment(path: Path) -> None:
 def lines(found: Identified) -> Iterator[str]:
     """Yield what is printed."""
     for name, n in found.numbers.items():
-        if n.half_width is None:
-            yield f'{name:20} not told by this log: {n.text}'
-        else:
-            told = f'{n.value:12.6g} +- {n.half_width:<9.2g} {n.unit:14} {n.text}'
-            yield f'{name:20} {told}'.rstrip()
+        yield n.line(name)
     yield f'{"noise of a place":20} {found.noise[0]:12.3g} m'
     yield f'{"explained":20} {100 * found.fit:12.2f} % of {found.times.size} second differences'
 
