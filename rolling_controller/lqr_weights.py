@@ -15,7 +15,7 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Option:
     """
     A number that a user may choose.
@@ -24,10 +24,12 @@ class Option:
     ----------
     name
         Name, possibly dotted.
-    default, low, high
-        Value if nothing is chosen, least and greatest value.
+    default
+        Value if nothing is chosen.
     text
         What it means, in one line.
+    limits
+        Minimum and maximum.
     unit
         SI unit; the empty string if dimensionless.
 
@@ -35,9 +37,8 @@ class Option:
 
     name: str
     default: float
-    low: float
-    high: float
     text: str
+    limits: tuple[float, float]
     unit: str = ''
 
 
@@ -178,21 +179,19 @@ def weight_options(defaults: RegulatorWeights, entries: Iterable[str]) -> tuple[
     return (
         *(
             Option(
-                name=f'{group}.{name}',
-                default=values[name],
-                low=0.0,
-                high=GREATEST,
-                text=f'{text} of {name} {CHOSEN}',
+                f'{group}.{name}',
+                values[name],
+                f'{text} of {name} {CHOSEN}',
+                limits=(0.0, GREATEST),
             )
             for group, values, text in groups
             for name in entries
         ),
         Option(
-            name='control_weight',
-            default=float(defaults.control),
-            low=1e-12,
-            high=GREATEST,
-            text=f'weight per second of each control {CHOSEN}',
+            'control_weight',
+            float(defaults.control),
+            f'weight per second of each control {CHOSEN}',
+            limits=(1e-12, GREATEST),
         ),
     )
 

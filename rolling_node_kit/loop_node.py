@@ -19,15 +19,7 @@ from std_srvs.srv import SetBool, Trigger
 STOP_TIMEOUT = 0.8  # for the loop to end [s]
 LOOK_PERIOD = 0.02  # longest time between two turns, in simulated time [s]
 CLOCK_PERIOD = 0.01  # of /clock, in simulated time [s]
-RATE = Parameter(
-    name='rate',
-    default=1000.0,
-    low=50.0,
-    high=2000.0,
-    unit='Hz',
-    read_only=True,
-    text='loop rate',
-)
+RATE = Parameter('rate', 1000.0, 'loop rate', limits=(50.0, 2000.0), unit='Hz', read_only=True)
 LOOP_TABLE = (RATE, *OVERRUN)
 
 

@@ -8,7 +8,7 @@ A value that the table does not allow is refused with the reason, at start-up as
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, KW_ONLY
 import math
 from typing import Any
 
@@ -30,7 +30,7 @@ FINGERPRINT = 'fingerprint'  # of the machine, beside the parameters in force
 FORMAT, NEWEST_FORMAT = 'recording_format', 1  # what a replay reads, beside them; 0 told none
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Parameter:
     """
     One parameter of a node.
@@ -45,8 +45,8 @@ class Parameter:
         What it means, in one line.
     unit
         SI unit; the empty string if dimensionless.
-    low, high
-        Least and greatest value (of every element of an array), None where there is none.
+    limits
+        Minimum and maximum (of every element of an array), None where there is none.
     choices
         The only values allowed; empty if any is.
     length
@@ -59,9 +59,9 @@ class Parameter:
     name: str
     default: Any
     text: str
+    _: KW_ONLY
     unit: str = ''
-    low: float | None = None
-    high: float | None = None
+    limits: tuple[float | None, float | None] = (None, None)
     choices: tuple[Any, ...] = ()
     length: int | None = None
     read_only: bool = False
@@ -94,10 +94,11 @@ class Parameter:
             return None
         if not math.isfinite(element):
             return 'finite'
-        if self.low is not None and element < self.low:
-            return f'at least {self.low:g}'
-        if self.high is not None and element > self.high:
-            return f'at most {self.high:g}'
+        low, high = self.limits
+        if low is not None and element < low:
+            return f'at least {low:g}'
+        if high is not None and element > high:
+            return f'at most {high:g}'
         return None
 
     def descriptor(self) -> ParameterDescriptor:
@@ -106,20 +107,21 @@ class Parameter:
         out = ParameterDescriptor(description=f'{self.text}{unit}', read_only=self.read_only)
         if self.choices:
             out.additional_constraints = 'one of ' + ', '.join(str(c) for c in self.choices)
-        if self.low is None and self.high is None:
+        low, high = self.limits
+        if low is None and high is None:
             return out
         if isinstance(self.default, float):
             out.floating_point_range = [
                 FloatingPointRange(
-                    from_value=-math.inf if self.low is None else float(self.low),
-                    to_value=math.inf if self.high is None else float(self.high),
+                    from_value=-math.inf if low is None else float(low),
+                    to_value=math.inf if high is None else float(high),
                 )
             ]
         elif isinstance(self.default, int):
             out.integer_range = [
                 IntegerRange(
-                    from_value=-(2**63) if self.low is None else int(self.low),
-                    to_value=2**63 - 1 if self.high is None else int(self.high),
+                    from_value=-(2**63) if low is None else int(low),
+                    to_value=2**63 - 1 if high is None else int(high),
                 )
             ]
         return out

@@ -67,11 +67,12 @@ def _rounded(value: object) -> object:
 def _range(entry: Parameter) -> str:
     if entry.choices:
         return ', '.join(str(c) or 'empty' for c in entry.choices)
-    if entry.low is not None and entry.high is not None:
-        return f'{entry.low:g} to {entry.high:g}'
-    if entry.low is not None:
-        return f'at least {entry.low:g}'
-    return '' if entry.high is None else f'at most {entry.high:g}'
+    low, high = entry.limits
+    if low is not None and high is not None:
+        return f'{low:g} to {high:g}'
+    if low is not None:
+        return f'at least {low:g}'
+    return '' if high is None else f'at most {high:g}'
 
 
 def with_table(text: str, table: str) -> str:

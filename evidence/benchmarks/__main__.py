@@ -53,7 +53,7 @@ def _measured(group: str) -> Iterator[Row]:
         yield from getattr(import_module(module), function)()
     except Exception as e:  # noqa: BLE001  the figures of the other groups are still wanted
         why = f'{type(e).__name__}: {e}'
-        yield Row(name=f'{group}, the rest of it', value=None, unit='', reference=why)
+        yield Row(f'{group}, the rest of it', None, reference=why)
 
 
 def _judged(rows: list[Row], out: Path) -> int:

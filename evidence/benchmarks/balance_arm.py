@@ -138,12 +138,10 @@ def rows() -> Iterator[Row]:
     speed, torque, tilt = (
         max(end.values[name] for end in ends) for name in ('speed', 'torque', 'tilt')
     )
-    yield Row(
-        name='balanced on a UR5e', value=count, unit='', reference=of, goal=f'at least {TRIALS}'
-    )
+    yield Row('balanced on a UR5e', count, reference=of, goal=f'at least {TRIALS}')
     for name, value in (
         ('greatest joint rate', speed),
         ('greatest joint torque', torque),
     ):
-        yield Row(name=name, value=value, unit='of its limit', reference=of, goal='at most 1')
-    yield Row(name='greatest tilt at the end', value=tilt, unit='rad', reference=of)
+        yield Row(name, value, 'of its limit', reference=of, goal='at most 1')
+    yield Row('greatest tilt at the end', tilt, 'rad', reference=of)

@@ -98,7 +98,7 @@ def rows() -> Iterator[Row]:
     rig, dead_time = RigModel.of(file), file.servo.dead_time
     fastest = {mm: fastest_move(rig, m, dead_time).rise for mm, m in LENGTHS.items()}
     for length, rise in fastest.items():
-        yield Row(name=f'time-optimal 90 % of {length} mm', value=rise, unit='s')
+        yield Row(f'time-optimal 90 % of {length} mm', rise, 's')
     drawn: dict[str, tuple[list[ClosedLoop], list[Protocol]]] = {}
     for name in LAWS:
         runs = [jumped(file, name, rig, seed) for seed in range(SEEDS)]
@@ -131,7 +131,6 @@ def wrong_rows(file: BallBalancerFile, rig: RigModel) -> Iterator[Row]:
         yield Row(
             name=f'{name}: jumps of 36 within 5 mm, all numbers {WRONG:.0%} wrong, mean',
             value=float(np.mean(within)),
-            unit='',
             goal='at least 34' if name == 'predictive' else '',
             reference=f'each of {DRAWS}: {", ".join(map(str, within))}',
         )
@@ -173,7 +172,6 @@ def _rows(name: str, found: Sequence[Protocol], fastest: Mapping[int, float]) ->
     yield Row(
         name=f'{name}: jumps of 36 that end within 5 mm, fewest of a plate',
         value=min(within),
-        unit='',
         reference=f'mean {np.mean(within):.1f}; published {PUBLISHED["within 5 mm"]}',
         goal='at least 34' if goals else '',
     )

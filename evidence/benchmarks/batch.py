@@ -47,7 +47,6 @@ def rows() -> Iterator[Row]:
                 yield Row(
                     name=f'steps of a batch for a step of MuJoCo, {name}, float64',
                     value=None if mujoco is None or steps is None else steps / mujoco,
-                    unit='',
                     goal=f'at least {OVER_MUJOCO:g}',
                     reference=_mjx(name),
                 )
@@ -98,7 +97,6 @@ def _on_all_cores(name: str, given: NamedSystem) -> Iterator[Row]:
     yield Row(
         name=f'the same over {cores} times that of one core, {name}',
         value=every / (cores * one) if one and every else None,
-        unit='',
         goal=f'at least {SCALING:g}',
     )
 

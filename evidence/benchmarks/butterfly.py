@@ -159,7 +159,6 @@ def rows() -> Iterator[Row]:
     yield Row(
         name='arrived on the other side',
         value=sum(not Arrived().outcome(end).failure for end in ends),
-        unit='',
         reference=of,
         goal='at least 95',
     )
@@ -175,4 +174,4 @@ def rows() -> Iterator[Row]:
         ('greatest error of the place', 1e3 * max(values['place']), 'mm'),
         ('greatest torque on the shaft', max(values['torque']), 'N m'),
     ):
-        yield Row(name=name, value=value, unit=unit, reference=of)
+        yield Row(name, value, unit, reference=of)

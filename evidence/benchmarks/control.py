@@ -54,7 +54,6 @@ def rows() -> Iterator[Row]:
     yield Row(
         name=f'open over closed loop, least of {TRIALS} starts 3 mm and 0.05 rad off',
         value=float(ratios.min()),
-        unit='',
         goal='at least 20',
         reference=f'median {np.median(ratios):.3g}; greatest closed-loop error {worst:.3g}',
     )

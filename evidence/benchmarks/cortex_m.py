@@ -144,7 +144,7 @@ def rows() -> Iterator[Row]:
     missing = [tool for tool in (COMPILER, QEMU) if shutil.which(tool) is None]
     if missing:
         why = f'needs {" and ".join(missing)}'
-        yield Row(name='instructions of a step', value=None, unit='', reference=why)
+        yield Row('instructions of a step', None, reference=why)
         return
     scenario = load_scenario('ball_balancer')
     file, rig = rig_of(scenario), RigModel.of(rig_of(scenario))
@@ -158,7 +158,6 @@ def rows() -> Iterator[Row]:
         yield Row(
             name=f'{name}, operations of a step',
             value=source.operations,
-            unit='',
             reference=f'{compiled_cost(source)}; {8 * source.law.state.size} bytes of state',
         )
         for processor in PROCESSORS:
@@ -193,7 +192,6 @@ def _rows(
     yield Row(
         name=f'{title}most instructions of a step',
         value=most,
-        unit='',
         reference=f'median {np.median(board.instructions):.0f}, {board.stack:.0f} bytes of stack; '
         f'{1e3 * most / CLOCK:.2g} ms at {CLOCK / 1e6:.0f} MHz and a cycle each, a frame 33.7; '
         f'a loop counted {board.loop:.4f} times its length',
@@ -201,6 +199,5 @@ def _rows(
     yield Row(
         name=f'{title}outputs that differ from those here',
         value=int(np.count_nonzero(board.outputs != expected)),
-        unit='',
         goal='at most 0',
     )

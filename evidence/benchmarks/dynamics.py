@@ -59,14 +59,12 @@ def path_length_rows() -> Iterator[Row]:
     yield Row(
         name='path on the hand, optimised over whole turns',
         value=own / turns.length,
-        unit='',
         goal='at most 1',
         reference=f'{own:.3g} m beside {turns.length:.3g} m in closed form',
     )
     yield Row(
         name='path on the hand, optimised over shortest triangle',
         value=own / triangle.length,
-        unit='',
         reference=f'{triangle.length:.3g} m; the plan is the one of least control, not of least '
         'length',
     )
@@ -98,7 +96,6 @@ def scaling_rows() -> Iterator[Row]:
     yield Row(
         name='planning time against segments, log-log slope',
         value=slope,
-        unit='',
         goal='at most 1.2',
         reference=f'of an iteration {np.polyfit(np.log(SEGMENTS), np.log(each), 1)[0]:.3g}; '
         f'figure {FIGURE}',

@@ -157,7 +157,6 @@ def _cold() -> Iterator[Row]:
     yield Row(
         name='first simulation, compiling behind, beside without',
         value=first / interpreted,
-        unit='',
         goal='at most 1.2',
         reference=f'{first:.2f} s beside {interpreted:.2f}; 4.9 beside 2.1 in version 0.1',
     )
@@ -173,7 +172,7 @@ def _warm() -> Iterator[Row]:
         ]
     median = runs[WARM_RUNS // 2]
     yield _within('simulation of the spinning plate, warm', [median], 0.9, '1.4 s in version 0.1')
-    yield Row(name='of it imports', value=statistics.median(imports), unit='s', goal='at most 0.5')
+    yield Row('of it imports', statistics.median(imports), 's', goal='at most 0.5')
 
 
 def _demonstrations() -> Iterator[Row]:
@@ -204,4 +203,4 @@ def _within(name: str, spent: list[Spent], goal: float, text: str) -> Row:
     """Return the time of commands by the clock; the CPU time says how busy the machine was."""
     wall, cpu = sum(s.wall for s in spent), sum(s.cpu for s in spent)
     reference = f'{text}; {cpu:.2f} s of CPU'
-    return Row(name=name, value=wall, unit='s', goal=f'at most {goal:g}', reference=reference)
+    return Row(name, wall, 's', goal=f'at most {goal:g}', reference=reference)

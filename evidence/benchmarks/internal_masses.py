@@ -45,7 +45,6 @@ def rows() -> Iterator[Row]:
     yield Row(
         name='ball of the paper, error after 20 s',
         value=error,
-        unit='',
         goal='at most 1e-6',
         reference='against tolerance 3e-14',
     )

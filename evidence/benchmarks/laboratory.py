@@ -327,7 +327,6 @@ def _damping() -> Iterator[Row]:
     yield Row(
         name='rocking: time to rest alone over that under control, least',
         value=float((free / damped).min()),
-        unit='',
         goal='at least 5',
         reference=f'{np.median(free):.3g} s alone, {np.median(damped):.3g} s under control, '
         f'to a tenth; {len(DAMPED)} trials each',

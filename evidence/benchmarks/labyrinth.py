@@ -30,13 +30,13 @@ def rows() -> Iterator[Row]:
     """Yield the figures; draw the plan and the first runs."""
     file = LabyrinthFile.of(load_scenario('labyrinth'))
     plan = plan_labyrinth(file)
-    yield Row(name='planned time', value=plan.times[-1], unit='s')
+    yield Row('planned time', plan.times[-1], 's')
     places = plan.places(np.arange(0, plan.times[-1], 1e-3))
     length = float(np.hypot(*np.diff(places, axis=0).T).sum())
-    yield Row(name='planned way, which cuts corners of the path', value=length, unit='m')
+    yield Row('planned way, which cuts corners of the path', length, 'm')
     walls, holes = file.room(places)
-    yield Row(name='plan: least room to a wall', value=1e3 * walls.min(), unit='mm')
-    yield Row(name='plan: least room to a hole', value=1e3 * holes.min(), unit='mm')
+    yield Row('plan: least room to a wall', 1e3 * walls.min(), 'mm')
+    yield Row('plan: least room to a hole', 1e3 * holes.min(), 'mm')
     RUNS.parent.mkdir(parents=True, exist_ok=True)
     law = LabyrinthLaw(file, plan)
     runs = _runs(law)
@@ -44,15 +44,10 @@ def rows() -> Iterator[Row]:
     yield Row(
         name=f'runs of {len(runs)} that reach the end without a fall',
         value=len(through),
-        unit='',
         goal='at least 95',
         reference=f'{sum(r["fallen"] for r in runs)} fell',
     )
-    yield Row(
-        name='walls touched in a run, mean',
-        value=float(np.mean([r['walls'] for r in runs])),
-        unit='',
-    )
+    yield Row('walls touched in a run, mean', float(np.mean([r['walls'] for r in runs])))
     speeds = [file.length / r['time'] for r in through]
     yield Row(
         name=f'mean speed along the path of {file.length:.3f} m',

@@ -122,14 +122,12 @@ def _disturbed(plan: GaitSequence) -> Iterator[Row]:
     yield Row(
         name=f'disturbed runs of {DISTURBED} that arrive within 2 % of the path',
         value=float(sum(s < 0.02 for s in share)),
-        unit='',
         goal=f'at least {DISTURBED}',
         reference=f'worst {100 * max(share):.3g} %, median {100 * statistics.median(share):.3g} %',
     )
     yield Row(
         name='disturbed runs that touch no obstacle',
         value=float(sum(c > plan.params.shell_radius for c in clear)),
-        unit='',
         reference=f'greatest friction {max(r.friction for r in runs):.3g} of '
         f'{plan.params.mu:g}, least normal force {min(r.least_normal_force for r in runs):.3g} N',
     )

@@ -42,7 +42,6 @@ def rows() -> Iterator[Row]:
         yield Row(
             name=f'plan {name}, simulated goal error',
             value=last['goal_error'],
-            unit='',
             goal=f'at most {error:g}',
             reference='another integrator, tolerance 1e-12',
         )

@@ -59,7 +59,6 @@ def rows() -> Iterator[Row]:
         yield Row(
             name=f'goals reached of {SEEDS}, pushed ball, {law}',
             value=sum(not Held().outcome(end).failure for end in ends),
-            unit='',
             goal=f'at least {0.99 * SEEDS:g}' if law == 'pursuit' else '',
             reference=_text(ends),
         )
@@ -126,7 +125,6 @@ def moved_goals_rows() -> Iterator[Row]:
     yield Row(
         name=f'goals of {len(answered)} that jump in place and attitude, a plan within {WANTED} s',
         value=soon,
-        unit='',
         goal=f'at least {len(answered)}',
         reference=f'CPU time, median {np.median(seconds):.2g} s, 95 of 100 within '
         f'{np.quantile(seconds, 0.95):.2g} s, at most {seconds.max():.2g} s; '

@@ -101,7 +101,6 @@ def rows() -> Iterator[Row]:
     yield Row(
         name=f'flights of {FLIGHTS} through ROS that reached a goal that moved, pushed',
         value=sum(reached for reached, _ in told),
-        unit='',
         goal=f'at least {FLIGHTS}',
         reference='simulated time' if sim else 'wall-clock time',
     )

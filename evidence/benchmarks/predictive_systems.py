@@ -51,7 +51,7 @@ def rows() -> Iterator[Row]:
         try:
             yield from _of(name)
         except RollingError as e:
-            yield Row(name=name, value=None, unit='', reference=str(e).splitlines()[0])
+            yield Row(name, None, reference=str(e).splitlines()[0])
 
 
 def _of(name: str) -> Iterator[Row]:
@@ -102,7 +102,6 @@ def _of(name: str) -> Iterator[Row]:
     yield Row(
         name=f'{name}, distance from the end over the scales',
         value=reached,
-        unit='',
         goal=f'at most {by_lqr:.4g}',
         reference=f'linear regulator {by_lqr:.3g}, open loop {without:.3g}; '
         f'{sum(r.failed for r in records)} programs failed',

@@ -25,7 +25,7 @@ KINDS: dict[str, Callable[[float, float, float], bool]] = {
 ROUNDING = 1e-12  # relative tolerance of a goal that gives none
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Row:
     """
     A figure.
@@ -53,7 +53,7 @@ class Row:
 
     name: str
     value: float | None
-    unit: str
+    unit: str = ''
     reference: str = ''
     goal: str = ''
 

@@ -86,7 +86,6 @@ def _unbounded() -> Iterator[Row]:
     yield Row(
         name='spin rolling, goals missed by 1e-9',
         value=missed,
-        unit='',
         goal='at most 0',
         reference=said,
     )
@@ -120,14 +119,12 @@ def _in_a_region() -> Iterator[Row]:
     yield Row(
         name='spin rolling in a bounded region, goals missed',
         value=missed,
-        unit='',
         goal='at most 0',
         reference=f'{BOUNDED} pairs, cap of 60 deg, square of +-R',
     )
     yield Row(
         name='pure rolling in a bounded region, goals refused',
         value=refused,
-        unit='',
         reference=f'the same pairs; {1e3 * float(np.median(seconds)):.3g} ms at the median',
     )
 
@@ -149,13 +146,11 @@ def _pure_rolling() -> Iterator[Row]:
     yield Row(
         name='pure rolling, goals missed by 1e-9',
         value=BOUNDED - len(ratios),
-        unit='',
         goal='at most 0',
         reference=f'{BOUNDED} seeded pairs; median {1e3 * float(np.median(seconds)):.3g} ms',
     )
     yield Row(
         name='pure rolling, length over the least length, median',
         value=float(np.median(ratios)),
-        unit='',
         reference='of a path that may spin, at least one radius',
     )

@@ -230,7 +230,6 @@ def rows() -> Iterator[Row]:
     wrench = motion.evaluate(_wrench)
     yield Row(
         name='spinning plate, normal force over weight - 1',
-        unit='',
         goal='at most 1e-10',
         value=float(np.abs(wrench[:, 5] / (MASS * GRAVITY) - 1).max()),
         reference='closed solution: the weight',
@@ -266,7 +265,6 @@ def _tilted(system: ContactSystem, p: NDArray[np.float64]) -> Iterator[Row]:
     exact = 5 / 2 * GRAVITY / RATE * math.sin(TILT)  # (17)
     yield Row(
         name='tilted plate, relative error of the drift velocity',
-        unit='',
         goal='at most 1e-9',
         value=float(np.abs(drift / exact - 1).max()),
         reference=f'Eq. (17): {exact:.6g} m/s',

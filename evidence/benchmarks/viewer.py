@@ -64,7 +64,7 @@ def rows() -> Iterator[Row]:
     """Yield the figures."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        yield Row(name='live viewer', value=None, unit='', reference=f'needs {missing[0]}')
+        yield Row('live viewer', None, reference=f'needs {missing[0]}')
         return
     with simulator() as process:
         alone, beside = [], []

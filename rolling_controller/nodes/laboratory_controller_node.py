@@ -68,44 +68,36 @@ SHARED = (
     *(entry.name for entry in OVERRUN),
 )
 TABLE = (
+    Parameter('experiment', '', 'experiment', choices=('', *EXPERIMENTS), read_only=True),
     Parameter(
-        name='experiment',
-        default='',
-        choices=('', *EXPERIMENTS),
-        read_only=True,
-        text='experiment',
-    ),
-    Parameter(
-        name='plan_file',
-        default='',
-        read_only=True,
-        text='plan to follow, a file that `rolling plan` wrote for the scenario; empty = plan by '
+        'plan_file',
+        '',
+        'plan to follow, a file that `rolling plan` wrote for the scenario; empty = plan by '
         'its section plan',
+        read_only=True,
     ),
     Parameter(
-        name='law',
-        default='closed_loop',
-        choices=('closed_loop', 'replay_balance', 'open_loop', PREDICTIVE),
-        text='law of runs whose goal names none: closed loop; replay of a flip-up, then balance; '
+        'law',
+        'closed_loop',
+        'law of runs whose goal names none: closed loop; replay of a flip-up, then balance; '
         'open loop; or a flip-up and balance by predictive control, which needs daqp',
+        choices=('closed_loop', 'replay_balance', 'open_loop', PREDICTIVE),
     ),
     Parameter(
-        name='duration',
-        default=0.0,
-        low=0.0,
-        high=3600.0,
+        'duration',
+        0.0,
+        'duration of runs whose goal gives none; 0 = until cancelled',
+        limits=(0.0, 3600.0),
         unit='s',
-        text='duration of runs whose goal gives none; 0 = until cancelled',
     ),
     Parameter(
-        name='tracking_bound',
-        default=1.0,
-        low=0.01,
-        high=100.0,
-        text='distance of the hand from where a run starts, measured or commanded, beyond which '
+        'tracking_bound',
+        1.0,
+        'distance of the hand from where a run starts, measured or commanded, beyond which '
         'the run ends (m, rad)',
+        limits=(0.01, 100.0),
     ),
-    Parameter(name='frame_prefix', default='', read_only=True, text='prefix of the hand frame'),
+    Parameter('frame_prefix', '', 'prefix of the hand frame', read_only=True),
     *(entry for entry in EXECUTION if entry.name in SHARED),
 )
 

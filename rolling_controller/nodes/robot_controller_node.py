@@ -29,35 +29,32 @@ from rolling_planner.plan import Plan
 TABLE = (
     *EXECUTION,
     Parameter(
-        name='command_timeout',
-        default=0.5,
-        low=0.01,
-        high=60.0,
+        'command_timeout',
+        0.5,
+        'age of a cmd_vel beyond which the robot is stopped',
+        limits=(0.01, 60.0),
         unit='s',
-        text='age of a cmd_vel beyond which the robot is stopped',
     ),
     Parameter(
-        name='law',
-        default=LQR,
-        choices=(LQR, PREDICTIVE),
-        text='feedback along a plan: that of the kind of robot, or predictive control within the '
+        'law',
+        LQR,
+        'feedback along a plan: that of the kind of robot, or predictive control within the '
         'limits of controls and contact, which needs daqp; from the next goal on',
+        choices=(LQR, PREDICTIVE),
     ),
     Parameter(
-        name='estimate_state',
-        default=False,
-        read_only=True,
-        text='whether the state is estimated from the sensors of the scenario; else that of '
+        'estimate_state',
+        False,
+        'whether the state is estimated from the sensors of the scenario; else that of '
         'robot/state',
-    ),
-    Parameter(
-        name='frame_prefix', default='', read_only=True, text='prefix of the frame base_link'
-    ),
-    Parameter(
-        name='enable_stamped_cmd_vel',
-        default=True,
         read_only=True,
-        text='whether cmd_vel is a TwistStamped; else a Twist',
+    ),
+    Parameter('frame_prefix', '', 'prefix of the frame base_link', read_only=True),
+    Parameter(
+        'enable_stamped_cmd_vel',
+        True,
+        'whether cmd_vel is a TwistStamped; else a Twist',
+        read_only=True,
     ),
 )
 

@@ -12,19 +12,17 @@ KIND = RobotKind(
     options=(
         *weight_options(MASS_DRIVEN_WEIGHTS, MASS_DRIVEN_WEIGHTS.tracking),
         Option(
-            name='velocity_gain',
-            default=1.5,
-            low=1e-3,
-            high=100.0,
+            'velocity_gain',
+            1.5,
+            'velocity feedback gain, when driven by cmd_vel',
+            limits=(1e-3, 100.0),
             unit='1/s',
-            text='velocity feedback gain, when driven by cmd_vel',
         ),
         Option(
-            name='rate_limit',
-            default=20.0,
-            low=1e-3,
-            high=1e4,
-            text='maximum rate of a mass on its rail (rail units per second), under cmd_vel',
+            'rate_limit',
+            20.0,
+            'maximum rate of a mass on its rail (rail units per second), under cmd_vel',
+            limits=(1e-3, 1e4),
         ),
     ),
 )

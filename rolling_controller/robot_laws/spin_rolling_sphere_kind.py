@@ -15,20 +15,14 @@ KIND = RobotKind(
     options=(
         *weight_options(SPIN_ROLLING_WEIGHTS, ATTITUDE),
         Option(
-            name='rolling_rate',
-            default=1.0,
-            low=1e-6,
-            high=100.0,
-            unit='m/s',
-            text='maximum rolling rate delta',
+            'rolling_rate', 1.0, 'maximum rolling rate delta', limits=(1e-6, 100.0), unit='m/s'
         ),
         Option(
-            name='spin_rate',
-            default=10.0,
-            low=0.0,
-            high=1e4,
+            'spin_rate',
+            10.0,
+            'maximum spin about the normal of the plane',
+            limits=(0.0, 1e4),
             unit='rad/s',
-            text='maximum spin about the normal of the plane',
         ),
     ),
 )

@@ -25,17 +25,12 @@ from rolling_node_kit.suite_node import Health, OK
 
 
 def _factor(name: str, text: str) -> Parameter:
-    return Parameter(name=name, default=1.0, low=0.1, high=10.0, text=text)
+    return Parameter(name, 1.0, text, limits=(0.1, 10.0))
 
 
 TABLE = (
     *ROLLING_TABLE,
-    Parameter(
-        name='planar',
-        default=True,
-        read_only=True,
-        text='whether all motion is in the vertical plane x-z',
-    ),
+    Parameter('planar', True, 'whether all motion is in the vertical plane x-z', read_only=True),
     SLIP_SHARE,
     ROLLING_RESISTANCE,
     _factor('inertia_factor', 'factor on the inertia of the object, applied at ~/reset'),

@@ -42,16 +42,14 @@ TABLE = (
         'rotation of the robot, with all that is in it, about its own axes at ~/reset',
     ),
     Parameter(
-        name='motion',
-        default=MOTIONS[0],
+        'motion',
+        MOTIONS[0],
+        'rolling ends where the contact breaks; all_modes goes on, sliding and in flight; '
+        'scenario: as its section hybrid asks for',
         choices=MOTIONS,
         read_only=True,
-        text='rolling ends where the contact breaks; all_modes goes on, sliding and in flight; '
-        'scenario: as its section hybrid asks for',
     ),
-    Parameter(
-        name='world_frame', default='odom', read_only=True, text='name of the frame of the floor'
-    ),
+    Parameter('world_frame', 'odom', 'name of the frame of the floor', read_only=True),
 )
 
 

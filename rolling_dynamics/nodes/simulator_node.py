@@ -33,12 +33,12 @@ TABLE = (
         'rotation of the object about its own axes at ~/reset',
     ),
     Parameter(
-        name='publish_estimate',
-        default=True,
+        'publish_estimate',
+        True,
+        'publish object/odometry too; off beside an estimator',
         read_only=True,
-        text='publish object/odometry too; off beside an estimator',
     ),
-    Parameter(name='world_frame', default='world', read_only=True, text='name of the world frame'),
+    Parameter('world_frame', 'world', 'name of the world frame', read_only=True),
 )
 
 

@@ -119,11 +119,11 @@ def table_of(
         is_tuple = isinstance(default, tuple)
         out.append(
             Parameter(
-                name=f'{prefix}.{field.name}',
-                default=list(default) if is_tuple else default,
+                f'{prefix}.{field.name}',
+                list(default) if is_tuple else default,
+                meaning,
                 length=len(default) if is_tuple and not any_length else None,
                 choices=MODES if field.name == 'mode' else (),
-                text=meaning,
                 unit=unit,
                 read_only=True,
             )
@@ -169,18 +169,18 @@ def joint_names_of(values: Any, arm: Arm) -> Sequence[str]:
 
 DESCRIBED = (
     Parameter(
-        name='arm.description',
-        default='',
-        read_only=True,
-        text='URDF of an arm with six joints, from the world to the link hand: a path, or a name '
+        'arm.description',
+        '',
+        'URDF of an arm with six joints, from the world to the link hand: a path, or a name '
         'in config/; of the other numbers gravity alone counts then. Empty = the planar arm',
+        read_only=True,
     ),
     Parameter(
-        name='arm.home',
-        default=[0.0],
+        'arm.home',
+        [0.0],
+        'joint angles near which a described arm works',
         unit='rad',
         read_only=True,
-        text='joint angles near which a described arm works',
     ),
 )
 ARM_TABLE = (*DESCRIBED, *table_of(ArmModel, ARM_TEXT, 'arm'))
@@ -189,60 +189,51 @@ BRIDGE_TABLE = table_of(BridgeSettings, BRIDGE_TEXT, 'drive')
 CAMERA_TABLE = table_of(CameraModel, CAMERA_TEXT, 'camera')
 FILTER_TABLE = table_of(FilterModel, FILTER_TEXT, 'filter')
 JOINT_NAMES = Parameter(
-    name='joint_names',
-    default=['joint_1', 'joint_2', 'joint_3'],
+    'joint_names',
+    ['joint_1', 'joint_2', 'joint_3'],
+    'names of the joints in joint states and commands; a described arm has its own',
     length=3,
     read_only=True,
-    text='names of the joints in joint states and commands; a described arm has its own',
 )
-WORLD_FRAME = Parameter(
-    name='world_frame', default='world', read_only=True, text='name of the world frame'
-)
-FRAME_PREFIX = Parameter(
-    name='frame_prefix', default='', read_only=True, text='prefix of every other frame'
-)
+WORLD_FRAME = Parameter('world_frame', 'world', 'name of the world frame', read_only=True)
+FRAME_PREFIX = Parameter('frame_prefix', '', 'prefix of every other frame', read_only=True)
 STATE_TOPIC = Parameter(
-    name='state_topic',
-    default='robot_joint_states',
+    'state_topic',
+    'robot_joint_states',
+    'topic of the joint states; joint_states beside joint_state_broadcaster',
     read_only=True,
-    text='topic of the joint states; joint_states beside joint_state_broadcaster',
 )
 SCENARIO = Parameter(
-    name='scenario_file',
-    default='',
+    'scenario_file',
+    '',
+    'scenario with bodies, surfaces, friction and start; a path, or a name in config/',
     read_only=True,
-    text='scenario with bodies, surfaces, friction and start; a path, or a name in config/',
 )
 
 
 CAMERA_POSE = (
     Parameter(
-        name='camera_position',
-        default=[0.0, -1.0, 0.1],
+        'camera_position',
+        [0.0, -1.0, 0.1],
+        'origin of the camera in the world',
         length=3,
         unit='m',
         read_only=True,
-        text='origin of the camera in the world',
     ),
     Parameter(
-        name='camera_quaternion',
-        default=[-0.7071067811865476, 0.0, 0.0, 0.7071067811865476],
+        'camera_quaternion',
+        [-0.7071067811865476, 0.0, 0.0, 0.7071067811865476],
+        'attitude of the camera in the world, x y z w; by default it looks along +y',
         length=4,
         read_only=True,
-        text='attitude of the camera in the world, x y z w; by default it looks along +y',
     ),
+    Parameter('camera_frame', 'camera', 'required frame_id of images', read_only=True),
     Parameter(
-        name='camera_frame',
-        default='camera',
-        read_only=True,
-        text='required frame_id of images',
-    ),
-    Parameter(
-        name='markers',
-        default=[x for marker in MARKERS for x in marker],
+        'markers',
+        [x for marker in MARKERS for x in marker],
+        'marker positions on the object: x y z of each in turn',
         unit='m',
         read_only=True,
-        text='marker positions on the object: x y z of each in turn',
     ),
 )
 

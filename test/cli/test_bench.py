@@ -34,7 +34,7 @@ def bench(monkeypatch, tmp_path, capsys):
 
 
 def figure(value, goal='', name='figure'):
-    return Row(name=name, value=value, unit='', goal=goal)
+    return Row(name, value, '', goal=goal)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ class CylinderLaws(RegulatedRobot):
         return -self.values['velocity_gain'] * (given[-3] - self.arm * given[2:3])
 
 
-GAIN = Option(name='velocity_gain', default=0.0, low=0.0, high=9.0, text='velocity gain')
+GAIN = Option('velocity_gain', 0.0, 'velocity gain', limits=(0.0, 9.0))
 KIND = RobotKind(group='cylinder', laws=f'{__name__}:CylinderLaws', options=(GAIN,))
 '''
 

@@ -36,46 +36,38 @@ from sensor_msgs.msg import JointState
 
 TABLE = (
     Parameter(
-        name='scenario_file',
-        default='',
+        'scenario_file',
+        '',
+        'scenario with the numbers of the rig; a path, or a name in config/',
         read_only=True,
-        text='scenario with the numbers of the rig; a path, or a name in config/',
     ),
     Parameter(
-        name='law',
-        default='lqr',
+        'law',
+        'lqr',
+        'law of the feedback; exported is the predictive one as compiled C',
         choices=tuple(ON_NODES),
         read_only=True,
-        text='law of the feedback; exported is the predictive one as compiled C',
     ),
     Parameter(
-        name='path',
-        default='hold',
-        choices=tuple(PATHS),
-        text='path of the set point about the newest goal_pose',
+        'path', 'hold', 'path of the set point about the newest goal_pose', choices=tuple(PATHS)
     ),
+    Parameter('path_radius', 0.04, 'half its width', limits=(0.0, 1.0), unit='m'),
+    Parameter('path_period', 6.0, 'duration of a round', limits=(0.5, 600.0), unit='s'),
     Parameter(
-        name='path_radius', default=0.04, low=0.0, high=1.0, unit='m', text='half its width'
-    ),
-    Parameter(
-        name='path_period', default=6.0, low=0.5, high=600.0, unit='s', text='duration of a round'
-    ),
-    Parameter(
-        name='frame_timeout',
-        default=0.5,
-        low=0.05,
-        high=60.0,
+        'frame_timeout',
+        0.5,
+        'time without a frame after which the plate is levelled; not with use_sim_time',
+        limits=(0.05, 60.0),
         unit='s',
-        text='time without a frame after which the plate is levelled; not with use_sim_time',
     ),
     *(entry for entry in EXECUTION if entry.name == 'stamp_tolerance'),
     Parameter(
-        name='world_frame',
-        default='odom',
+        'world_frame',
+        'odom',
+        'frame in which a goal_pose may be given too: that of the ground below a level plate',
         read_only=True,
-        text='frame in which a goal_pose may be given too: that of the ground below a level plate',
     ),
-    Parameter(name='frame_prefix', default='', read_only=True, text='prefix of both frames'),
+    Parameter('frame_prefix', '', 'prefix of both frames', read_only=True),
 )
 
 
