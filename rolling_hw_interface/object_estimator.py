@@ -263,7 +263,7 @@ class ObjectEstimator:
             )
         except RollingError as error:
             return self._refuse(str(error))
-        self.filter.start(p, q, touch.contact_h, touching=touch.gap < BREAKING)
+        self.filter.start(p, q, touch.contact_h, touching=touch.gap < self.breaking)
         self._time = t
         self._follow()
         self.taken += 1

@@ -103,7 +103,7 @@ def test_an_error_moves_as_two_predictions_come_apart():
     assert abs(F[10, 12]) > 1e-3  # and the inertia matters
 
 
-@pytest.mark.parametrize(('breaking', 'lost'), [(1.5e-3, True), (1e-2, False)])
+@pytest.mark.parametrize(('breaking', 'lost'), [(5e-4, True), (1e-2, False)])
 def test_noise_is_taken_for_a_lost_contact_unless_told(monkeypatch, breaking, lost):
     noisy = replace(LABORATORY, noise=2.5e-3)
     run, changes = Run(camera=noisy, seed=6), []
