@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from rolling_controller.motion_watch import CORRECTED, HandBound
+from rolling_controller.motion_watch import CORRECTED, hand_motion, HandBound
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract import Entry, Layout
 from rolling_dynamics.surfaces import Plane, Sphere
 from transforms3d.axangles import axangle2mat
 from transforms3d.quaternions import mat2quat
@@ -11,6 +12,12 @@ from transforms3d.quaternions import mat2quat
 STATE = ContactSystem(Sphere(0.1), Plane()).state
 BOUND, PERIOD, LONGEST = 0.1, 2e-3, 2.0  # m and rad, s, s
 MOST = 10.0  # m/s^2 and rad/s^2
+
+
+@pytest.fixture(scope='module', autouse=True)
+def _written_here():
+    """Have the equations written in this module, whatever ran before."""
+    hand_motion.cache_clear()
 
 
 class TrueHand:
@@ -166,3 +173,50 @@ def test_measured_deviations_stop_it_at_once():
             there.R = turn(np.array([0, 0.11, 0]))
         text = bound.problem(0.01, there.state(), start, np.zeros(6))
         assert text.startswith('the hand is 0.11 m or rad from the plan as measured')
+
+
+def test_a_hand_begins_where_it_is_first_measured():
+    hand = TrueHand(v=(1.0, 0, 0))
+    start = hand.state()
+    bound = HandBound(STATE, BOUND, np.array([start, start]))
+    assert bound.problem(7.0, start, start, np.zeros(6)) == ''
+    hand.move(np.zeros(6), 0.05)
+    assert bound.problem(7.05, hand.state(), hand.state(), np.zeros(6)) == ''
+
+
+def test_a_hand_that_is_commanded_away_is_named_as_commanded():
+    start = TrueHand().state()
+    bound, u = HandBound(STATE, BOUND, np.array([start, start])), np.array([0, 0, 0, 0, 8.0, 0])
+    assert bound.problem(0.0, start, start, u) == ''
+    text = bound.problem(0.2, start, start, u)
+    # 8 m/s^2 for 0.2 s: 0.16 m, less 0.01 m/s and 0.05 m/s^2 by what is measured
+    assert text.startswith('the hand is 0.158 m or rad from the plan as commanded')
+    assert text.endswith('tracking_bound allows 0.1')
+
+
+PLANAR = Layout(
+    (
+        Entry('q_WH', ('q_WH_w', 'q_WH_y'), ''),
+        Entry('p_WH', ('p_WH_x', 'p_WH_z'), 'm'),
+        Entry('u_o', ('u_o',), 'rad'),
+        Entry('w_WH_H', ('w_WH_H_y',), 'rad/s'),
+        Entry('v_WH_H', ('v_WH_H_x', 'v_WH_H_z'), 'm/s'),
+    )
+)
+
+
+@pytest.mark.parametrize('control', range(3))
+def test_a_hand_in_a_plane_moves_by_its_three_controls(control):
+    """An angular acceleration about y, and accelerations along x and z."""
+    start = np.array([1.0, 0, 0, 0, 0, 0, 0, 0])
+    for value in (4.0, -4.0):
+        bound, u = HandBound(PLANAR, BOUND, np.array([start, start])), np.zeros(3)
+        u[control] = value
+        assert bound.problem(0.0, start, start, u) == ''
+        x = start.copy()
+        if control == 0:  # by 4 rad/s^2 for 0.2 s: 0.08 rad
+            x[:2], x[5] = (np.cos(value * 0.01), np.sin(value * 0.01)), 0.2 * value
+        else:
+            x[1 + control], x[5 + control] = value * 0.02, 0.2 * value
+        assert bound.problem(0.2, x, x, u) == ''
+        assert 'as commanded' in bound.problem(0.4, start, start, u)

@@ -20,6 +20,11 @@ PERIOD = 0.01
 SOURCE = Source(name='the ball', period=PERIOD, noise=1.0)
 
 
+@pytest.fixture(scope='module', autouse=True)
+def _computed_here():
+    threshold.cache_clear()
+
+
 def followed(innovations, source=SOURCE, covariance=None, contents=None, times=None):
     """Return the verdicts on white innovations, shape (k, n)."""
     memory, out = Memory(), []

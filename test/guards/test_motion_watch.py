@@ -9,6 +9,7 @@ from rolling_controller import motion_watch
 from rolling_controller.motion_watch import (
     CHANGE,
     DRIFT,
+    hand_motion,
     LIMITED,
     MotionWatch,
     NOISE,
@@ -175,13 +176,8 @@ def test_a_repeated_state_is_a_fault_where_states_have_noise(cart):
         made = watch_of(cart, noisy=noisy)
         for k in range(4):
             verdict = made.judge(k * 10 * MS, AT_REST)
+        assert ('the measured state is measured with noise' in verdict.fault) == noisy
         assert bool(verdict.fault) == noisy
-    assert 'the measured state is measured with noise' in watch_fault(cart)
-
-
-def watch_fault(cart):
-    made = watch_of(cart, noisy=True)
-    return [made.judge(k * 10 * MS, AT_REST) for k in range(4)][-1].fault
 
 
 def test_a_fault_lasts_until_the_watch_begins_again(cart):
@@ -280,3 +276,11 @@ def test_a_law_with_its_own_supervisor_is_left_alone():
     assert not any((none.judge(0, x).fault, none.judge(1, x).reopen, none.judge(2, x).limited))
     assert none.limited(u) is u
     assert none.delay == none.origin == 0
+
+
+@pytest.mark.parametrize('system', [Cart, Carried])
+def test_the_bound_of_a_hand_is_compiled_with_the_rest(system):
+    hand_motion.cache_clear()
+    values = {'command_delay': 0.0, 'prediction_horizon': 0.0, 'noisy_states': False}
+    supervision(system(), P, None, values.__getitem__)
+    assert hand_motion.cache_info().currsize == (system is Carried)
