@@ -13,12 +13,11 @@ from rolling_dynamics.contact.charts import chart_bounds, charts_in_state, Conta
 from rolling_dynamics.contact.equations import (
     chart_view_layout,
     check_contact,
-    contact_expressions,
+    contact_machine,
     ContactExpressions,
-    CONTROL,
-    energy_expression,
     envelope_expressions,
     FAR,
+    first_coordinates,
     GRAVITY,
     guard_expressions,
     open_edge,
@@ -34,17 +33,19 @@ from rolling_dynamics.contact.representation import (
 from rolling_dynamics.contact.rolling_dynamics import FRICTION_MODELS
 from rolling_dynamics.contact.separation import object_motion, separation
 from rolling_dynamics.contract.layout import Layout, RegulatorWeights
-from rolling_dynamics.contract.rolling_system import Mode, RigidBody, WrittenSystem
+from rolling_dynamics.contract.rolling_system import Mode
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.inertia import checked_mass, inertia_moments, inertia_of
-from rolling_dynamics.rotations import homogeneous, roll_pitch_yaw, rotation_matrix
+from rolling_dynamics.inertia import checked_mass, inertia_moments
+from rolling_dynamics.mechanism import MachineSystem
+from rolling_dynamics.rotations import homogeneous, roll_pitch_yaw
+from rolling_dynamics.simulation.guards import unit_norms
 from rolling_dynamics.surfaces.surface import Surface
 
 if TYPE_CHECKING:
     from rolling_dynamics.simulation.follower import Follower
 
 
-class ContactSystem(WrittenSystem):
+class ContactSystem(MachineSystem):
     """
     A smooth object in rolling contact with a smooth hand whose acceleration is the control.
 
@@ -108,8 +109,9 @@ class ContactSystem(WrittenSystem):
         self.object_chart, self.hand_chart = object_chart, hand_chart
         self.representation: Representation = makers[representation]()
         rep = self.representation
+        machine, self._contact = contact_machine(object_surface, hand_surface, rep, friction)
+        super().__init__(machine)
         self.state = state_layout(rep.configuration, rep.velocity)
-        self.control = CONTROL
         self.parameters = parameter_layout(object_surface, hand_surface)
 
     def with_representation(
@@ -175,13 +177,23 @@ class ContactSystem(WrittenSystem):
 
     @cached_property
     def expressions(self) -> ContactExpressions:
-        """The equations, written once."""
-        return contact_expressions(
-            self.symbols,
-            self.object_surface,
-            self.hand_surface,
-            self.representation,
-            self.friction,
+        """The equations, written once; Woodruff & Lynch, Eqs. (9)-(13)."""
+        g, params = self._contact.geometry, self.symbols.params
+        frame, point_h, load = g.frame, self._contact.point_h, self.contacts['object'].wrench
+        wrench = load
+        if self.hand_chart != 0:
+            surface = self.hand_surface
+            frame = surface.contact_frame(g.p_HC, frame[:, 2], params['hand_surface'])
+            wrench = ca.vertcat(load[:3], frame.T @ g.frame @ load[3:])
+            point_h = first_coordinates(surface, g.p_HC, params)
+        return ContactExpressions(
+            **vars(self.symbols),
+            xdot=self.rate_of_state(self._solution.rates),
+            frame=frame,
+            wrench=wrench,
+            point_h=point_h,
+            load=load,
+            state=self._contact,
         )
 
     @cached_property
@@ -290,7 +302,6 @@ class ContactSystem(WrittenSystem):
                 f'{self.representation.name!r}'
             )
         e = self.expressions
-        rates = e.state.rates
         q = self.representation.configuration
         s = ca.vertcat(
             roll_pitch_yaw(e.values['q_WH']),
@@ -298,7 +309,7 @@ class ContactSystem(WrittenSystem):
             *(e.values[k.name] for k in q),
             e.values['w_WH_H'],
             e.values['v_WH_H'],
-            *(rates[k.name] for k in q),
+            *e.state.joint.rates.values(),
         )
         layout = chart_view_layout(q)
         return layout, ca.Function('chart_view', [e.x, e.p], [s], ['x', 'p'], ['s'])
@@ -306,10 +317,8 @@ class ContactSystem(WrittenSystem):
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
         """Energy of the object [J]: constant while the hand rests, and spin in pure rolling."""
-        e, g = self.expressions, self.expressions.state.geometry
-        energy = energy_expression(e)
-        spin = ca.dot(g.frame[:, 2], e.state.w_HO_H)
-        return self.functions({'energy': energy, 'spin': spin})
+        spin = ca.dot(self._contact.geometry.frame[:, 2], self._contact.w_HO_H)
+        return self.functions({'energy': self.energy, 'spin': spin})
 
     def conserved(self, p: NDArray[np.float64], x: NDArray[np.float64]) -> list[str]:  # noqa: ARG002
         """Return the invariants that are kept without control: energy while the hand rests."""
@@ -318,52 +327,20 @@ class ContactSystem(WrittenSystem):
         spin = ['spin'] if self.friction == 'pure_rolling' else []
         return ['energy', *spin] if rests else spin
 
-    def rigid_bodies(self, p: NDArray[np.float64]) -> dict[str, RigidBody]:
-        """Return mass and inertia of the object."""
-        values = self.parameters.unpack(p)
-        mass, inertia = float(values['mass'][0]), inertia_of(values['inertia'])
-        return {'object': RigidBody(mass=mass, centre=np.zeros(3), inertia=inertia)}
-
-    def gravity(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return gravity in W [m/s^2]."""
-        return self.parameters.unpack(p)['gravity_W']
-
     @cached_property
     def contact_frame(self) -> ca.Function:
         """``(x, p) -> X_WCh``, the frame of the wrench."""
-        e = self.expressions
-        return ca.Function('contact_frame', [e.x, e.p], [self.pose(e.x, e.p)[2]])
-
-    @cached_property
-    def pose(self) -> ca.Function:
-        """``(x, p) -> X_WH, X_WO, X_WCh`` homogeneous matrices; names hand, object, contact."""
-        e, g = self.expressions, self.expressions.state.geometry
-        R, p = rotation_matrix(e.values['q_WH']), e.values['p_WH']
-        return ca.Function(
-            'pose',
-            [e.x, e.p],
-            [
-                homogeneous(R, p),
-                homogeneous(R @ g.R_HO, p + R @ (g.p_HC - g.r_OC)),
-                homogeneous(R @ e.frame, p + R @ g.p_HC),
-            ],
-            ['x', 'p'],
-            ['hand', 'object', 'contact'],
-        )
+        e, at = self.expressions, self.contacts['object']
+        R_WH = self.machine.links['hand'].R_WB
+        X = homogeneous(R_WH @ e.frame, at.place_W)
+        return ca.Function('contact_frame', [e.x, e.p], [ca.densify(X)])
 
     @cached_property
     def object_twist(self) -> ca.Function:
         """``(x, p) -> w_WO_O, v_WO_O`` angular velocity and velocity of the centre, in O."""
-        e, g = self.expressions, self.expressions.state.geometry
-        w_o = e.values['w_WH_H'] + e.state.w_HO_H
-        v_o = e.values['v_WH_H'] + ca.cross(e.values['w_WH_H'], g.p_HC) - ca.cross(w_o, g.r_OC)
-        return ca.Function(
-            'object_twist',
-            [e.x, e.p],
-            [g.R_HO.T @ w_o, g.R_HO.T @ v_o],
-            ['x', 'p'],
-            ['w_WO_O', 'v_WO_O'],
-        )
+        s, link = self.symbols, self.machine.links['object']
+        twist = [ca.densify(link.R_FB.T @ v) for v in (link.w, link.v)]
+        return ca.Function('object_twist', [s.x, s.p], twist, ['x', 'p'], ['w_WO_O', 'v_WO_O'])
 
     @cached_property
     def atlas(self) -> ContactAtlas:
@@ -383,14 +360,10 @@ class ContactSystem(WrittenSystem):
     @cached_property
     def projection(self) -> ca.Function:
         """``(x, p) -> x`` on the constraints: quaternions of norm 1, no spin in pure rolling."""
-        e = self.expressions
-        values = dict(e.values)
-        for entry in self.state.entries:
-            if entry.kind == 'quaternion':
-                values[entry.name] = values[entry.name] / ca.norm_2(values[entry.name])
+        s, joint = self.symbols, self._contact.joint
+        values = unit_norms(self.state, s.x)
         if self.friction == 'pure_rolling':
-            n = e.state.geometry.frame[:, 2]
-            w = e.state.w_HO_H - n * ca.dot(n, e.state.w_HO_H)
-            values[self.representation.velocity.name] = e.state.to_velocity_frame @ w
-        out = ca.vertcat(*(values[entry.name] for entry in self.state.entries))
-        return ca.Function('projection', [e.x, e.p], [ca.densify(out)], ['x', 'p'], ['y'])
+            n, w = joint.R_EC[:, 2], values[joint.speed.name]
+            values[joint.speed.name] = w - n * ca.dot(n, w)
+        out = ca.densify(ca.vertcat(*values.values()))
+        return ca.Function('projection', [s.x, s.p], [out], ['x', 'p'], ['y'])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from typing import NamedTuple, TYPE_CHECKING
 
@@ -11,11 +11,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact.representation import ContactState, Representation
-from rolling_dynamics.contact.rolling_dynamics import HandMotion, object_energy, rolling_motion
-from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, Symbols, vector_entry
+from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.inertia import inertia_matrix
-from rolling_dynamics.rotations import rate_body, rotation_matrix
+from rolling_dynamics.mechanism import Driven, Free, Machine, Solid
+from rolling_dynamics.mechanism.system import MachineExpressions
 from rolling_dynamics.surfaces.surface import REGULAR, Surface
 
 if TYPE_CHECKING:
@@ -23,50 +23,38 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class ContactExpressions(Symbols):
+class ContactExpressions(MachineExpressions):
     """
     The equations of a contact system with their symbols.
 
     Attributes
     ----------
-    xdot
-        Rate of the state.
     frame
         R_HCh: contact frame of the hand, that of its first chart on whatever charts x stands.
-    wrench
-        (tau, f) on the object at the contact point, in Ch [N m], [N].
     point_h
         Contact point on the first chart of the hand.
     load
-        The same in the frame of the hand's chart in use, which is regular where x is; for margins,
-        which do not depend on the frame and are differentiated.
+        The wrench in the frame of the hand's chart in use, which is regular where x is; for
+        margins, which do not depend on the frame and are differentiated.
     state
         The contact.
 
     """
 
-    xdot: ca.SX
     frame: ca.SX
-    wrench: ca.SX
     point_h: ca.SX
     load: ca.SX
     state: ContactState
 
 
-def contact_expressions(
-    symbols: Symbols,
-    object_surface: Surface,
-    hand_surface: Surface,
-    representation: Representation,
-    friction: str,
-) -> ContactExpressions:
+def contact_machine(
+    object_surface: Surface, hand_surface: Surface, representation: Representation, friction: str
+) -> tuple[Machine, ContactState]:
     """
-    Return the equations of motion and the contact wrench.
+    Return the machine, a hand whose acceleration is the control and an object on it.
 
     Parameters
     ----------
-    symbols
-        Of the system, with the control (alpha_WH_H, a_WH_H).
     object_surface, hand_surface
         The two surfaces.
     representation
@@ -76,50 +64,43 @@ def contact_expressions(
 
     Returns
     -------
-    ContactExpressions
-        Woodruff & Lynch, Eqs. (9)-(13).
+    Machine, ContactState
+        And the contact, in the symbols of the machine.
 
     """
-    u, values, params = symbols.u, symbols.values, symbols.params
+    state = state_layout(representation.configuration, representation.velocity)
+    machine, x, p = hand_machine(state, parameter_layout(object_surface, hand_surface))
     contact = representation.evaluate(
-        values, object_surface, hand_surface, params['object_surface'], params['hand_surface']
+        x, object_surface, hand_surface, p['object_surface'], p['hand_surface']
     )
-    R_WH, w, v = rotation_matrix(values['q_WH']), values['w_WH_H'], values['v_WH_H']
-    motion = rolling_motion(
-        contact.geometry,
-        HandMotion(w=w, alpha=u[0:3], a=u[3:6]),
-        contact.w_HO_H,
-        mass=params['mass'],
-        inertia_O=inertia_matrix(params['inertia']),
-        gravity_H=R_WH.T @ params['gravity_W'],
-        friction=friction,
+    joint = contact.joint
+    if friction == 'pure_rolling':
+        joint = replace(joint, spin_rate=contact.spin_rate)
+    machine.body('object', joint, solid(p), on='hand')
+    return machine, contact
+
+
+def hand_machine(
+    state: Layout, parameters: Layout
+) -> tuple[Machine, dict[str, ca.SX], dict[str, ca.SX]]:
+    """Return a machine with a hand that its accelerations drive, and symbols of x and p."""
+    machine = Machine('contact')
+    p = {entry.name: machine.parameter(entry) for entry in parameters.entries}
+    alpha, a = (machine.control(entry) for entry in CONTROL.entries)
+    x = {entry.name: machine.variable(entry) for entry in state.entries}
+    machine.gravity_W = p['gravity_W']
+    (attitude, position), (speed, velocity) = HAND_CONFIGURATION, HAND_VELOCITY
+    hand = Free(
+        position=position, attitude=attitude, velocity=velocity, speed=speed, velocity_axes='own'
     )
-    rates = {
-        'q_WH': rate_body(values['q_WH'], w),
-        'p_WH': R_WH @ v,
-        **contact.rates,
-        'w_WH_H': u[0:3],
-        'v_WH_H': u[3:6] - ca.cross(w, v),
-        representation.velocity.name: contact.to_velocity_frame
-        @ (motion.w_HO_rate - ca.cross(contact.frame_rate_H, contact.w_HO_H)),
-    }
-    g = contact.geometry
-    frame, force = g.frame, g.frame.T @ motion.force_H
-    load = ca.vertcat(0, 0, motion.spin_torque, force)  # Eqs. (11), (12)
-    wrench, point_h = load, contact.point_h
-    if representation.hand_chart != 0:
-        frame = hand_surface.contact_frame(g.p_HC, g.frame[:, 2], params['hand_surface'])
-        wrench = ca.vertcat(load[:3], frame.T @ g.frame @ force)
-        point_h = first_coordinates(hand_surface, g.p_HC, params)
-    return ContactExpressions(
-        **vars(symbols),
-        xdot=ca.vertcat(*(rates[name] for name in values)),
-        frame=frame,
-        wrench=wrench,
-        point_h=point_h,
-        load=load,
-        state=contact,
-    )
+    a_own = a - ca.cross(x[speed.name], x[velocity.name])
+    machine.body('hand', Driven(joint=hand, rates=ca.vertcat(a_own, alpha)))
+    return machine, x, p
+
+
+def solid(p: Mapping[str, ca.SX]) -> Solid:
+    """Return the mass of an object of ``mass`` and ``inertia``."""
+    return Solid(p['mass'], inertia_matrix(p['inertia']))
 
 
 def first_coordinates(surface: Surface, point: ca.SX, params: Mapping[str, ca.SX]) -> ca.SX:
@@ -133,21 +114,6 @@ def first_coordinates(surface: Surface, point: ca.SX, params: Mapping[str, ca.SX
         turns = 0 if period is None else period * ca.floor((middle - value) / period + 0.5)
         out.append(value + turns)
     return ca.vertcat(*out)
-
-
-def energy_expression(e: ContactExpressions) -> ca.SX:
-    """Return kinetic and potential energy of the object [J]."""
-    g = e.state.geometry
-    p_WO = e.values['p_WH'] + rotation_matrix(e.values['q_WH']) @ (g.p_HC - g.r_OC)
-    return object_energy(
-        g,
-        e.values['v_WH_H'],
-        e.values['w_WH_H'],
-        e.state.w_HO_H,
-        -ca.dot(e.params['gravity_W'], p_WO),
-        mass=e.params['mass'],
-        inertia_O=inertia_matrix(e.params['inertia']),
-    )
 
 
 class Margins(NamedTuple):

@@ -21,6 +21,7 @@ from rolling_dynamics.contract.layout import (
     vector_entry,
 )
 from rolling_dynamics.errors import SurfaceError
+from rolling_dynamics.mechanism import SurfaceRolling
 from rolling_dynamics.rotations import inverse_2x2, rate_space, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
 
@@ -36,12 +37,10 @@ class ContactState:
         Contact geometry, in H.
     w_HO_H
         Relative angular velocity of the object [rad/s].
-    frame_rate_H
-        Angular velocity in H of the frame in which the velocity entry is expressed [rad/s].
-    to_velocity_frame
-        Rotation matrix from H to that frame.
-    rates
-        Time derivative of each configuration entry of the representation.
+    joint
+        The object on the hand, in the axes of the velocity entry; its contact holds no spin.
+    spin_rate
+        Rate of the velocity's component along the normal that keeps the spin [rad/s^2].
     relative_curvature
         H~_o + H_h, 2x2 [1/m].
     point_h
@@ -51,9 +50,8 @@ class ContactState:
 
     geometry: ContactGeometry
     w_HO_H: ca.SX
-    frame_rate_H: ca.SX
-    to_velocity_frame: ca.SX
-    rates: Mapping[str, ca.SX]
+    joint: SurfaceRolling
+    spin_rate: ca.SX
     relative_curvature: ca.SX
     point_h: ca.SX
 
@@ -146,22 +144,28 @@ class AttitudeRepresentation:
         H_o = -inverse_2x2(tangent_O.T @ hessian @ tangent_O)
         curvature = H_o + hand.curvature
         v = inverse_2x2(curvature) @ E1 @ (tangent.T @ w)  # over the hand, in Ch
+        g = ContactGeometry(
+            R_HO=R,
+            p_HC=hand.position,
+            r_OC=R @ p_O,
+            frame=hand.frame,
+            v_C=tangent @ v,
+            n_rate=-tangent @ (hand.curvature @ v),
+        )
+        rates = rate_space(values['q_HO'], w), inverse_2x2(hand.scale) @ v
         return ContactState(
-            geometry=ContactGeometry(
-                R_HO=R,
-                p_HC=hand.position,
-                r_OC=R @ p_O,
-                frame=hand.frame,
-                v_C=tangent @ v,
-                n_rate=-tangent @ (hand.curvature @ v),
-            ),
+            geometry=g,
             w_HO_H=w,
-            frame_rate_H=ca.SX(3, 1),
-            to_velocity_frame=ca.SX.eye(3),
-            rates={
-                'q_HO': rate_space(values['q_HO'], w),
-                'contact_h': inverse_2x2(hand.scale) @ v,
-            },
+            joint=SurfaceRolling(
+                rates=dict(zip(self.configuration, rates, strict=True)),
+                speed=self.velocity,
+                place_P=g.p_HC,
+                R_EB=R,
+                reach=g.r_OC,
+                R_EC=g.frame,
+                passing=g.v_C,
+            ),
+            spin_rate=-ca.dot(w, g.n_rate),
             relative_curvature=curvature,
             point_h=values['contact_h'],
         )
@@ -195,23 +199,33 @@ class CoordinatesRepresentation:
         obj = object_surface.geometry(values['contact_o'], object_parameters, self.object_chart)
         hand = hand_surface.geometry(values['contact_h'], hand_parameters, self.hand_chart)
         q_rate = first_order_kinematics(obj, hand, psi).rolling @ w  # Eq. (1)
-        tangent = hand.frame[:, :2]
         v = hand.scale @ q_rate[2:4]  # over the hand, in Ch
         bend = hand.curvature @ v
-        R_HO = hand.frame @ contact_frame_rotation(psi) @ obj.frame.T
+        R_ChO = contact_frame_rotation(psi) @ obj.frame.T
+        R_HO = hand.frame @ R_ChO
+        rates = q_rate[0:2], q_rate[2:4], q_rate[4]
         return ContactState(
             geometry=ContactGeometry(
                 R_HO=R_HO,
                 p_HC=hand.position,
                 r_OC=R_HO @ obj.position,
                 frame=hand.frame,
-                v_C=tangent @ v,
-                n_rate=-tangent @ bend,
+                v_C=hand.frame[:, :2] @ v,
+                n_rate=-hand.frame[:, :2] @ bend,
             ),
             w_HO_H=hand.frame @ w,
-            frame_rate_H=hand.frame @ ca.vertcat(bend[1], -bend[0], hand.connection @ q_rate[2:4]),
-            to_velocity_frame=hand.frame.T,
-            rates={'contact_o': q_rate[0:2], 'contact_h': q_rate[2:4], 'psi': q_rate[4]},
+            joint=SurfaceRolling(
+                rates=dict(zip(self.configuration, rates, strict=True)),
+                speed=self.velocity,
+                place_P=hand.position,
+                R_EB=R_ChO,
+                reach=R_ChO @ obj.position,
+                R_EC=ca.SX.eye(3),
+                passing=ca.vertcat(v, 0),
+                R_PE=hand.frame,
+                axes_rate=ca.vertcat(bend[1], -bend[0], hand.connection @ q_rate[2:4]),
+            ),
+            spin_rate=ca.SX(1, 1),
             relative_curvature=relative_curvature(obj, hand, psi),
             point_h=values['contact_h'],
         )

@@ -1,8 +1,8 @@
 """
 Equations of a convex body on or above a moving hand, in every state of the contact.
 
-Rolling is :func:`rolling_dynamics.contact.rolling_dynamics.rolling_motion`; sliding and flight are
-Newton's and Euler's equations with the contact force that Coulomb's law gives.
+Rolling is that of a machine, whose joint the contact is; sliding and flight are Newton's and
+Euler's equations with the contact force that Coulomb's law gives.
 """
 
 from __future__ import annotations
@@ -11,14 +11,20 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import casadi as ca
-from rolling_dynamics.contact.rolling_dynamics import (
-    ContactGeometry,
-    HandMotion,
-    inverse_symmetric,
-    rolling_motion,
-)
-from rolling_dynamics.hybrid_contact.foot import Foot, on_plane, on_surface, Surfaces
+from rolling_dynamics.contact.rolling_dynamics import ContactGeometry
+from rolling_dynamics.hybrid_contact.foot import Foot
 from rolling_dynamics.hybrid_contact.layouts import BodyVectors
+from rolling_dynamics.mechanism.dynamics import Dynamics
+from rolling_dynamics.mechanism.elimination import eliminate
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HandMotion:
+    """Motion of the hand in H: w_WH [rad/s], alpha_WH [rad/s^2], true a_WH [m/s^2]."""
+
+    w: ca.SX
+    alpha: ca.SX
+    a: ca.SX
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,6 +41,10 @@ class Scene:
         the normal out of the hand.
     hand
         Motion of the hand.
+    rolling
+        Equations of rolling, for the rates of w_HO_H.
+    spin_rate
+        Rate of w_HO_H along the normal that keeps the spin [rad/s^2].
     foot
         Where the closest point stands on the hand, and how it moves.
     gap
@@ -55,6 +65,8 @@ class Scene:
     body: BodyVectors
     contact: ContactGeometry
     hand: HandMotion
+    rolling: Dynamics
+    spin_rate: ca.SX
     foot: Foot
     gap: ca.SX
     v_contact: ca.SX
@@ -102,43 +114,11 @@ class ContactMotion(NamedTuple):
     margin: ca.SX
 
 
-def scene(
-    surfaces: Surfaces,
-    body: BodyVectors,
-    contact_h: ca.SX | None,
-    hand: HandMotion,
-    *,
-    mass: ca.SX,
-    inertia_O: ca.SX,
-    gravity_H: ca.SX,
-    resistance: ca.SX,
-) -> Scene:
-    """Return body and hand at a state; see :class:`Scene`. Without contact_h, on a plane."""
-    if contact_h is None:
-        contact, foot = on_plane(surfaces, body)
-    else:
-        contact, foot = on_surface(surfaces, body, contact_h)
-    V, w = body.v_HO_H + ca.cross(body.w_HO_H, contact.r_OC), body.w_HO_H
-    return Scene(
-        body=body,
-        contact=contact,
-        hand=hand,
-        foot=foot,
-        gap=ca.dot(contact.frame[:, 2], body.p_HO_H + contact.r_OC - contact.p_HC),
-        v_contact=contact.frame.T @ V,
-        bias=contact.frame.T @ ca.cross(w, foot.r_rate) + foot.frame_rate.T @ V,
-        mass=mass,
-        inertia_O=inertia_O,
-        gravity_H=gravity_H,
-        resistance=resistance,
-    )
-
-
 def flight(s: Scene) -> Accelerations:
     """Return the motion without contact."""
     R = s.contact.R_HO
     w_O = R.T @ (s.hand.w + s.body.w_HO_H)
-    turn = R @ (-inverse_symmetric(s.inertia_O) @ ca.cross(w_O, s.inertia_O @ w_O))
+    turn = -R @ eliminate(s.inertia_O, ca.cross(w_O, s.inertia_O @ w_O), symmetric=True)
     return Accelerations(turn - _carried_turn(s), s.gravity_H - _carried(s))
 
 
@@ -146,7 +126,7 @@ def answer(s: Scene, force_H: ca.SX, torque_H: ca.SX) -> Accelerations:
     """Return what a force [N] and a torque [N m] at the contact add; alike for impulses."""
     R = s.contact.R_HO
     moment = ca.cross(s.contact.r_OC, force_H) + torque_H
-    turn = R @ (inverse_symmetric(s.inertia_O) @ (R.T @ moment))
+    turn = R @ eliminate(s.inertia_O, R.T @ moment, symmetric=True)
     return Accelerations(turn, force_H / s.mass)
 
 
@@ -172,31 +152,25 @@ def rolling(s: Scene, mu_spin: ca.SX, spin_direction: ca.SX, *, pure: bool) -> C
         Whether the contact holds the spin.
 
     """
-    friction = 'pure_rolling' if pure else 'rolling'
-    free = rolling_motion(
-        s.contact,
-        s.hand,
-        s.body.w_HO_H,
-        mass=s.mass,
-        inertia_O=s.inertia_O,
-        gravity_H=s.gravity_H,
-        friction=friction,
-    )
-    # a torque at the contact turns the body about it and changes the force by -m alpha x r;
-    # both torques of friction grow with the normal force f_z
-    r, n = s.contact.r_OC, s.contact.frame[:, 2]
-    compliance = inverse_symmetric(contact_inertia(s))
-    unit = s.rolling_torque
+    # both torques of friction grow with the normal force f_z, and turn the body about the contact
+    r, n, torque = s.contact.r_OC, s.contact.frame[:, 2], s.rolling_torque
+    if not pure:
+        torque -= n * spin_direction * mu_spin
+    matrix, right = s.rolling.equations
+    solved = eliminate(matrix, ca.horzcat(right, torque, n), symmetric=True)
+    w, turn, spin_torque = solved[:, 0], solved[:, 1], ca.SX(0)
     if pure:  # the spin stays held
-        unit -= n * ca.dot(n, compliance @ unit) / ca.dot(n, compliance @ n)
-    else:
-        unit -= n * spin_direction * mu_spin
-    turn = compliance @ unit
-    margin = 1 + s.mass * ca.dot(n, ca.cross(turn, r))
-    f_z = ca.dot(n, free.force_H) / margin
-    force = free.force_H - f_z * s.mass * ca.cross(turn, r)
-    a = Accelerations(free.w_HO_rate + f_z * turn, s.gravity_H + force / s.mass - _carried(s))
-    return ContactMotion(a, force, f_z * unit + n * free.spin_torque, margin)
+        grip, held = ca.dot(n, solved[:, 2]), solved[:, 2]
+        spin_torque = (s.spin_rate - ca.dot(n, w)) / grip
+        along = -ca.dot(n, turn) / grip
+        w, turn, torque = w + spin_torque * held, turn + along * held, torque + along * n
+    push = s.mass * ca.cross(turn, r)
+    margin = 1 + ca.dot(n, push)
+    force = s.rolling.carried(1, w).force
+    f_z = ca.dot(n, force) / margin
+    force -= f_z * push
+    a = Accelerations(w + f_z * turn, s.gravity_H + force / s.mass - _carried(s))
+    return ContactMotion(a, force, f_z * torque + n * spin_torque, margin)
 
 
 def sliding(
@@ -243,12 +217,6 @@ def sliding(
     return ContactMotion(a, N * force, offset * n + N * torque, coefficient * s.mass)
 
 
-def contact_inertia(s: Scene) -> ca.SX:
-    """Return J_c = J + m (|r|^2 I - r r^T) about the contact point, in H [kg m^2]."""
-    r = s.contact.r_OC
-    return s.J + s.mass * (ca.sumsqr(r) * ca.SX.eye(3) - r @ r.T)
-
-
 def contact_mobility(s: Scene) -> ca.SX:
     """Return W, 3x3 [1/kg]: an impulse P in Ch at the contact changes v_contact by W P."""
     return ca.horzcat(
@@ -265,7 +233,7 @@ def sticking_impact(s: Scene) -> tuple[Accelerations, ca.SX]:
     """
     r = -s.contact.r_OC
     momentum = s.J @ s.body.w_HO_H + s.mass * ca.cross(r, s.body.v_HO_H)
-    w = inverse_symmetric(contact_inertia(s)) @ momentum
+    w = eliminate(s.rolling.equations[0], momentum, symmetric=True)
     v = ca.cross(w, r)
     return Accelerations(w, v), s.mass * (v - s.body.v_HO_H)
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import casadi as ca
 from rolling_dynamics.contact.representation import (
     AttitudeRepresentation,
+    ContactState,
     support_point,
 )
-from rolling_dynamics.contact.rolling_dynamics import ContactGeometry
 from rolling_dynamics.hybrid_contact.layouts import BodyVectors
 from rolling_dynamics.rotations import inverse_2x2, rate_space, rotation_matrix
 from rolling_dynamics.surfaces.quadrics import Plane
@@ -65,7 +65,7 @@ class Foot(NamedTuple):
     margin: ca.SX
 
 
-def on_plane(surfaces: Surfaces, body: BodyVectors) -> tuple[ContactGeometry, Foot]:
+def on_plane(surfaces: Surfaces, body: BodyVectors) -> tuple[ContactState, Foot]:
     """Return contact and foot on the plane z = 0 of H."""
     values = {'q_HO': body.q_HO, 'contact_h': ca.SX.zeros(2), 'w_HO_H': body.w_HO_H}
     touching = AttitudeRepresentation().evaluate(
@@ -73,7 +73,12 @@ def on_plane(surfaces: Surfaces, body: BodyVectors) -> tuple[ContactGeometry, Fo
     )
     g = touching.geometry
     lowest = body.p_HO_H + g.r_OC
-    contact = replace(g, p_HC=ca.vertcat(lowest[0:2], 0))
+    place = ca.vertcat(lowest[0:2], 0)
+    contact = replace(
+        touching,
+        geometry=replace(g, p_HC=place),
+        joint=replace(touching.joint, place_P=place),
+    )
     r_rate = ca.cross(body.w_HO_H, g.r_OC) + g.v_C
     foot = Foot(
         uv=lowest[0:2],
@@ -88,7 +93,7 @@ def on_plane(surfaces: Surfaces, body: BodyVectors) -> tuple[ContactGeometry, Fo
 
 def on_surface(
     surfaces: Surfaces, body: BodyVectors, contact_h: ca.SX
-) -> tuple[ContactGeometry, Foot]:
+) -> tuple[ContactState, Foot]:
     """Return contact and foot on any surface at coordinates that the state holds."""
     q, uv, p = ca.SX.sym('q', 4), ca.SX.sym('uv', 2), ca.SX.sym('p', 3)
     hand = surfaces.hand.geometry(uv, surfaces.hand_dimensions)
@@ -122,4 +127,4 @@ def on_surface(
     touching = AttitudeRepresentation().evaluate(
         values, surfaces.body, surfaces.hand, surfaces.body_dimensions, surfaces.hand_dimensions
     )
-    return touching.geometry, foot
+    return touching, foot

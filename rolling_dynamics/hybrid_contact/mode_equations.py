@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import casadi as ca
-from rolling_dynamics.contact.equations import contact_margins
-from rolling_dynamics.contact.rolling_dynamics import HandMotion
+from rolling_dynamics.contact.equations import contact_margins, hand_machine, solid
 from rolling_dynamics.contract.layout import Symbols
 from rolling_dynamics.hybrid_contact.equations import (
     Accelerations,
     ContactMotion,
     flight,
+    HandMotion,
     rolling,
     Scene,
-    scene,
     sliding,
 )
-from rolling_dynamics.hybrid_contact.foot import Surfaces
-from rolling_dynamics.hybrid_contact.layouts import BodyVectors
+from rolling_dynamics.hybrid_contact.foot import on_plane, on_surface, Surfaces
+from rolling_dynamics.hybrid_contact.layouts import (
+    BodyVectors,
+    CURVED_STATE,
+    parameter_layout,
+    STATE,
+)
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.point_contact.transitions import CREEP, SPIN_CREEP
 from rolling_dynamics.rotations import rate_body, rate_space, rotation_matrix
@@ -59,19 +63,31 @@ class ModeEquations:
     guards: Mapping[str, ca.SX]
 
 
-def expressions_of(symbols: Symbols, surface: Surface, hand: Surface) -> HybridExpressions:
+def expressions_of(surface: Surface, hand: Surface) -> HybridExpressions:
     """Return symbols, and body and hand, of two surfaces."""
-    params, body = symbols.params, BodyVectors.of(symbols.values)
-    dimensions = params['object_surface'], params.get('hand_surface', ca.SX(0, 1))
-    s = scene(
-        Surfaces(surface, hand, *dimensions),
-        body,
-        symbols.values.get('contact_h'),
-        HandMotion(w=body.w_WH_H, alpha=symbols.u[0:3], a=symbols.u[3:6]),
-        mass=params['mass'],
-        inertia_O=inertia_matrix(params['inertia']),
-        gravity_H=rotation_matrix(body.q_WH).T @ params['gravity_W'],
-        resistance=params['rolling_resistance'],
+    curved = hand.name != 'plane'
+    state = CURVED_STATE if curved else STATE
+    machine, x, p = hand_machine(state, parameter_layout(surface, hand))
+    body = BodyVectors.of(x)
+    surfaces = Surfaces(surface, hand, p['object_surface'], p.get('hand_surface', ca.SX(0, 1)))
+    at, foot = on_surface(surfaces, body, x['contact_h']) if curved else on_plane(surfaces, body)
+    machine.body('object', replace(at.joint, rates={}), solid(p), on='hand')
+    symbols, c, w = machine.symbols, at.geometry, body.w_HO_H
+    V = body.v_HO_H + ca.cross(w, c.r_OC)
+    s = Scene(
+        body=body,
+        contact=c,
+        hand=HandMotion(w=body.w_WH_H, alpha=symbols.u[0:3], a=symbols.u[3:6]),
+        rolling=machine.dynamics,
+        spin_rate=at.spin_rate,
+        foot=foot,
+        gap=ca.dot(c.frame[:, 2], body.p_HO_H + c.r_OC - c.p_HC),
+        v_contact=c.frame.T @ V,
+        bias=c.frame.T @ ca.cross(w, foot.r_rate) + foot.frame_rate.T @ V,
+        mass=p['mass'],
+        inertia_O=inertia_matrix(p['inertia']),
+        gravity_H=rotation_matrix(body.q_WH).T @ p['gravity_W'],
+        resistance=p['rolling_resistance'],
     )
     return HybridExpressions(**vars(symbols), scene=s)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.equations import CONTROL, FAR, GRAVITY
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.layout import Layout, Symbols
 from rolling_dynamics.contract.rolling_system import Mode, MotionState, RigidBody, WrittenSystem
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact.closest_points import (
@@ -159,7 +159,12 @@ class HybridContactSystem(WrittenSystem):
     @cached_property
     def expressions(self) -> HybridExpressions:
         """Symbols, and body and plate at a state."""
-        return expressions_of(self.symbols, self.object_surface, self.hand_surface)
+        return expressions_of(self.object_surface, self.hand_surface)
+
+    @property
+    def symbols(self) -> Symbols:
+        """Symbols of state, control, time and parameters."""
+        return self.expressions
 
     @property
     def scene(self) -> Scene:

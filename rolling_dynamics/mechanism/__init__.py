@@ -12,7 +12,7 @@ from rolling_dynamics.mechanism.joints import (
 from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.mass import Revolution, Solid
-from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
+from rolling_dynamics.mechanism.rolling import PureRolling, Rolling, SurfaceRolling
 from rolling_dynamics.mechanism.shapes import Ellipsoid, Hollow, Plane, Sphere, Wheel
 from rolling_dynamics.mechanism.system import MachineSystem
 
@@ -35,5 +35,6 @@ __all__ = [
     'Solid',
     'Sphere',
     'Spherical',
+    'SurfaceRolling',
     'Wheel',
 ]

@@ -91,7 +91,11 @@ class Dynamics:
         for link in links:
             self.speeds.append(self.size)
             self.size += link.turn.shape[1]
-        self._gravity = [link.R_WF.T @ gravity_W for link in links]
+        self._gravity: list[ca.SX] = []
+        for link, above in zip(links, parents, strict=True):
+            turns = above >= 0 and link.follows
+            g = link.C @ self._gravity[above] if turns else link.R_WF.T @ gravity_W
+            self._gravity.append(g)
 
     def own(self, b: int) -> range:
         """Return the numbers of the speeds of a body."""
@@ -202,15 +206,31 @@ class Dynamics:
 
     def _normal_force(self, b: int) -> tuple[ca.SX, dict[int, ca.SX]]:
         """Return the normal force without rates, and per rate."""
-        normal, pull = self.links[b].contact[1], self.composites[b].mass * self._gravity[b]
+        normal, pull = self.links[b].contact.normal, self.composites[b].mass * self._gravity[b]
         flows = self._columns[1][b]
         fixed = ca.dot(normal, self._bias[b].force - pull)
         return fixed, {k: ca.dot(normal, flow.force) for k, flow in flows.items()}
 
-    @cached_property
+    @property
     def rates(self) -> ca.SX:
         """Rates of the speeds (n)."""
-        return eliminate(*self.equations, symmetric=not self.laws)
+        return self.solution[0]
+
+    @cached_property
+    def solution(self) -> tuple[ca.SX, dict[int, ca.SX]]:
+        """Rates, and the torque [N m] about its normal of each contact that holds a spin."""
+        matrix, right = self.equations
+        held = [b for b, link in enumerate(self.links) if link.spin_rate is not None]
+        N = ca.SX(self.size, len(held))
+        for k, b in enumerate(held):
+            N[list(self.own(b)), k] = self.links[b].turn.T @ self.links[b].contact.normal
+        solved = eliminate(matrix, ca.horzcat(right, N), symmetric=not self.laws)
+        rates, answer = solved[:, 0], solved[:, 1:]
+        if not held:
+            return rates, {}
+        lacking = ca.vertcat(*(self.links[b].spin_rate for b in held)) - N.T @ rates
+        torques = eliminate(N.T @ answer, lacking, symmetric=not self.laws)
+        return rates + answer @ torques, dict(zip(held, ca.vertsplit(torques), strict=True))
 
     def carried(self, b: int, rates: ca.SX) -> Wrench:
         """

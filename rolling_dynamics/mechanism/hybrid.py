@@ -292,7 +292,7 @@ class HybridMachine(MachineSystem):
         impulses = ca.SX.sym('impulses', 3 * len(machine.contacts))
         for name, body in machine.bodies.items():
             if isinstance(body.joint, ROLLING):
-                R = machine.links[body.parent].R_WB if body.parent else ca.SX.eye(3)
+                R = machine.links[name].contact.R_WC
                 P = self.wrench(change, name) - self.wrench(0 * change, name)
                 P = P[3:] - R.T @ self._closing_force(name, ca.vertsplit(impulses, 3))
                 inputs = [*self.symbols, change, impulses]

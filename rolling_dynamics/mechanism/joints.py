@@ -197,6 +197,8 @@ class Free(Joint):
         velocity in the axes of the body.
     axes
         ``world`` or ``body``.
+    velocity_axes
+        In which the entry of the velocity is: ``world``, or ``own`` for those of the body.
 
     """
 
@@ -205,24 +207,28 @@ class Free(Joint):
     velocity: Entry
     speed: Entry
     axes: str = 'body'
+    velocity_axes: str = 'world'
 
     configured: ClassVar[tuple[str, ...]] = ('position', 'attitude')
     moving: ClassVar[tuple[str, ...]] = ('velocity', 'speed')
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:  # noqa: ARG002
         """Return the body; its parent is the ground."""
-        w, v_W = at[self.speed.name], at[self.velocity.name]
+        w, velocity = at[self.speed.name], at[self.velocity.name]
         R_WB, R_WF, rate = attitude_in(self.axes, at[self.attitude.name], w)
+        own = self.velocity_axes == 'own'
+        v, R_FV = (velocity, ca.SX.eye(3)) if own else (R_WF.T @ velocity, R_WF.T)
         return Link(
             R_WB=R_WB,
             R_WF=R_WF,
             p_WB=at[self.position.name],
             w=w,
-            v=R_WF.T @ v_W,
+            v=v,
             follows=False,
             turn=ca.horzcat(ca.SX(3, 3), ca.SX.eye(3)),
-            move=ca.horzcat(R_WF.T, ca.SX(3, 3)),
-            rates={self.position.name: v_W, self.attitude.name: rate},
+            move=ca.horzcat(R_FV, ca.SX(3, 3)),
+            move_bias=ca.cross(w, v) if own else ca.SX(3, 1),
+            rates={self.position.name: R_WF @ v if own else velocity, self.attitude.name: rate},
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import casadi as ca
 from rolling_dynamics.errors import ParameterError
@@ -11,6 +12,25 @@ from rolling_dynamics.mechanism.mass import Moments
 from rolling_dynamics.rotations import rate_body, rate_space, rotation_matrix
 
 AXES = ('world', 'body')
+
+
+class At(NamedTuple):
+    """
+    Contact of a rolling body, in its axes F.
+
+    Attributes
+    ----------
+    reach, normal
+        Contact from the origin [m], and normal of the parent.
+    R_FC, R_WC
+        Axes of the contact in F and in W.
+
+    """
+
+    reach: ca.SX
+    normal: ca.SX
+    R_FC: ca.SX
+    R_WC: ca.SX
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,7 +65,11 @@ class Link:
     rates
         Rates of the entries of the state that belong to the joint, but for those of its speeds.
     contact
-        Of a rolling body: contact from the origin [m], and normal of the parent, in F.
+        Of a rolling body.
+    turned
+        Attitude of the body in F, where it is simpler than by R_WB and R_WF.
+    spin_rate
+        What the rates of the speeds along the normal are where the contact holds the spin.
 
     """
 
@@ -62,10 +86,19 @@ class Link:
     turn_bias: ca.SX = field(default_factory=lambda: ca.SX(3, 1))
     move_bias: ca.SX = field(default_factory=lambda: ca.SX(3, 1))
     rates: Mapping[str, ca.SX] = field(default_factory=dict)
-    contact: tuple[ca.SX, ca.SX] = field(default_factory=lambda: (ca.SX(3, 1), ca.SX(3, 1)))
+    contact: At = field(default_factory=lambda: At(*[ca.SX(3, 3)] * 4))
+    turned: ca.SX | None = None
+    spin_rate: ca.SX | None = None
     moments: Moments = field(
         default_factory=lambda: Moments(ca.SX(1, 1), ca.SX(3, 1), ca.SX(1, 1))
     )
+
+    @property
+    def R_FB(self) -> ca.SX:
+        """Attitude of the body in F."""
+        if self.turned is not None:
+            return self.turned
+        return ca.SX.eye(3) if self.R_WF is self.R_WB else self.R_WF.T @ self.R_WB
 
 
 def ground() -> Link:

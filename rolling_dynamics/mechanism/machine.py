@@ -248,7 +248,7 @@ class Machine:
             parent = out[body.parent] if body.parent else ground()
             link = body.joint.link(parent, self.symbols.values)
             if body.mass is not None:
-                link = replace(link, moments=body.mass.moments(link.R_WF.T @ link.R_WB))
+                link = replace(link, moments=body.mass.moments(link.R_FB))
             out[body.name] = link
         return out
 
@@ -277,7 +277,7 @@ class Machine:
             if ca.SX(joint.resistance).is_zero() and ca.SX(joint.damping).is_zero():
                 continue
             link = self.links[names[b]]
-            reach, normal = link.contact
+            reach, normal, *_ = link.contact
             rolling = link.w - ca.dot(normal, link.w) * normal
             slow = REST_RATE**2 * ca.norm_2(self.gravity_W) / ca.norm_2(reach)
             direction = rolling / ca.sqrt(ca.sumsqr(rolling) + slow)

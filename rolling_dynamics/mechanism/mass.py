@@ -154,7 +154,7 @@ class Solid:
             mass=ca.SX(self.mass),
             first=R_FB @ (self.mass * self.centre),
             even=ca.SX(1, 1),
-            rest=R_FB @ second @ R_FB.T,
+            rest=ca.triu2symm(ca.triu(R_FB @ second @ R_FB.T)),
         )
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import casadi as ca
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.mechanism.joints import Joint
-from rolling_dynamics.mechanism.link import attitude_in, in_axes, Link
+from rolling_dynamics.mechanism.link import At, attitude_in, in_axes, Link
 from rolling_dynamics.mechanism.shapes import Shape, Sphere
 from rolling_dynamics.rotations import rate_space, rotation_matrix
 
@@ -85,7 +85,7 @@ class Rolling(Joint):
             move=ca.skew(reach),
             move_bias=bias,
             rates={self.contact.name: (R_FP.T @ over)[:2], self.attitude.name: rate},
-            contact=(reach, normal),
+            contact=At(reach, normal, R_FP, parent.R_WB),
         )
 
     def _reach(self, R_FB: ca.SX, normal: ca.SX, w_PB: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -153,5 +153,82 @@ class PureRolling(Joint):
             turn_bias=ca.cross(w_P, over),
             move_bias=2 * ca.cross(w_P, rate),
             rates=rates,
-            contact=(-self.radius * E3, ca.SX(E3)),
+            contact=At(-self.radius * E3, ca.SX(E3), ca.SX.eye(3), R),
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SurfaceRolling(Joint):
+    """
+    A body that rolls without slipping on any surface of its parent, their contact being given.
+
+    Expressions are written in the symbols of the entries, which ``Machine.variable`` declares.
+    Vectors are in the axes E of the speed.
+
+    Attributes
+    ----------
+    rates
+        Entries of the configuration, with their rates in rolling.
+    speed
+        Entry: angular velocity of the body over the parent.
+    R_PE, axes_rate
+        Axes E in the frame of the parent, and their angular velocity over it.
+    place_P
+        The contact in the frame of the parent [m].
+    R_EB, reach
+        Attitude of the body, and the contact from its origin [m].
+    R_EC
+        Axes of the contact, z along the normal out of the parent.
+    passing
+        Velocity of the contact over the parent [m/s].
+    spin_rate
+        Rate of the speed along the normal where the contact holds the spin, else None.
+    mu
+        Coefficient of static friction.
+
+    """
+
+    rates: Mapping[Entry, ca.SX]
+    speed: Entry
+    place_P: ca.SX
+    R_EB: ca.SX
+    reach: ca.SX
+    R_EC: ca.SX
+    passing: ca.SX
+    R_PE: ca.SX = field(default_factory=lambda: ca.SX.eye(3))
+    axes_rate: ca.SX = field(default_factory=lambda: ca.SX(3, 1))
+    spin_rate: ca.SX | None = None
+    mu: ca.SX | float = 1.0
+
+    moving: ClassVar[tuple[str, ...]] = ('speed',)
+
+    @property
+    def configuration(self) -> tuple[Entry, ...]:
+        """Entries of the state that say where the body is."""
+        return tuple(self.rates)
+
+    def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
+        """Return the body on its parent, in the axes of its speed."""
+        E, w, reach = self.R_PE, at[self.speed.name], self.reach
+        point, R_WE = in_axes(parent, self.place_P - E @ reach), parent.R_WB @ E
+        C = E.T if parent.R_WF is parent.R_WB else R_WE.T @ parent.R_WF
+        w_P, v, turning = C @ parent.w, -ca.cross(w, reach), ca.cross(self.axes_rate, w)
+        return Link(
+            R_WB=R_WE @ self.R_EB,
+            R_WF=R_WE,
+            p_WB=parent.p_WB + parent.R_WF @ point,
+            w=w_P + w,
+            v=C @ (parent.v + ca.cross(parent.w, point)) + v,
+            C=C,
+            point=point,
+            turn=ca.SX.eye(3),
+            move=ca.skew(reach),
+            turn_bias=ca.cross(w_P, w) + turning,
+            move_bias=2 * ca.cross(w_P, v)
+            + ca.cross(w, v - self.passing)
+            + ca.cross(reach, turning),
+            rates={entry.name: rate for entry, rate in self.rates.items()},
+            contact=At(reach, self.R_EC[:, 2], self.R_EC, R_WE @ self.R_EC),
+            turned=self.R_EB,
+            spin_rate=self.spin_rate,
         )

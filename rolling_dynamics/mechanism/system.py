@@ -25,13 +25,13 @@ from rolling_dynamics.mechanism.loops import (
     spread_over,
 )
 from rolling_dynamics.mechanism.machine import Machine
-from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
+from rolling_dynamics.mechanism.rolling import PureRolling, Rolling, SurfaceRolling
 from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.simulation.guards import unit_norms
 
 CREEP = 1e-6  # m/s, below which a contact that slips sticks
 OPEN = 1e-6  # m or m/s beyond which a contact that closes a loop counts as open, or as slipping
-ROLLING = (Rolling, PureRolling)
+ROLLING = (Rolling, PureRolling, SurfaceRolling)
 SPREAD = 1e-10  # of the diagonal, where rows of contacts depend on others
 NEWTON_STEPS = 2  # towards closed gaps; a step of an integrator leaves them tiny
 
@@ -183,10 +183,10 @@ class MachineSystem(WrittenSystem):
         for name, body in machine.bodies.items():
             if isinstance(body.joint, ROLLING):
                 link = machine.links[name]
-                R = machine.links[body.parent].R_WB if body.parent else ca.SX.eye(3)
+                R = link.contact.R_WC
                 wrench = self.wrench(self._solution.rates, name)
                 force = wrench[3:] - R.T @ self._closing_force(name, self._solution.forces)
-                place = link.p_WB + link.R_WF @ link.contact[0]
+                place = link.p_WB + link.R_WF @ link.contact.reach
                 out[name] = _Carrying(body.joint.mu, place, R, ca.vertcat(wrench[:3], force))
         forces = self._solution.forces
         closing = zip(machine.contacts, self._closures, forces, strict=True)
@@ -237,7 +237,7 @@ class MachineSystem(WrittenSystem):
 
     def wrench(self, rates: ca.SX, body: str) -> ca.SX:
         """
-        Return torque and force (6) on a body by its Rolling joint, in axes of its parent.
+        Return torque and force (6) on a body by its Rolling joint, in axes of the contact.
 
         Parameters
         ----------
@@ -248,13 +248,13 @@ class MachineSystem(WrittenSystem):
 
         """
         machine, b = self.machine, list(self.machine.bodies).index(body)
-        link, parent = machine.links[body], machine.bodies[body].parent
-        R_WP = machine.links[parent].R_WB if parent else ca.SX.eye(3)
-        R = ca.SX.eye(3) if link.R_WF is R_WP else R_WP.T @ link.R_WF
+        link = machine.links[body]
+        R = link.contact.R_FC.T
         carried = machine.dynamics.carried(b, rates)
         force, torque = R @ carried.force, ca.SX(3, 1)
         if isinstance(machine.bodies[body].joint, PureRolling):
-            torque = R @ (carried.torque - ca.cross(link.contact[0], carried.force))
+            torque = R @ (carried.torque - ca.cross(link.contact.reach, carried.force))
+        torque[2] += machine.dynamics.solution[1].get(b, 0)
         for law in machine.dynamics.laws:
             if law.link == b:
                 torque += R @ law.given + R @ law.of_normal_force * force[2]

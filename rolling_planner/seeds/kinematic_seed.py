@@ -44,7 +44,7 @@ class RollingPath:
         v = ca.SX.sym('v', 3)
         bend = state.relative_curvature @ v[:2]  # (H~_o + H_h) v = E1 (w_x, w_y), Eq. (32)
         w = frame @ ca.vertcat(bend[1], -bend[0], v[2])
-        rate = ca.vertcat(state.rates['q_HO'], state.rates['contact_h'])
+        rate = ca.vertcat(*state.joint.rates.values())
         rate = ca.substitute(rate, velocity, ca.densify(w))
         c, x = ca.SX.sym('c', len(self.index)), ca.SX(e.x)
         x[self.index.tolist()] = c

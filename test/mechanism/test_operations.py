@@ -3,16 +3,22 @@
 import ball_by_hand
 import casadi as ca
 import numpy as np
+import object_by_hand
 import plate_by_hand
 import pytest
 from rolling_dynamics.ball_balancer.drives import DRIVES, tilted
 from rolling_dynamics.ball_balancer.labyrinth import Labyrinth
 from rolling_dynamics.ball_balancer.plate import wave_sum
 from rolling_dynamics.ball_balancer.system import BallBalancer
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.hybrid_contact.equations import HandMotion, rolling
+from rolling_dynamics.hybrid_contact.system import HybridContactSystem
+from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.internal_masses import PointMassBall, RailMass
 from rolling_dynamics.internal_masses.rails import Circle
 from rolling_dynamics.pendulum_sphere import PendulumSphere
 from rolling_dynamics.rotations import rate_body, rate_space, rotation_matrix
+from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere
 from sphere_by_hand import sphere_equations
 
 SYSTEM = PendulumSphere()
@@ -150,3 +156,73 @@ def test_a_ball_on_a_plate_moves_as_by_hand_and_costs_no_more(name):
             error = np.abs(np.array(own(x, u, 0, p)) - expected).max()
             assert error < 1e-12 * max(1.0, np.abs(expected).max())
         assert operations(own) <= operations(hand)
+
+
+HANDS = {
+    'sphere on a plane': (Sphere(0.2), Plane()),
+    'ellipsoid on a plane': (Ellipsoid(0.2, 0.3, 0.15), Plane()),
+    'ellipsoid in a dish': (Ellipsoid(0.2, 0.3, 0.15), Ellipsoid(1.0, 1.3, 0.9, side='inside')),
+}
+
+
+def random_motion(system, rng):
+    x = rng.normal(scale=0.5, size=system.state.size)
+    for e in system.state.entries:
+        if e.kind == 'quaternion':
+            x[system.state.slice(e.name)] /= np.linalg.norm(x[system.state.slice(e.name)])
+    return x, rng.normal(size=6), rng.uniform(0.5, 2.0, system.parameters.size)
+
+
+def agree(system, hand, own):
+    rng = np.random.default_rng(12)
+    for _ in range(30):
+        x, u, p = random_motion(system, rng)
+        expected = np.array(hand(x, u, 0, p))
+        error = np.abs(np.array(own(x, u, 0, p)) - expected).max()
+        assert error < 1e-12 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize('name', HANDS)
+@pytest.mark.parametrize('representation', ['attitude', 'coordinates'])
+@pytest.mark.parametrize('friction', ['rolling', 'pure_rolling'])
+def test_an_object_on_a_hand_rolls_as_by_hand_and_costs_no_more(name, representation, friction):
+    system = ContactSystem(*HANDS[name], friction=friction, representation=representation)
+    e, p = system.expressions, system.symbols.params
+    at, joint = system.symbols.values, e.state.joint
+    R_WH, w, v = rotation_matrix(at['q_WH']), at['w_WH_H'], at['v_WH_H']
+    alpha, a = e.u[:3], e.u[3:]
+    motion = object_by_hand.rolling_motion(
+        e.state.geometry,
+        HandMotion(w=w, alpha=alpha, a=a),
+        e.state.w_HO_H,
+        mass=p['mass'],
+        inertia_O=inertia_matrix(p['inertia']),
+        gravity_H=R_WH.T @ p['gravity_W'],
+        friction=friction,
+    )
+    turning = ca.cross(joint.R_PE @ joint.axes_rate, e.state.w_HO_H)
+    rates = joint.rates.values()
+    velocity = alpha, a - ca.cross(w, v), joint.R_PE.T @ (motion.w_HO_rate - turning)
+    xdot = ca.vertcat(rate_body(at['q_WH'], w), R_WH @ v, *rates, *velocity)
+    force = e.state.geometry.frame.T @ motion.force_H
+    wrench = system.function('hand', ca.vertcat(0, 0, motion.spin_torque, force))
+    dynamics = system.function('hand', xdot)
+    agree(system, dynamics, system.mode.dynamics)
+    agree(system, wrench, system.function('own', e.load))
+    assert operations(system.mode.dynamics) <= operations(dynamics)
+
+
+@pytest.mark.parametrize('name', ['sphere on a plane', 'ellipsoid on a plane'])
+@pytest.mark.parametrize('mode', ['rolling', 'pure_rolling'])
+def test_rolling_under_friction_is_as_by_hand_and_costs_no_more(name, mode):
+    system = HybridContactSystem(*HANDS[name])
+    s, p, pure = system.scene, system.symbols.params, mode == 'pure_rolling'
+    friction = p['mu_spin'], p['spin_direction']
+    hand = object_by_hand.with_friction(s, *friction, pure=pure)
+    own = rolling(s, *friction, pure=pure)
+    functions = [
+        system.function('motion', ca.vertcat(*m.accelerations, m.force_H, m.torque_H, m.margin))
+        for m in (hand, own)
+    ]
+    agree(system, *functions)
+    assert operations(functions[1]) <= operations(functions[0])
