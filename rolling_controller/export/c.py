@@ -9,7 +9,7 @@ Newton's method, may differ in the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 from pathlib import Path
@@ -18,10 +18,11 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.step_law import StepLaw, VectorLaw
+from rolling_dynamics.compiled.statements import NumberType, statement
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError, quoted
 
-UNARY = {
+OPERATIONS = {
     ca.OP_ASSIGN: '{0}',
     ca.OP_NEG: '-{0}',
     ca.OP_SQ: '{0} * {0}',
@@ -30,11 +31,10 @@ UNARY = {
     ca.OP_FLOOR: 'floor_of({0})',
     ca.OP_NOT: '{0} == 0',
     ca.OP_SQRT: 'root_of({0})',
-}
-BINARY = {
     ca.OP_ADD: '{0} + {1}',
     ca.OP_SUB: '{0} - {1}',
     ca.OP_MUL: '{0} * {1}',
+    ca.OP_DIV: '{0} / {1}',
     ca.OP_LT: '{0} < {1}',
     ca.OP_LE: '{0} <= {1}',
     ca.OP_EQ: '{0} == {1}',
@@ -164,37 +164,25 @@ def straight(f: ca.Function, read: Sequence[Sequence[str]], written: Sequence[st
         What stands in C for each component of each argument, and for each of the results.
 
     """
-    return '\n'.join([f'  REAL w[{f.sz_w()}];', *_lines(f, read, written)])
+    _check_divisions(f)
+    lines = (
+        statement(f, k, NUMBERS, lambda i, j: read[i][j], lambda _, j: written[j])
+        for k in range(f.n_instructions())
+    )
+    return '\n'.join([f'  REAL w[{f.sz_w()}];', *(f'  {line};' for line in lines)])
 
 
-def _lines(f: ca.Function, read: Sequence[Sequence[str]], written: Sequence[str]) -> Iterator[str]:
-    """Yield one line for each operation."""
+def _check_divisions(f: ca.Function) -> None:
+    """Raise ParameterError where a denominator is not positive for certain."""
     least: dict[int, float] = {}  # lower bounds of what is at hand
     for k in range(f.n_instructions()):
         op, into, of = f.instruction_id(k), f.instruction_output(k), f.instruction_input(k)
-        if op == ca.OP_INPUT:
-            yield f'  w[{into[0]}] = {read[of[0]][of[1]]};'
-        elif op == ca.OP_OUTPUT:
-            yield f'  {written[into[1]]} = w[{of[0]}];'
-            continue
-        elif op == ca.OP_CONST:
-            yield f'  w[{into[0]}] = {number(f.instruction_constant(k))};'
+        if op == ca.OP_DIV and not least.get(of[1], -math.inf) > 0:
+            raise ParameterError(f'law {quoted(f.name())} divides by what may vanish')
+        if op == ca.OP_CONST:
             least[into[0]] = f.instruction_constant(k)
-            continue
-        elif op == ca.OP_DIV:
-            if not least.get(of[1], -math.inf) > 0:
-                raise ParameterError(f'law {quoted(f.name())} divides by what may vanish')
-            yield f'  w[{into[0]}] = w[{of[0]}] / w[{of[1]}];'
-        elif op in UNARY:
-            yield f'  w[{into[0]}] = {UNARY[op].format(f"w[{of[0]}]")};'
-        elif op in BINARY:
-            yield f'  w[{into[0]}] = {BINARY[op].format(*(f"w[{j}]" for j in of))};'
-        else:
-            raise ParameterError(
-                f'law {quoted(f.name())} has an operation that C has only in a library '
-                f'(number {op} of CasADi)'
-            )
-        least[into[0]] = _least(op, [least.get(j, -math.inf) for j in of])
+        elif op != ca.OP_OUTPUT:
+            least[into[0]] = _least(op, [least.get(j, -math.inf) for j in of])
 
 
 def _least(op: int, of: list[float]) -> float:
@@ -215,6 +203,9 @@ def _least(op: int, of: list[float]) -> float:
 def number(value: float) -> str:
     """Return a constant exactly."""
     return f'{value:.0f}' if value == int(value) and abs(value) < 1e9 else f'(REAL){value.hex()}'
+
+
+NUMBERS = NumberType('w[{}]', number, OPERATIONS)
 
 
 def header(law: VectorLaw) -> str:

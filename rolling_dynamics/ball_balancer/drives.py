@@ -9,6 +9,7 @@ import casadi as ca
 from rolling_dynamics.contract.layout import Entry, Layout
 
 QUICKER = 4.0  # rate of the inner loop over the stiffness: critical damping
+Parameters = Mapping[str, ca.SX]
 
 
 def servo_acceleration(target: ca.SX, angle: ca.SX, rate: ca.SX, p: Mapping[str, ca.SX]) -> ca.SX:
@@ -41,9 +42,6 @@ def servo_acceleration(target: ca.SX, angle: ca.SX, rate: ca.SX, p: Mapping[str,
 def limited(value: ca.SX, limit: ca.SX) -> ca.SX:
     """Return a value between -limit and limit."""
     return ca.fmax(ca.fmin(value, limit), -limit)
-
-
-Parameters = Mapping[str, ca.SX]
 
 
 class Drive(Protocol):

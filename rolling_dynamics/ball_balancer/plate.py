@@ -24,6 +24,7 @@ from rolling_dynamics.mechanism import (
 WAVES = 24  # of each map
 GRID = 81  # places along each side at which the steepest slope is looked for
 SPREAD = 1.5  # how far the breakaway angle goes to the ends of its range
+AXES = ('x', 'y')
 
 
 def wave_entries(name: str, unit: str) -> list[Entry]:
@@ -106,9 +107,6 @@ def _steepest(height: Mapping[str, Array], half_width: float) -> float:
     k_x, k_y = height['height_wave_x'], height['height_wave_y']
     wave = height['height_amplitude'] * np.sin(k_x * x + k_y * y + height['height_phase'])
     return float(np.hypot(wave @ k_x, wave @ k_y).max())
-
-
-AXES = ('x', 'y')
 
 
 def several(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import casadi as ca
 from rolling_dynamics.compiled import Target
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.compiled.statements import NumberType, statement
 from rolling_dynamics.fingerprint import processor_features
 from rolling_dynamics.simulation.dormand_prince import (
     EXTRA,
@@ -73,6 +73,10 @@ _LIBRARY = {
 }
 FUNCTIONS = tuple(sorted(set(_LIBRARY.values())))
 OF_TWO = ('atan2', 'copysign', 'fmod', 'hypot', 'pow')
+_CALLS = {
+    operation: f'lane_{name}({"{0}, {1}" if name in OF_TWO else "{0}"})'
+    for operation, name in _LIBRARY.items()
+}
 
 
 def vector_source(function: ca.Function) -> Iterator[str]:
@@ -99,7 +103,7 @@ def vector_source(function: ca.Function) -> Iterator[str]:
     taken: set[int] = set()
     for k in range(function.n_instructions()):
         if k not in reciprocal:
-            yield f'  {_statement(function, k)};'
+            yield f'  {statement(function, k, _NUMBERS, "in{}[{}]".format, "out{}[{}]".format)};'
             continue
         made, (above, below) = function.instruction_output(k)[0], function.instruction_input(k)
         one = reciprocal[k]
@@ -124,33 +128,18 @@ def _reciprocals(function: ca.Function) -> dict[int, int]:
     return {k: denominator for k, denominator in of.items() if often[denominator] > 1}
 
 
-def _statement(function: ca.Function, k: int) -> str:
-    """Return the C of one operation."""
-    operation = function.instruction_id(k)
-    given, made = function.instruction_input(k), function.instruction_output(k)
-    if operation == ca.OP_INPUT:
-        return f'a{made[0]} = in{given[0]}[{given[1]}]'
-    if operation == ca.OP_OUTPUT:
-        return f'out{made[0]}[{made[1]}] = a{given[0]}'
-    if operation == ca.OP_CONST:
-        return f'a{made[0]} = zero + (casadi_real){_number(function.instruction_constant(k))}'
-    names = [f'a{i}' for i in given]
-    if operation in _EXACT:
-        return f'a{made[0]} = {_EXACT[operation].format(*names)}'
-    if operation in _LIBRARY:
-        return f'a{made[0]} = lane_{_LIBRARY[operation]}({", ".join(names)})'
-    raise ParameterError(f'{function.name()}: operation {operation} of CasADi is not known here')
-
-
-def _number(value: float) -> str:
-    """Return a constant in C that is the same number."""
+def _constant(value: float) -> str:
+    """Return a vector of a constant."""
     if math.isnan(value):
-        return 'NAN'
-    if math.isinf(value):
-        return 'INFINITY' if value > 0 else '(-INFINITY)'
-    return f'({value.hex()})'
+        text = 'NAN'
+    elif math.isinf(value):
+        text = 'INFINITY' if value > 0 else '(-INFINITY)'
+    else:
+        text = f'({value.hex()})'
+    return f'zero + (casadi_real){text}'
 
 
+_NUMBERS = NumberType('a{}', _constant, _EXACT | _CALLS)
 _LAST = len(DOP853.C)
 
 

@@ -22,6 +22,11 @@ OFF_POLE = 1e-9  # of a chart's bounds: where its frame is taken at a pole
 
 OBJECT, HAND = 0, 1
 NAMES = ('u_o', 'v_o', 'u_h', 'v_h', 'psi')
+APART = 5e-3  # m between the bodies beyond which the contact is sought elsewhere too
+REACH = 0.25  # share of the chart within which Newton's method is trusted
+PLACES = (6, 2)  # of the hand's chart, where an object that was put elsewhere is looked for
+
+Found = tuple[bool, float, NDArray[np.float64]]
 
 
 class ContactView:
@@ -148,13 +153,6 @@ def _evaluator(surface: Surface, chart: int) -> FastFunction:
     geometry = surface.geometry(uv, p, chart)
     out = ca.vertcat(ca.vec(geometry.frame), ca.vec(geometry.scale), geometry.position)
     return FastFunction(compiled(ca.Function('contact_view', [uv, p], [ca.densify(out)]))[0])
-
-
-APART = 5e-3  # m between the bodies beyond which the contact is sought elsewhere too
-REACH = 0.25  # share of the chart within which Newton's method is trusted
-PLACES = (6, 2)  # of the hand's chart, where an object that was put elsewhere is looked for
-
-Found = tuple[bool, float, NDArray[np.float64]]
 
 
 class Source(Protocol):
