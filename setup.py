@@ -18,8 +18,8 @@ ADDRESS = next(element.attrib['email'] for element in MANIFEST.iter('maintainer'
 COMMANDS = ['rolling = rolling_robotics.cli:main']
 NODES = [
     'simulator_node = rolling_dynamics.nodes.simulator_node:main',
-    'robot_simulator_node = rolling_dynamics.nodes.robot_simulator_node:main',
-    'hybrid_simulator_node = rolling_dynamics.nodes.hybrid_simulator_node:main',
+    'robot_simulator_node = rolling_node_kit.renamed:main',
+    'hybrid_simulator_node = rolling_node_kit.renamed:main',
     'planner_node = rolling_planner.nodes.planner_node:main',
     'controller_node = rolling_controller.nodes.controller_node:main',
     'robot_controller_node = rolling_node_kit.renamed:main',
@@ -30,7 +30,7 @@ NODES = [
     'motor_bridge_node = rolling_hw_interface.nodes.motor_bridge_node:main',
     'vision_bridge_node = rolling_hw_interface.nodes.vision_bridge_node:main',
     'estimator_node = rolling_hw_interface.nodes.estimator_node:main',
-    'emulated_motors_node = rolling_hw_interface.nodes.emulated_motors_node:main',
+    'emulated_motors_node = rolling_node_kit.renamed:main',
     'recorder_node = rolling_robotics.nodes.recorder_node:main',
 ]
 EXTRAS = {  # what some commands need: rolling_dynamics/extras.py says which

@@ -66,6 +66,9 @@ class SystemPlugin:
     controller
         ``(parameters) -> class`` of the controller node of its systems; None stands for that of
         robots.
+    simulator
+        ``(parameters) -> class``, a :class:`rolling_dynamics.nodes.simulated.Simulated` that the
+        simulator node runs; None stands for a robot.
     step_laws
         ``(scenario) -> dict`` by name of functions that return a
         :class:`rolling_controller.export.c.CSource`: what `rolling export` writes.
@@ -102,6 +105,7 @@ class SystemPlugin:
     robot_view: Any = None
     law: Any = None
     controller: Any = None
+    simulator: Any = None
     step_laws: Any = None
     identification: Any = None
     planner: Any = None

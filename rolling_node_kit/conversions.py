@@ -6,7 +6,9 @@ Quaternions are x, y, z, w in messages and w, x, y, z in arrays: converted here 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
+from functools import lru_cache
 import math
 
 from builtin_interfaces.msg import Time
@@ -22,9 +24,12 @@ from geometry_msgs.msg import (
 )
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.quaternions import matrix_to_wxyz
+from sensor_msgs.msg import PointCloud2, PointField
 
 NANOSECONDS = 1_000_000_000
+POINT_TYPES = {PointField.FLOAT32: 'f4', PointField.FLOAT64: 'f8'}
 
 
 def nanoseconds_to_time(stamp: int) -> Time:
@@ -106,4 +111,55 @@ def finite(*messages: Vector3 | Point | Quaternion) -> bool:
         for m in messages
         for slot in m.__slots__
         if slot.lstrip('_') in 'xyzw'
+    )
+
+
+def points_to_cloud(points: NDArray[np.float64], stamp: Time, frame: str) -> PointCloud2:
+    """Return points [m], shape (k, 3), as an ordered cloud of 64-bit numbers."""
+    out = PointCloud2(height=1, width=len(points), point_step=24, row_step=24 * len(points))
+    out.header.stamp, out.header.frame_id = stamp, frame
+    out.fields = [
+        PointField(name=name, offset=8 * k, datatype=PointField.FLOAT64, count=1)
+        for k, name in enumerate('xyz')
+    ]
+    out.is_dense = bool(np.all(np.isfinite(points)))
+    out.data = array('B', np.ascontiguousarray(points, dtype='<f8').tobytes())
+    return out
+
+
+def cloud_to_points(message: PointCloud2) -> NDArray[np.float64]:
+    """
+    Return the points of a cloud in their order [m], shape (k, 3).
+
+    Raises
+    ------
+    ParameterError
+        It has no x, y, z of 32 or 64 bits, or its size does not fit.
+
+    """
+    fields = tuple((f.name, f.datatype, f.offset) for f in message.fields)
+    count = message.width * message.height
+    try:
+        kind = _point(fields, '>' if message.is_bigendian else '<', message.point_step)
+        points = np.frombuffer(bytes(message.data), dtype=kind, count=count)
+    except (KeyError, ValueError) as error:
+        raise ParameterError(
+            f'a cloud with fields x, y, z of 32 or 64 bits is needed ({error})'
+        ) from None
+    return np.column_stack([points[name].astype(float) for name in 'xyz'])
+
+
+@lru_cache(maxsize=8)
+def _point(fields: tuple[tuple[str, int, int], ...], order: str, size: int) -> np.dtype:
+    """Return the layout of a point: names, types and offsets of its fields; its size [bytes]."""
+    known = {
+        name: (POINT_TYPES[kind], offset) for name, kind, offset in fields if kind in POINT_TYPES
+    }
+    return np.dtype(
+        {
+            'names': ['x', 'y', 'z'],
+            'formats': [order + known[name][0] for name in 'xyz'],
+            'offsets': [known[name][1] for name in 'xyz'],
+            'itemsize': size,
+        }
     )

@@ -175,9 +175,12 @@ class JointReader(_Reader[JointReading]):
 class JointStateEncoder:
     """Writes serialized messages of some joints and fields."""
 
-    def __init__(self, names: Sequence[str], fields: Sequence[str] = FIELDS) -> None:
-        """Prepare messages of these joints with these fields; the others stay empty."""
-        data = bytearray(HEAD) + bytes(8) + LENGTH.pack(1) + b'\0'
+    def __init__(
+        self, names: Sequence[str], fields: Sequence[str] = FIELDS, frame: str = ''
+    ) -> None:
+        """Prepare messages of these joints with these fields in a frame; others stay empty."""
+        text = frame.encode() + b'\0'
+        data = bytearray(HEAD) + bytes(8) + LENGTH.pack(len(text)) + text
         _pad(data, 4)
         data += LENGTH.pack(len(names))
         for name in names:

@@ -6,8 +6,11 @@ from pathlib import Path
 import sys
 
 RENAMED = {
-    'emulated_camera_node': 'emulated_motors_node',
-    'rig_simulator_node': 'robot_simulator_node',
+    'emulated_camera_node': 'simulator_node with motion:=on_arm',
+    'emulated_motors_node': 'simulator_node with motion:=on_arm',
+    'hybrid_simulator_node': 'simulator_node with motion:=all_modes',
+    'robot_simulator_node': 'simulator_node',
+    'rig_simulator_node': 'simulator_node',
     'robot_controller_node': 'controller_node',
     'laboratory_controller_node': 'controller_node',
     'rig_controller_node': 'controller_node',
@@ -17,5 +20,6 @@ RENAMED = {
 def main() -> int:
     """Report the new name of the executable that was called; return the status of bad usage."""
     name = Path(sys.argv[0]).stem
-    print(f'{name}: {RENAMED[name]} does this now, the parameters are the same', file=sys.stderr)  # noqa: T201
+    text = f'{name}: {RENAMED[name]} does this now, the other parameters are the same'
+    print(text, file=sys.stderr)  # noqa: T201
     return 2

@@ -132,6 +132,7 @@ EXECUTED = (
     'simulator/surfaces',
     'simulator/markers',
 )
+SIMULATOR = NodeEntry(name='simulator', module='rolling_dynamics.nodes.simulator_node')
 PLANNER = NodeEntry(name='planner', module='rolling_planner.nodes.planner_node')
 HAND_AND_OBJECT = (
     'hand/odometry',
@@ -163,7 +164,7 @@ def of_robot(
     """
     given = {'scenario_file': scenario_file} if files else {}
     modules = {
-        'simulator': 'rolling_dynamics.nodes.robot_simulator_node',
+        SIMULATOR.name: SIMULATOR.module,
         PLANNER.name: PLANNER.module,
         'controller': 'rolling_controller.nodes.controller_node',
     }

@@ -421,10 +421,9 @@ OF_SYSTEM = {
 }
 # What speaks the topics of a hand, moves it, and looks at the object, and tries the whole of it.
 HAND = (
-    'rolling_dynamics.nodes.hybrid_simulator_node',
     'rolling_dynamics.nodes.measurements',
     'rolling_dynamics.nodes.plant_topics',
-    'rolling_dynamics.nodes.simulator_node',
+    'rolling_dynamics.nodes.simulated_object',
     'rolling_planner.nodes.present_state',
     'rolling_controller.nodes.hand_controller_node',
     'rolling_controller.design',

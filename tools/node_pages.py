@@ -10,6 +10,7 @@ written by hand. Needs rclpy.
 from __future__ import annotations
 
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,17 +22,22 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN = '<!-- parameters, written by tools/node_pages.py -->'
 END = '<!-- end of parameters -->'
+SIMULATED = {  # machines of the simulator
+    'simulated_robot': 'rolling_dynamics.nodes.simulated_robot:SimulatedRobot.table',
+    'simulated_object': 'rolling_dynamics.nodes.simulated_object:HybridObject.table',
+    'simulated_arm': 'rolling_hw_interface.nodes.simulated_arm:ObjectOnArm.table',
+}
 HEAD = '| parameter | default | range | changes | meaning |\n|---|---|---|---|---|'
 
 
 def nodes() -> dict[str, str]:
-    """Return the module of each node of the suite by the name of its page."""
+    """Return where the table of each node of the suite is, by the name of its page."""
     out = {}
     for path in sorted(ROOT.glob('rolling_*/**/nodes/*_node.py')):
         if 'TABLE' in path.read_text(encoding='utf-8'):
             module = '.'.join(path.relative_to(ROOT).with_suffix('').parts)
-            out[path.stem.removesuffix('_node')] = module
-    return out
+            out[path.stem.removesuffix('_node')] = f'{module}:TABLE'
+    return out | SIMULATED
 
 
 def page_of(name: str) -> Path:
@@ -39,14 +45,15 @@ def page_of(name: str) -> Path:
     return ROOT / 'docs' / 'nodes' / f'{name}.md'
 
 
-def table_of(module: str) -> str:
-    """Return the table of the parameters that a node declares."""
+def table_of(place: str) -> str:
+    """Return the table of the parameters that a node declares, at ``module:attribute``."""
     from rolling_node_kit.common_parameters import COMMON  # noqa: PLC0415  (needs rclpy)
 
+    module, _, attribute = place.partition(':')
     found = import_module(module)
     laws = [kind for _, kind in roles('law')] if hasattr(found, 'robot_parameters') else []
     own = {entry.name: entry for kind in laws for entry in found.robot_parameters(kind)}
-    entries = (*COMMON, *found.TABLE, *own.values())
+    entries = (*COMMON, *attrgetter(attribute)(found), *own.values())
     return '\n'.join([HEAD, *map(_row, entries)])
 
 

@@ -25,7 +25,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import BEHIND, settle, when
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, described, RollingError
-from rolling_dynamics.nodes.plant_node import CompilingNode
+from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.scenario_model import check_limits, ScenarioModel
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact, RollingPlan

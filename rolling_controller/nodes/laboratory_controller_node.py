@@ -36,7 +36,7 @@ from rolling_controller.predictive.law import PredictiveLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import settle
 from rolling_dynamics.errors import ParameterError, quoted, RollingError
-from rolling_dynamics.nodes.plant_node import CompilingNode
+from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.scenario_model import check_limits, load_model
 from rolling_interfaces.action import RunExperiment
 from rolling_interfaces.msg import RollingContact

@@ -13,7 +13,7 @@ from rolling_controller.nodes.machine import stamp_check
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.robot_topics import read_measurement, TYPES
+from rolling_dynamics.nodes.sensor_topics import read_measurement, TYPES
 from rolling_dynamics.robots import Observer
 from rolling_dynamics.scenario_model import RobotModel
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds

@@ -160,8 +160,10 @@ class EmulatedObject(EmulatedMachine[Observation]):
             raise ParameterError(f'a control takes 6 finite numbers, got {u.tolist()}')
         super().step(u[self._columns], dt)
 
-    def brake(self) -> Array:
+    def brake(self) -> Array | None:
         """Return the accelerations [rad/s^2, m/s^2] that bring the hand to rest, shape (6,)."""
+        if self.emulation.drive is not None:
+            return None
         u = -self._seen.hand[7:13] / self._brake_time
         return np.asarray(np.minimum(np.maximum(u, -self._limits), self._limits))
 

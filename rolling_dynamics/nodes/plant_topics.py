@@ -17,6 +17,7 @@ from rolling_dynamics.nodes.markers import (
     OBJECT_COLOURS,
     surface_marker,
 )
+from rolling_dynamics.nodes.simulated import Slow
 from rolling_dynamics.scenario_model import Model
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.conversions import (
@@ -76,6 +77,11 @@ class PlantTopics:
 
         """
         self._plant, self._world = plant, world
+        self.slow: Slow = (
+            ('contact_rate', self.contact),
+            ('tf_rate', self.frames),
+            ('marker_rate', self.markers),
+        )
         self._mu, self._mu_spin = model.mu, model.mu_spin
         system = model.system
         edges = model.params[system.parameters.slice('hand_edges')]
@@ -129,7 +135,7 @@ class PlantTopics:
         wrench.header.stamp, wrench.header.frame_id = stamp, self._contact_h
         self._wrench.publish(wrench)
 
-    def contact_state(self, seen: Observation, stamp: Time, fault: str) -> None:  # noqa: ARG002
+    def contact_state(self, seen: Observation, stamp: Time) -> None:
         """Publish mode, gap and margins of the contact."""
         tangential = float(np.hypot(seen.wrench[3], seen.wrench[4]))
         normal, spin = float(seen.wrench[5]), abs(float(seen.wrench[2]))
@@ -160,7 +166,8 @@ class PlantTopics:
         )
 
     def markers(self, seen: Observation, stamp: Time) -> None:
-        """Publish the markers that move."""
+        """Publish the markers that move, and the state of the contact."""
+        self.contact_state(seen, stamp)
         X_WH = body_matrix(seen.hand)
         p_HC = X_WH[:3, :3].T @ (seen.X_WCh[:3, 3] - X_WH[:3, 3])
         self._marker_publisher.publish(self._markers.update(stamp, p_HC, seen.wrench[3:6]))

@@ -1,20 +1,18 @@
-"""Topics of a simulated robot and of its sensors."""
+"""Topics of a simulated robot."""
 
 from __future__ import annotations
 
 import math
-from operator import attrgetter
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
+from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.nodes.markers import RobotMarkers
 from rolling_dynamics.nodes.plant_topics import ratio
+from rolling_dynamics.nodes.simulated import Slow
 from rolling_dynamics.robots import Observation
 from rolling_dynamics.robots.emulated_robot import EmulatedRobot
 from rolling_dynamics.robots.urdf import robot_urdf
@@ -27,7 +25,7 @@ from rolling_node_kit.conversions import (
 from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.qos import EVENT, LATCHED, STREAM_WRITER
 from rolling_node_kit.suite_node import SuiteNode
-from sensor_msgs.msg import Imu, JointState
+from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
@@ -92,6 +90,11 @@ class RobotTopics:
         node.writer(MarkerArray, '~/surfaces', LATCHED).publish(self._drawn.surfaces())
         described = String(data=robot_urdf(view, self._frame))
         node.writer(String, 'robot_description', LATCHED).publish(described)
+        self.slow: Slow = (
+            ('contact_rate', self.contact),
+            ('tf_rate', self.frames),
+            ('marker_rate', self.markers),
+        )
 
     def forget(self) -> None:
         """Start a new path of the contact point."""
@@ -125,7 +128,7 @@ class RobotTopics:
             message.header.stamp, message.header.frame_id = stamp, self._frame('base_footprint')
             self._wrench.publish(message)
 
-    def contact_state(self, seen: Observation, stamp: Time, fault: str) -> None:  # noqa: ARG002
+    def contact_state(self, seen: Observation, stamp: Time) -> None:
         """Publish mode and margins of the contact."""
         if self._contact_state is None:
             return
@@ -166,7 +169,8 @@ class RobotTopics:
         return self._world if name == 'odom' else f'{self._prefix}{name}'
 
     def markers(self, seen: Observation, stamp: Time) -> None:
-        """Publish the markers."""
+        """Publish the markers, and mode and margins of the contact."""
+        self.contact_state(seen, stamp)
         contact = self._plant.contact_point(seen)
         self._markers.publish(self._drawn.update(stamp, contact, _in_base(seen)[3:6]))
 
@@ -181,93 +185,3 @@ def _friction(plant: EmulatedRobot) -> float:
     """Return the coefficient of static friction; infinite where the model has none."""
     layout, p = plant.view.system.parameters, plant.emulation.p
     return float(p[layout.slice('mu')][0]) if 'mu' in layout else math.inf
-
-
-AXES = 'xyz'
-TYPES = {
-    'pose': PoseWithCovarianceStamped,
-    'odometry': Odometry,
-    'imu': Imu,
-    'wrench': WrenchStamped,
-    'joint_states': JointState,
-}
-# Of an entry of a layout: the field of the message, and its covariance with row length and offset.
-FIELDS = {
-    ('pose', 'position'): ('pose.pose.position', 'pose.covariance', 6, 0),
-    ('pose', 'orientation'): ('pose.pose.orientation', 'pose.covariance', 6, 3),
-    ('odometry', 'position'): ('pose.pose.position', 'pose.covariance', 6, 0),
-    ('odometry', 'orientation'): ('pose.pose.orientation', 'pose.covariance', 6, 3),
-    ('odometry', 'linear'): ('twist.twist.linear', 'twist.covariance', 6, 0),
-    ('odometry', 'angular'): ('twist.twist.angular', 'twist.covariance', 6, 3),
-    ('imu', 'orientation'): ('orientation', 'orientation_covariance', 3, 0),
-    ('imu', 'angular_velocity'): ('angular_velocity', 'angular_velocity_covariance', 3, 0),
-    ('imu', 'linear_acceleration'): (
-        'linear_acceleration',
-        'linear_acceleration_covariance',
-        3,
-        0,
-    ),
-    ('wrench', 'force'): ('wrench.force', '', 3, 0),
-    ('wrench', 'torque'): ('wrench.torque', '', 3, 0),
-}
-
-
-def sensor_message(sensor: Sensor, prefix: str = '') -> Any:
-    """Return the message of a sensor with its frame and covariance, without a measurement."""
-    message = TYPES[sensor.message]()
-    message.header.frame_id = f'{prefix}{sensor.frame}' if sensor.frame else ''
-    if sensor.message == 'joint_states':
-        # components are JOINT_position and the like: the joints of the first entry are all
-        entry = sensor.output.entries[0]
-        message.name = [c.removesuffix(f'_{entry.name}') for c in entry.components]
-        return message
-    for entry in sensor.output.entries:
-        _, name, row, offset = FIELDS[sensor.message, entry.name]
-        where = [AXES.index(c[-1]) for c in entry.components if c[-1] in AXES]
-        if not name or len(where) != entry.size:
-            continue  # a quaternion has three errors, not four
-        block = sensor.covariance[(sensor.output.slice(entry.name),) * 2]
-        covariance = attrgetter(name)(message)
-        for i, a in enumerate(where):
-            for j, b in enumerate(where):
-                covariance[row * (offset + a) + offset + b] = float(block[i, j])
-    return message
-
-
-def read_measurement(sensor: Sensor, message: Any) -> Array:
-    """Return the measurement that the message of a sensor carries, in the units of its layout."""
-    values = {}
-    for entry in sensor.output.entries:
-        if sensor.message == 'joint_states':
-            values[entry.name] = np.array(getattr(message, entry.name), dtype=float)
-            continue
-        field = attrgetter(FIELDS[sensor.message, entry.name][0])(message)
-        values[entry.name] = np.array([getattr(field, c[-1]) for c in entry.components])
-    return sensor.output.pack(**values)
-
-
-def write_measurement(sensor: Sensor, message: Any, value: Array, stamp: int) -> None:
-    """
-    Write a measurement into the message of its sensor.
-
-    Parameters
-    ----------
-    sensor
-        The sensor.
-    message
-        What :func:`sensor_message` returned.
-    value
-        Measurement, shape (output.size,), in the units of the layout.
-    stamp
-        When it was taken [ns].
-
-    """
-    message.header.stamp = nanoseconds_to_time(stamp)
-    for name, numbers in sensor.output.unpack(value).items():
-        if sensor.message == 'joint_states':
-            setattr(message, name, np.asarray(numbers).tolist())
-            continue
-        field = attrgetter(FIELDS[sensor.message, name][0])(message)
-        components = sensor.output.entry(name).components
-        for component, number in zip(components, numbers.tolist(), strict=True):
-            setattr(field, component[-1], number)

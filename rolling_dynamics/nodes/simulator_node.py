@@ -1,105 +1,254 @@
 """
-Simulator: a contact system in place of the hardware.
+Simulator of any machine in place of the hardware.
 
-It takes accelerations of the hand and publishes what sensors would: states, contact, frames.
+It takes commands and publishes the true state and what sensors measure. What machine it runs
+follows from its scenario: a plug-in names it by the role ``simulator``, else it is a robot. In
+simulated time it is the clock, and waits for the command that answers its state.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 import sys
+import threading
+import time
+from typing import Any
 
-from geometry_msgs.msg import AccelStamped, Vector3
-import numpy as np
-from numpy.typing import NDArray
-from rolling_dynamics.errors import ParameterError, quoted
-from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
-from rolling_dynamics.nodes.plant_node import (
-    Loaded,
-    perturbation_parameters,
-    plant_parameters,
-    PlantNode,
-)
-from rolling_dynamics.nodes.plant_topics import PlantTopics
-from rolling_dynamics.scenario_model import load_model, Model
-from rolling_node_kit.conversions import accel_to_control, finite
-from rolling_node_kit.parameters import Parameter
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.errors import RollingError
+from rolling_dynamics.nodes.chosen import chosen, given_parameters
+from rolling_dynamics.nodes.compiling_node import CompilingNode
+from rolling_dynamics.nodes.sensor_topics import SensorTopic
+from rolling_dynamics.nodes.simulated import Simulated
+from rolling_dynamics.nodes.simulated_robot import SimulatedRobot
+from rolling_dynamics.simulation.sensing import Measurement
+from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.loop_node import CLOCK_PERIOD, LoopNode
 from rolling_node_kit.process import run_node
-from rolling_node_kit.qos import EVENT
+from rolling_node_kit.qos import COMMAND, STREAM_WRITER
+from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
+from rosgraph_msgs.msg import Clock
+from std_srvs.srv import Trigger
 
-TABLE = (
-    *plant_parameters('hand', 1000.0),
-    *perturbation_parameters(
-        'offset of the contact point on the hand at ~/reset, in its chart',
-        'rotation of the object about its own axes at ~/reset',
-    ),
-    Parameter(
-        'publish_estimate',
-        True,
-        'publish object/odometry too; off beside an estimator',
-        read_only=True,
-    ),
-    Parameter('world_frame', 'world', 'name of the world frame', read_only=True),
-)
+SIM_START = 100 * 10**9  # of simulated time [ns], where the clock of a sensor may lie behind
 
 
-class SimulatorNode(PlantNode):
-    """The simulator of an object on a moving hand."""
+class SimulatorNode(CompilingNode, LoopNode):
+    """
+    Lifecycle node that steps a machine.
 
-    command_type, command_topic, body = AccelStamped, 'hand/accel_command', 'hand'
-    table = TABLE
+    Attributes
+    ----------
+    lock
+        Held while the machine is stepped or put elsewhere.
 
-    def __init__(self) -> None:
-        """Declare the parameters."""
-        super().__init__(self.table)
+    """
 
-    def load(self) -> Loaded:
-        """Load the scenario; make the plant, at its start, and its topics."""
-        model = load_model(self.values['scenario_file'])
-        plant = self.emulated(model)
-        topics = PlantTopics(
-            self,
-            model,
-            plant,
-            world=self.values['world_frame'],
-            prefix=self.values['frame_prefix'],
-            estimate=self.values['publish_estimate'],
-        )
-        return Loaded(model.title, plant, topics)
+    def __init__(self, kind: type[Simulated]) -> None:
+        """Declare the parameters of a machine; everything else happens in configure."""
+        super().__init__('simulator', kind.table)
+        self._kind, self.lock = kind, threading.Lock()
+        self._machine: Simulated | None = None
+        self._refused = self._told = self._shown = ''
+        self._command: tuple[float, Array] | None = None
+        self._stale = 0
 
-    def emulated(self, model: Model) -> EmulatedObject:
-        """Return the object at its start; make what strikes it."""
-        plant = EmulatedObject(
-            model.system,
-            model.params,
-            model.start,
-            brake_time=self.values['brake_time'],
-            limits=model.control_limits,
-        )
-        self.reader(Vector3, '~/push', lambda message: self._push(plant, message), EVENT)
-        return plant
+    # -- life cycle -------------------------------------------------------------------------
 
-    def read_command(self, message: AccelStamped) -> NDArray[np.float64]:
-        """Return the accelerations of the hand; refuse another frame and what is not finite."""
-        frame = f'{self.values["frame_prefix"]}hand'
-        if message.header.frame_id not in ('', frame):
-            raise ParameterError(
-                f'it is in frame {quoted(message.header.frame_id)}, {frame!r} is needed'
-            )
-        if not finite(message.accel.linear, message.accel.angular):
-            raise ParameterError('it is not finite')
-        return accel_to_control(message.accel)
+    def set_up(self) -> None:
+        """Load the scenario and create topics and services."""
+        self._machine = machine = self._kind(self)
+        self._dt = 1.0 / self.values['rate']
+        self._sensors = {
+            s.name: SensorTopic(self, s, self.values['frame_prefix']) for s in machine.sensors
+        }
+        self._clock_writer = self.writer(Clock, '/clock', STREAM_WRITER) if self.sim_time else None
+        self._commands = self.polled(*machine.command, COMMAND, raw=machine.raw)
+        self.service(Trigger, '~/reset', self._reset)
+        self.get_logger().info(f'{machine.title}: {self.values["rate"]:g} steps a second')
 
-    def _push(self, plant: EmulatedObject, message: Vector3) -> None:
-        if not finite(message):
-            self.get_logger().warning('~/push: not finite; give the impulse over the mass [m/s]')
+    def begin(self, now: int) -> None:
+        """Start to step, in simulated time at its start."""
+        behind = any(s.clock is not None for s in self._machine.sensors)
+        self._epoch = SIM_START * behind if self.sim_time else now
+        self._ticks, self._command = 0, None
+        self._clock_every = max(1, round(CLOCK_PERIOD / self._dt))
+
+    def period(self) -> float:
+        """Return the time between two steps [s]; the factor may change while they go on."""
+        return self._dt / (self.values['rate_factor'] if self.sim_time else 1.0)
+
+    def switch(self, *, on: bool) -> str:
+        """Take commands again, or brake."""
+        if on:
+            return 'commands are accepted'
+        self._command = None
+        return f'the {self._kind.body} is braked; ~/enable accepts commands again'
+
+    def clean_up(self) -> None:
+        """Forget the scenario."""
+        self._machine = None
+
+    # -- stepping ---------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Step, and publish what is seen and measured."""
+        machine, plant = self._machine, self._machine.plant
+        with self.lock:
+            u = self._control()
+            machine.prepare()
+            plant.step(u, self._dt)
+            seen, measured, time = plant.observe(), plant.read_measurements(), plant.time
+        self._ticks += 1
+        now = self.stamp
+        if self._ticks % self._clock_every == 1 % self._clock_every:
+            self._tell_time()
+        machine.topics.state(seen, now)
+        sent = [(m, now - round((time - m.stamp) * 1e9)) for m in measured]
+        self._send(sent)
+        answered = [(m, stamp) for m, stamp in sent if m.sensor.clock is None]
+        if not self._sensors:
+            self._wait_for_answer(now, lambda: machine.topics.state(seen, now))
+        elif answered:
+            self._wait_for_answer(answered[-1][1], lambda: self._send(answered))
+        if self.sim_time:
+            self._loop.period = self.period()
+        self._publish_slowly(seen, now)
+
+    @property
+    def stamp(self) -> int:
+        """Time of the plant [ns]."""
+        return self._epoch + round(self._ticks * self._dt * 1e9)
+
+    def _tell_time(self) -> None:
+        """Publish the time, where it is simulated."""
+        if self._clock_writer is not None:
+            self._clock_writer.publish(Clock(clock=nanoseconds_to_time(self.stamp)))
+
+    def _send(self, measured: Sequence[tuple[Measurement, int]]) -> None:
+        """Publish measurements with their stamps [ns]."""
+        for measurement, stamp in measured:
+            self._sensors[measurement.sensor.name].publish(measurement.value, stamp)
+
+    def _wait_for_answer(self, stamp: int, repeat: Callable[[], None]) -> None:
+        """In simulated time wait for the answer to what has a stamp [ns], sent again by a call."""
+        if self.sim_time:
+
+            def again() -> None:
+                self._tell_time()  # a state ahead of the clock is not answered
+                repeat()
+
+            timeout = self.values['lockstep_timeout']
+            self.turns.wait(stamp, self._poll, self._commands.wait, again, timeout=timeout)
+
+    def _publish_slowly(self, seen: Any, now: int) -> None:
+        """Publish what is due at a lower rate, and a mode of the contact that has changed."""
+        topics, mode = self._machine.topics, self._machine.plant.contact_mode
+        for offset, (rate, publish) in enumerate(topics.slow):
+            if self.due(self._ticks, rate, offset):
+                publish(seen, nanoseconds_to_time(now))
+        if mode != self._shown:
+            self._shown = mode
+            topics.contact_state(seen, nanoseconds_to_time(now))
+        self._tell(self._machine.plant.fault)
+
+    def _tell(self, fault: str) -> None:
+        """Log what has happened, a fault once."""
+        for line in self._machine.plant.read_news():
+            self.get_logger().info(line)
+        if fault and fault != self._told:
+            self.get_logger().warning(f'nothing moves until ~/reset: {fault}')
+        self._told = fault
+
+    def _poll(self) -> None:
+        for message in self._commands.take():
+            self._take_command(message)
+
+    def _control(self) -> Array | None:
+        self._poll()
+        command = self._command
+        if command is not None and self.enabled:
+            taken, u = command
+            answers = self.sim_time and self.turns.answered  # this step: fresh by definition
+            if answers or time.monotonic() - taken <= self.values['command_timeout']:
+                return u
+            self._stale += 1
+            self._command = None
+        return self._machine.plant.brake()
+
+    def skip(self, seconds: float) -> None:
+        """Let the stamps go on with the clock."""
+        self._epoch += 0 if self.sim_time else round(seconds * 1e9)
+
+    # -- inputs -----------------------------------------------------------------------------
+
+    def _take_command(self, message: Any) -> None:
+        try:
+            stamp, command = self._machine.read(message)
+        except RollingError as error:
+            self._refused = f'command refused: {error}'
             return
-        with self._lock:
-            plant.push((message.x, message.y, message.z))
+        self.turns.note(stamp)
+        if self.enabled:
+            u = self._machine.obey(stamp, command)
+            self._command = None if u is None else (time.monotonic(), u)
+
+    def _reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        position = list(self.values['perturbation_position'])
+        rotation = list(self.values['perturbation_rotation'])
+        try:
+            with self.lock:
+                self._machine.place(self.stamp if self.sim_time else self.now())
+                self._machine.plant.reset(position=position, rotation=rotation)
+                self._command = None
+        except RollingError as error:
+            response.success, response.message = False, str(error)
+            return response
+        self._machine.topics.forget()
+        self._stale, self._refused = 0, ''
+        response.success = True
+        response.message = f'at the start, shifted by {position} m and turned by {rotation} rad'
+        return response
+
+    # -- health -----------------------------------------------------------------------------
+
+    def health(self) -> Health:
+        """Return contact and commands."""
+        if self._machine is None or self._loop is None:
+            return OK, 'not running', {}
+        plant = self._machine.plant
+        level, message, values = self._machine.health()
+        values |= {
+            'time [s]': plant.time,
+            'enabled': self.enabled,
+            'stale commands': self._stale,
+        }
+        values |= {f'margin {k}': float(v) for k, v in plant.observe().margins.items()}
+        fault = self._fault or plant.fault
+        if fault:
+            return ERROR, fault, values
+        if level == OK and self._refused:
+            message, self._refused = self._refused, ''
+            return WARN, message, values
+        if level == OK and not self.enabled:
+            return WARN, 'stopped: commands are ignored', values
+        return level, message, values
+
+
+def machine_of(given: Mapping[str, Any]) -> type[Simulated]:
+    """Return the machine that parameters name, as a simulator runs it."""
+    found: type[Simulated] = chosen('simulator', given) or SimulatedRobot
+    return found
+
+
+def make_node() -> SimulatorNode:
+    """Return the simulator of the machine that the parameters at the start name."""
+    return SimulatorNode(machine_of(given_parameters('simulator', ('scenario_file', 'motion'))))
 
 
 def main() -> int:
     """Run the node."""
-    return run_node(SimulatorNode)
+    return run_node(make_node)
 
 
 if __name__ == '__main__':

@@ -414,8 +414,8 @@ class EmulatedMachine(ABC, Generic[Seen]):
     # -- what a subclass fills in -----------------------------------------------------------
 
     @abstractmethod
-    def brake(self) -> Array:
-        """Return the control that brings it to rest."""
+    def brake(self) -> Array | None:
+        """Return the control that brings it to rest; None where a drive does that."""
 
     @abstractmethod
     def _restart(self, x: Array) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
-from functools import lru_cache
 import math
 
-from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +14,7 @@ from rolling_node_kit.conversions import (
     quaternion_to_wxyz,
     vector_to_list,
 )
-from sensor_msgs.msg import PointCloud2, PointField
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
-
-TYPES = {PointField.FLOAT32: 'f4', PointField.FLOAT64: 'f8'}
 
 
 def joints_to_trajectory(
@@ -37,55 +31,6 @@ def joints_to_trajectory(
     point.time_from_start.nanosec = round(ahead * 1e9)
     out.points = [point]
     return out
-
-
-def markers_to_cloud(markers: NDArray[np.float64], stamp: Time, frame: str) -> PointCloud2:
-    """Return places of markers [m], shape (k, 3), as an ordered cloud of 64-bit numbers."""
-    out = PointCloud2(height=1, width=len(markers), point_step=24, row_step=24 * len(markers))
-    out.header.stamp, out.header.frame_id = stamp, frame
-    out.fields = [
-        PointField(name=name, offset=8 * k, datatype=PointField.FLOAT64, count=1)
-        for k, name in enumerate('xyz')
-    ]
-    out.is_dense = bool(np.all(np.isfinite(markers)))
-    out.data = array('B', np.ascontiguousarray(markers, dtype='<f8').tobytes())
-    return out
-
-
-def cloud_to_markers(message: PointCloud2) -> NDArray[np.float64]:
-    """
-    Return the points of a cloud in their order [m], shape (k, 3).
-
-    Raises
-    ------
-    ParameterError
-        It has no x, y, z of 32 or 64 bits, or its size does not fit.
-
-    """
-    fields = tuple((f.name, f.datatype, f.offset) for f in message.fields)
-    count = message.width * message.height
-    try:
-        kind = _point(fields, '>' if message.is_bigendian else '<', message.point_step)
-        points = np.frombuffer(bytes(message.data), dtype=kind, count=count)
-    except (KeyError, ValueError) as error:
-        raise ParameterError(
-            f'markers: a cloud with fields x, y, z of 32 or 64 bits is needed ({error})'
-        ) from None
-    return np.column_stack([points[name].astype(float) for name in 'xyz'])
-
-
-@lru_cache(maxsize=8)
-def _point(fields: tuple[tuple[str, int, int], ...], order: str, size: int) -> np.dtype:
-    """Return the layout of a point: names, types and offsets of its fields; its size [bytes]."""
-    known = {name: (TYPES[kind], offset) for name, kind, offset in fields if kind in TYPES}
-    return np.dtype(
-        {
-            'names': ['x', 'y', 'z'],
-            'formats': [order + known[name][0] for name in 'xyz'],
-            'offsets': [known[name][1] for name in 'xyz'],
-            'itemsize': size,
-        }
-    )
 
 
 def pose_to_arrays(pose: Pose) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rcl_interfaces.msg import ParameterEvent
 from rolling_dynamics.contact.contact_view import ContactView, NAMES
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.plant_node import CompilingNode
+from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.nodes.plant_topics import body_matrix
 from rolling_hw_interface.nodes.estimation import Estimated, Estimation, Inputs, LOST
 from rolling_hw_interface.nodes.model_parameters import (

@@ -13,7 +13,7 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rolling_dynamics.errors import ParameterError, quoted
-from rolling_hw_interface.nodes.conversions import cloud_to_markers, pose_to_arrays
+from rolling_hw_interface.nodes.conversions import pose_to_arrays
 from rolling_hw_interface.nodes.model_parameters import (
     CAMERA_POSE,
     FRAME_PREFIX,
@@ -24,7 +24,11 @@ from rolling_hw_interface.nodes.model_parameters import (
 from rolling_hw_interface.vision import MarkerPattern, PoseMeasurement, Vision
 from rolling_hw_interface.watchdog import Watchdog
 from rolling_node_kit.cdr import POSE, StampedEncoder
-from rolling_node_kit.conversions import matrix_to_transform, time_to_nanoseconds
+from rolling_node_kit.conversions import (
+    cloud_to_points,
+    matrix_to_transform,
+    time_to_nanoseconds,
+)
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import events_executor, run_node
 from rolling_node_kit.qos import SENSOR_DATA, STREAM_WRITER
@@ -167,7 +171,7 @@ class VisionBridgeNode(SuiteNode):
     def _measure(self, message: Any) -> PoseMeasurement | None:
         kind = self.values['input']
         if kind == 'markers':
-            return self._vision.from_markers(cloud_to_markers(message))
+            return self._vision.from_markers(cloud_to_points(message))
         if kind == 'pose':
             return self._vision.from_pose(*pose_to_arrays(message.pose))
         covariance = np.array(message.pose.covariance).reshape(6, 6)

@@ -353,11 +353,17 @@ class Client:
         """Enable a node that was stopped."""
         self._call(SetBool, f'{node}/enable', SetBool.Request(data=True))
 
-    def reset(self, position: Sequence[float], rotation: Sequence[float], **values: Any) -> None:
-        """Put the plant at its start, shifted [m] and turned [rad]; set its other parameters."""
+    def reset(
+        self,
+        position: Sequence[float],
+        rotation: Sequence[float],
+        plant: str = 'simulator',
+        **values: Any,
+    ) -> None:
+        """Put a plant at its start, shifted [m] and turned [rad]; set its other parameters."""
         off = {'perturbation_position': list(position), 'perturbation_rotation': list(rotation)}
-        self.set_parameters('simulator', {**off, **values})
-        self.trigger('simulator/reset')
+        self.set_parameters(plant, {**off, **values})
+        self.trigger(f'{plant}/reset')
 
     # -- actions ----------------------------------------------------------------------------
 

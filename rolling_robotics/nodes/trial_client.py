@@ -118,17 +118,8 @@ class TrialClient(Client):
     def place(self, trial: Trial) -> None:
         """Let the arm go back to its start, and wait until the object is known there."""
         self.trigger('motor_bridge/stop')
-        self.set_parameters(
-            'emulated_motors',
-            {
-                'perturbation_position': float(trial.position[0]),
-                'perturbation_rotation': float(trial.rotation[1]),
-                **trial.disturbances,
-                'held': True,
-                'release_at_command': True,
-            },
-        )
-        self.trigger('emulated_motors/reset')
+        held = {'held': True, 'release_at_command': True}
+        self.reset(trial.position, trial.rotation, 'emulated_motors', **trial.disturbances, **held)
         self.enable('estimator')
         self.enable('motor_bridge')
         since, end = time.monotonic(), time.monotonic() + PATIENCE

@@ -73,7 +73,11 @@ class TestEveryExperiment:
             module = importlib.import_module(entry.module)
             if entry.name == 'controller':
                 module = importlib.import_module(module.controller_of(given).__module__)
-            known = {parameter.name: parameter for parameter in (*COMMON, *module.TABLE)}
+            if hasattr(module, 'machine_of'):
+                table = module.machine_of({**given, **entry.parameters}).table
+            else:
+                table = module.TABLE
+            known = {parameter.name: parameter for parameter in (*COMMON, *table)}
             for key, value in given.items():
                 assert key in known, f'{entry.name} has no parameter {key}'
                 assert type(value) is type(known[key].default), key

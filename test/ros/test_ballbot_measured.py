@@ -53,7 +53,7 @@ def nodes(run_process, ballbot_installed, tmp_path):
             params={**common, 'rate': 500.0, **patient, 'estimate_state': True},
         ),
         run_process(
-            'rolling_dynamics.nodes.robot_simulator_node',
+            'rolling_dynamics.nodes.simulator_node',
             params={**common, 'rate': 500.0, 'rate_factor': 10.0, 'lockstep_timeout': 20.0},
         ),
     ]

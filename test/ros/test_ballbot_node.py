@@ -118,7 +118,7 @@ def robot(run_process, peer, scenario, plan, ballbot_installed):
         params={**common, 'state_timeout': 5.0, 'start_tolerance': 0.5},
     )
     simulator = run_process(
-        'rolling_dynamics.nodes.robot_simulator_node',
+        'rolling_dynamics.nodes.simulator_node',
         params={**common, 'rate_factor': 10.0, 'diagnostics_period': 0.2},
     )
     for node in (controller, simulator):

@@ -20,10 +20,12 @@ pytestmark = [
 ]
 BLIND = ('the last image is', 'no object was seen')
 PACKAGE = 'rolling_hw_interface.nodes'
+MODULES = {'emulated_motors': 'rolling_dynamics.nodes.simulator_node'}
 SLOW = {'rate': 200.0, 'diagnostics_period': 0.1}  # the machine may be busy
 NODES = {
     'emulated_motors': {
         'scenario_file': 'laboratory_flat.yaml',
+        'motion': 'on_arm',
         'motors.command_timeout': 0.2,
         'camera.rate': 50.0,
         'camera.clock_offset': 0.3,
@@ -47,7 +49,14 @@ def params(name):
 
 @pytest.fixture(scope='module')
 def nodes(run_process):
-    return {n: run_process(f'{PACKAGE}.{n}_node', params=params(n)) for n in NODES}
+    return {
+        n: run_process(
+            MODULES.get(n, f'{PACKAGE}.{n}_node'),
+            params=params(n),
+            arguments=('--ros-args', '-r', f'__node:={n}', '--'),
+        )
+        for n in NODES
+    }
 
 
 @pytest.fixture(scope='module')

@@ -5,7 +5,7 @@ from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 import numpy as np
 import pytest
 from rolling_hw_interface.emulated_camera import MARKERS
-from rolling_hw_interface.nodes.conversions import cloud_to_markers, markers_to_cloud
+from rolling_node_kit.conversions import cloud_to_points, points_to_cloud
 from rolling_node_kit.qos import EVENT, SENSOR_DATA, STREAM_READER
 from sensor_msgs.msg import PointCloud2, PointField
 from std_srvs.srv import Trigger
@@ -31,7 +31,7 @@ class FakeCamera:
     def _send(self):
         seen = PLACES + self._place + self._rng.normal(size=PLACES.shape) * self._noise
         now = self._peer.node.get_clock().now().to_msg()
-        self._writer.publish(markers_to_cloud(seen, now, self._frame))
+        self._writer.publish(points_to_cloud(seen, now, self._frame))
 
     def __enter__(self):
         self._sending = self._peer.every(0.02, self._send)
@@ -102,7 +102,7 @@ def test_cloud_and_markers_are_inverse():
     stamp = PointCloud2().header.stamp
     seen = PLACES.copy()
     seen[1] = np.nan
-    assert np.array_equal(cloud_to_markers(markers_to_cloud(seen, stamp, 'c')), seen, True)
+    assert np.array_equal(cloud_to_points(points_to_cloud(seen, stamp, 'c')), seen, True)
 
 
 def test_cloud_of_32_bits_with_other_fields():
@@ -112,4 +112,4 @@ def test_cloud_of_32_bits_with_other_fields():
         for k, n in enumerate(['label', 'x', 'y', 'z'])
     ]
     message.data = np.arange(8, dtype='<f4').tobytes()
-    assert cloud_to_markers(message).tolist() == [[1, 2, 3], [5, 6, 7]]
+    assert cloud_to_points(message).tolist() == [[1, 2, 3], [5, 6, 7]]

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from runs import await_active, Runner
 
-SIMULATOR = 'rolling_dynamics.nodes.hybrid_simulator_node'
+SIMULATOR = 'rolling_dynamics.nodes.simulator_node'
 CONTROLLER = 'rolling_controller.nodes.controller_node'
 SCENARIO = {'scenario_file': 'laboratory_damping.yaml'}
 LONG = 60.0
@@ -33,7 +33,7 @@ TURN = 0.3  # of the ellipse from where it rests, in the scenario [rad]
 def nodes(run_process):
     """Plant and controller, in simulated time."""
     common = {**SCENARIO, 'use_sim_time': True, 'diagnostics_period': 0.1}
-    plant = {'rate': 500.0, 'lockstep_timeout': 20.0, 'contact_rate': 250.0}
+    plant = {'rate': 500.0, 'lockstep_timeout': 20.0, 'contact_rate': 250.0, 'motion': 'all_modes'}
     remap = ('--ros-args', '-r', '/clock:=clock', '--')
     return {
         'simulator': run_process(SIMULATOR, params={**common, **plant}, arguments=remap),

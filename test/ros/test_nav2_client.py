@@ -70,7 +70,7 @@ def test_it_follows_a_path_with_a_bend_by_its_commands(peer, run_process, ballbo
             params={**common, 'state_timeout': 20.0, 'command_timeout': 20.0},
         ),
         run_process(
-            'rolling_dynamics.nodes.robot_simulator_node',
+            'rolling_dynamics.nodes.simulator_node',
             params={**common, 'rate_factor': 4.0, 'lockstep_timeout': 20.0},
         ),
     ]

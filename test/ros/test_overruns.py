@@ -16,10 +16,13 @@ FLAT = {'scenario_file': 'laboratory_flat.yaml'}
 SLOW = {'rate': 50.0}  # on a busy machine too
 NODES = {
     'simulator': (DYNAMICS, {'scenario_file': 'ball_on_plate_hard.yaml', **SLOW}),
-    'hybrid_simulator': (DYNAMICS, {'scenario_file': 'laboratory_damping.yaml', **SLOW}),
+    'hybrid_simulator': (
+        DYNAMICS,
+        {'scenario_file': 'laboratory_damping.yaml', 'motion': 'all_modes', **SLOW},
+    ),
     'robot_simulator': (DYNAMICS, {'scenario_file': 'pendulum_turn.yaml', **SLOW}),
     'motor_bridge': (HARDWARE, SLOW),
-    'emulated_motors': (HARDWARE, {**FLAT, **SLOW}),
+    'emulated_motors': (DYNAMICS, {**FLAT, **SLOW, 'motion': 'on_arm'}),
     'estimator': (HARDWARE, {**FLAT, **SLOW}),
     'recorder': ('rolling_robotics.nodes', {}),
 }
@@ -38,8 +41,9 @@ def status_of(peer, name, accept):
 def start(run_process, name, node, tmp_path):
     package, params = NODES[node]
     more = {'folder': tmp_path / 'bag'} if node == 'recorder' else {}
+    executable = 'simulator' if package == DYNAMICS else node
     return run_process(
-        f'{package}.{node}_node',
+        f'{package}.{executable}_node',
         params={**params, **more, **LIMITS},
         arguments=('--ros-args', '-r', f'__node:={name}', '--'),
     )

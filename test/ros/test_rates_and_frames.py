@@ -36,7 +36,7 @@ def published(scenario, prefix):
     topics.state(seen, 0)
     for publish in (topics.contact, topics.frames, topics.markers):
         publish(seen, Time())
-    topics.contact_state(seen, Time(), '')
+    topics.contact_state(seen, Time())
     return listener.messages
 
 

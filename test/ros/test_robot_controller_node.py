@@ -49,7 +49,7 @@ class Robot:
             params={**common, 'state_timeout': 2.0, 'start_tolerance': 0.5},
         )
         self.simulator = run_process(
-            'rolling_dynamics.nodes.robot_simulator_node',
+            'rolling_dynamics.nodes.simulator_node',
             params={
                 **common,
                 'perturbation_position': str(list(case.position)),

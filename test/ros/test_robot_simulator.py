@@ -15,7 +15,7 @@ from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
-SIMULATOR = 'rolling_dynamics.nodes.robot_simulator_node'
+SIMULATOR = 'rolling_dynamics.nodes.simulator_node'
 MASSES = {'shell', 'mass', 'rail'}
 ROBOTS = {  # scenario, links, joints, namespaces of its parts
     'point_mass_ball': (

@@ -89,7 +89,7 @@ def start(run_process, package):
 
 @pytest.fixture(scope='module')
 def simulator(start):
-    start('rolling_dynamics.nodes.robot_simulator_node', command_timeout=5.0)
+    start('rolling_dynamics.nodes.simulator_node', command_timeout=5.0)
 
 
 @pytest.fixture(scope='module')

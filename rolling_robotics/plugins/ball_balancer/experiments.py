@@ -1,6 +1,6 @@
 """The experiment with a ball balancer: an emulated rig and a law that answers its camera."""
 
-from rolling_robotics.experiment import Experiment, NodeEntry
+from rolling_robotics.experiment import Experiment, NodeEntry, SIMULATOR
 
 
 def rig_experiment(name: str, text: str, *more: str, laws: tuple[str, ...] = ()) -> Experiment:
@@ -9,7 +9,7 @@ def rig_experiment(name: str, text: str, *more: str, laws: tuple[str, ...] = ())
         name=name,
         text=text,
         nodes=(
-            NodeEntry(name='simulator', module='rolling_dynamics.nodes.robot_simulator_node'),
+            SIMULATOR,
             NodeEntry(
                 name='controller',
                 module='rolling_controller.nodes.controller_node',

@@ -7,6 +7,7 @@ PLUGIN = SystemPlugin(
     protocol=1,
     scenario='rolling_dynamics.scenario.contact:ContactFile',
     controller='rolling_controller.nodes.hand_controller_node:controller',
+    simulator='rolling_hw_interface.nodes.simulated_arm:simulated',
     arrays='rolling_robotics.plugins.contact.arrays:contact_arrays',
     scene='rolling_robotics.plugins.contact.scene:contact_scene',
     experiments='rolling_robotics.plugins.contact.experiments:EXPERIMENTS',

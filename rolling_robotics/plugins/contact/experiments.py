@@ -10,22 +10,21 @@ from rolling_robotics.experiment import (
     HAND_AND_OBJECT,
     NodeEntry,
     PLANNER,
+    SIMULATOR,
 )
 from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 
 LABORATORY_CONTROLLER = NodeEntry(
     name='controller', module='rolling_controller.nodes.controller_node'
 )
-HYBRID_SIMULATOR = NodeEntry(
-    name='simulator', module='rolling_dynamics.nodes.hybrid_simulator_node'
-)
+HYBRID_SIMULATOR = replace(SIMULATOR, parameters={'motion': 'all_modes'})
+EMULATED_ARM = replace(SIMULATOR, name='emulated_motors', parameters={'motion': 'on_arm'})
 
 
 def _of_hardware(name: str) -> NodeEntry:
     return NodeEntry(name=name, module=f'rolling_hw_interface.nodes.{name}_node')
 
 
-EMULATED_ARM = _of_hardware('emulated_motors')
 INTERFACE = tuple(_of_hardware(n) for n in ('motor_bridge', 'vision_bridge', 'estimator'))
 
 
@@ -79,7 +78,7 @@ def _planned(name: str, text: str, scenario_file: str) -> Experiment:
         name=name,
         text=text,
         nodes=(
-            NodeEntry(name='simulator', module='rolling_dynamics.nodes.simulator_node'),
+            SIMULATOR,
             PLANNER,
             NodeEntry(name='controller', module='rolling_controller.nodes.controller_node'),
         ),

@@ -1,0 +1,51 @@
+"""Nodes that differ with the machine of their scenario, by a role of its plug-in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rclpy.node import Node
+from rolling_dynamics.errors import RollingError
+from rolling_dynamics.plugin import role_of
+from rolling_dynamics.scenario.document import read_document
+
+
+def chosen(role: str, given: Mapping[str, Any]) -> Any:
+    """
+    Return what the plug-in of a machine has in a role of nodes.
+
+    Parameters
+    ----------
+    role
+        Role of the plug-in: a function of the parameters.
+    given
+        Parameters of the node, ``scenario_file`` among them.
+
+    Returns
+    -------
+    object
+        None where the plug-in names nothing, or the scenario cannot be read, which the node
+        reports as it is configured.
+
+    """
+    try:
+        system = str(read_document(str(given.get('scenario_file', ''))).get('system'))
+        choose = role_of(system, role)
+    except RollingError:
+        return None
+    return None if choose is None else choose(given)
+
+
+def given_parameters(name: str, wanted: Sequence[str]) -> Mapping[str, Any]:
+    """Return those of some parameters that the process was given for its node of a name."""
+    reader = Node(
+        name,
+        enable_rosout=False,
+        start_parameter_services=False,
+        automatically_declare_parameters_from_overrides=True,
+    )
+    try:
+        return {n: reader.get_parameter(n).value for n in wanted if reader.has_parameter(n)}
+    finally:
+        reader.destroy_node()

@@ -1,0 +1,98 @@
+"""A rolling robot, or any system, as a simulator runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+
+import numpy as np
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.robot_topics import RobotTopics
+from rolling_dynamics.nodes.simulated import perturbation_parameters, plant_parameters, Simulated
+from rolling_dynamics.robots.emulated_robot import emulated_robot, MOTIONS
+from rolling_dynamics.scenario_model import load_robot
+from rolling_node_kit.conversions import time_to_nanoseconds
+from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.suite_node import SuiteNode
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+
+class SimulatedRobot(Simulated):
+    """A robot; it takes controls or the commands of its actuators."""
+
+    body = 'robot'
+    table = (
+        *plant_parameters(body, 500.0),
+        *perturbation_parameters(
+            'offset of the robot on the floor at ~/reset',
+            'rotation of the robot, with all that is in it, about its own axes at ~/reset',
+        ),
+        Parameter(
+            'motion',
+            MOTIONS[0],
+            'rolling ends where the contact breaks; all_modes goes on, sliding and in '
+            'flight; scenario: as its section hybrid asks for',
+            choices=MOTIONS,
+            read_only=True,
+        ),
+        Parameter('world_frame', 'odom', 'name of the frame of the floor', read_only=True),
+    )
+
+    def __init__(self, node: SuiteNode) -> None:
+        """Load the scenario; make the robot, at its start, and its topics."""
+        v = node.values
+        model = load_robot(v['scenario_file'])
+        self.title, self.sensors = model.title, model.scenario.sensors
+        self.plant = emulated_robot(model, motion=v['motion'], brake_time=v['brake_time'])
+        self.command = JointState, 'robot/control'
+        self._names, self._field = list(model.system.control.names), 'effort'
+        actuators = model.scenario.actuators
+        if len(actuators) > 1 or any(len(a.joints) != len(self._names) for a in actuators):
+            raise ParameterError(
+                f'{model.title}: this node takes one actuator for all of {self._names}, got '
+                f'{[a.name for a in actuators]}'
+            )
+        for actuator in actuators:
+            self.command = JointTrajectory, actuator.topic
+            self._names, self._field = list(actuator.joints), actuator.message
+        self.topics = RobotTopics(
+            node, self.plant, world=v['world_frame'], prefix=v['frame_prefix']
+        )
+
+    def read(self, message: JointState | JointTrajectory) -> tuple[int, Array]:
+        """Return the control; refuse other names, missing numbers, and what is not finite."""
+        if isinstance(message, JointState):
+            names, numbers, field = message.name, message.effort, 'efforts'
+        elif message.points:
+            field = self._field
+            names, numbers = message.joint_names, getattr(message.points[-1], field)
+        else:
+            raise ParameterError('it has no points')
+        u = numbers_by_name(self._names, list(names), numbers, field)
+        return time_to_nanoseconds(message.header.stamp), u
+
+
+def numbers_by_name(
+    wanted: Sequence[str], names: Sequence[str], numbers: Sequence[float], what: str
+) -> Array:
+    """
+    Return the numbers of a command in the order that is wanted.
+
+    Raises
+    ------
+    ParameterError
+        Its names are others, it has as many numbers not, or one is not finite.
+
+    """
+    if len(numbers) != len(names):
+        raise ParameterError(f'it has {len(numbers)} {what} for {len(names)} names')
+    if list(names) != list(wanted):
+        if sorted(names) != sorted(wanted):
+            raise ParameterError(f'its names are {names}, {list(wanted)} are needed')
+        by_name = dict(zip(names, numbers, strict=True))
+        numbers = [by_name[name] for name in wanted]
+    if not math.isfinite(sum(numbers)):
+        raise ParameterError('it is not finite')
+    return np.array(numbers, dtype=float)
