@@ -358,7 +358,7 @@ class HandBound:
             return ''
         kind, value = (
             ('measured', by_measurement)
-            if by_measurement > by_command
+            if by_measurement >= by_command
             else ('commanded', by_command)
         )
         return (

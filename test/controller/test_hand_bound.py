@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rolling_controller.motion_watch import CORRECTED, hand_motion, HandBound
+from rolling_controller.motion_watch import CORRECTED, hand_motion, HAND_STATE, HandBound
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract import Entry, Layout
 from rolling_dynamics.surfaces import Plane, Sphere
@@ -220,3 +220,25 @@ def test_a_hand_in_a_plane_moves_by_its_three_controls(control):
             x[1 + control], x[5 + control] = value * 0.02, 0.2 * value
         assert bound.problem(0.2, x, x, u) == ''
         assert 'as commanded' in bound.problem(0.4, start, start, u)
+
+
+def test_a_hand_that_starts_outside_its_bound_is_named_as_measured():
+    hand, start = TrueHand(), TrueHand().state()
+    for far in (BOUND, 1.01 * BOUND):
+        hand.p = np.array([0, far, 0])
+        bound = HandBound(STATE, BOUND, np.array([start, start]))
+        text = bound.problem(0.0, hand.state(), start, np.zeros(6))
+        assert text.endswith('from the plan as measured; tracking_bound allows 0.1') == (
+            far > BOUND
+        )
+        assert bool(text) == (far > BOUND)
+
+
+@pytest.mark.parametrize('error', [1e-3, 1e-13])
+def test_what_is_measured_is_reached_and_not_passed(error):
+    """In a second it may correct by 1 cm and 0.01 rad."""
+    moved, true = TrueHand().state(), TrueHand().state()
+    moved[STATE.slice('p_WH')] = 0, error, 0
+    hands = [x[[STATE.names.index(name) for name in HAND_STATE]] for x in (moved, true)]
+    out = np.array(hand_motion()(hands[0], hands[1], hands[1], np.zeros(6), 1.0)).ravel()
+    assert np.abs(out[:13] - hands[1]).max() < 1e-9
