@@ -14,17 +14,13 @@ predictive law fails at most half as often, else 1.
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
-import json
-import os
-from pathlib import Path
+from functools import cache, partial
 import sys
 import time
-from typing import Any
 
-from evidence.benchmarks.predictive_trial import recorded, seeds
+from evidence.benchmarks.seed_log import Ended, run_missing, seed_parser
 import numpy as np
 from rolling_dynamics.one_thread import one_thread
 from rolling_robotics.trials.chain import PERIOD
@@ -38,43 +34,24 @@ EXACT = 'predictive with the true state and inertia'
 WANTED = 0.5  # failures of the second law over those of the first
 BEFORE = 0.3  # s before the end in which the estimate is looked at
 LOST = 0.1  # rad by which an estimate is off that has little to do with the object
-Ended = dict[str, Any]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the trials that are missing and return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog='python -m evidence.benchmarks.flip_up_trial',
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument('seeds', type=seeds, metavar='A..B', help='first and last random seed')
+    parser = seed_parser('evidence.benchmarks.flip_up_trial', __doc__, 'build/flip_up.jsonl')
     parser.add_argument('--scale', type=float, default=7.4, help='of the imperfections')
-    parser.add_argument('--out', type=Path, default=Path('build/flip_up.jsonl'), help='JSON lines')
     args = parser.parse_args(arguments)
-    os.environ.setdefault('ROLLING_COMPILE', 'now')
     one_thread()
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    names = {law: f'{law} at {args.scale:g}' for law in LAWS}
-    known = {law: recorded(args.out, name) for law, name in names.items()}
-    with args.out.open('a') as file:
-        for seed in args.seeds:
-            for law in LAWS:
-                if seed not in known[law]:
-                    ended = {'seed': seed, 'law': names[law], **run(seed, law, args.scale)}
-                    known[law][seed] = ended
-                    print(json.dumps(ended), file=file, flush=True)
-        first, second = ([known[law][seed] for seed in args.seeds] for law in LAWS)
-        lost = [seed for seed, e in zip(args.seeds, second, strict=True) if e['failure']]
-        name = f'{EXACT} at {args.scale:g}'
-        even_so = recorded(args.out, name)
-        for seed in lost:
-            if seed not in even_so:
-                ended = {'seed': seed, 'law': name, **run(seed, EXACT, args.scale)}
-                even_so[seed] = ended
-                print(json.dumps(ended), file=file, flush=True)
+
+    def ended(law: str, wanted: Iterable[int]) -> list[Ended]:
+        called = partial(run, law=law, scale=args.scale)
+        return run_missing(args.out, f'{law} at {args.scale:g}', wanted, called)
+
+    pairs = [[ended(law, [seed])[0] for law in LAWS] for seed in args.seeds]
+    first, second = ([pair[k] for pair in pairs] for k in range(2))
+    even_so = ended(EXACT, [e['seed'] for e in second if e['failure']])
     print('\n'.join(summary(first, second)))
-    print('\n'.join(unavoidable({seed: even_so[seed] for seed in lost})))
+    print('\n'.join(unavoidable({e['seed']: e for e in even_so})))
     failed = [sum(bool(e['failure']) for e in of) for of in (first, second)]
     return 0 if failed[1] <= WANTED * failed[0] else 1
 

@@ -11,16 +11,12 @@ every number do and the half widths of delay, gain and breakaway are within thei
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-import json
-import os
-from pathlib import Path
 import sys
 from typing import Any
 
 import casadi as ca
-from evidence.benchmarks.predictive_trial import recorded, seeds
+from evidence.benchmarks.seed_log import run_missing, seed_parser
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer.identification.differences import differences
@@ -42,24 +38,10 @@ Found = dict[str, Any]
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the seeds that are missing and return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog='python -m evidence.benchmarks.identification_coverage',
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument('seeds', type=seeds, metavar='A..B', help='first and last random seed')
-    parser.add_argument('--out', type=Path, default=Path('build/coverage.jsonl'))
-    args = parser.parse_args(arguments)
-    os.environ.setdefault('ROLLING_COMPILE', 'now')
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    known = recorded(args.out, LAW)
-    with args.out.open('a') as file:
-        for seed in args.seeds:
-            if seed not in known:
-                known[seed] = run(seed)
-                print(json.dumps(known[seed]), file=file, flush=True)
+    module = 'evidence.benchmarks.identification_coverage'
+    args = seed_parser(module, __doc__, 'build/coverage.jsonl').parse_args(arguments)
     good = True
-    for line, met in summary([known[seed] for seed in args.seeds]):
+    for line, met in summary(run_missing(args.out, LAW, args.seeds, run)):
         print(line)
         good &= met
     return 0 if good else 1
@@ -70,9 +52,7 @@ def run(seed: int) -> Found:
     file = rig_of(load_scenario('ball_balancer'))
     log = emulated(file, LAWS[LAW](RigModel.of(file)), seed)
     expected, found = truth(file, log, seed), identify(log)
-    return {'seed': seed, 'law': LAW} | {
-        name: [expected[name], n.value, n.half_width] for name, n in found.numbers.items()
-    }
+    return {n: [expected[n], v.value, v.half_width] for n, v in found.numbers.items()}
 
 
 def truth(file: BallBalancerFile, log: Log, seed: int) -> dict[str, float]:

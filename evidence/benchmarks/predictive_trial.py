@@ -10,64 +10,28 @@ exit status is 0 if at least 99 of 100 did, else 1.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable
-import json
-import os
-from pathlib import Path
+from functools import partial
 import sys
 import time
-from typing import Any
 
 from evidence.benchmarks.pushed_ball import Held, REACHED, trial
+from evidence.benchmarks.seed_log import Ended, run_missing, seed_parser
 import numpy as np
 from rolling_dynamics.errors import RollingError
 from scipy.stats import binomtest
 
 WANTED, CONFIDENCE = 0.99, 0.95
-Ended = dict[str, Any]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the seeds that are missing and return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog='python -m evidence.benchmarks.predictive_trial',
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument('seeds', type=seeds, metavar='A..B', help='first and last random seed')
+    parser = seed_parser('evidence.benchmarks.predictive_trial', __doc__, 'build/trials.jsonl')
     parser.add_argument('--law', choices=('pursuit', 'lqr', 'open'), default='pursuit')
-    parser.add_argument('--out', type=Path, default=Path('build/trials.jsonl'), help='JSON lines')
     args = parser.parse_args(arguments)
-    os.environ.setdefault('ROLLING_COMPILE', 'now')
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    known = recorded(args.out, args.law)
-    with args.out.open('a') as file:
-        for seed in args.seeds:
-            if seed not in known:
-                known[seed] = run(seed, args.law)
-                print(json.dumps(known[seed]), file=file, flush=True)
-    ended = [known[seed] for seed in args.seeds]
+    ended = run_missing(args.out, args.law, args.seeds, partial(run, law=args.law))
     print('\n'.join(summary(ended)))
     return 0 if sum(map(in_time, ended)) >= WANTED * len(ended) else 1
-
-
-def seeds(text: str) -> range:
-    """Return the seeds of ``A..B``, both included, or of one number."""
-    first, _, last = text.partition('..')
-    out = range(int(first), int(last or first) + 1)
-    if not out or out[0] < 0:
-        raise argparse.ArgumentTypeError(f'{text!r} has no seed; wanted A..B with 0 <= A <= B')
-    return out
-
-
-def recorded(path: Path, law: str) -> dict[int, Ended]:
-    """Return what a file has on a law, by seed; a last line that was cut off does not count."""
-    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-    if lines and not lines[-1].endswith('\n'):
-        path.write_text(''.join(lines[:-1]))
-    ended = (json.loads(line) for line in lines if line.endswith('\n'))
-    return {e['seed']: e for e in ended if e['law'] == law}
 
 
 def run(seed: int, law: str) -> Ended:
@@ -80,7 +44,7 @@ def run(seed: int, law: str) -> Ended:
         end |= {'lost': bool(record.ended), 'failure': Held().outcome(record).failure}
     except RollingError as e:
         end = {'failure': str(e)}
-    return {'seed': seed, 'law': law, **end, 'cpu': time.process_time() - began}
+    return {**end, 'cpu': time.process_time() - began}
 
 
 def in_time(ended: Ended) -> bool:
