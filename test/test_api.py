@@ -39,6 +39,12 @@ def test_each_name_has_a_page_in_the_reference():
     text = (ROOT / 'docs' / 'api.md').read_text(encoding='utf-8')
     packages = [*PACKAGES, 'rolling_dynamics.contract']
     names = {f'{p}.{name}' for p in packages for name in import_module(p).__all__}
+    offered = 'rolling_dynamics.contract.capabilities'
+    names |= {
+        f'{offered}.{name}'
+        for name, value in vars(import_module(offered)).items()
+        if isinstance(value, type) and value.__module__ == offered
+    }
     assert set(re.findall(r'^   (rolling_[\w.]+)$', text, re.MULTILINE)) == names
 
 
