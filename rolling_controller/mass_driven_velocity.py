@@ -179,10 +179,9 @@ class MassDrivenVelocity:
 
 def _quantities(ball: MassDriven) -> ca.Function:
     """Return ``(x, t, p) -> v, S, dS/dtheta, rate of S at rest on rails, F0, dF/du``."""
-    s = ball.symbols
-    R_WB, Omega, S_B, v = (
-        _ball_parts(ball) if isinstance(ball, PointMassBall) else _disk_parts(ball)
-    )
+    s, body = ball.symbols, ball.body
+    R_WB, Omega, v = body.R_WB, body.Omega, ball.centre[1][0:2]
+    S_B = sum((q.mass * q.place for q in body.points), ca.SX.zeros(3))
     slope_B = ca.horzcat(
         *(ca.jacobian(S_B, s.values['theta'][k]) for k in range(ball.control.size))
     )
@@ -198,20 +197,3 @@ def _quantities(ball: MassDriven) -> ca.Function:
         ca.vec(ca.densify(F1)),
     )
     return ca.Function('velocity_quantities', [s.x, s.t, s.p], [ca.densify(out)])
-
-
-def _ball_parts(ball: PointMassBall) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-    """Return attitude, angular velocity and moment of the masses in B, velocity in W (x, y)."""
-    body = ball.body
-    S_B = sum((q.mass * q.place for q in body.points), ca.SX.zeros(3))
-    return body.R_WB, body.Omega, S_B, ball.centre[1][0:2]
-
-
-def _disk_parts(disk: PointMassDisk) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-    """Return the same of a disk, in space: phi turns from x to z, about -y."""
-    body = disk.body
-    S = sum((q.mass * q.zeta for q in body.points), ca.SX.zeros(2))
-    c, s = ca.cos(body.phi), ca.sin(body.phi)
-    R_WB = ca.vertcat(ca.horzcat(c, 0, -s), ca.horzcat(0, 1, 0), ca.horzcat(s, 0, c))  # (A.1)
-    Omega = ca.vertcat(0, -body.phi_dot, 0)
-    return R_WB, Omega, ca.vertcat(S[0], 0, S[1]), ca.vertcat(disk.centre[1][0], 0)

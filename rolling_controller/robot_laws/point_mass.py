@@ -50,4 +50,4 @@ class PointMassRobot(RegulatedRobot):
             VelocityGains(velocity=self._values['velocity_gain']),
             rate_limit=self._values['rate_limit'],
         )
-        return Steered(law, yaw, self._scenario.control_limits, turns=ball.axes > 2)
+        return Steered(law, yaw, self._scenario.control_limits, turns=not ball.planar)

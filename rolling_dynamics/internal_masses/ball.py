@@ -12,22 +12,15 @@ from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_ent
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.inertia import inertia_matrix, inertia_moments
-from rolling_dynamics.internal_masses.contact_functions import ContactFunctions, Rolling
-from rolling_dynamics.internal_masses.equations import (
-    ball_integrals,
-    BallState,
-    ModeExpressions,
-    Response,
-)
+from rolling_dynamics.internal_masses.contact_functions import Attitude, ContactFunctions
+from rolling_dynamics.internal_masses.equations import ball_integrals
 from rolling_dynamics.internal_masses.masses import (
     check_masses,
     check_radius,
     checked_coefficients,
     Mass,
-    mass_points,
 )
 from rolling_dynamics.internal_masses.system import Box, GRAVITY
-from rolling_dynamics.mechanism.mass import MovingPoint
 from rolling_dynamics.rotations import rate_body, rotation_matrix
 
 
@@ -92,7 +85,7 @@ class PointMassBall(ContactFunctions):
 
     name = 'point_mass_ball'
     plan_seeds = 'rolling_planner.seeds.mass_driven_seed:SEEDS'
-    axes = 3
+    plane, turns = (0, 1, 2), ca.DM.eye(3)
     spin_name = 'w_WB_B'
 
     def __init__(
@@ -210,111 +203,36 @@ class PointMassBall(ContactFunctions):
                 f'q_WB must be a unit quaternion, its norm is {np.linalg.norm(q):.6g}'
             )
 
-    @cached_property
-    def body(self) -> BallState:
-        """What the equations of motion depend on, in the symbols of the system."""
-        s = self.symbols
-        v, p = s.values, s.params
-        shell = MovingPoint(p['mass'], p['centre_of_mass'], ca.SX.zeros(3), ca.SX.zeros(3))
-        R = rotation_matrix(v['q_WB'])
-        position, velocity = self._centre(R)
-        return BallState(
-            points=[shell, *mass_points(self.masses, self.motion)],
-            inertia=inertia_matrix(p['inertia']),
-            radius=p['radius'],
-            R_WB=R,
-            Omega=v['w_WB_B'],
-            gravity_W=p['gravity_W'],
-            force_W=self.force_W(position, velocity, v['q_WB'], R @ v['w_WB_B']),
-        )
+    def _attitude(self) -> Attitude:
+        """Return the attitude in the symbols of the system."""
+        q, w = self.symbols.values['q_WB'], self.symbols.values['w_WB_B']
+        return Attitude(q, rotation_matrix(q), w, rate_body(q, w))
 
-    def _centre(self, R: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return position and velocity of the geometric centre in W."""
-        s = self.symbols
-        if self.unilateral:
-            return s.values['p_WB'], s.values['v_WB_W']
-        r = s.params['radius']
-        velocity = ca.cross(R @ s.values['w_WB_B'], ca.vertcat(0, 0, r))
-        if self.path is not None:
-            place = self.path.point(*ca.vertsplit(s.values['path']))
-        else:
-            place = s.values['p']
-        return ca.vertcat(place, r), velocity
+    def _inertia(self) -> ca.SX:
+        """Return the inertia of the shell about its centre of mass (3, 3) [kg m^2]."""
+        return inertia_matrix(self.symbols.params['inertia'])
+
+    @property
+    def contact_W(self) -> ca.SX:
+        """Contact point of a ball that rolls, along the floor in W [m]."""
+        if self.path is None:
+            return super().contact_W
+        return self.path.point(*ca.vertsplit(self.symbols.values['path']))
+
+    def contact_rates(self, velocity_W: ca.SX) -> ca.SX:
+        """Return the rates of what the state holds of the contact point of a ball that rolls."""
+        if self.path is None:
+            return super().contact_rates(velocity_W)
+        s, d = ca.vertsplit(self.symbols.values['path'])
+        return self.path.rates(s, d, velocity_W[0:2])
 
     @property
     def given_formulas(self) -> tuple[str, ...]:
         """Formulas of the external force, of masses and of the path."""
         return (*super().given_formulas, *(map(str, self.path.formulas) if self.path else ()))
 
-    @property
-    def centre(self) -> tuple[ca.SX, ca.SX]:
-        """Position and velocity of the geometric centre in W, as expressions."""
-        return self._centre(self.body.R_WB)
-
-    def rolling(self) -> Rolling:
-        """Return rolling without slipping."""
-        body, up = self.body, ca.vertcat(0, 0, self.body.radius)
-        turn = body.rolling.rates
-        a_W, v_W = (ca.cross(body.R_WB @ w, up) for w in (turn, body.Omega))
-        return Rolling(turn, a_W, v_W, body.rolling_force)
-
-    @property
-    def places(self) -> list[ca.SX]:
-        """Where the masses are, in B [m]."""
-        return [q.place for q in self.body.points[1:]]
-
-    def _one_mode(
-        self, turn: ca.SX, a_W: ca.SX, v_W: ca.SX, force: ca.SX, guards: Mapping[str, ca.SX]
-    ) -> ModeExpressions:
-        s = self.symbols
-        rates = [*self.mass_rates, rate_body(s.values['q_WB'], s.values['w_WB_B']), turn]
-        if self.unilateral:
-            rates += [v_W, a_W]
-        elif self.path is not None:
-            rates.append(self.path.rates(s.values['path'][0], s.values['path'][1], v_W[0:2]))
-        else:
-            rates.append(v_W[0:2])
-        body, power = self.body, ca.SX(0)
-        for m in body.points[1:]:
-            inner = ca.cross(turn, m.place) + m.bias(body.Omega)
-            acceleration = body.R_WB.T @ (a_W - body.gravity_W) + inner
-            power += m.mass * ca.dot(acceleration, m.rate)
-        return ModeExpressions(ca.vertcat(*rates), force, guards, power)
-
-    def answer(self, force_W: ca.SX) -> Response:
-        """Return the answer to a force or an impulse at the contact point."""
-        return Response(*self.body.answer(force_W))
-
-    def free(self) -> Response:
-        """Return the accelerations without a contact force."""
-        return Response(*self.body.free)
-
-    def of_contact(self, turn: ca.SX, centre_W: ca.SX) -> ca.SX:
-        """Return the lowest point's velocity from the velocities; accelerations alike."""
-        down = ca.vertcat(0, 0, -self.body.radius)
-        return centre_W + ca.cross(self.body.R_WB @ turn, down)
-
-    def velocities(self) -> tuple[ca.SX, ca.SX]:
-        """Return angular velocity in B and velocity of the centre in W."""
-        return self.body.Omega, self.centre[1]
-
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
         """Energy, momenta, and the integrals of a ball without masses."""
         found = ball_integrals(self.body, *self.centre, static=not self.masses)
         return self.functions(found)
-
-    @cached_property
-    def centre_of_mass(self) -> ca.Function:
-        """``(x, u, t, p) -> centre of mass`` of the whole in W, and over the centre in B [m]."""
-        body = self.body
-        mean = sum(q.mass * q.place for q in body.points) / body.total_mass
-        whole = self.centre[0] + body.R_WB @ mean
-        return self.function('centre_of_mass', ca.vertcat(whole, mean))
-
-    @cached_property
-    def pose(self) -> ca.Function:
-        """``(x, p) -> 4x4 matrices`` of shell and masses in W (free masses at t = 0)."""
-        body, position = self.body, self.centre[0]
-        masses = [position + body.R_WB @ q.place for q in body.points[1:]]
-        return self.pose_function(body.R_WB, [position, *masses])

@@ -14,16 +14,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Mode, MotionState, Transition
-from rolling_dynamics.internal_masses.equations import ModeExpressions, Response, Sliding, sliding
-from rolling_dynamics.internal_masses.masses import accelerations, FreeMass
+from rolling_dynamics.internal_masses.equations import (
+    BallState,
+    ModeExpressions,
+    Sliding,
+    sliding,
+)
+from rolling_dynamics.internal_masses.masses import accelerations, FreeMass, mass_points
 from rolling_dynamics.internal_masses.system import MassDrivenSystem
+from rolling_dynamics.mechanism.mass import MovingPoint
 from rolling_dynamics.point_contact.impact import inelastic_impulse, slips
 from rolling_dynamics.point_contact.point_contact import Landing
 from rolling_dynamics.point_contact.transitions import CREEP, Transitions
 from rolling_dynamics.simulation.guards import unit_norms
 
 if TYPE_CHECKING:
-    from rolling_dynamics.internal_masses.equations import BallState, DiskState
     from typing_extensions import Self
 
 GUARDS = {'stick': 'slip', 'clearance': 'gap'}  # as the decisions at a contact point call them
@@ -43,9 +48,18 @@ class Rolling(NamedTuple):
     force_W: ca.SX
 
 
+class Attitude(NamedTuple):
+    """Attitude, as a quaternion and a matrix; angular velocity in B; rate of the state's entry."""
+
+    q_WB: ca.SX
+    R_WB: ca.SX
+    Omega: ca.SX
+    rate: ca.SX
+
+
 class ContactFunctions(MassDrivenSystem):
     """
-    Contact of a unilateral ball or disk with the plane; each of them fills in the vectors.
+    Equations of a ball, and of a ball in a plane: a disk; vectors are those of space.
 
     Attributes
     ----------
@@ -54,52 +68,114 @@ class ContactFunctions(MassDrivenSystem):
 
     """
 
-    axes: int  # 3 of a ball, 2 (x, z) of a disk
+    plane: tuple[int, ...]  # axes of W along which it moves: all of a ball, x and z of a disk
+    turns: ca.DM  # axes in the body about which it turns (3, k)
     spin_name: str  # entry of the angular velocity
     velocity_entry = 'v_WB_W'
     spin_entry: str | None = None  # there is no spin friction
     slides = True
 
-    @property
     @abstractmethod
-    def body(self) -> BallState | DiskState:
+    def _attitude(self) -> Attitude:
+        """Return the attitude in the symbols of the system."""
+
+    @abstractmethod
+    def _inertia(self) -> ca.SX:
+        """Return the inertia of the shell about its centre of mass (3, 3) [kg m^2]."""
+
+    @property
+    def contact_W(self) -> ca.SX:
+        """Contact point of a body that rolls, along the floor in W [m]."""
+        return self.symbols.values['p']
+
+    def contact_rates(self, velocity_W: ca.SX) -> ca.SX:
+        """Return the rates of what the state holds of the contact point of a body that rolls."""
+        return self.taken(velocity_W)[:-1]
+
+    @cached_property
+    def body(self) -> BallState:
         """What the equations of motion depend on, in the symbols of the system."""
+        p, at, zero = self.symbols.params, self._attitude(), ca.SX.zeros(3)
+        shell = MovingPoint(p['mass'], self.spatial(p['centre_of_mass']), zero, zero)
+        moved = mass_points(self.masses, self.motion)
+        position, velocity = self._centre(at)
+        force = self.force_W(position, velocity, at.q_WB, at.R_WB @ at.Omega)
+        return BallState(
+            points=[shell, *(q.mapped(lambda v: self.spatial(self.taken(v))) for q in moved)],
+            inertia=self._inertia(),
+            radius=p['radius'],
+            R_WB=at.R_WB,
+            Omega=at.Omega,
+            gravity_W=self.spatial(self.taken(p['gravity_W'])),
+            force_W=self.spatial(self.taken(force)),
+            axes=self.turns,
+            plane=self.plane,
+        )
 
-    @abstractmethod
-    def rolling(self) -> Rolling:
-        """Return rolling without slipping."""
+    def _centre(self, at: Attitude) -> tuple[ca.SX, ca.SX]:
+        """Return position and velocity of the geometric centre in W."""
+        v, r = self.symbols.values, self.symbols.params['radius']
+        if self.unilateral:
+            return self.spatial(v['p_WB']), self.spatial(v['v_WB_W'])
+        velocity = ca.cross(at.R_WB @ at.Omega, ca.vertcat(0, 0, r))
+        return self.spatial(ca.vertcat(self.contact_W, r)), velocity
 
     @property
-    @abstractmethod
-    def places(self) -> list[ca.SX]:
-        """Where the masses are, in B [m]."""
-
-    @property
-    @abstractmethod
     def centre(self) -> tuple[ca.SX, ca.SX]:
         """Position and velocity of the geometric centre in W, as expressions."""
+        return self._centre(self._attitude())
 
-    @abstractmethod
+    @property
+    def places(self) -> list[ca.SX]:
+        """Where the masses are, in B [m]."""
+        return [q.place for q in self.body.points[1:]]
+
+    def rolling(self) -> Rolling:
+        """Return rolling without slipping."""
+        body, up = self.body, ca.vertcat(0, 0, self.body.radius)
+        rates = body.rolling.rates
+        turns = self.turns @ rates, body.Omega
+        a_W, v_W = (ca.cross(body.R_WB @ w, up) for w in turns)
+        return Rolling(rates, a_W, v_W, self.spatial(self.taken(body.rolling_force)))
+
+    def of_contact(self, Omega: ca.SX, centre_W: ca.SX) -> ca.SX:
+        """Return the lowest point's velocity from the velocities; accelerations alike."""
+        down = ca.vertcat(0, 0, -self.body.radius)
+        return centre_W + ca.cross(self.body.R_WB @ Omega, down)
+
+    @property
+    def velocity_of_contact(self) -> ca.SX:
+        """Velocity of the lowest point in W (3) [m/s]."""
+        return self.of_contact(self.body.Omega, self.centre[1])
+
     def _one_mode(
         self, turn: ca.SX, a_W: ca.SX, v_W: ca.SX, force: ca.SX, guards: Mapping[str, ca.SX]
     ) -> ModeExpressions:
         """Return a mode of accelerations, a velocity and a contact force."""
+        body, power = self.body, ca.SX(0)
+        rates = [*self.mass_rates, self._attitude().rate, turn]
+        moving = [self.taken(v_W), self.taken(a_W)]
+        rates += moving if self.unilateral else [self.contact_rates(v_W)]
+        for m in body.points[1:]:
+            inner = ca.cross(self.turns @ turn, m.place) + m.bias(body.Omega)
+            acceleration = body.R_WB.T @ (a_W - body.gravity_W) + inner
+            power += m.mass * ca.dot(acceleration, m.rate)
+        return ModeExpressions(ca.vertcat(*rates), force, guards, power)
 
-    @abstractmethod
-    def answer(self, force_W: ca.SX) -> Response:
-        """Return the answer to a force or an impulse at the contact point."""
+    @cached_property
+    def centre_of_mass(self) -> ca.Function:
+        """``(x, u, t, p) -> centre of mass`` of the whole in W, and over the centre in B [m]."""
+        body = self.body
+        mean = sum(q.mass * q.place for q in body.points) / body.total_mass
+        whole = self.centre[0] + body.R_WB @ mean
+        return self.function('centre_of_mass', ca.vertcat(self.taken(whole), self.taken(mean)))
 
-    @abstractmethod
-    def free(self) -> Response:
-        """Return the accelerations without a contact force."""
-
-    @abstractmethod
-    def of_contact(self, turn: ca.SX, centre_W: ca.SX) -> ca.SX:
-        """Return the lowest point's velocity from the velocities; accelerations alike."""
-
-    @abstractmethod
-    def velocities(self) -> tuple[ca.SX, ca.SX]:
-        """Return angular velocity and velocity of the centre in W."""
+    @cached_property
+    def pose(self) -> ca.Function:
+        """``(x, p) -> 4x4 matrices`` of shell and masses in W (free masses at t = 0)."""
+        body, position = self.body, self.centre[0]
+        masses = [position + body.R_WB @ q.place for q in body.points[1:]]
+        return self.pose_function(body.R_WB, [position, *masses])
 
     @cached_property
     def contact_axes(self) -> ca.Function:
@@ -128,26 +204,26 @@ class ContactFunctions(MassDrivenSystem):
     @property
     def planar(self) -> bool:
         """Whether slip has one direction only."""
-        return self.axes == 2
+        return len(self.plane) == 2
 
     def _mode_expressions(self) -> dict[str, ModeExpressions]:
         symbols = self.symbols
         stops = self.mass_guards(symbols.values, self.places)
-        stops |= self.obstacle_guards(self.spatial(self.centre[0]))
+        stops |= self.obstacle_guards(self.centre[0])
         mu, rolls = symbols.params['mu'], self.rolling()
-        N, friction = rolls.force_W[-1], ca.norm_2(rolls.force_W[:-1])
+        N, friction = rolls.force_W[2], ca.norm_2(rolls.force_W[:2])
         guards = {'normal_force': N, 'friction': mu * N - friction, **stops}
         out = {'rolling': self._one_mode(*rolls, guards)}
         if not self.unilateral:
             return out
-        velocity, free = symbols.values['v_WB_W'], self.free()
+        velocity, free = self.centre[1], self.body.free
         slip = velocity - rolls.velocity_W
-        slip[-1] = 0
+        slip[2] = 0
         motion = self.sliding_motion(slip / ca.sqrt(ca.sumsqr(slip) + (CREEP / 10) ** 2))
         guards = {
-            'normal_force': motion.force_W[-1],
+            'normal_force': motion.force_W[2],
             'painleve': motion.coefficient * self.total_mass,
-            'stick': ca.norm_2(slip[:-1]) - CREEP,
+            'stick': ca.norm_2(slip[:2]) - CREEP,
             **stops,
         }
         out['slipping'] = self._one_mode(
@@ -155,7 +231,7 @@ class ContactFunctions(MassDrivenSystem):
         )
         guards = {'clearance': symbols.values['p_WB'][-1] - symbols.params['radius'], **stops}
         out['separated'] = self._one_mode(
-            free.turn, free.centre_W, velocity, ca.SX.zeros(self.axes), guards
+            free.turn, free.centre_W, velocity, ca.SX.zeros(3), guards
         )
         return out
 
@@ -195,72 +271,78 @@ class ContactFunctions(MassDrivenSystem):
             values['p_WB'] = ca.vertcat(*position[:-1], s.params['radius'])
             values['v_WB_W'] = ca.vertcat(*velocity[:-1], 0)
         if mode == 'rolling':
-            values['v_WB_W'] = s.values['v_WB_W'] - self.of_contact(*self.velocities())
+            values['v_WB_W'] = s.values['v_WB_W'] - self.taken(self.velocity_of_contact)
         return ca.Function(
             'projection', [s.x, s.p], [ca.densify(ca.vertcat(*values.values()))], ['x', 'p'], ['y']
         )
 
     def spatial(self, vector: ca.SX) -> ca.SX:
-        """Return a vector of W in space."""
-        return ca.vertcat(vector[0], 0, vector[1]) if self.planar else vector
+        """Return a vector of the plane in space."""
+        out = ca.SX(3, 1)
+        out[list(self.plane)] = vector
+        return out
+
+    def taken(self, vector: ca.SX) -> ca.SX:
+        """Return the components of a vector of space in the plane."""
+        return vector[list(self.plane)]
 
     @cached_property
     def applied_wrench(self) -> ca.Function | None:
         """``(x, u, t, p) -> [tau, f]`` of the external force about the lowest point, in W."""
         if any(isinstance(mass, FreeMass) for mass in self.masses):
             return None
-        force = self.spatial(self.body.force_W)
+        force = self.body.force_W
         up = ca.vertcat(0, 0, self.symbols.params['radius'])
         return self.function('applied_wrench', ca.vertcat(ca.cross(up, force), force))
 
     @cached_property
     def contact_velocity(self) -> ca.Function:
         """``(x, p) -> velocity`` of the body's lowest point in W [m/s]."""
-        s = self.symbols
-        return ca.Function('contact_velocity', [s.x, s.p], [self.of_contact(*self.velocities())])
+        s, velocity = self.symbols, self.taken(self.velocity_of_contact)
+        return ca.Function('contact_velocity', [s.x, s.p], [velocity])
 
     @cached_property
     def _slip(self) -> ca.Function:
-        s, slip = self.symbols, self.of_contact(*self.velocities())[: self.axes - 1]
+        s, slip = self.symbols, self.taken(self.velocity_of_contact)[:-1]
         return ca.Function('slip', [s.x, s.p], [ca.densify(slip)])
 
     @cached_property
     def touch(self) -> ca.Function:
         """``(x, p) -> gap [m], velocity of the lowest point in W, its place, spin [rad/s]``."""
         s = self.symbols
-        height, velocity = s.values['p_WB'][-1], self.of_contact(*self.velocities())
-        place = self.spatial(s.values['p_WB']) - ca.vertcat(0, 0, s.params['radius'])
-        outputs = [height - s.params['radius'], self.spatial(velocity), place, ca.SX(0)]
+        place = self.centre[0] - ca.vertcat(0, 0, s.params['radius'])
+        outputs = [place[2], self.velocity_of_contact, place, ca.SX(0)]
         return ca.Function('touch', [s.x, s.p], [ca.densify(o) for o in outputs])
 
     @cached_property
     def slip_onset(self) -> ca.Function:
         """``(x, u, t, p, direction (2)) -> acceleration of slip (2), normal force, margin``."""
         s, d = self.symbols, ca.SX.sym('direction', 2)
-        motion = self.sliding_motion(ca.vertcat(d[0], 0) if self.planar else ca.vertcat(d, 0))
-        slip = self.spatial(self.of_contact(motion.turn, motion.centre_W))[0:2]
+        motion = self.sliding_motion(ca.vertcat(d[0], 0 if self.planar else d[1], 0))
+        slip = self.of_contact(self.turns @ motion.turn, motion.centre_W)[0:2]
         return ca.Function(
             'slip_onset',
             [s.x, s.u, s.t, s.p, d],
-            [slip, motion.force_W[-1], motion.coefficient * self.total_mass],
+            [slip, motion.force_W[2], motion.coefficient * self.total_mass],
         )
 
     def sliding_motion(self, direction_W: ca.SX) -> Sliding:
         """Return the motion of a contact that slips in a direction, whose last component is 0."""
-        return sliding(self.free(), self.answer, direction_W, self.symbols.params['mu_kinetic'])
+        body, mu = self.body, self.symbols.params['mu_kinetic']
+        return sliding(body.free, body.answer, direction_W, mu)
 
     @cached_property
     def free_lift(self) -> ca.Function:
         """``(x, u, t, p) -> vertical acceleration without contact [m/s^2]``."""
-        return self.function('free_lift', self.free().centre_W[-1])
+        return self.function('free_lift', self.body.free.centre_W[2])
 
     @cached_property
     def kicked(self) -> ca.Function:
         """``(x, t, p, impulse in W) -> x`` after an impulse at the contact; masses keep rails."""
-        s, impulse = self.symbols, ca.SX.sym('impulse', self.axes)
-        answer, values = self.answer(impulse), dict(self.symbols.values)
+        s, impulse = self.symbols, ca.SX.sym('impulse', len(self.plane))
+        answer, values = self.body.answer(self.spatial(impulse)), dict(self.symbols.values)
         values[self.spin_name] += answer.turn
-        values['v_WB_W'] += answer.centre_W
+        values['v_WB_W'] += self.taken(answer.centre_W)
         return ca.Function('kicked', [s.x, s.t, s.p, impulse], [ca.vertcat(*values.values())])
 
     def landing(self, x: Array, t: float, p: Array) -> Landing:

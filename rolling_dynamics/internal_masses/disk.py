@@ -11,23 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.layout import Entry, vector_entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses.contact_functions import ContactFunctions, Rolling
-from rolling_dynamics.internal_masses.equations import (
-    contact_force,
-    disk_response,
-    DiskState,
-    flight_acceleration,
-    ModeExpressions,
-    PlanarPoint,
-    Response,
-    rolling_acceleration,
-)
+from rolling_dynamics.internal_masses.contact_functions import Attitude, ContactFunctions
+from rolling_dynamics.internal_masses.equations import ball_integrals
 from rolling_dynamics.internal_masses.masses import (
     check_masses,
     check_radius,
     checked_coefficients,
     distance_from_plane,
-    mass_points,
     RailMass,
 )
 from rolling_dynamics.internal_masses.system import GRAVITY
@@ -42,7 +32,7 @@ class PointMassDisk(ContactFunctions):
     """
 
     name = 'point_mass_disk'
-    axes = 2
+    plane, turns = (0, 2), ca.DM([0, -1, 0])
     spin_name = 'phi_rate'
 
     def _body_entries(self) -> tuple[Entry, ...]:
@@ -109,126 +99,24 @@ class PointMassDisk(ContactFunctions):
             mu_kinetic=kinetic,
         )
 
-    @cached_property
-    def body(self) -> DiskState:
-        """What the equations of motion depend on, in the symbols of the system."""
-        s = self.symbols
-        v, p = s.values, s.params
-        plane, zero = [0, 2], ca.SX.zeros(2)
-        points = [PlanarPoint(p['mass'], p['centre_of_mass'], zero, zero)]
-        points += [
-            PlanarPoint(q.mass, q.place[plane], q.rate[plane], q.acceleration[plane])
-            for q in mass_points(self.masses, self.motion)
-        ]
-        position, velocity = (self.spatial(a) for a in self.centre)
-        half = v['phi'] / 2  # phi turns from x to z, about -y
-        attitude = ca.vertcat(ca.cos(half), 0, -ca.sin(half), 0)
-        turning = ca.vertcat(0, -v['phi_rate'], 0)
-        return DiskState(
-            points=points,
-            inertia=p['polar_inertia'],
-            radius=p['radius'],
-            phi=v['phi'],
-            phi_dot=v['phi_rate'],
-            gravity_W=p['gravity_W'][plane],
-            force_W=self.force_W(position, velocity, attitude, turning)[plane],
-        )
+    def _attitude(self) -> Attitude:
+        """Return the attitude in the symbols of the system: phi turns from x to z, about -y."""
+        phi, rate = self.symbols.values['phi'], self.symbols.values['phi_rate']
+        c, s, half = ca.cos(phi), ca.sin(phi), phi / 2
+        R_WB = ca.SX(3, 3)
+        R_WB[0, 0], R_WB[0, 2], R_WB[2, 0], R_WB[2, 2], R_WB[1, 1] = c, -s, s, c, 1  # (A.1)
+        q_WB = ca.vertcat(ca.cos(half), 0, -ca.sin(half), 0)
+        return Attitude(q_WB, R_WB, self.turns @ rate, rate)
 
-    @property
-    def centre(self) -> tuple[ca.SX, ca.SX]:
-        """Position and velocity of the geometric centre, x and z, as expressions."""
-        v, r = self.symbols.values, self.symbols.params['radius']
-        if self.unilateral:
-            return v['p_WB'], v['v_WB_W']
-        return ca.vertcat(v['p'], r), ca.vertcat(-r * v['phi_rate'], 0)
-
-    def rolling(self) -> Rolling:
-        """Return rolling without slipping."""
-        body = self.body
-        turn = rolling_acceleration(body)
-        a_W, v_W = (ca.vertcat(-body.radius * w, 0) for w in (turn, body.phi_dot))
-        return Rolling(turn, a_W, v_W, contact_force(body, turn))
-
-    @property
-    def places(self) -> list[ca.SX]:
-        """Where the masses are, in B, along x and z [m]."""
-        return [q.zeta for q in self.body.points[1:]]
-
-    def _one_mode(
-        self, turn: ca.SX, a_W: ca.SX, v_W: ca.SX, force: ca.SX, guards: Mapping[str, ca.SX]
-    ) -> ModeExpressions:
-        s, body = self.symbols, self.body
-        rates = [*self.mass_rates, s.values['phi_rate'], turn]
-        rates += [v_W, a_W] if self.unilateral else [v_W[0]]
-        R, power = self._rotation(), ca.SX(0)
-        for m in body.points[1:]:
-            rate, z = body.phi_dot, m.zeta
-            inner = turn * ca.vertcat(-z[1], z[0]) - rate**2 * z + m.zeta_ddot
-            inner += 2 * rate * ca.vertcat(-m.zeta_dot[1], m.zeta_dot[0])
-            power += m.mass * ca.dot(R.T @ (a_W - body.gravity_W) + inner, m.zeta_dot)
-        return ModeExpressions(ca.vertcat(*rates), self.spatial(force), guards, power)
-
-    def _rotation(self) -> ca.SX:
-        """Return Lambda of Eq. (A.1), rows and columns 1 and 3."""
-        c, s = ca.cos(self.body.phi), ca.sin(self.body.phi)
-        return ca.vertcat(ca.horzcat(c, -s), ca.horzcat(s, c))
-
-    def answer(self, force_W: ca.SX) -> Response:
-        """Return the answer to a force or an impulse at the contact point."""
-        return disk_response(self.body, force_W)
-
-    def free(self) -> Response:
-        """Return the accelerations without a contact force."""
-        return Response(*flight_acceleration(self.body))
-
-    def of_contact(self, turn: ca.SX, centre_W: ca.SX) -> ca.SX:
-        """Return the lowest point's velocity from the velocities; accelerations alike."""
-        return centre_W + ca.vertcat(self.body.radius * turn, 0)
-
-    def velocities(self) -> tuple[ca.SX, ca.SX]:
-        """Return rate of phi and velocity of the centre (x, z)."""
-        return self.body.phi_dot, self.centre[1]
+    def _inertia(self) -> ca.SX:
+        """Return the inertia of the shell about its centre of mass (3, 3) [kg m^2]."""
+        out = ca.SX(3, 3)
+        out[1, 1] = self.symbols.params['polar_inertia']
+        return out
 
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
         """Energy, momentum, and angular momentum about the centre of mass (y is -e2's turn)."""
-        body, R = self.body, self._rotation()
-        position, velocity = self.centre
-        perp = [ca.vertcat(-q.zeta[1], q.zeta[0]) for q in body.points]
-        places = [R @ q.zeta for q in body.points]
-        speeds = [
-            velocity + R @ (body.phi_dot * w + q.zeta_dot)
-            for q, w in zip(body.points, perp, strict=True)
-        ]
-        masses, M = [q.mass for q in body.points], body.total_mass
-        momentum = sum((m * v for m, v in zip(masses, speeds, strict=True)), ca.SX.zeros(2))
-        mean = sum(m * a for m, a in zip(masses, places, strict=True)) / M
-        energy, spin = body.inertia * body.phi_dot**2 / 2, body.inertia * body.phi_dot
-        for m, a, v in zip(masses, places, speeds, strict=True):
-            energy += m * ca.dot(v, v) / 2 - m * ca.dot(body.gravity_W, position + a)
-            arm, over = a - mean, v - momentum / M
-            spin += m * (arm[0] * over[1] - arm[1] * over[0])
-        found = {
-            'energy': energy,
-            'linear_momentum_x': momentum[0],
-            'linear_momentum_z': momentum[1],
-            'angular_momentum': spin,
-        }
-        return self.functions(found)
-
-    @cached_property
-    def centre_of_mass(self) -> ca.Function:
-        """``(x, u, t, p) -> centre of mass`` in W (x, z), and over the centre in B [m]."""
-        body = self.body
-        mean = sum(q.mass * q.zeta for q in body.points) / body.total_mass
-        whole = self.centre[0] + self._rotation() @ mean
-        return self.function('centre_of_mass', ca.vertcat(whole, mean))
-
-    @cached_property
-    def pose(self) -> ca.Function:
-        """``(x, p) -> 4x4 matrices`` of shell and masses in W (free masses at t = 0)."""
-        body, R = self.body, self._rotation()
-        R3 = ca.SX.eye(3)
-        R3[0, 0], R3[0, 2], R3[2, 0], R3[2, 2] = R[0, 0], R[0, 1], R[1, 0], R[1, 1]
-        places = [self.centre[0], *(self.centre[0] + R @ q.zeta for q in body.points[1:])]
-        return self.pose_function(R3, [self.spatial(a) for a in places])
+        found = ball_integrals(self.body, *self.centre, static=False)
+        kept = {n: found[n] for n in ('energy', 'linear_momentum_x', 'linear_momentum_z')}
+        return self.functions({**kept, 'angular_momentum': -found['angular_momentum_y']})

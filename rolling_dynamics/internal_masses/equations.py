@@ -38,106 +38,6 @@ class ModeExpressions:
 
 
 @dataclass(frozen=True, eq=False)
-class PlanarPoint:
-    """A mass with zeta_1, zeta_3 and their derivatives as seen from the body, shapes (2,)."""
-
-    mass: ca.SX
-    zeta: ca.SX
-    zeta_dot: ca.SX
-    zeta_ddot: ca.SX
-
-
-@dataclass(frozen=True, eq=False)
-class DiskState:
-    """What the equations of motion of a disk depend on; see :class:`BallState`."""
-
-    points: Sequence[PlanarPoint]
-    inertia: ca.SX
-    radius: ca.SX
-    phi: ca.SX
-    phi_dot: ca.SX
-    gravity_W: ca.SX
-    force_W: ca.SX
-
-    @property
-    def total_mass(self) -> ca.SX:
-        """M [kg]."""
-        return sum((p.mass for p in self.points), ca.SX(0))
-
-
-def _gravity_axes(state: DiskState) -> tuple[ca.SX, ca.SX]:
-    """Return gravity along E1 and E3."""
-    c, s, g = ca.cos(state.phi), ca.sin(state.phi), state.gravity_W
-    return c * g[0] + s * g[1], -s * g[0] + c * g[1]
-
-
-def rolling_acceleration(state: DiskState) -> ca.SX:
-    """Return phi'', Eqs. (4.1), (4.2); (4.5) without masses."""
-    r, rate = state.radius, state.phi_dot
-    c, s = ca.cos(state.phi), ca.sin(state.phi)
-    g1, g3 = _gravity_axes(state)
-    top, bottom = -r * state.force_W[0], state.inertia
-    for p in state.points:
-        z1, z3 = p.zeta[0], p.zeta[1]
-        along1, along3 = r * s + z1, r * c + z3
-        # with gravity (0, -g) the first two terms are g (z3 sin phi - z1 cos phi)
-        K = along1 * g3 - along3 * g1
-        K += r * rate**2 * (z3 * s - z1 * c)
-        K += along3 * (-2 * rate * p.zeta_dot[1] + p.zeta_ddot[0])
-        K -= along1 * (2 * rate * p.zeta_dot[0] + p.zeta_ddot[1])  # (4.2)
-        top += p.mass * K
-        bottom += p.mass * (along1**2 + along3**2)
-    return top / bottom  # (4.1)
-
-
-def _relative(state: DiskState, p: PlanarPoint, phi_ddot: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return the acceleration of a mass over the centre along E1, E3, Eq. (A.9) less r phi''."""
-    rate = state.phi_dot
-    first = -phi_ddot * p.zeta[1] - rate**2 * p.zeta[0]
-    third = phi_ddot * p.zeta[0] - rate**2 * p.zeta[1]
-    return (
-        first - 2 * rate * p.zeta_dot[1] + p.zeta_ddot[0],
-        third + 2 * rate * p.zeta_dot[0] + p.zeta_ddot[1],
-    )
-
-
-def contact_force(state: DiskState, phi_ddot: ca.SX) -> ca.SX:
-    """Return friction along e1 and N [N], Eqs. (4.3), (4.4); (4.6), (4.7) without masses."""
-    c, s, M = ca.cos(state.phi), ca.sin(state.phi), state.total_mass
-    friction = -M * state.radius * phi_ddot - M * state.gravity_W[0] - state.force_W[0]
-    normal = -M * state.gravity_W[1] - state.force_W[1]
-    for p in state.points:
-        a1, a3 = _relative(state, p, phi_ddot)
-        friction += p.mass * (a1 * c - a3 * s)
-        normal += p.mass * (a1 * s + a3 * c)
-    return ca.vertcat(friction, normal)
-
-
-def flight_acceleration(state: DiskState) -> tuple[ca.SX, ca.SX]:
-    """Return phi'' and the acceleration of the centre along e1, e3, Eqs. (B.18), (B.19)."""
-    c, s, M = ca.cos(state.phi), ca.sin(state.phi), state.total_mass
-    F1, F3, rate = state.force_W[0], state.force_W[1], state.phi_dot
-    P = [-(rate**2) * p.zeta[1] + 2 * rate * p.zeta_dot[0] + p.zeta_ddot[1] for p in state.points]
-    Q = [-(rate**2) * p.zeta[0] - 2 * rate * p.zeta_dot[1] + p.zeta_ddot[0] for p in state.points]
-    top, bottom = ca.SX(0), M * state.inertia
-    for i, a in enumerate(state.points):
-        z1, z3 = a.zeta[0], a.zeta[1]
-        top += a.mass * (F1 * (z1 * s + z3 * c) - F3 * (z1 * c - z3 * s))
-        bottom -= a.mass * (a.mass - M) * (z1**2 + z3**2)
-        for j, b in enumerate(state.points):
-            V = z1 * P[j] - z3 * Q[j]
-            top += a.mass * (b.mass - (M if i == j else 0)) * V
-            if j > i:
-                bottom -= 2 * a.mass * b.mass * (z1 * b.zeta[0] + z3 * b.zeta[1])
-    phi_ddot = top / bottom
-    force = state.force_W + M * state.gravity_W
-    for p in state.points:
-        a1, a3 = _relative(state, p, phi_ddot)
-        force -= p.mass * ca.vertcat(a1 * c - a3 * s, a1 * s + a3 * c)
-    return phi_ddot, force / M
-
-
-@dataclass(frozen=True, eq=False)
 class Response:
     """
     Accelerations, or jumps of velocity under an impulse.
@@ -145,27 +45,14 @@ class Response:
     Attributes
     ----------
     turn
-        dOmega/dt in the body (3,) of a ball, phi'' of a disk.
+        About the axes of the body: dOmega/dt (3,) of a ball, phi'' of a disk.
     centre_W
-        Acceleration of the geometric centre in W; (3,), of a disk (2,).
+        Acceleration of the geometric centre in W (3,).
 
     """
 
     turn: ca.SX
     centre_W: ca.SX
-
-
-def disk_response(state: DiskState, force_W: ca.SX) -> Response:
-    """Return the answer of a disk to a force (along e1, along e3) at its contact point."""
-    M, first, inertia = state.total_mass, ca.SX.zeros(2), state.inertia
-    c, s = ca.cos(state.phi), ca.sin(state.phi)
-    for p in state.points:
-        z1, z3 = p.zeta[0], p.zeta[1]
-        first += p.mass * ca.vertcat(-z1 * s - z3 * c, z1 * c - z3 * s)  # d position / d phi
-        inertia += p.mass * (z1**2 + z3**2)
-    torque = state.radius * force_W[0]
-    turn = (torque - ca.dot(first, force_W) / M) / (inertia - ca.dot(first, first) / M)
-    return Response(turn, (force_W - first * turn) / M)
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,11 +96,10 @@ def sliding(
         Kinetic coefficient of friction.
 
     """
-    size = direction_W.numel()
-    unit = ca.vertcat(ca.SX.zeros(size - 1), 1) - mu * direction_W
+    unit = ca.vertcat(0, 0, 1) - mu * direction_W
     of_unit = answer(unit)
-    coefficient = of_unit.centre_W[-1]
-    N = -free.centre_W[-1] / coefficient
+    coefficient = of_unit.centre_W[2]
+    N = -free.centre_W[2] / coefficient
     return Sliding(
         free.turn + N * of_unit.turn, free.centre_W + N * of_unit.centre_W, N * unit, coefficient
     )
@@ -222,7 +108,7 @@ def sliding(
 @dataclass(frozen=True, eq=False)
 class BallState:
     """
-    What the equations of motion of a ball depend on.
+    What the equations of motion of a ball depend on; a disk is a ball in a plane.
 
     Attributes
     ----------
@@ -238,6 +124,10 @@ class BallState:
         Body angular velocity [rad/s].
     gravity_W, force_W
         Gravity [m/s^2] and external force at the geometric centre [N], in W.
+    axes
+        Axes in the body about which it turns (3, k).
+    plane
+        Axes of body and W along which it moves, by number.
 
     """
 
@@ -248,6 +138,8 @@ class BallState:
     Omega: ca.SX
     gravity_W: ca.SX
     force_W: ca.SX
+    axes: ca.DM
+    plane: Sequence[int]
 
     @property
     def total_mass(self) -> ca.SX:
@@ -288,34 +180,38 @@ class BallState:
 
     @cached_property
     def rolling(self) -> Dynamics:
-        """Equations of rolling; the rates are those of Omega, Eqs. (2.20), (3.2)."""
-        return self._dynamics(ca.SX.eye(3), -self.radius * ca.skew(self.Gamma))
+        """Equations of rolling; the rates are those of Omega, Eqs. (2.20), (3.2), (4.1)."""
+        axes = ca.SX(self.axes)
+        return self._dynamics(axes, -self.radius * ca.skew(self.Gamma) @ axes)
 
     @cached_property
     def flight(self) -> Dynamics:
         """Equations of flight; the rates are the centre's acceleration in B and that of Omega."""
-        still, all_axes = ca.SX(3, 3), ca.SX.eye(3)
-        return self._dynamics(ca.horzcat(still, all_axes), ca.horzcat(all_axes, still))
+        along = ca.SX.eye(3)[:, list(self.plane)]
+        turn = ca.horzcat(ca.SX(3, along.shape[1]), ca.SX(self.axes))
+        return self._dynamics(turn, ca.horzcat(along, ca.SX(*self.axes.shape)))
 
     @property
     def rolling_force(self) -> ca.SX:
-        """Force of the ground on the rolling ball in W (3) [N], Eqs. (3.3), (3.4)."""
+        """Force of the ground in rolling in W (3) [N], Eqs. (3.3), (3.4), (4.3), (4.4)."""
         return self.R_WB @ self.rolling.carried(0, self.rolling.rates).force
 
     @property
-    def free(self) -> tuple[ca.SX, ca.SX]:
-        """dOmega/dt and acceleration of the centre in W in flight, Eqs. (B.6), (B.15), (B.17)."""
-        return self._in_world(self.flight.rates)
+    def free(self) -> Response:
+        """Accelerations in flight, Eqs. (B.6), (B.15), (B.17); (B.18), (B.19) of a disk."""
+        return self._response(self.flight.rates)
 
-    def answer(self, force_W: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return the accelerations that a force at the contact point alone gives, as ``free``."""
+    def answer(self, force_W: ca.SX) -> Response:
+        """Return the accelerations that a force at the contact point alone gives."""
         force = self.R_WB.T @ force_W
         torque = ca.cross(-self.radius * self.Gamma, force)
+        right = ca.vertcat(force[list(self.plane)], ca.SX(self.axes).T @ torque)
         matrix, _ = self.flight.equations
-        return self._in_world(eliminate(matrix, ca.vertcat(force, torque), symmetric=True))
+        return self._response(eliminate(matrix, right, symmetric=True))
 
-    def _in_world(self, rates: ca.SX) -> tuple[ca.SX, ca.SX]:
-        return rates[3:], self.R_WB @ rates[:3]
+    def _response(self, rates: ca.SX) -> Response:
+        size = len(self.plane)
+        return Response(rates[size:], self.R_WB[:, list(self.plane)] @ rates[:size])
 
 
 def ball_integrals(

@@ -72,10 +72,9 @@ def all_modes(
     body = cast(MassRobot, system.freed())
     values, s = np.asarray(p, dtype=float), view.symbols
     centre = ca.Function('centre', [s.x, s.p], [view.centre, view.velocity])
-    axes = [0, 1, 2] if body.axes == 3 else [0, 2]
 
     def lift(x: Array) -> Array:
-        place, velocity = (np.array(a).reshape(-1)[axes] for a in centre(x, values))
+        place, velocity = (np.array(a).reshape(-1)[list(body.plane)] for a in centre(x, values))
         kept = {n: v for n, v in system.state.unpack(x).items() if n != 'p'}
         return body.state.pack(**kept, p_WB=place, v_WB_W=velocity)
 
@@ -95,7 +94,7 @@ def view(system: MassRobot, p: ArrayLike) -> RobotView:
     """Return the view of a ball or a disk with parameters p."""
     values, s = np.asarray(p, dtype=float), system.symbols
     radius = float(values[system.parameters.slice('radius')][0])
-    centre, velocity, R_WB, places = _spatial(system)
+    (centre, velocity), R_WB, places = system.centre, system.body.R_WB, system.places
     symbols = view_symbols(s.x, s.u, s.t, s.p)
     links = [Link('shell_link', homogeneous(R_WB, centre))]
     for k, place in enumerate(places, 1):
@@ -127,19 +126,6 @@ def view(system: MassRobot, p: ArrayLike) -> RobotView:
 def _numbers(system: MassRobot) -> list[int]:
     """Return which masses have a rail, counted from 1 among all."""
     return [k for k, m in enumerate(system.masses, 1) if isinstance(m, RailMass)]
-
-
-def _spatial(system: MassRobot) -> tuple[ca.SX, ca.SX, ca.SX, list[ca.SX]]:
-    """Return centre, its velocity, attitude, and the masses in B, all of them spatial."""
-    if not isinstance(system, PointMassDisk):
-        position, velocity = system.centre
-        places = [q.place for q in system.body.points[1:]]
-        return position, velocity, system.body.R_WB, places
-    c, s = ca.cos(system.body.phi), ca.sin(system.body.phi)
-    R_WB = ca.vertcat(ca.horzcat(c, 0, -s), ca.horzcat(0, 1, 0), ca.horzcat(s, 0, c))  # (A.1)
-    position, velocity = (ca.vertcat(a[0], 0, a[1]) for a in system.centre)
-    places = [ca.vertcat(q.zeta[0], 0, q.zeta[1]) for q in system.body.points[1:]]
-    return position, velocity, R_WB, places
 
 
 def _perturbations(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -176,6 +177,11 @@ class MovingPoint:
     place: ca.SX
     rate: ca.SX
     acceleration: ca.SX
+
+    def mapped(self, change: Callable[[ca.SX], ca.SX]) -> MovingPoint:
+        """Return the point with changed vectors."""
+        vectors = self.place, self.rate, self.acceleration
+        return MovingPoint(self.mass, *(change(v) for v in vectors))
 
     def coasting(self, w: ca.SX) -> ca.SX:
         """Return the acceleration that its motion in the body adds, at an angular velocity."""

@@ -2,6 +2,7 @@
 
 import ball_by_hand
 import casadi as ca
+import disk_by_hand
 import numpy as np
 import object_by_hand
 import plate_by_hand
@@ -14,7 +15,7 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.hybrid_contact.equations import HandMotion, rolling
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inertia import inertia_matrix
-from rolling_dynamics.internal_masses import PointMassBall, RailMass
+from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailMass
 from rolling_dynamics.internal_masses.rails import Circle
 from rolling_dynamics.pendulum_sphere import PendulumSphere
 from rolling_dynamics.rotations import rate_body, rate_space, rotation_matrix
@@ -82,7 +83,7 @@ def ball_by_hand_functions(system):
     flight = ca.vertcat(
         *ball_by_hand.flight_acceleration(body), *ball_by_hand.ball_response(body, push)
     )
-    own = ca.vertcat(*body.free, *body.answer(push))
+    own = ca.vertcat(*vars(body.free).values(), *vars(body.answer(push)).values())
     return {
         'dynamics': (s.function('hand', ca.vertcat(*rates)), system.mode.dynamics),
         'wrench': (s.function('hand', force), system.mode.wrench),
@@ -107,6 +108,55 @@ def test_the_ball_with_masses_costs_at_most_what_the_hand_does():
         assert operations(own) <= operations(hand)
     assert operations(ball(3).mode.dynamics) == 403  # as measured; lower it, never raise it
     assert operations(ball(0).mode.dynamics) == 250  # the hand needs 234
+
+
+def disk_by_hand_functions(system):
+    """Return (x, u, t, p) -> rates, force of the ground, and what follows a force in flight."""
+    s, body, plane = system.symbols, system.body, [0, 2]
+    points = [
+        disk_by_hand.PlanarPoint(q.mass, *(v[plane] for v in (q.place, q.rate, q.acceleration)))
+        for q in body.points
+    ]
+    hand = disk_by_hand.DiskState(
+        points=points,
+        inertia=s.params['polar_inertia'],
+        radius=body.radius,
+        phi=s.values['phi'],
+        phi_dot=s.values['phi_rate'],
+        gravity_W=body.gravity_W[plane],
+        force_W=body.force_W[plane],
+    )
+    turn = disk_by_hand.rolling_acceleration(hand)
+    velocity = -body.radius * hand.phi_dot
+    rates = ca.vertcat(*system.mass_rates, hand.phi_dot, turn, velocity)
+    force = disk_by_hand.contact_force(hand, turn)
+    push = ca.DM([0.3, 1.0])
+    flight = [*disk_by_hand.flight_acceleration(hand), *disk_by_hand.disk_response(hand, push)]
+    own = [v for r in (body.free, body.answer(system.spatial(push))) for v in vars(r).values()]
+    own = [v if v.numel() == 1 else v[plane] for v in own]
+    return {
+        'dynamics': (s.function('hand', rates), system.mode.dynamics),
+        'wrench': (
+            s.function('hand', ca.vertcat(ca.SX(3, 1), system.spatial(force))),
+            system.mode.wrench,
+        ),
+        'flight': (s.function('hand', ca.vertcat(*flight)), s.function('own', ca.vertcat(*own))),
+    }
+
+
+@pytest.mark.parametrize('masses', [0, 1, 4])
+def test_both_derivations_of_the_disk_agree(masses):
+    system = PointMassDisk([RailMass(1.0, Circle(0.5)) for _ in range(masses)])
+    rng = np.random.default_rng(13)
+    for hand, own in disk_by_hand_functions(system).values():
+        for _ in range(30):
+            x, u = rng.normal(size=system.state.size), rng.normal(size=masses)
+            p = rng.uniform(0.5, 2.0, system.parameters.size)
+            expected = np.array(hand(x, u, 0, p))
+            error = np.abs(np.array(own(x, u, 0, p)) - expected).max()
+            assert error < 1e-11 * np.abs(expected).max()
+        if masses:  # the ball, restricted to a plane
+            assert operations(own) <= 1.2 * operations(hand)
 
 
 def plates():
