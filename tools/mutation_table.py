@@ -3,17 +3,20 @@ Write the table of docs/mutation.md from what `make mutate` found, and judge it.
 
 A mutant that no test sees counts, unless `[[tool.mutation.equivalent]]` in pyproject.toml names
 it, with the reason. The exit status is 1 where a module has less than 90 % killed or was not run.
-With --changed, print the listed modules that the table does not show as they are now.
+A module that was not run keeps its row. A row holds a digest of the code that was mutated, without
+docstrings and comments: with --changed, print the modules whose code is another one now.
 
     .venv/bin/python tools/mutation_table.py [--changed]
 """
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
+import hashlib
 import json
 from pathlib import Path
-import subprocess
+import re
 import sys
 
 import tomllib
@@ -21,24 +24,34 @@ import tomllib
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / 'docs' / 'mutation.md'
 BEGIN, END = '<!-- table: tools/mutation_table.py -->\n', '<!-- end of table -->\n'
-ROW = r'^\| `rolling_'  # of the table
+ROW = r'^\| `(.+)` \| \d+ \| (\d+) \| .* \| `(\w*)` \|$'
 NEEDED = 0.9  # share of mutants that tests must kill in each module
 SEEN = {1, 3, 24, -24, 36, 152, 255, -9, -11}  # failed, or brought the process to an end
 
 
 @dataclass
 class Module:
-    """What became of the mutants of a module, by name."""
+    """What became of the mutants of a module: a number, names, and a digest of its code."""
 
     path: str
-    killed: list[str]
+    killed: int
     equivalent: list[str]
     survived: list[str]
+    code: str
 
     @property
     def share(self) -> float:
         """Share of killed ones among those that change something."""
-        return len(self.killed) / max(len(self.killed) + len(self.survived), 1)
+        return self.killed / max(self.killed + len(self.survived), 1)
+
+
+def digest(path: str) -> str:
+    """Return a digest of the code of a module, without docstrings and comments."""
+    tree = ast.parse((ROOT / path).read_text(encoding='utf-8'))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            node.value.value = None
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:8]
 
 
 def read_module(path: str, equivalent: set[str]) -> Module | None:
@@ -48,21 +61,30 @@ def read_module(path: str, equivalent: set[str]) -> Module | None:
     codes = codes.get('exit_code_by_key', {})
     if not codes or None in codes.values():
         return None
-    out = Module(path, [], [], [])
-    for name, code in codes.items():
-        if code in SEEN:
-            out.killed.append(name)
-        else:
-            (out.equivalent if name in equivalent else out.survived).append(name)
+    left = [name for name, code in codes.items() if code not in SEEN]
+    same = [name for name in left if name in equivalent]
+    survived = [name for name in left if name not in equivalent]
+    return Module(path, len(codes) - len(left), same, survived, digest(path))
+
+
+def read_page(page: str, equivalent: set[str]) -> dict[str, Module]:
+    """Return the results that the page holds, by path."""
+    rows = re.findall(ROW, page, re.MULTILINE)
+    out = {path: Module(path, int(killed), [], [], code) for path, killed, code in rows}
+    for name in re.findall(r'`(rolling_[\w.]+\.x[\wǁ]+)`', page):
+        module = out.get(name[: name.rindex('.')].replace('.', '/') + '.py')
+        if module is not None:
+            (module.equivalent if name in equivalent else module.survived).append(name)
     return out
 
 
 def table(modules: list[Module], reasons: dict[str, list[str]], left: list[str]) -> str:
     """Return the table, and below it the mutants that were not killed, and modules not run."""
-    lines = ['| module | mutants | killed | equivalent | survived | share |', '|' + '---|' * 6]
+    head = ['module', 'mutants', 'killed', 'equivalent', 'survived', 'share', 'code']
+    lines = [f'| {" | ".join(head)} |', '|' + '---|' * len(head)]
     for m in modules:
-        counts = [len(m.killed), len(m.equivalent), len(m.survived)]
-        row = [f'`{m.path}`', sum(counts), *counts, f'{m.share:.1%}']
+        counts = [m.killed, len(m.equivalent), len(m.survived)]
+        row = [f'`{m.path}`', sum(counts), *counts, f'{m.share:.1%}', f'`{m.code}`']
         lines.append('| ' + ' | '.join(map(str, row)) + ' |')
     found = {name for m in modules for name in m.equivalent}
     lines += ['', 'Equivalent mutants, which change nothing that could be seen:', '']
@@ -77,19 +99,6 @@ def table(modules: list[Module], reasons: dict[str, list[str]], left: list[str])
     return '\n'.join(lines) + '\n'
 
 
-def changed(paths: list[str]) -> list[str]:
-    """Return the modules without a row, and those with commits since a row was last written."""
-
-    def git(*words: str) -> str:
-        command = ['git', *words]
-        return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-
-    page = PAGE.read_text(encoding='utf-8')
-    written = git('log', '-1', '--format=%H', '-G', ROW, '--', str(PAGE)).strip()
-    since = git('diff', '--name-only', written, '--', *paths).split() if written else paths
-    return [path for path in paths if path in since or f'| `{path}` |' not in page]
-
-
 def main() -> int:
     """Write the table; return 1 where a module has too few killed."""
     settings = tomllib.loads((ROOT / 'pyproject.toml').read_text(encoding='utf-8'))['tool']
@@ -97,15 +106,17 @@ def main() -> int:
     reasons: dict[str, list[str]] = {group['reason']: group['mutants'] for group in groups}
     equivalent = {name for names in reasons.values() for name in names}
     paths: list[str] = settings['mutmut']['source_paths']
+    page = PAGE.read_text(encoding='utf-8')
+    results: dict[str, Module | None] = {**read_page(page, equivalent)}
     if '--changed' in sys.argv[1:]:
-        names = changed(paths)
+        names = [p for p in paths if (m := results.get(p)) is None or m.code != digest(p)]
         print(f'{len(names)} of {len(paths)} modules are not as docs/mutation.md shows them:')
         print(*(f'  {name}' for name in names), sep='\n')
         return 0
-    results = {path: read_module(path, equivalent) for path in paths}
-    modules = [module for module in results.values() if module is not None]
-    left = [path for path, module in results.items() if module is None]
-    page = PAGE.read_text(encoding='utf-8')
+    for path in paths:
+        results[path] = read_module(path, equivalent) or results.get(path)
+    modules = [module for path in paths if (module := results[path]) is not None]
+    left = [path for path in paths if results[path] is None]
     before, after = page.split(BEGIN)[0], page.split(END)[1]
     PAGE.write_text(
         before + BEGIN + '\n' + table(modules, reasons, left) + '\n' + END + after,
