@@ -3,6 +3,7 @@
 import math
 
 from cart import Carried, Cart, P
+import casadi as ca
 import numpy as np
 import pytest
 from rolling_controller import motion_watch
@@ -18,6 +19,7 @@ from rolling_controller.motion_watch import (
     Unwatched,
 )
 from rolling_controller.supervisor import step, threshold
+from rolling_dynamics.contract import Mode
 
 MS = 1_000_000  # ns
 AT_REST = np.zeros(2)
@@ -103,6 +105,22 @@ def test_prediction_ends_at_the_present_and_at_its_horizon(cart):
     for now in (0, -MS):
         assert made.predict(0, x, now) == (0, x)
     assert predictor_of(cart).predict(0, x, 10 * MS) == (0, x)
+
+
+class Driven(Cart):
+    """A cart whose acceleration is that which is commanded and the time."""
+
+    def __init__(self):
+        super().__init__()
+        x, u, t, p = (ca.SX.sym(n, k) for n, k in zip('xutp', (2, 1, 1, 1), strict=True))
+        f = ca.Function('f', [x, u, t, p], [ca.vertcat(x[1], u + t)])
+        self.modes = {'rolling': Mode(dynamics=f)}
+
+
+def test_the_time_of_the_model_is_counted_from_its_origin():
+    made = predictor_of(Driven())
+    made.origin = -1000 * MS
+    assert made.model(AT_REST, 0, 40 * MS)[1] == pytest.approx(0.04 * 1.02, rel=1e-12)
 
 
 # -- states that are judged --------------------------------------------------------------------
@@ -217,6 +235,14 @@ def test_a_watch_that_begins_judges_the_hand_alone_at_first(carried, samples):
         made.judge(k * 10 * MS, carried_at())
     sizes = [sample.innovation.size for sample, _ in samples]
     assert sizes == [12] * 20 + [14] * 9
+
+
+def test_a_jump_does_not_end_the_time_in_which_the_hand_alone_is_judged(carried, samples):
+    made = watch_of(carried)
+    for k in range(12):
+        verdict = made.judge(k * 10 * MS, carried_at(p_x=0.05 * (k > 9)))
+        assert verdict.reopen == (k == 10)
+    assert samples[-1][0].innovation.size == 12
 
 
 def test_while_the_estimate_is_open_commands_are_half_the_greatest(cart):
