@@ -68,6 +68,10 @@ def tables() -> dict[str, str]:
     mass = schemas['point_mass_ball']['properties']['masses']['items']
     out['surface'] = _kinds_table(hand['properties']['surface'])
     out['rail'] = _kinds_table(mass['properties']['rail'])
+    machine = schemas['machine']['properties']['machine']['properties']
+    for name, entry in (('part', 'bodies'), ('joint', 'joints'), ('drive', 'drives')):
+        out[name] = _kinds_table(machine[entry]['additionalProperties'])
+    out['machine_contact'] = _table(machine['contacts']['additionalProperties'], '')
     out['plan'] = _table(schema_of(PlanProblem), 'plan')
     out['sweep'] = _table(schema_of(SweepSection), 'sweep')
     return out

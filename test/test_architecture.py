@@ -403,6 +403,10 @@ OF_SYSTEM = {
         'rolling_controller.laboratory',
         'rolling_robotics.plugins.contact',
     ),
+    'machine of a file': (
+        'rolling_dynamics.scenario.machine',
+        'rolling_robotics.plugins.machine',
+    ),
     'pendulum': (
         'rolling_dynamics.pendulum_sphere',
         'rolling_dynamics.scenario.pendulum_sphere',

@@ -23,6 +23,7 @@ SUITE = [
     'ball_balancer',
     'contact',
     'labyrinth',
+    'machine',
     'pendulum_sphere',
     'point_mass_ball',
     'point_mass_disk',

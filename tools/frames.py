@@ -51,6 +51,11 @@ SYSTEMS: dict[str, tuple[str, float, dict[str, str]]] = {
     ),
     'spin_rolling_sphere': ('spin_rolling_ball', 1.0, {'object': 'O', 'contact': 'C'}),
     'ball_balancer': ('ball_balancer', 0.2, {'plate': 'P', 'ball': 'B', 'contact': 'C'}),
+    'machine': (
+        'driven_shell',
+        1.0,
+        {'shell': 'S', 'yoke': 'Y', 'pendulum': 'P', 'contact': 'C'},
+    ),
     'labyrinth': ('labyrinth', 0.5, {'plate': 'P', 'ball': 'B', 'contact': 'C'}),
 }
 WHOLE = ('butterfly',)  # whose hand is seen as a whole

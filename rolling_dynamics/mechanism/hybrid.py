@@ -16,7 +16,8 @@ from rolling_dynamics.errors import JammingError, ParameterError
 from rolling_dynamics.mechanism.impact import Friction, impact, STILL
 from rolling_dynamics.mechanism.loops import Phases
 from rolling_dynamics.mechanism.machine import Machine
-from rolling_dynamics.mechanism.system import CREEP, MachineSystem, OPEN, ROLLING
+from rolling_dynamics.mechanism.start import OPEN
+from rolling_dynamics.mechanism.system import CREEP, MachineSystem, ROLLING
 from rolling_dynamics.point_contact.transitions import DETACHED, LIFTS, PAINLEVE
 
 START = 3.0  # slip starts at this many times the creep
@@ -49,7 +50,7 @@ class HybridMachine(MachineSystem):
         able = [i for i, c in enumerate(machine.contacts) if c.mu_kinetic is not None]
         if not able:
             raise ParameterError(f'{self.name}: no contact has a mu_kinetic')
-        self._able = {i: names[i] for i in able}
+        self.able = {i: names[i] for i in able}
         self._parting = [i for i in able if machine.contacts[i].normal_force is None]
         choices = product(*(range(3 if i in self._parting else 2) for i in able))
         every = [
@@ -65,7 +66,7 @@ class HybridMachine(MachineSystem):
         """Return the name of a mode."""
         alone, words = len(self.machine.contacts) == 1, []
         for phase, these in phases._asdict().items():
-            words += [phase, *(self._able[i] for i in these if not alone)] if these else []
+            words += [phase, *(self.able[i] for i in these if not alone)] if these else []
         return '_'.join(words) or 'rolling'
 
     @cached_property
@@ -76,7 +77,7 @@ class HybridMachine(MachineSystem):
     def _mode(self, part: MachineSystem) -> Mode:
         mode, slip = part.modes['rolling'], None
         resets: dict[str, Transition] = {}
-        for i, name in self._able.items():
+        for i, name in self.able.items():
             ending = f'_{name}' if len(part.contacts) > 1 else ''
             follows = {'stick': self._stick, 'friction': self._slip, 'painleve': _painleve}
             if i in self._parting:
@@ -87,7 +88,7 @@ class HybridMachine(MachineSystem):
                 if kind + ending in mode.guards
             }
         if part.phases.slipping:
-            slip = ca.vertcat(*(part.contacts[self._able[i]].slip for i in part.phases.slipping))
+            slip = ca.vertcat(*(part.contacts[self.able[i]].slip for i in part.phases.slipping))
             slip = ca.Function('slip', [self.symbols.x, self.symbols.p], [slip])
         return replace(mode, resets=resets, projection=part.projection, slip=slip)
 
@@ -105,7 +106,7 @@ class HybridMachine(MachineSystem):
     def _phases(self, v: Array, separated: Iterable[int]) -> Phases:
         """Return what contacts do by their velocities (n, 3) [m/s]."""
         away = tuple(separated)
-        fast = (i for i in self._able if i not in away and np.hypot(*v[i][:2]) > CREEP)
+        fast = (i for i in self.able if i not in away and np.hypot(*v[i][:2]) > CREEP)
         return Phases(tuple(fast), away)
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float) -> MotionState:
@@ -115,7 +116,7 @@ class HybridMachine(MachineSystem):
         gaps, v = self._contact_motion(x, p)
         if any(v[i][2] < -OPEN and abs(gaps[i]) <= OPEN for i in self._parting if self._rigid(i)):
             s = self._meet(s, u)
-        for i in self._able:
+        for i in self.able:
             phases = self.parts[s.mode].phases
             rolls = i not in (*phases.slipping, *phases.separated)
             if rolls and self._margin(i, s, u) < 0:
@@ -135,10 +136,10 @@ class HybridMachine(MachineSystem):
         phases = self.parts[s.mode].phases
         phases = phases._replace(slipping=tuple(sorted({*phases.slipping, i})))
         part, way = self.parts[self._mode_of(phases)], -np.array([fx, fy]) / np.hypot(fx, fy)
-        off = self._closures[i].velocity[:2] - START * CREEP * way
+        off = self.closures[i].velocity[:2] - START * CREEP * way
         x = self._numbers(part.nearest(ca.vertcat(*part.rows, off)), s.x, s.p)
         slips = replace(s, x=x, mode=self._mode_of(phases))
-        return slips.noted('slip', f'{self._able[i]} begins to slip')
+        return slips.noted('slip', f'{self.able[i]} begins to slip')
 
     def _stick(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact stick where friction can hold it, else slip on."""
@@ -150,7 +151,7 @@ class HybridMachine(MachineSystem):
         )
         if self._margin(i, still, u) < 0:
             return self._slip(i, still, u)
-        return still.noted('stick', f'{self._able[i]} rolls')
+        return still.noted('stick', f'{self.able[i]} rolls')
 
     def _part(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact part whose normal force has vanished."""
@@ -161,7 +162,7 @@ class HybridMachine(MachineSystem):
         away = replace(s, mode=self._mode_of(phases))
         if self._rigid(i) and self._lift(i, away, u) < LIFTS:
             return s.noted('detached', DETACHED, ends=True)
-        return away.noted('lift_off', f'{self._able[i]} parts')
+        return away.noted('lift_off', f'{self.able[i]} parts')
 
     def _close(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Close a contact: by an impact, but where it gives way."""
@@ -169,7 +170,7 @@ class HybridMachine(MachineSystem):
             return self._meet(s, u)
         away = (k for k in self.parts[s.mode].phases.separated if k != i)
         phases = self._phases(self._contact_motion(s.x, s.p)[1], away)
-        return replace(s, mode=self._mode_of(phases)).noted('landing', f'{self._able[i]} closes')
+        return replace(s, mode=self._mode_of(phases)).noted('landing', f'{self.able[i]} closes')
 
     def _meet(self, s: MotionState, u: Array) -> MotionState:
         """Return the state after an impact of all contacts that are closed."""
@@ -206,7 +207,7 @@ class HybridMachine(MachineSystem):
         met = replace(s, x=self._clear(x, p, [i for i in near if i in away]), mode=mode)
         if np.any(found.impulse):
             pushed = [
-                f'{np.linalg.norm(P):.6g} N s at {self._able[i]}'
+                f'{np.linalg.norm(P):.6g} N s at {self.able[i]}'
                 for i, P in zip(near, found.impulse, strict=True)
                 if np.any(P)
             ]
@@ -220,7 +221,7 @@ class HybridMachine(MachineSystem):
         held = {
             f'contact {name}': (whole[3 * i : 3 * i + 3], float(coefficients[i][0]))
             for i, name in enumerate(self._names)
-            if i not in self._able
+            if i not in self.able
         }
         for name, f in self._joint_impulses.items():
             P, mu = np.split(np.array(f(x, u, s.t, p, change, whole)).ravel(), [3])
@@ -242,7 +243,7 @@ class HybridMachine(MachineSystem):
     def _gap_rows(self) -> ca.Function:
         """``(x, p) -> gaps (n), their derivatives by a tangent vector (n, m)``."""
         x, p, d = self.symbols.x, self.symbols.p, ca.SX.sym('d', self.tangent.size)
-        gaps = ca.vertcat(*(r.gap for r in self._closures))
+        gaps = ca.vertcat(*(r.gap for r in self.closures))
         moved = ca.substitute(gaps, x, self.retract(x, d))
         G = ca.substitute(ca.jacobian(moved, d), d, ca.SX.zeros(d.numel()))
         return ca.Function('gap_rows', [x, p], [ca.densify(gaps), ca.densify(G)])
@@ -250,14 +251,13 @@ class HybridMachine(MachineSystem):
     @cached_property
     def _speed_places(self) -> list[int]:
         """Numbers of the speeds in the state, in the order of the equations."""
-        joints = [body.joint for body in self.machine.bodies.values()]
-        slices = [self.state.slice(e.name) for joint in joints for e in joint.speeds]
+        slices = [self.state.slice(name) for name in self.speed_names]
         return [k for at in slices for k in range(at.start, at.stop)]
 
     @cached_property
     def _motion_function(self) -> ca.Function:
         """``(x, p) -> gaps (n), velocities (3, n)`` of the contacts beside the joints."""
-        rows = self._closures
+        rows = self.closures
         outputs = [ca.vertcat(*(r.gap for r in rows)), ca.horzcat(*(r.velocity for r in rows))]
         inputs = [self.symbols.x, self.symbols.p]
         return ca.Function('motion', inputs, [ca.densify(o) for o in outputs])
@@ -270,7 +270,7 @@ class HybridMachine(MachineSystem):
     def _impact_terms(self) -> ca.Function:
         """Mass matrix, rows (3 n) of the contacts beside the joints, their coefficients."""
         contacts = self.machine.contacts
-        J = ca.jacobian(ca.vertcat(*(r.velocity for r in self._closures)), self._speeds)
+        J = ca.jacobian(ca.vertcat(*(r.velocity for r in self.closures)), self._speeds)
         kinetic = (0 if c.mu_kinetic is None else c.mu_kinetic for c in contacts)
         pairs = zip(contacts, kinetic, strict=True)
         terms = (ca.horzcat(c.mu, sliding, c.restitution) for c, sliding in pairs)
@@ -280,8 +280,8 @@ class HybridMachine(MachineSystem):
     @cached_property
     def _bound(self) -> list[int]:
         """Numbers, among the components of all contacts, of those that cannot but hold."""
-        pairs = enumerate(zip(self.machine.contacts, self._closures, strict=True))
-        only = ((i, c.given(r)) for i, (c, r) in pairs if i not in self._able)
+        pairs = enumerate(zip(self.machine.contacts, self.closures, strict=True))
+        only = ((i, c.given(r)) for i, (c, r) in pairs if i not in self.able)
         return [3 * i + k for i, given in only for k in range(3) if k not in given]
 
     @cached_property
@@ -303,7 +303,7 @@ class HybridMachine(MachineSystem):
         """Return force (3) [N] and margin of a contact in the mode of a state."""
         if (s.mode, i) not in self._forces:
             part = self.parts[s.mode]
-            at = part.contacts[self._able[i]]
+            at = part.contacts[self.able[i]]
             margin = at.margins['friction' if at.slip is None else 'stick']
             self._forces[s.mode, i] = part.function('at', ca.vertcat(at.wrench[3:], margin))
         return np.array(self._forces[s.mode, i](s.x, u, s.t, s.p)).ravel()
@@ -315,7 +315,7 @@ class HybridMachine(MachineSystem):
         """Return the acceleration of the gap of a contact in the mode of a state [m/s^2]."""
         part = self.parts[s.mode]
         xdot = part.rate_of_state(part._solution.rates)  # noqa: SLF001 (a part of this machine)
-        lift = ca.jtimes(self._closures[i].velocity[2], self.symbols.x, xdot)
+        lift = ca.jtimes(self.closures[i].velocity[2], self.symbols.x, xdot)
         return float(self.function('lift', lift)(s.x, u, s.t, s.p))
 
     def conserved(self, p: Array, x: Array) -> list[str]:

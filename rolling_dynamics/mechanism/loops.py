@@ -20,6 +20,7 @@ from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.shapes import Plane, Shape, Surface
 
 STILL = 1e-12  # m/s: keeps the direction of no slip a number
+RETURN = 10.0  # 1/s: rate at which a slip or gap from outside the equations vanishes
 STEEP = 0.9  # cosine between a normal and y beyond which x takes the place of y
 
 
@@ -231,7 +232,7 @@ def closed_rates(
     if not velocity.numel():
         return Closed(solved[:, 0], known, {})
     alone, answer = solved[:, 0], solved[:, 1:]
-    needed = -ca.jtimes(velocity, *drift) - J @ alone
+    needed = -ca.jtimes(velocity, *drift) - J @ alone - returning(contacts, rows, phases)
     starts = [0, *np.cumsum([u.shape[1] for u in columns]).tolist()]
     slips = [i for i in phases.slipping if columns[i].shape[1]]
     units = ca.SX(ca.DM.eye(starts[-1])[:, [starts[i] for i in slips]])
@@ -243,6 +244,24 @@ def closed_rates(
     parts = ca.vertsplit(multipliers, starts)
     forces = [f + u @ part for f, u, part in zip(known, columns, parts, strict=True)]
     return Closed(alone + answer @ multipliers, forces, pushes)
+
+
+def returning(contacts: Sequence[Contact], rows: Sequence[ContactRows], phases: Phases) -> ca.SX:
+    """
+    Return what is added to the rates of the rows; it vanishes where they and the gaps do.
+
+    What a step of an integrator, a linearisation or a plan leaves beside the constraints comes
+    back to them (Baumgarte 1972), so that it is neither kept nor grows.
+    """
+    out = [ca.SX(0, 1)]
+    for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
+        given, closed = c.given(r), i not in phases.separated
+        first = 2 if i in phases.slipping else 0
+        for k in range(first, 3) if closed else ():
+            if k not in given:
+                back = 2 * r.velocity[k] + RETURN * r.gap if k == 2 else r.velocity[k]
+                out.append(RETURN * back)
+    return ca.vertcat(*out)
 
 
 def spread_over(matrix: ca.SX, fraction: float) -> ca.SX:

@@ -16,6 +16,7 @@ from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.mass import Distribution, Revolution
 from rolling_dynamics.mechanism.rolling import PureRolling, REST_RATE, Rolling
 from rolling_dynamics.mechanism.shapes import Hollow, Plane, Sphere, Wheel
+from rolling_dynamics.robots.view import Shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,8 @@ class Machine:
         Margins by name that end the motion, beside those of the contacts.
     rates
         Rates by name of variables that belong to no joint, such as a command behind a lag.
+    drawn
+        Shapes of bodies on their links ``<body>_link``, beside the surfaces that roll.
 
     """
 
@@ -77,6 +80,7 @@ class Machine:
         self._wrenches: list[tuple[str, Wrench, str]] = []
         self.guards: dict[str, ca.SX] = {}
         self.rates: dict[str, ca.SX] = {}
+        self.drawn: list[Shape] = []
         self.gravity_W = ca.SX(ca.DM([0, 0, -9.81]))
         self.t = ca.SX.sym('t')
 

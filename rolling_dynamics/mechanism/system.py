@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,12 +25,14 @@ from rolling_dynamics.mechanism.loops import (
     spread_over,
 )
 from rolling_dynamics.mechanism.machine import Machine
+from rolling_dynamics.mechanism.outline import joint_entries, outlines
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling, SurfaceRolling
+from rolling_dynamics.mechanism.start import check_start, placed
+from rolling_dynamics.robots.view import Shape
 from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.simulation.guards import unit_norms
 
 CREEP = 1e-6  # m/s, below which a contact that slips sticks
-OPEN = 1e-6  # m or m/s beyond which a contact that closes a loop counts as open, or as slipping
 ROLLING = (Rolling, PureRolling, SurfaceRolling)
 SPREAD = 1e-10  # of the diagonal, where rows of contacts depend on others
 NEWTON_STEPS = 2  # towards closed gaps; a step of an integrator leaves them tiny
@@ -97,10 +99,13 @@ class MachineSystem(WrittenSystem):
         The description.
     phases
         Contacts beside the joints that slip or are separated.
+    able
+        Contacts that may slip and part, by their number.
 
     """
 
     machine: Machine
+    able: Mapping[int, str] = {}
 
     def __init__(self, machine: Machine, phases: Phases = Phases()) -> None:  # noqa: B008
         """Take a machine, or raise ParameterError where nothing of it rolls."""
@@ -143,12 +148,16 @@ class MachineSystem(WrittenSystem):
     @cached_property
     def _speeds(self) -> ca.SX:
         """Symbols of the speeds, in the order of the equations."""
-        joints = [body.joint for body in self.machine.bodies.values()]
-        values = self.symbols.values
-        return ca.vertcat(*(values[e.name] for joint in joints for e in joint.speeds))
+        return ca.vertcat(*(self.symbols.values[name] for name in self.speed_names))
+
+    @property
+    def speed_names(self) -> list[str]:
+        """Entries of the speeds, in the order of the equations."""
+        return [e.name for body in self.machine.bodies.values() for e in body.joint.speeds]
 
     @cached_property
-    def _closures(self) -> list[ContactRows]:
+    def closures(self) -> list[ContactRows]:
+        """Kinematics of the contacts beside the joints."""
         return [contact_rows(c, self.machine.links) for c in self.machine.contacts]
 
     @cached_property
@@ -159,22 +168,21 @@ class MachineSystem(WrittenSystem):
         return closed_rates(
             dynamics.equations,
             contacts,
-            self._closures,
+            self.closures,
             self._speeds,
             (self.symbols.x, self.rate_of_state(ca.SX.zeros(dynamics.size))),
             symmetric=not dynamics.laws,
             phases=self.phases,
-            spread=self._spread,
+            spread=self.spread,
         )
 
     @cached_property
-    def _spread(self) -> float:
+    def spread(self) -> float:
         """Fraction that spreads forces where rows of contacts depend on others in all states."""
-        J = ca.jacobian(ca.vertcat(*self.rows), self._speeds)
         rng = np.random.default_rng(0)
         x, p = rng.normal(size=self.state.size), rng.uniform(0.5, 1.5, self.parameters.size)
-        values = self._numbers(J, x, p).reshape(J.shape, order='F')
-        return 0.0 if np.linalg.matrix_rank(values) == J.shape[0] else SPREAD
+        J = np.array(self.row_function(x, p)[1])
+        return 0.0 if np.linalg.matrix_rank(J) == J.shape[0] else SPREAD
 
     @cached_property
     def contacts(self) -> dict[str, _Carrying]:
@@ -189,7 +197,7 @@ class MachineSystem(WrittenSystem):
                 place = link.p_WB + link.R_WF @ link.contact.reach
                 out[name] = _Carrying(body.joint.mu, place, R, ca.vertcat(wrench[:3], force))
         forces = self._solution.forces
-        closing = zip(machine.contacts, self._closures, forces, strict=True)
+        closing = zip(machine.contacts, self.closures, forces, strict=True)
         for i, (contact, rows, force) in enumerate(closing):
             first, second = contact.body, f'{contact.body}_{contact.on or 2}'
             options = (first, second, *(f'{first}_{k + 3}' for k in range(i)))
@@ -212,7 +220,7 @@ class MachineSystem(WrittenSystem):
         for other, body in bodies.items():
             if body.parent in carried:
                 carried.add(other)
-        contacts = zip(self.machine.contacts, self._closures, forces, strict=True)
+        contacts = zip(self.machine.contacts, self.closures, forces, strict=True)
         for contact, rows, force in contacts:
             sign = (contact.body in carried) - (contact.on in carried)
             total += sign * (rows.R_WP @ force)
@@ -307,7 +315,7 @@ class MachineSystem(WrittenSystem):
     @property
     def _gaps(self) -> list[ContactRows]:
         """Contacts whose gap the joints leave open."""
-        pairs = enumerate(zip(self.machine.contacts, self._closures, strict=True))
+        pairs = enumerate(zip(self.machine.contacts, self.closures, strict=True))
         return [r for i, (c, r) in pairs if c.rigid and i not in self.phases.separated]
 
     def _closer(self, x: ca.SX, gaps: ca.Function) -> ca.SX:
@@ -325,52 +333,47 @@ class MachineSystem(WrittenSystem):
     @property
     def rows(self) -> list[ca.SX]:
         """Velocities of the contacts beside the joints that vanish."""
-        return constraints(self.machine.contacts, self._closures, self.phases)
+        return constraints(self.machine.contacts, self.closures, self.phases)
 
     def nearest(self, slip: ca.SX) -> ca.SX:
         """Return the state with the speeds nearest to its own for which velocities vanish."""
         J = ca.jacobian(slip, self._speeds)
-        matrix = spread_over(J @ J.T, self._spread)
+        matrix = spread_over(J @ J.T, self.spread)
         nearest = self._speeds - J.T @ eliminate(matrix, slip, symmetric=True)
         return ca.substitute(self.symbols.x, self._speeds, nearest)
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
-        """
-        Refuse a state in which a contact that closes a loop is open, slips or is redundant.
+        """Refuse a state that its contacts do not allow; see :func:`.check_start`."""
+        check_start(self, p, x)
 
-        Rows that depend on others in every state, as of two wheels on one axle, are none: the
-        least forces that fit are taken.
+    @cached_property
+    def row_function(self) -> ca.Function:
+        """``(x, p) -> velocities that vanish, derivatives by speeds and by those prescribed``."""
+        rows, values = ca.vertcat(ca.SX(0, 1), *self.rows), self.symbols.values
+        joints = (body.joint for body in self.machine.bodies.values())
+        driven = [values[e.name] for j in joints if isinstance(j, Driven) for e in j.joint.speeds]
+        by = [ca.jacobian(rows, s) for s in (self._speeds, ca.vertcat(ca.SX(0, 1), *driven))]
+        outputs = [ca.densify(v) for v in (rows, *by)]
+        return ca.Function('rows', [self.symbols.x, self.symbols.p], outputs)
 
-        Raises
-        ------
-        ParameterError
-            Naming the contact and its gap or slip, or the rank of the rows.
+    @cached_property
+    def gap_function(self) -> ca.Function:
+        """``(x, p) -> gaps`` of the contacts that close loops."""
+        gaps = ca.vertcat(ca.SX(0, 1), *(r.gap for r in self.closures))
+        return ca.Function('gaps', [self.symbols.x, self.symbols.p], [ca.densify(gaps)])
 
-        """
-        slips = self.rows
-        pairs = zip(self.machine.contacts, self._closures, slips, strict=True)
-        for i, (contact, rows, slip) in enumerate(pairs):
-            gap = float(self._numbers(rows.gap, x, p)[0])
-            speed = float(np.linalg.norm(self._numbers(slip, x, p)))
-            what = f'the contact of {contact.body!r} on {contact.on or "the ground"!r}'
-            opens = gap > OPEN and i not in self.phases.separated
-            if opens or (gap < -OPEN and contact.stiffness is None):
-                raise ParameterError(
-                    f'{what} has a gap of {gap:.6g} m; `projection` closes a small one'
-                )
-            if speed > OPEN:
-                raise ParameterError(
-                    f'{what} slips at {speed:.6g} m/s; `projection` gives speeds that do not'
-                )
-        if slips and ca.vertcat(*slips).numel() and not self._spread:
-            J = ca.jacobian(ca.vertcat(*slips), self._speeds)
-            rank = np.linalg.matrix_rank(self._numbers(J, x, p).reshape(J.shape, order='F'))
-            if rank < J.shape[0]:
-                raise ParameterError(
-                    f'{self.name}: {J.shape[0]} rows of contacts that close loops have rank '
-                    f'{rank}; give a contact whose force is undetermined a normal_force or a '
-                    'stiffness'
-                )
+    def placed(self, p: ArrayLike, x: ArrayLike, kept: Container[str] = ()) -> Array:
+        """Return the nearest state with closed contacts that roll; see :func:`.placed`."""
+        return placed(self, p, x, kept)
+
+    def outlines(self, p: ArrayLike) -> list[Shape]:
+        """Return what is drawn of the machine."""
+        return outlines(self.machine, p)
+
+    @property
+    def joint_entries(self) -> tuple[str, ...]:
+        """Entries of the state that are positions of joints."""
+        return joint_entries(self.machine)
 
     def _numbers(self, value: ca.SX, x: ArrayLike, p: ArrayLike) -> Array:
         given = ca.Function('given', [self.symbols.x, self.symbols.p], [ca.densify(value)])
@@ -378,8 +381,7 @@ class MachineSystem(WrittenSystem):
 
     def rest_goal(self, x_start: Array) -> dict[str, Array]:  # noqa: ARG002
         """Return what a goal at rest has by default: no motion."""
-        joints = [body.joint for body in self.machine.bodies.values()]
-        return {e.name: np.zeros(e.size) for joint in joints for e in joint.speeds}
+        return {name: np.zeros(self.state.entry(name).size) for name in self.speed_names}
 
     @cached_property
     def energy(self) -> ca.SX:
@@ -389,7 +391,7 @@ class MachineSystem(WrittenSystem):
             m = link.moments
             first_W = m.mass * link.p_WB + link.R_WF @ m.first
             total += m.twice_kinetic(link.w, link.v) / 2 - ca.dot(machine.gravity_W, first_W)
-        for contact, rows in zip(machine.contacts, self._closures, strict=True):
+        for contact, rows in zip(machine.contacts, self.closures, strict=True):
             if contact.stiffness is not None:
                 total += contact.stiffness * ca.fmin(rows.gap, 0) ** 2 / 2
         return total

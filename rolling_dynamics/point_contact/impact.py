@@ -10,6 +10,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import JammingError
 
+ROUNDING = 1e-16  # of the inverse mass, where contacts that hold leave a way without a push
 STUCK = 1e-9  # of the speed at the start: slower slip has stopped
 RESTS = 1e-6  # of the speed at the start: a slower normal velocity is none
 JAMS = 'the landing jams: under Coulomb friction the normal velocity does not come to zero'
@@ -215,7 +216,8 @@ def _slip_by(W: Array, s: _Stage, mu: float, scale: float, work: float | None) -
     for event, way in ((ends, 1), (sticks, -1)):
         event.terminal, event.direction = True, way  # type: ignore[attr-defined]
     start = np.concatenate([s.v, s.P, [s.work]])
-    most = 100 * scale / abs(np.linalg.eigvalsh((W + W.T) / 2)[0])
+    least = max(abs(np.linalg.eigvalsh((W + W.T) / 2)[0]), ROUNDING * np.trace(W))
+    most = 100 * scale / least
     run = solve_ivp(
         rate, (0.0, most), start, events=(ends, sticks), rtol=1e-11, atol=1e-14 * scale
     )

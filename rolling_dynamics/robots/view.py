@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.capabilities import offers
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.plugin import role_of
@@ -316,7 +318,20 @@ def tangent_columns(
     return out
 
 
-SIZE = 0.1  # m, of what is drawn, where no parameter is called radius
+SIZE = 0.1  # m, of what is drawn, where no size is known
+
+
+class Outlined(Protocol):
+    """Knows how it looks."""
+
+    def outlines(self, p: ArrayLike) -> Sequence[Shape]:
+        """Return the shapes of its bodies, on links ``<body>_link`` and ``odom``."""
+        ...
+
+    @property
+    def joint_entries(self) -> Sequence[str]:
+        """Entries of its state that are positions of joints."""
+        ...
 
 
 def general_view(system: RollingSystem, p: ArrayLike) -> RobotView:
@@ -324,13 +339,16 @@ def general_view(system: RollingSystem, p: ArrayLike) -> RobotView:
     Return the view of a system that has none of its own.
 
     Its first body in ``pose`` is the one that rolls; without control it is left alone. Nothing
-    is known of where it could be moved by hand, nor of its shapes.
+    is known of where it could be moved by hand. Shapes and joints are those that it offers.
     """
     x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
     t, params = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
     poses = [ca.densify(X) for X in system.pose.call([x, params])]
     centre = poses[0][:3, 3]
-    size = SIZE
+    outlined = offers(system, Outlined)
+    shapes = () if outlined is None else outlined.outlines(p)
+    joints = () if outlined is None else outlined.joint_entries
+    size = max((s.radius for s in shapes if isinstance(s, Ball | Disk)), default=SIZE)
     if 'radius' in system.parameters:
         size = float(np.asarray(p, dtype=float)[system.parameters.slice('radius')][0])
     rate = next(iter(system.modes.values())).dynamics(x, u, t, params)
@@ -345,6 +363,8 @@ def general_view(system: RollingSystem, p: ArrayLike) -> RobotView:
             Link(f'{name}_link', X, 'odom')
             for name, X in zip(system.pose.name_out(), poses, strict=True)
         ],
+        joints={name: x[system.state.slice(name)] for name in joints},
+        shapes=shapes,
         safe_control=ca.SX.zeros(system.control.size),
         holds_at=None,
         shift=np.zeros((system.tangent.size, 2)),

@@ -141,14 +141,20 @@ _WORDS = {
 
 
 @contextmanager
-def located(path: str) -> Iterator[None]:
-    """Put the path of an entry before the text of an error raised inside."""
+def located(path: str, *, inner: bool = False) -> Iterator[None]:
+    """Put a path before the text of an error raised inside, which may name an inner entry."""
     try:
         yield
     except ScenarioError:
         raise
     except RollingError as e:
-        raise ScenarioError(f'{path}: {e}') from None
+        raise ScenarioError(_below(path, str(e)) if inner else f'{path}: {e}') from None
+
+
+def _below(path: str, text: str) -> str:
+    """Return a text with the path before that of the entry with which it begins, if it does."""
+    own = ENTRY.match(text)
+    return f'{path}.{own[1]}: {text[own.end() :]}' if own else f'{path}: {text}'
 
 
 @cache
@@ -213,11 +219,7 @@ def _line(error: ErrorDetails, schema: Json, document: Mapping[str, Any], prefix
         return f'{entry_path((*steps, *error["ctx"]["path"]), prefix)}: {error["ctx"]["text"]}'
     path = entry_path(steps, prefix)
     if kind == 'value_error':  # by a dataclass that is a section
-        texts = [(text, ENTRY.match(text)) for text in str(error['ctx']['error']).splitlines()]
-        return '\n'.join(
-            f'{path}.{own[1]}: {text[own.end() :]}' if own else f'{path}: {text}'
-            for text, own in texts
-        )
+        return '\n'.join(_below(path, text) for text in str(error['ctx']['error']).splitlines())
     around: Any = document
     for step in steps[:-1]:
         around = around[step]

@@ -177,6 +177,11 @@ def several(of: Any = Number, count: Count = (0, None), made: Any = None) -> Any
     return Annotated[items, AfterValidator(made)] if made else items
 
 
+def by_name(of: Any) -> Any:
+    """Return the type of a mapping from names to entries."""
+    return dict[str, of]
+
+
 def array(of: Any = Number, count: Count = (0, None)) -> Any:
     """Return the type of an array: a list of numbers, or of lists of as many numbers."""
     return several(of, count, partial(np.array, dtype=float))

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from rolling_dynamics.scenario import Scenario
+
+MOMENT = 1e-3  # of the duration, which is simulated for a picture of the start
 HELP = 'check scenario files without running them'
 DESCRIPTION = """\
 Validate scenario files, with their sections `plan` and `sweep` if present. Each error names the
 path of the entry, the value given and what is allowed. Values that are allowed but unlikely, such
-as a ball of 100 m, are questioned and do not change the exit status."""
+as a ball of 100 m, are questioned and do not change the exit status. With `--picture` the start is
+drawn: bodies, axes and contact frame."""
 EXAMPLE = '  rolling check spinning_plate my_scenario.yaml'
 
 
@@ -17,16 +25,22 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         'scenarios', metavar='SCENARIO', nargs='+', help='files, or examples by name'
     )
+    parser.add_argument(
+        '--picture', metavar='FILE.png', type=Path, help='draw the start of one scenario'
+    )
 
 
 def run(args: Namespace) -> int:
     """Check each file."""
-    from rolling_dynamics.errors import RollingError  # noqa: PLC0415  (--help stays fast)
+    from rolling_dynamics.errors import ParameterError, RollingError  # noqa: PLC0415  (--help stays fast)
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
     from rolling_dynamics.scenario.scenario import doubts  # noqa: PLC0415
     from rolling_planner.planners.planner import planner_of  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
     from rolling_robotics.sweep.points import probe, read_sweep  # noqa: PLC0415
+
+    if args.picture and len(args.scenarios) > 1:
+        raise ParameterError('--picture: draws one scenario; give one file')
 
     def fault(path: str) -> str:
         """Return what is wrong with a file, empty if nothing is."""
@@ -39,6 +53,8 @@ def run(args: Namespace) -> int:
             if 'sweep' in scenario.raw:
                 for line in probe(read_sweep(scenario.raw)).refused:
                     say(f'{path}: sweep: {line}; the other points are swept')
+            if args.picture:
+                _draw(scenario, args.picture)
         except RollingError as e:
             several = len(args.scenarios) > 1
             return '\n'.join(
@@ -51,3 +67,17 @@ def run(args: Namespace) -> int:
     if faults:
         say('\n'.join(faults))
     return 2 if faults else 0
+
+
+def _draw(scenario: Scenario, path: Path) -> None:
+    """Draw the start of a scenario."""
+    import numpy as np  # noqa: PLC0415
+    from rolling_robotics.animation.movie import Shot, write_movie  # noqa: PLC0415
+    from rolling_robotics.files import checked_output  # noqa: PLC0415
+    from rolling_robotics.result import simulate_scenario, simulation_result  # noqa: PLC0415
+    from rolling_robotics.scene.general import scene_of  # noqa: PLC0415
+
+    out, end = checked_output(path, ('.png',)), MOMENT * scenario.duration
+    brief = replace(scenario, duration=end, output_times=np.array([0.0, end]))
+    scene = scene_of(simulation_result(scenario, simulate_scenario(brief)))
+    write_movie(scene, Shot(at=0.0, strips=False), out, lambda *_: None)

@@ -79,7 +79,10 @@ def general_scene(scenario: Scenario, arrays: Arrays) -> Scene:
     fixed = [s for s in view.shapes if s.link == 'odom' and not isinstance(s, Floor)]
     bodies = []
     if any(isinstance(s, Floor) for s in view.shapes):
-        bodies.append(floor_body(first, view.radius))
+        around = np.concatenate([arrays[f'{n}_position'] for n in names])
+        position, attitude = still(len(first))
+        floor = floor_body(around, view.radius)
+        bodies.append(replace(floor, position=position, attitude=attitude))
     if fixed:
         position, attitude = still(len(first))
         bodies.append(_body('fixed', position, attitude, fixed, view.radius))

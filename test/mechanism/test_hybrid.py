@@ -1,8 +1,6 @@
 """Contacts of machines that part and meet: impacts beside hand derivations and other code."""
 
 import math
-from pathlib import Path
-import sys
 
 import casadi as ca
 import numpy as np
@@ -25,12 +23,10 @@ from rolling_dynamics.mechanism import (
 )
 from rolling_dynamics.mechanism.impact import _at_once, Friction, impact
 from rolling_dynamics.point_contact.impact import rebound_impulse
+from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Ellipsoid as Quadric
 from transforms3d import quaternions
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'examples/machines'))
-import ball_and_wall as example
 
 G, R, MASS = 9.81, 0.05, 0.3
 EVEN = 0.4 * MASS * R**2
@@ -90,20 +86,25 @@ def test_a_ball_that_is_dropped_bounces_to_the_fraction_of_its_height():
 def test_a_ball_that_rolls_into_a_wall_climbs_it_by_the_friction_there(mu):
     """By hand: the wall stops the ball, and rubs it until it slips no more at 2/7 of the speed."""
     v, way = 1.4, 0.3
-    system = example.ball_and_wall()
-    p = system.parameters.pack(radius=R, mass=MASS, mu=mu, restitution=0.0)
-    x = example.rolling(system, p, way, v)
+    given = load_scenario('ball_and_wall').raw
+    touch = {'body': 'ball', 'mu': mu, 'mu_kinetic': mu}
+    contacts = {'floor': touch, 'wall': {**touch, 'normal': [-1, 0, 0]}}
+    ball = {'ball': {'kind': 'ball', 'radius': R, 'mass': MASS}}
+    machine = {**given['machine'], 'bodies': ball, 'contacts': contacts}
+    scenario = load_scenario({**given, 'machine': machine})
+    system, p = scenario.system, scenario.p
+    x = system.state.pack(p_ball=[-R - way, 0, R], v_ball=[v, 0, 0], w_ball=[0, v / R, 0])
     hit, up = way / v, min(mu, 2 / 7) * v
     motion = simulate(system, p, x, np.zeros(0), hit + 0.5 * up / G, **FINE)
     assert motion.events[0].name == 'landing'
     assert 'impact_order' not in [e.name for e in motion.events]
     assert motion.events[0].time == pytest.approx(hit, rel=1e-10)
     after = system.state.unpack(motion.events[0].state)
-    np.testing.assert_allclose(after['v_WB_W'], [0, 0, up], atol=1e-9)
-    np.testing.assert_allclose(after['w_WB_W'], [0, (v - 2.5 * up) / R, 0], atol=1e-7)
+    np.testing.assert_allclose(after['v_ball'], [0, 0, up], atol=1e-9)
+    np.testing.assert_allclose(after['w_ball'], [0, (v - 2.5 * up) / R, 0], atol=1e-7)
     last = system.state.unpack(motion.states[-1])
     flown = motion.times[-1] - hit
-    assert last['p_WB'][2] == pytest.approx(R + up * flown - G * flown**2 / 2, rel=1e-9)
+    assert last['p_ball'][2] == pytest.approx(R + up * flown - G * flown**2 / 2, rel=1e-9)
 
 
 def test_a_ball_with_backspin_is_pushed_on_the_floor_and_the_order_is_reported():

@@ -1,19 +1,13 @@
 """Contacts that close loops: the bicycle of the benchmark, and a ball between two plates."""
 
-from pathlib import Path
-import sys
-
 import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.testing import check_system
 from rolling_dynamics.testing.check_system import CHECKS as EVERY
-
-sys.path.insert(0, str(Path(__file__).parents[2] / 'examples' / 'machines'))
-from ball_between_plates import at_rest, ball_between_plates
-from bicycle import bicycle, upright
 
 CHECKS = {name: EVERY[name] for name in ('newton-euler', 'invariants')}
 # Meijaard et al. 2007, Table 2: weave, capsize and castering at 1 to 10 m/s, as printed
@@ -33,9 +27,19 @@ STANDING = 3.13164324790656, 5.53094371765393  # 0 m/s, both signs
 WEAVE_SPEED, CAPSIZE_SPEED = 4.29238253634111, 6.02426201538837  # m/s: an eigenvalue crosses
 
 
+BICYCLE = load_scenario('bicycle')
+P = BICYCLE.p
+
+
 @pytest.fixture(scope='module')
 def system():
-    return bicycle()
+    return BICYCLE.system
+
+
+def upright(system, speed):
+    """Return the state of the bicycle that rides straight on, at a speed [m/s]."""
+    rates = {'rear_rate': speed / 0.3, 'front_rate': speed / 0.35}
+    return system.state.pack(p_frame=[0, 0, 0.3], v_frame=[speed, 0, 0], **rates)
 
 
 def linearised(system):
@@ -47,19 +51,20 @@ def linearised(system):
     """
     x, d = system.symbols.x, ca.SX.sym('d', system.tangent.size)
     moved = system.retract(x, d)
-    xdot = system.modes['rolling'].dynamics(moved, 0, 0, [])
-    rates = [xdot[2], moved[system.state.slice('w_WB_B')], xdot[system.state.slice('steer')]]
+    xdot = system.modes['rolling'].dynamics(moved, 0, 0, P)
+    rates = [xdot[2], moved[system.state.slice('w_frame')], xdot[system.state.slice('fork')]]
     rates += [xdot[system.state.slice(e)] for e in SPEEDS]
-    kept = [2, 3, 4, 5, system.tangent.slice('steer').start]
+    kept = [2, 3, 4, 5, system.tangent.slice('fork').start]
     kept += [k for e in SPEEDS for k in range(*system.tangent.slice(e).indices(99))]
-    rows = [r.gap for r in system._closures] + [r.velocity for r in system._closures]
+    rows = [r.gap for r in system.closures] + [r.velocity for r in system.closures]
     rows = ca.substitute(ca.vertcat(*rows), x, moved)
     both = [ca.jacobian(ca.vertcat(*rates), d)[:, kept], ca.jacobian(rows, d)[:, kept]]
     at = [ca.densify(ca.substitute(J, d, 0 * d)) for J in both]
+    at = ca.substitute(at, [system.symbols.p], [ca.SX(ca.DM(P))])
     return ca.Function('linearised', [x], at)
 
 
-SPEEDS = ('v_WB_W', 'w_WB_B', 'rear_rate', 'steer_rate', 'front_rate')
+SPEEDS = ('v_frame', 'w_frame', 'rear_rate', 'fork_rate', 'front_rate')
 
 
 def lean_and_steer(system, speed):
@@ -93,14 +98,14 @@ def test_eigenvalues_of_the_standing_bicycle_and_at_the_limits_of_stability(syst
 
 def pushed(system):
     x = upright(system, 5.0)
-    x[system.state.slice('w_WB_B')] = [0.3, 0, 0]
-    return np.array(system.projection(x, [])).ravel()
+    x[system.state.slice('w_frame')] = [0.3, 0, 0]
+    return np.array(system.projection(x, P)).ravel()
 
 
 def test_the_bicycle_stays_on_both_wheels_and_keeps_its_energy(system):
     run = simulate(
         system,
-        np.zeros(0),
+        P,
         pushed(system),
         np.zeros(1),
         5.0,
@@ -108,28 +113,28 @@ def test_the_bicycle_stays_on_both_wheels_and_keeps_its_energy(system):
         atol=1e-13,
         t_eval=np.linspace(0, 5, 51),
     )
-    rows = ca.vertcat(*(r.velocity for r in system._closures))
-    gaps = ca.vertcat(*(r.gap for r in system._closures))
-    seen = ca.Function('rows', [system.symbols.x], [rows, gaps])
+    rows = ca.vertcat(*(r.velocity for r in system.closures))
+    gaps = ca.vertcat(*(r.gap for r in system.closures))
+    seen = ca.Function('rows', [system.symbols.x, system.symbols.p], [rows, gaps])
     for x in run.states:
-        velocity, gap = (np.array(v) for v in seen(x))
+        velocity, gap = (np.array(v) for v in seen(x, P))
         assert np.abs(gap).max() < 1e-10
         assert np.abs(velocity).max() < 1e-12 * 5.0
     energy = run.evaluate(lambda s: s.invariants['energy'])[:, 0]
     assert np.ptp(energy) < 1e-9 * energy.max()
-    assert np.ptp(run.states[:, system.state.slice('steer')]) > 0.05
+    assert np.ptp(run.states[:, system.state.slice('fork')]) > 0.05
 
 
 def test_the_floor_carries_what_the_motion_needs(system):
-    outcomes = check_system(system, np.zeros(0), pushed(system), checks=CHECKS)
+    outcomes = check_system(system, P, pushed(system), checks=CHECKS)
     assert [o.verdict for o in outcomes] == ['passed', 'passed']
 
 
 def test_wheels_at_rest_carry_the_weight_by_the_lever(system):
     """The moment about the rear contact gives the front wheel its load."""
     x = upright(system, 0.0)
-    front = float(system.modes['rolling'].guards['normal_force_front'](x, 0, 0, []))
-    rear = float(system.modes['rolling'].guards['normal_force_rear'](x, 0, 0, []))
+    front = float(system.modes['rolling'].guards['normal_force_front'](x, 0, 0, P))
+    rear = float(system.modes['rolling'].guards['normal_force_rear'](x, 0, 0, P))
     total, lever = 94.0, 85 * 0.3 + 4 * 0.9 + 3 * 1.02
     assert front == pytest.approx(9.81 * lever / 1.02, rel=1e-12)
     assert front + rear == pytest.approx(9.81 * total, rel=1e-12)
@@ -137,36 +142,46 @@ def test_wheels_at_rest_carry_the_weight_by_the_lever(system):
 
 def test_a_wheel_in_the_air_or_slipping_is_rejected_by_name(system):
     x = upright(system, 2.0)
-    system.check_state([], x)
+    system.check_state(P, x)
     lifted = x.copy()
     lifted[2] += 0.01
     with pytest.raises(
         ParameterError, match=r"contact of 'rear' on 'the ground' has a gap of 0\.01"
     ):
-        system.check_state([], lifted)
+        system.check_state(P, lifted)
     x[system.state.slice('front_rate')] = 0.0
     with pytest.raises(ParameterError, match=r"contact of 'front' .* slips at 2 m/s"):
-        system.check_state([], x)
+        system.check_state(P, x)
 
 
 @pytest.fixture(scope='module')
 def plates():
-    return ball_between_plates()
+    return load_scenario('ball_between_plates').system
+
+
+def at_rest(plates, radius):
+    """Return the state at rest, the upper plate turned over and over the ball."""
+    return plates.state.pack(p_upper=[0, 0, 2 * radius], q_upper=[0, 1, 0, 0])
+
+
+def numbers(plates):
+    values = {'ball_radius': 0.05, 'ball_mass': 0.5, 'ball_mu': 0.8, 'top_mu': 0.8}
+    return plates.parameters.pack(**values, top_normal_force=5.0)
 
 
 def test_a_ball_between_plates_moves_at_their_mean(plates):
     """By hand: a = (a1 + a2) / 2, r dw/dt = e3 x (a2 - a1) / 2, and forces that make them."""
     rng = np.random.default_rng(3)
     r, m, squeeze = 0.05, 0.5, 5.0
-    p = plates.parameters.pack(radius=r, mass=m, squeeze=squeeze, mu=0.8)
+    p = numbers(plates)
     x = at_rest(plates, r)
     for _ in range(10):
         a1, a2 = (np.append(rng.normal(size=2), 0.0) for _ in range(2))
         still = np.zeros(3)
-        u = plates.control.pack(a_lower=a1, alpha_lower=still, a_upper=a2, alpha_upper=still)
+        u = plates.control.pack(lower_v=a1, lower_w=still, upper_v=a2, upper_w=still)
         rate = plates.state.unpack(np.array(plates.modes['rolling'].dynamics(x, u, 0, p)).T[0])
         spin = np.cross([0, 0, 1], a2 - a1) / (2 * r)
-        np.testing.assert_allclose(rate['w_WS_W'], spin, atol=1e-10)
+        np.testing.assert_allclose(rate['w_ball'], spin, atol=1e-10)
         # f1 + f2 = m a and r e3 x (f2 - f1) = 0.4 m r^2 dw/dt, along the plates
         f1 = m * ((a1 + a2) / 2 - 0.4 * (a2 - a1) / 2) / 2
         f2 = m * (a1 + a2) / 2 - f1
@@ -180,7 +195,7 @@ def test_a_ball_between_plates_moves_at_their_mean(plates):
 
 def test_a_ball_between_plates_that_turn_and_tilt_obeys_newton_and_euler(plates):
     r = 0.05
-    p = plates.parameters.pack(radius=r, mass=0.5, squeeze=5.0, mu=0.8)
+    p = numbers(plates)
     x = at_rest(plates, r)
     x[plates.state.slice('v_upper')] = [0.3, -0.2, 0]
     x[plates.state.slice('w_lower')] = [0, 0, 0.7]

@@ -1,8 +1,6 @@
 """Contacts on curved surfaces and in grooves: beside hand derivations and published values."""
 
 import math
-from pathlib import Path
-import sys
 
 import casadi as ca
 import numpy as np
@@ -26,15 +24,17 @@ from rolling_dynamics.mechanism import (
     Sphere,
     Wheel,
 )
+from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.testing import check_system
 from rolling_dynamics.testing.check_system import CHECKS
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / 'examples/machines'))
-import hamster_ball as hamster
-import omni_cart as omni
-
 G, R, MASS = 9.81, 0.05, 0.3
+OUTSIDE, INSIDE, TRACK, WHEEL = 0.21, 0.20, 0.06, 0.04  # m, of the hamster ball
+BELOW = math.sqrt(INSIDE**2 - TRACK**2) - WHEEL  # m, of the axle from the middle of the shell
+SHELL, CHASSIS, ROLLER, LOW = 1.0, 0.8, 0.1, 0.02  # kg, and m of the chassis' centre of mass
+SHELL_INERTIA, ROLLER_INERTIA, CHASSIS_INERTIA = 2 / 3 * 0.205**2, ROLLER * WHEEL**2 / 2, 0.002
+ANGLES = [2 * math.pi * k / 3 for k in range(3)]  # of the axles of the cart
 WATCHED = ('normal_force', 'friction')
 
 
@@ -65,19 +65,19 @@ def by_lagrange():
 
     q has the angles about y of the shell, of the axle from its lowest place, and of the chassis.
     """
-    h, d = hamster, hamster.BELOW
+    d = BELOW
     q, v, torque = ca.SX.sym('q', 3), ca.SX.sym('v', 3), ca.SX.sym('torque')
     shell, axle, chassis = ca.vertsplit(q)
-    wheel = ((d + h.WHEEL) * v[0] - d * v[1]) / h.WHEEL  # rolls inside at this distance
-    centre = ca.vertcat(h.OUTSIDE * shell, 0)
+    wheel = ((d + WHEEL) * v[0] - d * v[1]) / WHEEL  # rolls inside at this distance
+    centre = ca.vertcat(OUTSIDE * shell, 0)
     middle = centre - d * ca.vertcat(ca.sin(axle), ca.cos(axle))
-    low = middle - h.LOW * ca.vertcat(ca.sin(chassis), ca.cos(chassis))
+    low = middle - LOW * ca.vertcat(ca.sin(chassis), ca.cos(chassis))
     T, V = ca.SX(0), ca.SX(0)
-    for mass, place in ((h.SHELL, centre), (2 * h.ROLLER, middle), (h.CHASSIS, low)):
+    for mass, place in ((SHELL, centre), (2 * ROLLER, middle), (CHASSIS, low)):
         T += mass / 2 * ca.sumsqr(ca.jtimes(place, q, v))
         V += mass * G * place[1]
-    T += h.SHELL_INERTIA / 2 * v[0] ** 2 + h.ROLLER_INERTIA * wheel**2
-    T += h.CHASSIS_INERTIA / 2 * v[2] ** 2
+    T += SHELL_INERTIA / 2 * v[0] ** 2 + ROLLER_INERTIA * wheel**2
+    T += CHASSIS_INERTIA / 2 * v[2] ** 2
     p = ca.gradient(T, v)
     force = ca.gradient(T - V, q) - ca.jtimes(p, q, v) + torque * ca.gradient(wheel - v[2], v)
     acceleration = ca.solve(ca.jacobian(p, v), force)
@@ -85,49 +85,60 @@ def by_lagrange():
     return ca.Function('plane', [q, v, torque], [acceleration, wheel, wheel_rate])
 
 
+def hamster_ball():
+    scenario = load_scenario('hamster_ball')
+    return scenario.system, scenario.p
+
+
+def axle_at(system, angle):
+    """Return a state at rest, the axle turned by an angle [rad] about y from its lowest place."""
+    way = [-BELOW * math.sin(angle), 0, OUTSIDE - BELOW * math.cos(angle)]
+    return system.state.pack(p_chassis=way)
+
+
 def test_a_hamster_ball_moves_in_a_plane_as_by_lagrange():
-    system, plane, rng = hamster.hamster_ball(), by_lagrange(), np.random.default_rng(4)
+    system, p = hamster_ball()
+    plane, rng = by_lagrange(), np.random.default_rng(4)
     for _ in range(10):
         q, v, torque = rng.uniform(-1, 1, 3), rng.uniform(-3, 3, 3), rng.uniform(-0.2, 0.2)
         expected, wheel, wheel_rate = (np.array(e).ravel() for e in plane(q, v, torque))
-        d, along = hamster.BELOW, np.array([-math.cos(q[1]), 0, math.sin(q[1])])
-        x = hamster.at_rest(system, q[1])
+        d, along = BELOW, np.array([-math.cos(q[1]), 0, math.sin(q[1])])
+        x = axle_at(system, q[1])
         turned = system.state.pack(
-            p_WC=x[system.state.slice('p_WC')],
-            q_WC=[math.cos(q[2] / 2), 0, math.sin(q[2] / 2), 0],
-            v_WC_W=[hamster.OUTSIDE * v[0], 0, 0] + d * v[1] * along,
-            w_WS_W=[0, v[0], 0],
-            w_WC_C=[0, v[2], 0],
+            p_chassis=x[system.state.slice('p_chassis')],
+            q_chassis=[math.cos(q[2] / 2), 0, math.sin(q[2] / 2), 0],
+            v_chassis=[OUTSIDE * v[0], 0, 0] + d * v[1] * along,
+            w_shell=[0, v[0], 0],
+            w_chassis=[0, v[2], 0],
             left_rate=wheel - v[2],
             right_rate=wheel - v[2],
         )
-        p = np.array([0.8, 0.0])
         system.check_state(p, turned)
         u = np.array([0.3, 0.7]) * torque
         found = system.state.unpack(np.array(system.mode.dynamics(turned, u, 0, p)).ravel())
-        assert found['w_WS_W'][1] == pytest.approx(expected[0], abs=1e-10)
-        assert found['w_WC_C'][1] == pytest.approx(expected[2], abs=1e-10)
+        assert found['w_shell'][1] == pytest.approx(expected[0], abs=1e-10)
+        assert found['w_chassis'][1] == pytest.approx(expected[2], abs=1e-10)
         mean = (found['left_rate'] + found['right_rate']) / 2
         assert mean == pytest.approx(wheel_rate - expected[2], abs=1e-9)
 
 
 def test_a_hamster_ball_keeps_its_energy_and_its_wheels_at_the_shell():
-    system, p = hamster.hamster_ball(), np.array([0.8, 0.0])
-    x = hamster.at_rest(system, 0.6)
-    x[system.state.slice('w_WC_C')] = [0.0, 1.0, 2.0]
+    system, p = hamster_ball()
+    x = axle_at(system, 0.6)
+    x[system.state.slice('w_chassis')] = [0.0, 1.0, 2.0]
     x = np.array(system.projection(x, p)).ravel()
     events = dict.fromkeys(system.mode.guards, 'record')
     run = simulate(system, p, x, np.zeros(2), 2.0, rtol=1e-11, atol=1e-12, events=events)
     energy = run.evaluate(lambda s: s.invariants['energy'])[:, 0]
     assert np.ptp(energy) < 1e-8 * np.abs(energy).max()
-    assert np.ptp(run.states[:, system.state.slice('contact')], axis=0).min() > 0.01
+    assert np.ptp(run.states[:, system.state.slice('c_shell')], axis=0).min() > 0.01
     poses = system.pose(run.states[-1], p)
     shell, *wheels = (np.array(poses[k]) for k in (0, 2, 3))
     for X in wheels:
         away, axis = X[:3, 3] - shell[:3, 3], X[:3, 1]
         across = away - axis * (axis @ away)
-        edge = np.hypot(np.linalg.norm(across) + hamster.WHEEL, axis @ away)
-        assert edge == pytest.approx(hamster.INSIDE, abs=1e-10)
+        edge = np.hypot(np.linalg.norm(across) + WHEEL, axis @ away)
+        assert edge == pytest.approx(INSIDE, abs=1e-10)
 
 
 @pytest.mark.parametrize('half', [0.3, 0.9])
@@ -249,17 +260,17 @@ def test_a_ball_between_fingertips_turns_where_they_move_apart():
 
 def by_newton(velocity, turning, torques, rollers):
     """Return wheel rates, and rates of velocity, turning and wheels of a cart along x at rest."""
-    c, s, r, d = math.cos(rollers), math.sin(rollers), omni.RADIUS, omni.REACH
-    mass = omni.CART + 3 * omni.WHEEL
-    inertia = omni.CART_INERTIA + 3 * (omni.WHEEL_INERTIA / 2 + omni.WHEEL * d**2)
+    c, s, r, d, wheel = math.cos(rollers), math.sin(rollers), 0.05, 0.15, 0.2
+    mass, about_axle = 4.0 + 3 * wheel, wheel * r**2 / 2
+    inertia = 0.04 + 3 * (about_axle / 2 + wheel * d**2)
     # unknown: acceleration (2), turning acceleration, wheel accelerations (3), forces (3)
     A, b, wheels = np.zeros((9, 9)), np.zeros(9), np.zeros(3)
     A[[0, 1, 2], [0, 1, 2]] = mass, mass, inertia
-    for k, angle in enumerate(omni.ANGLES):
+    for k, angle in enumerate(ANGLES):
         axle, way = (np.array([math.cos(a), math.sin(a)]) for a in (angle, angle - math.pi / 2))
         wheels[k] = (velocity @ (way + s / c * axle) - d * turning) / r
         A[:2, 6 + k], A[2, 6 + k] = -(c * way + s * axle), d * c
-        A[3 + k, 3 + k], A[3 + k, 6 + k], b[3 + k] = omni.WHEEL_INERTIA, r * c, torques[k]
+        A[3 + k, 3 + k], A[3 + k, 6 + k], b[3 + k] = about_axle, r * c, torques[k]
         A[6 + k, :2], A[6 + k, 2], A[6 + k, 3 + k] = way + s / c * axle, -d, -r
         b[6 + k] = -turning * (velocity @ (axle - s / c * way))
     return wheels, np.linalg.solve(A, b)[:6]
@@ -267,18 +278,21 @@ def by_newton(velocity, turning, torques, rollers):
 
 @pytest.mark.parametrize('rollers', [0.0, math.pi / 4])
 def test_a_cart_on_omni_and_on_mecanum_wheels_moves_as_by_newton(rollers):
-    system, rng = omni.omni_cart(rollers), np.random.default_rng(8)
+    given = load_scenario('omni_cart').raw
+    wheels = {f'wheel_{k}': {'mu': 0.8, 'rollers': rollers} for k in (1, 2, 3)}
+    scenario = load_scenario({**given, 'machine': {**given['machine'], 'contacts': wheels}})
+    system, p, rng = scenario.system, scenario.p, np.random.default_rng(8)
     for _ in range(5):
         velocity, turning, torques = rng.normal(size=2), rng.normal(), rng.normal(size=3)
         wheels, expected = by_newton(velocity, turning, torques, rollers)
         names = {f'wheel_{k + 1}_rate': wheels[k] for k in range(3)}
         x = system.state.pack(
-            p_WC=[0, 0, omni.RADIUS], v_WC_W=[*velocity, 0], w_WC_C=[0, 0, turning], **names
+            p_cart=[0, 0, 0.05], v_cart=[*velocity, 0], w_cart=[0, 0, turning], **names
         )
-        system.check_state([0.8], x)
-        found = system.state.unpack(np.array(system.mode.dynamics(x, torques, 0, [0.8])).ravel())
-        assert found['v_WC_W'] == pytest.approx([*expected[:2], 0], abs=1e-9)
-        assert found['w_WC_C'] == pytest.approx([0, 0, expected[2]], abs=1e-9)
+        system.check_state(p, x)
+        found = system.state.unpack(np.array(system.mode.dynamics(x, torques, 0, p)).ravel())
+        assert found['v_cart'] == pytest.approx([*expected[:2], 0], abs=1e-9)
+        assert found['w_cart'] == pytest.approx([0, 0, expected[2]], abs=1e-9)
         turned = [found[name][0] for name in names]
         assert turned == pytest.approx(expected[3:], abs=1e-8)
 

@@ -20,7 +20,7 @@ SHORT = {  # example of each system, and how much of it
     'spin_rolling_ball': 2,
 }
 # made of the shapes of their views
-GENERAL = {'ball_balancer': 1.8, 'labyrinth': 0.2, 'point_mass_hop': 0.2}
+GENERAL = {'ball_balancer': 1.8, 'labyrinth': 0.2, 'point_mass_hop': 0.2, 'driven_shell': 0.3}
 
 
 def simulated(name, folder, duration):

@@ -1,0 +1,74 @@
+"""How a machine looks, from its description alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_dynamics.mechanism.joints import Driven, Joint, Prismatic, Revolute
+from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
+from rolling_dynamics.mechanism.shapes import Plane, Sphere, Wheel
+from rolling_dynamics.robots.view import Ball, Disk, Floor, Shape
+
+if TYPE_CHECKING:
+    from rolling_dynamics.mechanism.machine import Machine
+
+FLAT = 0.1  # thickness of a wheel without a tyre, in radii
+FLOOR = 20.0  # side of the floor, in radii
+
+
+def moving(joint: Joint) -> Joint:
+    """Return a joint, whether or not its motion is prescribed."""
+    return joint.joint if isinstance(joint, Driven) else joint
+
+
+def joint_entries(machine: Machine) -> tuple[str, ...]:
+    """Return the entries of the state that are positions of hinges and slides."""
+    joints = (moving(body.joint) for body in machine.bodies.values())
+    return tuple(j.configuration[0].name for j in joints if isinstance(j, Revolute | Prismatic))
+
+
+def outlines(machine: Machine, p: ArrayLike) -> list[Shape]:
+    """Return what is drawn of a machine: what it was given, what rolls, and the floor."""
+
+    def value(length: ca.SX | float) -> float:
+        return float(ca.Function('length', [machine.symbols.p], [ca.SX(length)])(p))
+
+    out, drawn = list(machine.drawn), {shape.link for shape in machine.drawn}
+    for name, shape in _rolling(machine):
+        link = f'{name}_link'
+        if link in drawn:
+            continue
+        drawn.add(link)
+        if isinstance(shape, Wheel):
+            radius = value(shape.radius)
+            thick = 2 * value(shape.tyre) or FLAT * radius
+            x, y, z = (float(a) for a in np.array(ca.DM(shape.side)).ravel())
+            out.append(
+                Disk(name='link', link=link, radius=radius, thickness=thick, axis=(x, y, z))
+            )
+        elif isinstance(shape, Sphere):
+            out.append(Ball(name='ball', link=link, radius=value(shape.radius)))
+    sizes = [s.radius for s in out if isinstance(s, Ball | Disk)]
+    grounded = (b.joint for b in machine.bodies.values() if not b.parent)
+    level = (c.surface for c in machine.contacts if not c.on and isinstance(c.surface, Plane))
+    stands = any(isinstance(j, Rolling | PureRolling) for j in grounded)
+    stands |= any(tuple(map(float, s.normal)) == Plane().normal for s in level)
+    if sizes and stands:
+        out.append(Floor(name='floor', link='odom', side=FLOOR * max(sizes)))
+    return out
+
+
+def _rolling(machine: Machine) -> Iterator[tuple[str, object]]:
+    """Yield bodies with the surface by which they roll."""
+    for name, body in machine.bodies.items():
+        joint = moving(body.joint)
+        if isinstance(joint, PureRolling):
+            yield name, Sphere(joint.radius)
+        elif isinstance(joint, Rolling):
+            yield name, joint.shape
+    for contact in machine.contacts:
+        yield contact.body, contact.shape

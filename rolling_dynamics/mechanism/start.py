@@ -1,0 +1,121 @@
+"""States at the start: contacts that close loops are closed and roll."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.errors import ParameterError
+
+if TYPE_CHECKING:
+    from rolling_dynamics.mechanism.system import MachineSystem
+
+STEPS = 12  # of Newton's method at most
+CLOSED = 1e-14  # m
+OPEN = 1e-6  # m or m/s beyond which a contact that closes a loop counts as open, or as slipping
+DEPENDS = 1e-9  # of a derivative by a prescribed speed that counts
+
+
+def placed(system: MachineSystem, p: ArrayLike, x: ArrayLike, kept: Container[str]) -> Array:
+    """
+    Return the state near another one in which contacts are closed and roll.
+
+    Positions are moved first, then speeds, both by the least change. Contacts that may part or
+    slip, and those that give way, are left as they are.
+
+    Parameters
+    ----------
+    system
+        The machine.
+    p, x
+        Parameters and state.
+    kept
+        Names of entries of the state that stay.
+
+    Raises
+    ------
+    ParameterError
+        Without a change of those that stay a contact is open or slips; naming the first.
+
+    """
+    x = np.array(x, dtype=float)
+    pairs = enumerate(zip(system.machine.contacts, system.closures, strict=True))
+    held = [(c, r) for i, (c, r) in pairs if i not in system.able]
+    gaps = [r.gap for c, r in held if c.rigid]
+    slips = [r.velocity[k] for c, r in held for k in range(3) if k not in c.given(r)]
+    entries = list(zip(system.state.entries, system.tangent.entries, strict=True))
+    free = [e.name not in kept for e, t in entries for _ in range(t.size)]
+    symbols = system.symbols
+    d = ca.SX.sym('d', system.tangent.size)
+    moved = system.retract(symbols.x, d)
+    for rows, steps in ((gaps, STEPS), (slips, 1)):
+        value = ca.vertcat(*rows)
+        if not value.numel():
+            continue
+        J = ca.substitute(ca.jacobian(ca.substitute(value, symbols.x, moved), d), d, 0 * d)
+        both = ca.Function('rows', [symbols.x, symbols.p], [ca.densify(value), ca.densify(J)])
+        speeds = set(system.speed_names)
+        own = [(e.name in speeds) == (rows is slips) for e, t in entries for _ in range(t.size)]
+        which = np.flatnonzero(np.logical_and(free, own))
+        for _ in range(steps):
+            at, by = (np.array(a) for a in both(x, p))
+            if np.abs(at).max() < CLOSED:
+                break
+            step = np.zeros(d.numel())
+            step[which] = -np.linalg.lstsq(by[:, which], at[:, 0], rcond=1e-12)[0]
+            x = np.array(system.retract(x, step)).ravel()
+    system.check_state(p, x)
+    return x
+
+
+def check_start(system: MachineSystem, p: ArrayLike, x: ArrayLike) -> None:
+    """
+    Refuse a state in which contacts that close loops are open, slip or contradict.
+
+    Rows that depend on others in every state, as of two wheels on one axle, are none: the least
+    forces that fit are taken. Where motions that are prescribed decide whether they agree, they
+    are refused.
+
+    Raises
+    ------
+    ParameterError
+        Naming the contact and its gap or slip, or the rank of the rows.
+
+    """
+    gaps = np.array(system.gap_function(x, p)).ravel()
+    slips, J, D = (np.array(a) for a in system.row_function(x, p))
+    sizes = [row.numel() for row in system.rows]
+    ends = np.cumsum([0, *sizes])
+    contacts = system.machine.contacts
+    names = [f'the contact of {c.body!r} on {c.on or "the ground"!r}' for c in contacts]
+    for i, contact in enumerate(contacts):
+        speed = float(np.linalg.norm(slips[ends[i] : ends[i + 1]]))
+        opens = gaps[i] > OPEN and i not in system.phases.separated
+        if opens or (gaps[i] < -OPEN and contact.stiffness is None):
+            raise ParameterError(
+                f'{names[i]} has a gap of {gaps[i]:.6g} m; `projection` closes a small one'
+            )
+        if speed > OPEN:
+            raise ParameterError(
+                f'{names[i]} slips at {speed:.6g} m/s; `projection` gives speeds that do not'
+            )
+    rank = int(np.linalg.matrix_rank(J)) if J.size else 0
+    if rank == len(J):
+        return
+    idle = np.linalg.svd(J)[0][:, rank:] if J.size else np.eye(len(J))
+    if np.abs(idle.T @ D).max(initial=0.0) > DEPENDS:
+        sure = np.argmax(np.abs(idle) @ np.abs(idle.T @ D).max(axis=1))
+        which = names[int(np.searchsorted(ends, sure, side='right')) - 1]
+        raise ParameterError(
+            f'{which} repeats what others say already, and prescribed motions may contradict it: '
+            f'{len(J)} rows of rank {rank}; give it a stiffness, or a normal_force or side_force'
+        )
+    if not system.spread:
+        raise ParameterError(
+            f'{system.name}: {len(J)} rows of contacts that close loops have rank {rank}; give a '
+            'contact whose force is undetermined a normal_force or a stiffness'
+        )

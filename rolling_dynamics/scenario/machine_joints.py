@@ -1,0 +1,377 @@
+"""Joints, contacts and drives of machines in scenario files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+import math
+from typing import Literal
+
+import casadi as ca
+import numpy as np
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.mechanism.joints import (
+    Driven,
+    Free,
+    Joint,
+    Prismatic,
+    Revolute,
+    Spherical,
+)
+from rolling_dynamics.mechanism.loops import Contact
+from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
+from rolling_dynamics.mechanism.shapes import Hollow, Plane, Sphere, Surface
+from rolling_dynamics.scenario.fields import Kinds, note, numbers, quantity, Section, vector
+from rolling_dynamics.scenario.machine_parts import Builder, GROUND, unit
+
+JOINTS, DRIVES = Kinds('joint'), Kinds('drive')
+RATES = {'m/s': 'm/s^2', 'rad/s': 'rad/s^2'}
+
+
+class JointSection(Section):
+    """How a body moves on its parent."""
+
+    parent: str = note('body that carries it, or `ground`', default=GROUND)
+
+    def make(self, builder: Builder, name: str) -> Joint:
+        """Return the joint of a body."""
+        raise NotImplementedError
+
+    def limit(self, builder: Builder, name: str) -> None:
+        """Let the motion end at the limits of the joint, once all bodies are there."""
+
+
+@JOINTS.add
+class RollingSection(JointSection):
+    """It rolls on the plane z = 0 of what carries it; its body needs a surface."""
+
+    kind: Literal['rolling']
+    mu: float = quantity('coefficient of static friction', least=0, default=1.0)
+    resistance: float = quantity('lever arm of rolling resistance', 'm', least=0, default=0.0)
+    damping: float = quantity('torque per rate of turning', 'N m s', least=0, default=0.0)
+
+    def make(self, builder: Builder, name: str) -> Joint:
+        """Return the joint."""
+        shape = builder.shape(name)
+        world = isinstance(shape, Sphere)
+        return Rolling(
+            shape=shape,
+            contact=vector_entry(f'c_{name}', 'm', self.parent, f'contact of {name}', 'xy'),
+            attitude=quaternion_entry(f'q_{name}', f'attitude of {name}'),
+            speed=vector_entry(f'w_{name}', 'rad/s', 'W' if world else name),
+            axes='world' if world else 'body',
+            mu=builder.number(f'{name}_mu', self.mu, '', f'static friction of {name}'),
+            resistance=self.resistance,
+            damping=self.damping,
+        )
+
+
+@JOINTS.add
+class PureRollingSection(JointSection):
+    """A ball or shell that rolls on the plane z = 0 of what carries it, without spin over it."""
+
+    kind: Literal['pure_rolling']
+    mu: float = quantity('coefficient of static friction', least=0, default=1.0)
+
+    def make(self, builder: Builder, name: str) -> Joint:
+        """Return the joint."""
+        shape = builder.shape(name)
+        if not isinstance(shape, Sphere):
+            raise ParameterError(f'{name!r} is not a ball or shell; `rolling` takes any shape')
+        return PureRolling(
+            radius=shape.radius,
+            contact=vector_entry(f'c_{name}', 'm', self.parent, f'contact of {name}', 'xy'),
+            speed=vector_entry(f'c_{name}_rate', 'm/s', self.parent, suffixes='xy'),
+            attitude=quaternion_entry(f'q_{name}', f'attitude of {name}'),
+            mu=builder.number(f'{name}_mu', self.mu, '', f'static friction of {name}'),
+        )
+
+
+class TurningSection(JointSection):
+    """A joint that leaves the attitude free."""
+
+    axes: Literal['world', 'body'] | None = note(
+        'axes of its angular velocity; those of the world where its inertia is the same about '
+        'every axis',
+        default=None,
+    )
+    tilt: float | None = quantity(
+        'angle between its z axis and that of W at which the motion ends',
+        'rad',
+        positive=True,
+        default=None,
+    )
+
+    def frame(self, builder: Builder, name: str) -> str:
+        """Return the axes."""
+        return self.axes or ('world' if isinstance(builder.made[name].shape, Sphere) else 'body')
+
+    def turning(self, builder: Builder, name: str) -> tuple[Entry, Entry]:
+        """Return the entries of attitude and angular velocity."""
+        axes = 'W' if self.frame(builder, name) == 'world' else name
+        text = f'angular velocity of {name}'
+        return (
+            quaternion_entry(f'q_{name}', f'attitude of {name}'),
+            vector_entry(f'w_{name}', 'rad/s', axes, text),
+        )
+
+    def limit(self, builder: Builder, name: str) -> None:
+        """End where it tips over."""
+        if self.tilt is not None:
+            upright = builder.machine.links[name].R_WB[2, 2]
+            builder.machine.guard(f'tilt_{name}', upright - math.cos(self.tilt))
+
+
+@JOINTS.add
+class FreeSection(TurningSection):
+    """Nothing carries it."""
+
+    kind: Literal['free']
+
+    def make(self, builder: Builder, name: str) -> Joint:
+        """Return the joint."""
+        if self.parent != GROUND:
+            raise ParameterError(
+                f'parent: {name!r} is free, so that {self.parent!r} cannot carry it'
+            )
+        attitude, speed = self.turning(builder, name)
+        return Free(
+            position=vector_entry(f'p_{name}', 'm', 'W', f'origin of {name}'),
+            attitude=attitude,
+            velocity=vector_entry(f'v_{name}', 'm/s', 'W', f'velocity of {name}'),
+            speed=speed,
+            axes=self.frame(builder, name),
+        )
+
+
+@JOINTS.add
+class SphericalSection(TurningSection):
+    """It turns in all directions about a point."""
+
+    kind: Literal['spherical']
+    place: Array = vector('of the joint in what carries it', 'm', default=np.zeros(3))
+
+    def make(self, builder: Builder, name: str) -> Joint:
+        """Return the joint."""
+        attitude, speed = self.turning(builder, name)
+        axes = self.frame(builder, name)
+        return Spherical(attitude=attitude, speed=speed, axes=axes, place=ca.DM(self.place))
+
+
+class AxisSection(JointSection):
+    """A joint with an axis."""
+
+    axis: Array = vector('direction in what carries it')
+    place: Array = vector('of the joint in what carries it', 'm', default=np.zeros(3))
+    range: Array | None = numbers(
+        'lowest and highest position, at which the motion ends', count=2, default=None
+    )
+
+    def limit(self, builder: Builder, name: str) -> None:
+        """End at either limit."""
+        if self.range is not None:
+            low, high = self.range
+            at = builder.machine.symbols.values[name]
+            builder.machine.guard(f'limit_{name}', (at - low) * (high - at))
+
+
+@JOINTS.add
+class RevoluteSection(AxisSection):
+    """A hinge."""
+
+    kind: Literal['revolute']
+
+    def make(self, builder: Builder, name: str) -> Joint:  # noqa: ARG002
+        """Return the joint."""
+        return Revolute.named(name, unit(self.axis, 'axis'), self.place.tolist())
+
+
+@JOINTS.add
+class PrismaticSection(AxisSection):
+    """A slide."""
+
+    kind: Literal['prismatic']
+
+    def make(self, builder: Builder, name: str) -> Joint:  # noqa: ARG002
+        """Return the joint."""
+        return Prismatic(
+            travel=Entry(name, (name,), 'm'),
+            speed=Entry(f'{name}_rate', (f'{name}_rate',), 'm/s'),
+            axis=unit(self.axis, 'axis'),
+            place=self.place.tolist(),
+        )
+
+
+class ContactSection(Section):
+    """A contact beside the joints: a body rolls on another one, or on the ground."""
+
+    body: str | None = note('body that rolls; the name of the contact if left out', default=None)
+    against: str = note('body that it rolls on, or `ground`', default=GROUND)
+    surface: Literal['plane', 'inside', 'cylinder', 'outside'] = note(
+        'of what it rolls on: a plane through its origin, the inside of a sphere about it or of '
+        'an upright cylinder, or its outside',
+        default='plane',
+    )
+    normal: Array = vector('of the plane, to the free side', default=np.array([0.0, 0.0, 1.0]))
+    radius: float | None = quantity(
+        'of the inside or the cylinder; that of the body if left out',
+        'm',
+        positive=True,
+        default=None,
+    )
+    mu: float = quantity('coefficient of static friction', least=0, default=1.0)
+    mu_kinetic: float | None = quantity(
+        'coefficient of kinetic friction: with it the contact may slip, part and meet again',
+        least=0,
+        default=None,
+    )
+    restitution: float = quantity(
+        'fraction of work that an impact here alone gives back', least=0, most=1, default=0.0
+    )
+    normal_force: float | None = quantity(
+        'preload where joints keep the body there already', 'N', default=None
+    )
+    side_force: float | None = quantity('preload across the way of a wheel', 'N', default=None)
+    stiffness: float | None = quantity(
+        'of a contact that gives way along its normal', 'N/m', positive=True, default=None
+    )
+    damping: float = quantity('of a contact that gives way', 'N s/m', least=0, default=0.0)
+    rollers: float | None = quantity(
+        'angle of ideal rollers on a rim, from its axle: 0 of an omni wheel, pi/4 of a mecanum '
+        'wheel',
+        'rad',
+        default=None,
+    )
+
+    def add(self, builder: Builder, name: str) -> None:
+        """Add the contact to the machine."""
+        key = 'body' if self.body else name
+        body, on = builder.body(self.body or name, key), builder.body(self.against, 'against')
+        shape, given = builder.shape(body), dict[str, ca.SX]()
+        units = {
+            'mu': '',
+            'mu_kinetic': '',
+            'restitution': '',
+            'normal_force': 'N',
+            'side_force': 'N',
+            'stiffness': 'N/m',
+            'damping': 'N s/m',
+        }
+        for entry, u in units.items():
+            value = getattr(self, entry)
+            if value is not None and (entry == 'mu' or value or entry.endswith('force')):
+                given[entry] = builder.number(f'{name}_{entry}', value, u, f'at {name}')
+        surface = self._surface(builder, name, on)
+        builder.machine.contact(
+            Contact(body=body, on=on, shape=shape, surface=surface, rollers=self.rollers, **given)
+        )
+
+    def _surface(self, builder: Builder, name: str, on: str) -> Surface:
+        if self.surface == 'plane':
+            return Plane(unit(self.normal, 'normal'))
+        if self.surface == 'outside':
+            shape = builder.shape(on) if on else None
+            if not isinstance(shape, Sphere):
+                raise ParameterError(
+                    'against: a ball or a shell is needed, to roll on its outside'
+                )
+            return shape
+        axes, hollow = (3 if self.surface == 'inside' else 2), None
+        if self.radius is not None:
+            hollow = builder.number(f'{name}_radius', self.radius, 'm', f'hollow of {name}')
+        elif on and axes == 3:
+            hollow = builder.made[on].inside
+        if hollow is None:
+            raise ParameterError('radius: is missing; only a shell has one of its own')
+        return Hollow(hollow, axes)
+
+
+class DriveSection(Section):
+    """A drive; its control has its name."""
+
+    limit: float = quantity('greatest magnitude of each control', positive=True, default=math.inf)
+
+    def drive(self, builder: Builder, name: str, joint: Joint) -> Joint:  # noqa: ARG002
+        """Return a joint as the drive moves it."""
+        return joint
+
+    def act(self, builder: Builder, name: str, joints: Mapping[str, JointSection]) -> None:
+        """Add its forces to the machine."""
+
+
+@DRIVES.add
+class MotionDrive(DriveSection):
+    """A servo that prescribes the motion of a joint: its acceleration is the control."""
+
+    kind: Literal['motion']
+    of: str = note('body whose joint is driven')
+
+    def drive(self, builder: Builder, name: str, joint: Joint) -> Joint:
+        """Return the driven joint; of a free one the linear acceleration comes first."""
+        controls = []
+        for speed in joint.speeds:
+            title = name if len(joint.speeds) == 1 else f'{name}_{speed.name[0]}'
+            unit_of = RATES[speed.unit]
+            if speed.size == 1:
+                control = Entry(title, (title,), unit_of)
+            else:
+                control = vector_entry(title, unit_of, speed.frame, suffixes='xyz'[: speed.size])
+            controls.append(builder.machine.control(control))
+        return Driven(joint=joint, rates=ca.vertcat(*controls))
+
+
+@DRIVES.add
+class MotorDrive(DriveSection):
+    """A motor that turns a hinge by a torque, or moves a slide by a force, against its parent."""
+
+    kind: Literal['motor']
+    of: str = note('body whose hinge or slide is driven')
+
+    def act(self, builder: Builder, name: str, joints: Mapping[str, JointSection]) -> None:
+        """Add torque or force, and its reaction."""
+        joint, machine = joints[builder.body(self.of, 'of')], builder.machine
+        if not isinstance(joint, AxisSection):
+            raise ParameterError(f'of: {self.of!r} has no hinge or slide; use `torque`')
+        parent, axis = builder.body(joint.parent, 'parent'), ca.DM(unit(joint.axis, 'axis'))
+        turns = isinstance(joint, RevoluteSection)
+        push = machine.control(Entry(name, (name,), 'N m' if turns else 'N'))
+        if turns:
+            machine.torque(push * axis, on=self.of, reaction=parent, frame=parent)
+            return
+        machine.force(push * axis, on=self.of, frame=parent)
+        if parent:
+            lever = ca.cross(ca.DM(joint.place), axis)  # the line of the force is the axis
+            machine.force(-push * axis, on=parent, frame=parent)
+            machine.torque(-push * lever, on=parent, frame=parent)
+
+
+@DRIVES.add
+class TorqueDrive(DriveSection):
+    """A torque (3) on a body, with its reaction on another one."""
+
+    kind: Literal['torque']
+    body: str = note('body that it acts on')
+    reaction: str = note('body that takes the reverse, or `ground`', default=GROUND)
+    frame: str = note('body in whose axes it is given, or `ground`', default=GROUND)
+
+    def act(self, builder: Builder, name: str, joints: Mapping[str, JointSection]) -> None:  # noqa: ARG002
+        """Add it."""
+        on, reaction, frame = (
+            builder.body(getattr(self, n), n) for n in ('body', 'reaction', 'frame')
+        )
+        torque = builder.machine.control(vector_entry(name, 'N m', frame or 'W'))
+        builder.machine.torque(torque, on=on, reaction=reaction, frame=frame)
+
+
+@DRIVES.add
+class ForceDrive(DriveSection):
+    """A force (3) on a body, at its origin, in W."""
+
+    kind: Literal['force']
+    body: str = note('body that it acts on')
+
+    def act(self, builder: Builder, name: str, joints: Mapping[str, JointSection]) -> None:  # noqa: ARG002
+        """Add it."""
+        force = builder.machine.control(vector_entry(name, 'N', 'W'))
+        builder.machine.force(force, on=builder.body(self.body, 'body'))

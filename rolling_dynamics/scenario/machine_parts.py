@@ -1,0 +1,290 @@
+"""Bodies of machines in scenario files, by what they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal
+
+import casadi as ca
+import numpy as np
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.errors import ParameterError, suggestion
+from rolling_dynamics.mechanism.machine import Machine
+from rolling_dynamics.mechanism.mass import Distribution, Revolution, Solid
+from rolling_dynamics.mechanism.shapes import Ellipsoid, Shape, Sphere, Wheel
+from rolling_dynamics.robots.view import Ball, Block, Rod
+from rolling_dynamics.robots.view import Shape as Drawn
+from rolling_dynamics.scenario.fields import (
+    array,
+    entry,
+    Kinds,
+    quantity,
+    Section,
+    several,
+    tensors,
+    vector,
+)
+
+PARTS = Kinds('part')
+GROUND = 'ground'
+ACROSS = (0.0, 1.0, 0.0)  # axis of a wheel
+THIN = 0.02  # radius of a drawn rod over the size of its outline
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Made:
+    """A body: how its mass is distributed, the surfaces that it has, and how it is drawn."""
+
+    mass: Distribution | None = None
+    shape: Shape | None = None
+    inside: ca.SX | None = None  # radius of a hollow
+    drawn: tuple[Drawn, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Builder:
+    """
+    A machine in the making.
+
+    Attributes
+    ----------
+    machine
+        The machine.
+    values
+        Values of its parameters, by name.
+    made
+        Its bodies by name.
+
+    """
+
+    machine: Machine
+    values: dict[str, float | Array] = field(default_factory=dict)
+    made: dict[str, Made] = field(default_factory=dict)
+
+    def number(self, name: str, value: float, unit: str, text: str) -> ca.SX:
+        """Declare a parameter with its value, and return its symbol."""
+        self.values[name] = value
+        return self.machine.parameter(name, unit, text)
+
+    def body(self, name: str, entry: str) -> str:
+        """Return a name as the machine has it, or raise ParameterError if no body has it."""
+        if name == GROUND:
+            return ''
+        if name not in self.made:
+            raise ParameterError(f'{entry}: got {name!r}{suggestion(name, [*self.made, GROUND])}')
+        return name
+
+    def shape(self, name: str) -> Shape:
+        """Return the surface of a body, or raise ParameterError if it has none."""
+        found = self.made[name].shape
+        if found is None:
+            raise ParameterError(
+                f'{name!r} has no surface that could roll; make it a ball, shell, ellipsoid or '
+                'wheel, or give it another joint'
+            )
+        return found
+
+
+class Part(Section):
+    """A body, with its origin at its joint."""
+
+    mass: float = quantity('mass', 'kg', positive=True)
+    outline: list[Array] = entry(
+        several(array(count=3), (2, None)),
+        'points that rods join where it is drawn',
+        'm',
+        default=[],
+    )
+
+    def make(self, builder: Builder, name: str) -> Made:
+        """Declare its parameters and return it."""
+        raise NotImplementedError
+
+    def number(self, builder: Builder, name: str, entry: str, unit: str) -> ca.SX:
+        """Declare an entry as a parameter."""
+        return builder.number(f'{name}_{entry}', getattr(self, entry), unit, f'{entry} of {name}')
+
+    def rods(self, name: str) -> tuple[Drawn, ...]:
+        """Return the outline as rods."""
+        points = [tuple(map(float, p)) for p in self.outline]
+        size = max((abs(c) for p in points for c in p), default=0.0)
+        return tuple(
+            Rod(name='link', link=f'{name}_link', start=a, end=b, radius=THIN * size)  # type: ignore[arg-type]
+            for a, b in pairwise(points)
+        )
+
+
+class RoundPart(Part):
+    """A body of the same inertia about every axis."""
+
+    radius: float = quantity('radius', 'm', positive=True)
+    inertia: float | None = quantity(
+        'about its middle; of a homogeneous one if left out', 'kg m^2', least=0, default=None
+    )
+
+    def about(self, builder: Builder, name: str, usual: ca.SX) -> ca.SX:
+        """Return the moment of inertia: as it is given, or the usual one."""
+        return usual if self.inertia is None else self.number(builder, name, 'inertia', 'kg m^2')
+
+
+@PARTS.add
+class BallPart(RoundPart):
+    """A ball, homogeneous if nothing is said."""
+
+    kind: Literal['ball']
+
+    def make(self, builder: Builder, name: str) -> Made:
+        """Return it."""
+        r, m = (self.number(builder, name, *of) for of in (('radius', 'm'), ('mass', 'kg')))
+        inertia = self.about(builder, name, 0.4 * m * r**2)
+        return Made(mass=Revolution(m, inertia), shape=Sphere(r), drawn=self.rods(name))
+
+
+@PARTS.add
+class ShellPart(RoundPart):
+    """A thin spherical shell."""
+
+    kind: Literal['shell']
+    inside: float | None = quantity(
+        'radius of its hollow; that of the outside if left out', 'm', positive=True, default=None
+    )
+
+    def make(self, builder: Builder, name: str) -> Made:
+        """Return it."""
+        r, m = (self.number(builder, name, *of) for of in (('radius', 'm'), ('mass', 'kg')))
+        hollow = r if self.inside is None else self.number(builder, name, 'inside', 'm')
+        inertia = self.about(builder, name, 2 / 3 * m * ((r + hollow) / 2) ** 2)
+        drawn = Ball(name='shell', link=f'{name}_link', radius=self.radius)
+        return Made(mass=Revolution(m, inertia), shape=Sphere(r), inside=hollow, drawn=(drawn,))
+
+
+@PARTS.add
+class EllipsoidPart(Part):
+    """A homogeneous ellipsoid."""
+
+    kind: Literal['ellipsoid']
+    radii: Array = vector('half axes', 'm')
+
+    def make(self, builder: Builder, name: str) -> Made:
+        """Return it."""
+        m, square = self.number(builder, name, 'mass', 'kg'), self.radii**2
+        about = ca.diag(m / 5 * ca.DM(square.sum() - square))
+        shape = Ellipsoid(ca.SX(ca.DM(self.radii)))
+        return Made(mass=Solid(m, about), shape=shape, drawn=self.rods(name))
+
+
+@PARTS.add
+class WheelPart(Part):
+    """A wheel that rolls on its edge or on a tyre; a homogeneous disk if nothing is said."""
+
+    kind: Literal['wheel']
+    radius: float = quantity('of the edge, or of the middle of the tyre', 'm', positive=True)
+    tyre: float = quantity('radius of the section of the tyre', 'm', least=0, default=0.0)
+    axis: Array = vector('unit vector along its axle', default=np.array(ACROSS))
+    inertia: float | None = quantity('about its axle', 'kg m^2', least=0, default=None)
+    across: float | None = quantity(
+        'moment of inertia about a diameter; half of the other if left out',
+        'kg m^2',
+        positive=True,
+        default=None,
+    )
+
+    def make(self, builder: Builder, name: str) -> Made:
+        """Return it."""
+        r, m = (self.number(builder, name, *of) for of in (('radius', 'm'), ('mass', 'kg')))
+        along = m * r**2 / 2
+        if self.inertia is not None:
+            along = self.number(builder, name, 'inertia', 'kg m^2')
+        across = along / 2
+        if self.across is not None:
+            across = self.number(builder, name, 'across', 'kg m^2')
+        axis = ca.DM(unit(self.axis, 'axis'))
+        mass = Revolution(m, across, along - across, axis=axis)
+        return Made(mass=mass, shape=Wheel(r, self.tyre, axis), drawn=self.rods(name))
+
+
+@PARTS.add
+class PendulumPart(Part):
+    """A body with an axis of symmetry, z, along which its centre of mass is off its joint."""
+
+    kind: Literal['pendulum']
+    height: float = quantity('of the centre of mass over the joint, negative below', 'm')
+    across: float = quantity('moment of inertia across z, about the centre', 'kg m^2', least=0)
+    inertia: float = quantity('moment of inertia about z', 'kg m^2', least=0, default=0.0)
+
+    def make(self, builder: Builder, name: str) -> Made:
+        """Return it."""
+        units = {'mass': 'kg', 'height': 'm', 'across': 'kg m^2', 'inertia': 'kg m^2'}
+        m, h, across, along = (self.number(builder, name, *of) for of in units.items())
+        drawn = self.rods(name)
+        if not drawn:
+            link, end = f'{name}_link', (0.0, 0.0, self.height)
+            size = abs(self.height) or 0.1
+            drawn = (Rod(name='pendulum', link=link, end=end, radius=THIN * size),)
+            near = (0.0, 0.0, 0.8 * self.height)
+            drawn += (Rod(name='mass', link=link, start=near, end=end, radius=size / 8),)
+        return Made(mass=Revolution(m, across, along - across, h), drawn=drawn)
+
+
+@PARTS.add
+class SolidPart(Part):
+    """Any rigid body."""
+
+    kind: Literal['solid']
+    centre: Array = vector('of mass, from the joint', 'm', default=np.zeros(3))
+    inertia: Array = entry(tensors(), 'about the centre of mass (3, 3)', 'kg m^2')
+
+    def make(self, builder: Builder, name: str) -> Made:
+        """Return it."""
+        about, m = np.array(self.inertia), self.number(builder, name, 'mass', 'kg')
+        if about.shape == (3,):
+            about = np.diag(about)
+        even = about.shape == (3, 3) and np.allclose(about, about.T)
+        if not even or np.linalg.eigvalsh(about)[0] <= 0:
+            raise ParameterError(
+                'inertia: must be a symmetric positive definite matrix (3, 3) or its diagonal, '
+                f'got {about.tolist()}'
+            )
+        mass = Solid(m, ca.DM(about), ca.SX(ca.DM(self.centre)))
+        return Made(mass=mass, drawn=self.rods(name))
+
+
+@PARTS.add
+class BlockPart(Part):
+    """A homogeneous box along the axes of its joint."""
+
+    kind: Literal['block']
+    sides: Array = vector('lengths of its edges', 'm')
+    centre: Array = vector('its middle, from its joint', 'm', default=np.zeros(3))
+
+    def make(self, builder: Builder, name: str) -> Made:
+        """Return it."""
+        m, square = self.number(builder, name, 'mass', 'kg'), self.sides**2
+        about = ca.diag(m / 12 * ca.DM(square.sum() - square))
+        sides, centre = (tuple(map(float, v)) for v in (self.sides, self.centre))
+        drawn = Block(name='link', link=f'{name}_link', centre=centre, sides=sides)  # type: ignore[arg-type]
+        return Made(mass=Solid(m, about, ca.SX(ca.DM(self.centre))), drawn=(drawn,))
+
+
+@PARTS.add
+class PlatePart(Section):
+    """A plate without mass, whose motion is prescribed: its plane z = 0 carries what rolls."""
+
+    kind: Literal['plate']
+    side: float = quantity('length of its edges, where it is drawn', 'm', positive=True)
+
+    def make(self, builder: Builder, name: str) -> Made:  # noqa: ARG002
+        """Return it."""
+        thick = 0.02 * self.side
+        sides, centre = (self.side, self.side, thick), (0.0, 0.0, -thick / 2)
+        drawn = Block(name='plate', link=f'{name}_link', centre=centre, sides=sides)
+        return Made(drawn=(drawn,))
+
+
+def unit(axis: Array, entry: str) -> list[float]:
+    """Return an axis as a unit vector; raise ParameterError where it has no direction."""
+    length = float(np.linalg.norm(axis))
+    if not length:
+        raise ParameterError(f'{entry}: must not be zero; give a direction such as [0, 1, 0]')
+    return [float(a) for a in axis / length]
