@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,6 +64,7 @@ def run_lockstep(
     delay: int = 0,
     limits: ArrayLike = np.inf,
     signals: Callable[[float], Mapping[str, Array]] = lambda _: {},
+    pushes: Sequence[tuple[float, ArrayLike]] = (),
 ) -> ClosedLoop:
     """
     Return the motion under a control law that is evaluated at a fixed rate and held in between.
@@ -86,6 +87,8 @@ def run_lockstep(
         Maximum magnitude of each control, shape (m,) or one for all, in their units.
     signals
         From a time [s] to the other inputs of the law by name.
+    pushes
+        Jumps of the state: time of each [s], and a tangent vector, shape (tangent.size,).
 
     Returns
     -------
@@ -101,10 +104,13 @@ def run_lockstep(
     steps, plant = round(duration * rate), Emulation(system, p, limits=limits)
     dt, x = duration / steps, np.array(x_start, dtype=float)
     seen = deque([x] * (delay + 1), maxlen=delay + 1)
+    jumps = {round(at / dt): np.asarray(d, dtype=float) for at, d in pushes}
 
     def look(k: int) -> Iterable[Given]:
         if k > 0:
             plant.advance(k * dt)
+            if k in jumps:
+                plant.put(np.array(system.retract(plant.state.x, jumps[k])).ravel())
             seen.append(plant.state.x)
             if plant.state.ended is not None or k == steps:
                 return ()

@@ -9,12 +9,13 @@ Links and plate are up to 5 % heavier or lighter than believed, the object's ine
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from evidence.benchmarks.row import Row
 import numpy as np
 from rolling_controller.laboratory.experiment_model import subject_of
+from rolling_controller.law import answered
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario_model import load_model
 from rolling_hw_interface.arm import Arm
@@ -84,27 +85,30 @@ class BalanceOnArm:
         plant.release()
         bridge = MotorBridge(Arm(self.chain), self.motors)
         used_law, source, view = self.laws[law](), self.subject.source, plant.observe()
-        memory = used_law.start()
         seen = deque([view] * (DELAY + 1), maxlen=DELAY + 1)
         lost: list[str] = []
         tilts, used = [], []
-        for k in range(round(DURATION / STEP)):
-            t, (joints, rates, _) = k * STEP, motors.values.reshape(3, -1)
-            bridge.take_state(joints, rates, t)
-            x, _ = source.state(seen[0].hand, seen[0].object_)
-            memory, u = used_law.step(memory, x, t)
-            bridge.take_command(u, t)
-            torque = np.asarray(bridge.step(t, STEP))
-            motors.command('effort', torque, t)
-            plant.step(None, STEP)
-            seen.append(plant.observe())
-            lost += plant.events
-            q = x[system.state.slice('q_HO')]
-            tilts.append(2 * np.arcsin(min(np.hypot(q[1], q[2]), 1.0)))
-            shares = (motors.qd / self.chain.speed, torque / self.chain.torque)
-            used.append([np.abs(s).max() for s in shares])
-            if lost:
-                break
+
+        def motion() -> Generator[tuple[float, np.ndarray], np.ndarray, None]:
+            for k in range(round(DURATION / STEP)):
+                t, (joints, rates, _) = k * STEP, motors.values.reshape(3, -1)
+                bridge.take_state(joints, rates, t)
+                x, _ = source.state(seen[0].hand, seen[0].object_)
+                u = yield t, x
+                bridge.take_command(u, t)
+                torque = np.asarray(bridge.step(t, STEP))
+                motors.command('effort', torque, t)
+                plant.step(None, STEP)
+                seen.append(plant.observe())
+                lost.extend(plant.events)
+                q = x[system.state.slice('q_HO')]
+                tilts.append(2 * np.arcsin(min(np.hypot(q[1], q[2]), 1.0)))
+                shares = (motors.qd / self.chain.speed, torque / self.chain.torque)
+                used.append([np.abs(s).max() for s in shares])
+                if lost:
+                    break
+
+        answered(used_law, motion())
         speed, effort = np.max(used, axis=0)
         values = {
             'tilt': max(tilts[-round(LAST / STEP) :]),

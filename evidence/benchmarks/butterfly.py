@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import casadi as ca
 from evidence.benchmarks.row import Row
 import numpy as np
-from rolling_controller import LqrWeights, run_lockstep, StateFeedback, TimeVaryingLqr
+from rolling_controller import LqrWeights, run_lockstep, TimeVaryingLqr
+from rolling_controller.law import Adjusted, Law, OpenLoop
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract import default_weights
 from rolling_dynamics.scenario import load_scenario
@@ -114,15 +115,15 @@ class Butterfly:
         true[s.parameters.slice('inertia')] *= 1 + errors[1]
         torques, idle = [], np.zeros(s.control.size)
 
-        def plate(t: float, seen: Array) -> Array:
-            wanted = self.law.step(None, seen, t)[1] if feedback else self.plan.control_at(t)
+        def plate(_: float, seen: Array, wanted: Array) -> Array:
             torques.append(float(self.torque(seen, wanted, self.p, PLATE_INERTIA)[0]))
             held, slope = (float(v) for v in self.torque(seen, idle, true, inertia))
             out = idle.copy()
             out[SHAFT] = (torques[-1] - held) / slope
             return out
 
-        run = run_lockstep(s, true, x, StateFeedback(s, plate), self.plan.duration)
+        law: Law[Any] = self.law if feedback else OpenLoop(s, self.plan)
+        run = run_lockstep(s, true, x, Adjusted(law, plate), self.plan.duration)
         wrench = np.array(self.wrench.map(len(run.times))(run.states.T, run.controls.T, 0, true))
         miss = np.array(s.difference(run.states[-1], self.problem.goal_state[0])).ravel()
         radius = float(s.parameters.unpack(true)['object_surface'][0])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-import time
+from collections.abc import Iterator
+from typing import Any
 
+from evidence.benchmarks.predictive import Timed
 from evidence.benchmarks.row import Row
 import numpy as np
 from rolling_controller import (
@@ -15,7 +15,9 @@ from rolling_controller import (
     StateFeedback,
     TimeVaryingLqr,
 )
+from rolling_controller.law import Law
 from rolling_controller.lqr_weights import LqrWeights
+from rolling_controller.predictive.law import Record
 from rolling_controller.testing import known_motion
 from rolling_dynamics.compiled import settle
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -42,7 +44,6 @@ ASIDE = 0.02  # of the start and of the push in the middle, over the scales of t
 LIMIT = 0.1  # of the controls, over their scales; the motion takes a fifth of it
 HORIZON = Horizon(stages=20, period=10e-3)
 Array = np.ndarray
-Command = Callable[[float, Array], Array]
 
 
 def rows() -> Iterator[Row]:
@@ -65,40 +66,30 @@ def _of(name: str) -> Iterator[Row]:
     law = PredictiveLaw(system, p, plan, weights, control_limits=limits, horizon=HORIZON)
     lqr = TimeVaryingLqr(system, p, plan, weights, control_limits=limits)
     settle(300.0)
-    moving, seconds, records = law.used.moving, [], []
+    moving, records = law.used.moving, list[Record]()
     drawn = np.random.default_rng(0).normal(size=(DRAWS, 2, system.tangent.size))
     asides = np.zeros_like(drawn)
     asides[..., moving] = ASIDE * (drawn * scales(system.tangent))[..., moving]
 
-    def timed(t: float, x: Array) -> Array:
-        began, solved = time.thread_time(), law.record.solved
-        _, u = law.step(None, x, t)
-        if law.record.solved > solved:
-            seconds.append(time.thread_time() - began)
-        return u
-
-    def ends(command: Command, aside: Array) -> float:
-        law.start()
-        records.append(law.record)
-        x = plan.states[0]
+    def ends(used: Law[Any], aside: Array) -> float:
+        x, half = plan.states[0], DURATION / 2
+        x = values(system.retract, x, aside[0])
         try:
-            for k, d in enumerate(aside):
-                since, x = k * DURATION / 2, values(system.retract, x, d)
-                later = StateFeedback(system, partial(_since, command, since))
-                x = run_lockstep(system, p, x, later, DURATION / 2).states[-1]
+            run = run_lockstep(system, p, x, used, DURATION, pushes=[(half, aside[1])])
         except SimulationError:
             return float('inf')
-        missed = values(system.difference, x, plan.states[-1]) / scales(system.tangent)
-        return float(np.linalg.norm(missed[moving]))
+        if used is timed.law:
+            records.append(law.record)
+        missed = values(system.difference, run.states[-1], plan.states[-1])
+        return float(np.linalg.norm((missed / scales(system.tangent))[moving]))
 
+    timed = Timed(law)
+    unaided = StateFeedback(system, lambda t, _: lqr.nominal(t)[1])
     reached, by_lqr, without = (
-        float(np.sqrt(np.mean([ends(command, aside) ** 2 for aside in asides])))
-        for command in (
-            timed,
-            lambda t, x: lqr.step(None, x, t)[1],
-            lambda t, _: lqr.nominal(t)[1],
-        )
+        float(np.sqrt(np.mean([ends(used, aside) ** 2 for aside in asides])))
+        for used in (timed.law, lqr, unaided)
     )
+    seconds = timed.seconds
     yield Row(
         name=f'{name}, distance from the end over the scales',
         value=reached,
@@ -118,8 +109,3 @@ def _by_scale(system: RollingSystem, weight: float) -> dict[str, float]:
     """Return weights of the deviations over their scales, which is what is measured."""
     each = weight / scales(system.tangent) ** 2
     return dict(zip(system.tangent.names, each.tolist(), strict=True))
-
-
-def _since(command: Command, since: float, t: float, x: Array) -> Array:
-    """Return the control of a law for a time that counts from later on [s]."""
-    return np.array(command(since + t, x))

@@ -9,15 +9,16 @@ push through the centre.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 from evidence.benchmarks.plans import REST
 import numpy as np
 from rolling_controller import Horizon, LqrWeights, PredictiveLaw, TimeVaryingLqr
-from rolling_controller.law import OpenLoop
+from rolling_controller.law import answered, Law, OpenLoop
 from rolling_controller.predictive.estimator import Estimator
 from rolling_controller.predictive.pursuit import Answer, Pursuit, Replanning
 from rolling_dynamics.compiled import compiled, FastFunction, settle
@@ -145,45 +146,12 @@ def trial(seed: int, law: str) -> Record:
 
     """
     rng = np.random.default_rng(seed)
-    problem, plant, x, delay, pushed_at, push = drawn(rng)
-    command, estimator = _law(problem, law), _estimator(problem.p)
-    memory = command.start()
-    step, judged = Stepper(SYSTEM, plant, max_step=STEP), FastFunction(_judged())
-    wanted = problem.goal_state[0]
-    states: list[Array] = [x]
-    controls: list[Array] = []
-    since: float | None = None
-    slid = 0.0
-    for k in range(round(DURATION / STEP)):
-        t, seen = k * STEP, max(k - delay, 0)
-        d = np.zeros(SYSTEM.tangent.size)
-        d[SYSTEM.tangent.slice('contact_h')] = NOISE * rng.normal(size=2)
-        d[SYSTEM.tangent.slice('d_HO')] = TURN_NOISE * rng.normal(size=3)
-        measured = _moved(states[seen], d)
-        if seen == 0:
-            estimator.begin(measured)
-        else:
-            estimator.update(measured, controls[seen - 1], STEP)
-        if isinstance(command, Pursuit):
-            command.law.know(estimator.p)
-        memory, u = command.step(memory, estimator.ahead(controls[seen:], STEP), t)
-        controls.append(u)
-        x = step.step(x, u, STEP, t)
-        if pushed_at <= t < pushed_at + PUSHED:
-            x[SYSTEM.state.slice('w_HO_H')] += push
-        states.append(x)
-        seen_from, *margins = np.split(judged(x, u, t, plant, wanted), [SYSTEM.tangent.size])
-        error, (normal, edge, friction) = _errors(x, seen_from), margins[0]
-        lost = normal < 0 or edge < 0 or not np.isfinite(x).all()
-        if not pushed_at - PUSHED <= t < pushed_at + 2 * PUSHED:
-            slid = max(slid, -float(friction))
-        if lost:
-            since = None
-            break
-        good = error[0] < 1 and error[1] < 0.5 and error[2] < 0.5 and error[3] < 5e-3
-        since = (t if since is None else since) if good else None
-        if since is not None and t - since >= HELD:
-            break
+    chance = drawn(rng)
+    command = _law(chance.problem, law)
+    motion = _Motion(chance, rng, command)
+    t, _ = answered(command, motion.steps())
+    error, _ = motion.missed(t)
+    since, lost = motion.since, motion.lost
     begun = since if since is not None and t - since >= HELD else np.nan
     return Record(
         law=law,
@@ -195,9 +163,79 @@ def trial(seed: int, law: str) -> Record:
             'position': error[0],
             'attitude': error[1],
             'spin': error[4],
-            'slid': slid,
+            'slid': motion.slid,
         },
     )
+
+
+class _Motion:
+    """
+    The ball of a trial, seen late and with noise.
+
+    Attributes
+    ----------
+    since
+        From when on the goal is held [s]; None while it is not.
+    slid
+        Greatest friction beyond the cone, away from the push, in weights.
+    lost
+        Whether the contact was lost.
+
+    """
+
+    def __init__(self, chance: Drawn, rng: np.random.Generator, command: Law[Any]) -> None:
+        """Put the ball at its start."""
+        self._chance, self._rng, self._command = chance, rng, command
+        self._estimator = _estimator(chance.problem.p)
+        self._step = Stepper(SYSTEM, chance.plant, max_step=STEP)
+        self._judged, self._wanted = FastFunction(_judged()), chance.problem.goal_state[0]
+        self._states, self._controls = [chance.start], list[Array]()
+        self.since: float | None = None
+        self.slid, self.lost = 0.0, False
+
+    def steps(self) -> Generator[tuple[float, Array], Array, float]:
+        """Move under what is sent; return when it ended."""
+        _, _, _, _, pushed_at, push = self._chance
+        for k in range(round(DURATION / STEP)):
+            t = k * STEP
+            u = yield t, self._estimated(k)
+            self._controls.append(u)
+            x = self._step.step(self._states[-1], u, STEP, t)
+            if pushed_at <= t < pushed_at + PUSHED:
+                x[SYSTEM.state.slice('w_HO_H')] += push
+            self._states.append(x)
+            error, (normal, edge, friction) = self.missed(t)
+            if not pushed_at - PUSHED <= t < pushed_at + 2 * PUSHED:
+                self.slid = max(self.slid, -float(friction))
+            if normal < 0 or edge < 0 or not np.isfinite(x).all():
+                self.since, self.lost = None, True
+                break
+            good = error[0] < 1 and error[1] < 0.5 and error[2] < 0.5 and error[3] < 5e-3
+            self.since = (t if self.since is None else self.since) if good else None
+            if self.since is not None and t - self.since >= HELD:
+                break
+        return t
+
+    def missed(self, t: float) -> tuple[tuple[float, ...], Array]:
+        """Return the errors of the newest state, and the margins of its contact."""
+        x, u = self._states[-1], self._controls[-1]
+        out = self._judged(x, u, t, self._chance.plant, self._wanted)
+        off, margins = np.split(out, [SYSTEM.tangent.size])
+        return _errors(x, off), margins
+
+    def _estimated(self, k: int) -> Array:
+        """Return the present state, from a measurement that is late."""
+        seen, d = max(k - self._chance.delay, 0), np.zeros(SYSTEM.tangent.size)
+        d[SYSTEM.tangent.slice('contact_h')] = NOISE * self._rng.normal(size=2)
+        d[SYSTEM.tangent.slice('d_HO')] = TURN_NOISE * self._rng.normal(size=3)
+        measured, estimator = _moved(self._states[seen], d), self._estimator
+        if seen == 0:
+            estimator.begin(measured)
+        else:
+            estimator.update(measured, self._controls[seen - 1], STEP)
+        if isinstance(self._command, Pursuit):
+            self._command.law.know(estimator.p)
+        return estimator.ahead(self._controls[seen:], STEP)
 
 
 def _estimator(p: Array) -> Estimator:
