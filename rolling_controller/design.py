@@ -157,11 +157,10 @@ def robot_following(
 
     Parameters and errors are those of :func:`design_law`.
     """
-    following = robot.follow(plan, interrupted)
     if law != PREDICTIVE:
-        return following
+        return robot.follow(plan, interrupted)
     predicted = design_law(model, plan, {}, interrupted, law=PREDICTIVE, beside=beside, safe=safe)
-    return predicted._replace(hold=following.hold)
+    return predicted._replace(hold=robot.end(plan)[0])
 
 
 def robot_of(model: ScenarioModel, settings: Mapping[str, Any]) -> RegulatedRobot:

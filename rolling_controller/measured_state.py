@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
 from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.law import Law
+from rolling_controller.law import Law, STATE
 from rolling_controller.nominal import Linearization
+from rolling_controller.supervisor import Memory, Sample, Source, step, Verdict
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.instruments import Sensor
@@ -20,8 +22,11 @@ from rolling_dynamics.simulation.sensing import Measurement
 
 LONGEST = 5e-3  # s, of a step of the integration
 DRIFT = 0.1  # 1/sqrt(s), standard deviation by which unknown forces change an entry over its scale
-GAP = 0.1  # s without measurements, after which the state is as uncertain as at the start
-START = 0.01  # standard deviation of the start, over the scale of an entry
+# a gap, in periods of the slowest sensor and at least in s: then it is as unsure as at the start
+GAP, SHORTEST = 10, 0.1
+START, LOST = 0.01, 1.0  # standard deviations of the start, and of an estimate that is reopened
+LIMITED = 0.5  # of the greatest output of a law, while an estimate is open
+Spread = float | Mapping[str, float]  # over the scale of each entry, or by entry in its unit
 
 
 class Belief(NamedTuple):
@@ -30,16 +35,33 @@ class Belief(NamedTuple):
 
     Attributes
     ----------
-    x, P
-        State, and its covariance in tangent units.
+    x, force
+        State, and the unknown rates of change of the entries in ``forces``, one after another.
+    P
+        Their covariance, in tangent units.
+    sent
+        Controls by the time from which they act [s], the oldest being in force.
     t
-        Time of both [s]; None before the first measurement.
+        Time of the estimate [s]; None before the first measurement.
+    memories
+        Memory of the supervisor by sensor.
+    verdict
+        What the supervisor says of the newest measurements.
 
     """
 
     x: Array
+    force: Array
     P: Array
+    sent: tuple[tuple[float, Array], ...]
     t: float | None = None
+    memories: Mapping[str, Memory] = {}
+    verdict: Verdict = Verdict()
+
+    def acting(self, u: Array, at: float) -> Belief:
+        """Return the belief with a control, shape (control.size,), that acts from a time [s]."""
+        kept = tuple(pair for pair in self.sent if pair[0] < at)
+        return self._replace(sent=(*kept, (at, u)))
 
 
 class SensorFilter:
@@ -62,7 +84,11 @@ class SensorFilter:
         sensors: Sequence[Sensor],
         x_start: ArrayLike,
         *,
-        drift: float = DRIFT,
+        start: Spread = START,
+        lost: Spread = LOST,
+        drift: Spread = DRIFT,
+        forces: Mapping[str, tuple[float, float]] | None = None,
+        sources: Mapping[str, Source] | None = None,
     ) -> None:
         """
         Compile prediction and measurements.
@@ -75,13 +101,23 @@ class SensorFilter:
             Its sensors.
         x_start
             State from which it starts, shape (state.size,).
+        start, lost
+            Standard deviation of each tangent entry at the start, and where the supervisor
+            reopens the estimate, of which an entry without one is not part.
         drift
-            Standard deviation by which unknown forces change each entry of the state over its
-            scale in a second [1/sqrt(s)].
+            Standard deviation by which unknown forces change each tangent entry in a second
+            [1/sqrt(s)].
+        forces
+            Tangent entries whose rate of change has an unknown part that is constant, but for a
+            random walk: its standard deviation at the start, and that of the walk [1/sqrt(s)].
+        sources
+            What the supervisor knows of sensors, by name; others are not supervised.
 
         """
         self._p, self._x_start = np.asarray(p, dtype=float), np.array(x_start, dtype=float)
         self.sensors: Mapping[str, Sensor] = {s.name: s for s in sensors}
+        self._sources = dict(sources or {})
+        self._gap = max(GAP / min(s.rate for s in sensors), SHORTEST)
         self.inputs = Layout(
             tuple(
                 Entry(s.name, tuple(f'{s.name}_{n}' for n in s.output.names), '') for s in sensors
@@ -91,12 +127,24 @@ class SensorFilter:
         self._linearization = Linearization(system)
         self._retract = FastFunction(compiled(_retraction(system))[0])
         self._measured = [FastFunction(compiled(_measured(s, system))[0]) for s in sensors]
-        scales = [e.scale for e in system.tangent.entries for _ in range(e.size)]
-        self._Q, self._P_start = (np.diag(np.square(k * np.array(scales))) for k in (drift, START))
+        self._noisy = [np.diag(s.covariance) > 0.0 for s in sensors]
+        tangent, forces = system.tangent, dict(forces or {})
+        rows = [k for name in forces for k in range(*tangent.slice(name).indices(tangent.size))]
+        self._B = np.eye(tangent.size)[:, rows]
+        sizes = [len(tangent.entry(name).components) for name in forces]
+        unsure, walk = (
+            np.repeat([pair[k] for pair in forces.values()], sizes) if forces else np.zeros(0)
+            for k in range(2)
+        )
+        self._spread = np.concatenate([_spread(tangent, start), unsure])
+        self._lost = np.concatenate([_spread(tangent, lost), np.zeros(unsure.size)])
+        self._Q = np.diag(np.concatenate([_spread(tangent, drift), walk]) ** 2)
+        self._idle = np.zeros(system.control.size)
 
     def start(self) -> Belief:
         """Return what is known before the first measurement."""
-        return Belief(self._x_start, self._P_start)
+        force, P = np.zeros(self._B.shape[1]), np.diag(self._spread**2)
+        return Belief(self._x_start, force, P, ((-math.inf, self._idle),))
 
     def given(self, measurement: Measurement) -> Array:
         """Return inputs for a measurement of an emulation: shape (inputs.size,), units of y."""
@@ -108,59 +156,129 @@ class SensorFilter:
         out[self.inputs.slice(name)] = value
         return out
 
-    def step(self, belief: Belief, inputs: ArrayLike, u: Array, t: float) -> Belief:
+    def step(self, belief: Belief, inputs: ArrayLike, t: float) -> Belief:
         """
         Return what is known after measurements at a time.
 
         Parameters
         ----------
         belief
-            What was known before.
+            What was known before, with the controls that were sent since.
         inputs
             Measurements, see ``inputs``.
-        u
-            Control since the measurement before, shape (control.size,).
         t
             Stamp of the measurements [s].
 
         """
-        x, P = belief.x, belief.P
-        h = 0.0 if belief.t is None else t - belief.t
-        if h > GAP:  # the control in between is not known
-            P = self._P_start
-        elif h > 0.0:
-            x, P = self._predicted(x, P, u, t - h, h)
-        given = np.asarray(inputs, dtype=float)
-        for sensor, function in zip(self.sensors.values(), self._measured, strict=True):
-            y = given[self.inputs.slice(sensor.name)]
-            seen = np.isfinite(y)
-            if seen.any():
-                out = function(x, u, t, self._p).reshape(-1, y.size).T
-                expected, H = out[seen, 0], out[seen, 1:]
-                x, P = self._corrected(
-                    x,
-                    P,
-                    _near(sensor, y, out[:, 0])[seen] - expected,
-                    H,
-                    sensor.covariance[np.ix_(seen, seen)],
-                )
-        return Belief(x, P, t if belief.t is None else max(t, belief.t))
+        if belief.t is None or t > belief.t:
+            belief = self._predicted(belief, t)
+        given, verdicts = np.asarray(inputs, dtype=float), []
+        for k, (name, sensor) in enumerate(self.sensors.items()):
+            y = given[self.inputs.slice(name)]
+            if np.isfinite(y).any() or len(self.sensors) == 1:
+                belief, verdict = self._taken(belief, k, sensor, y, t)
+                verdicts.append(verdict)
+        fault = next((v.fault for v in verdicts if v.fault), '')
+        limited, possible = any(v.limited for v in verdicts), all(v.possible for v in verdicts)
+        return belief._replace(verdict=Verdict(fault, limited=limited, possible=possible))
 
-    def _predicted(self, x: Array, P: Array, u: Array, t: float, h: float) -> tuple[Array, Array]:
-        after = self._step(x, u, h, t)
-        ramps = u[None], u[None]
-        steps = self._linearization.along(
-            self._p, np.array([t, t + h]), np.array([x, after]), ramps
-        )
-        return after, steps.A[0] @ P @ steps.A[0].T + h * self._Q
+    def _taken(
+        self, belief: Belief, k: int, sensor: Sensor, y: Array, t: float
+    ) -> tuple[Belief, Verdict]:
+        """Return what is known after a measurement, and what the supervisor says of it."""
+        used = self._noisy[k] & np.isfinite(y)
+        r, H = self._innovation(belief, k, sensor, y, t)
+        R, verdict = sensor.covariance[np.ix_(used, used)], Verdict()
+        source = self._sources.get(sensor.name)
+        if source is not None:
+            S = H[used] @ belief.P @ H[used].T + R
+            content = y[self._noisy[k]]
+            sample = Sample(r[used], S, content, content)
+            memory = belief.memories.get(sensor.name, Memory())
+            memory, verdict = step(source, memory, sample, t)
+            belief = belief._replace(memories={**belief.memories, sensor.name: memory})
+        if verdict.reopen and verdict.possible:
+            belief = self._reopened(belief)
+            r, H = self._innovation(belief, k, sensor, y, t)
+        if verdict.possible and used.any():
+            belief = self._corrected(belief, r[used], H[used], R)
+        return belief, verdict
 
-    def _corrected(
-        self, x: Array, P: Array, innovation: Array, H: Array, R: Array
+    def _innovation(
+        self, belief: Belief, k: int, sensor: Sensor, y: Array, t: float
     ) -> tuple[Array, Array]:
-        S = H @ P @ H.T + R
-        K = np.linalg.solve(S, H @ P).T
-        rest = np.eye(len(P)) - K @ H
-        return self._retract(x, K @ innovation).copy(), rest @ P @ rest.T + K @ R @ K.T
+        """Return measured less expected, and its derivative by what is estimated."""
+        u = _in_force(belief.sent, t)
+        out = self._measured[k](belief.x, u, t, self._p).reshape(-1, y.size).T
+        H = np.hstack([out[:, 1:], np.zeros((y.size, belief.force.size))])
+        return _near(sensor, y, out[:, 0]) - out[:, 0], H
+
+    def _reopened(self, belief: Belief) -> Belief:
+        """Return a belief that is as unsure as one that is lost; forces stay."""
+        which = self._lost > 0.0
+        P = np.where(np.logical_or.outer(which, which), 0.0, belief.P)
+        P[which, which] = self._lost[which] ** 2
+        return belief._replace(P=P)
+
+    def _predicted(self, belief: Belief, t: float) -> Belief:
+        """Return what is known at a later time, under the controls that were sent."""
+        since = belief.t
+        if since is not None and t - since > self._gap:
+            P = np.diag(self._spread**2)  # unsure as at the start, where it was left
+            belief, since = belief._replace(P=P, memories={}), None
+        x, P, n, force = belief.x, belief.P, len(self._B), belief.force
+        for u, begin, h in _pieces(belief.sent, t if since is None else since, t):
+            kick = self._B @ force * (h / 2)
+            x = self._retract(x, kick) if force.size else x
+            after = self._step(x, u, h, begin)
+            ramps, times = (u[None], u[None]), np.array([begin, begin + h])
+            steps = self._linearization.along(self._p, times, np.array([x, after]), ramps)
+            F = np.eye(len(P))
+            F[:n, :n] = steps.A[0]
+            F[:n, n:] = h / 2 * (steps.A[0] @ self._B + self._B)
+            P = F @ P @ F.T + h * self._Q
+            x = self._retract(after, kick).copy() if force.size else after
+        sent = tuple(
+            pair for k, pair in enumerate(belief.sent)
+            if k + 1 == len(belief.sent) or belief.sent[k + 1][0] > t
+        )  # fmt: skip
+        return belief._replace(x=x, P=P, t=t, sent=sent)
+
+    def _corrected(self, belief: Belief, innovation: Array, H: Array, R: Array) -> Belief:
+        P, n = belief.P, len(self._B)
+        K = np.linalg.solve(H @ P @ H.T + R, H @ P).T
+        rest, d = np.eye(len(P)) - K @ H, K @ innovation
+        x = self._retract(belief.x, d[:n]).copy()
+        P = rest @ P @ rest.T + K @ R @ K.T
+        return belief._replace(x=x, force=belief.force + d[n:], P=P)
+
+
+def _pieces(
+    sent: Sequence[tuple[float, Array]], begin: float, end: float
+) -> Iterator[tuple[Array, float, float]]:
+    """Yield control, beginning and duration [s] of the steps between two times."""
+    ends = [at for at, _ in sent[1:]] + [math.inf]
+    for (_, u), until in zip(sent, ends, strict=True):
+        h = min(until, end) - begin
+        if h > 0.0:
+            count = math.ceil(h / LONGEST * (1 - 1e-12))
+            for k in range(count):
+                yield u, begin + k * h / count, h / count
+            begin += h
+
+
+def _in_force(sent: Sequence[tuple[float, Array]], t: float) -> Array:
+    """Return the control that acts at a time [s]."""
+    return next((u for at, u in reversed(sent) if at <= t), sent[0][1])
+
+
+def _spread(tangent: Layout, given: Spread) -> Array:
+    """Return a standard deviation of each tangent number; zero where none is given."""
+    out = np.zeros(tangent.size)
+    for e in tangent.entries:
+        by_scale = given if isinstance(given, float) else given.get(e.name, 0.0) / e.scale
+        out[tangent.slice(e.name)] = by_scale * e.scale
+    return out
 
 
 def _near(sensor: Sensor, y: Array, expected: Array) -> Array:
@@ -190,30 +308,114 @@ def _retraction(system: RollingSystem) -> ca.Function:
 
 
 class Measured(NamedTuple):
-    """Memory of a law with a filter: both memories, and the control that was sent last."""
+    """
+    Memory of a law with a filter.
+
+    Attributes
+    ----------
+    belief, law
+        Memories of the filter and of the law.
+    output
+        What was sent last.
+    missed
+        How many measurements were missing before the newest.
+
+    """
 
     belief: Belief
     law: Any
-    u: Array
+    output: Array
+    missed: int = 0
+
+    @property
+    def fault(self) -> str:
+        """Why measurements are no longer believed; empty while they are."""
+        return self.belief.verdict.fault
 
 
 class MeasuredLaw:
-    """A law of the state that gets it from sensors; see :class:`rolling_controller.law.Law`."""
+    """
+    A law behind a filter of what sensors measure; see :class:`rolling_controller.law.Law`.
 
-    period: float | None = None
-    opaque = 'a filter in Python'
+    A law of the input ``state`` takes that of the filter. Any other takes what the first sensor
+    measures, as many numbers as its first input has, where the supervisor takes that for
+    possible; with a period, it also steps for each measurement that is missing. From a fault of
+    the supervisor on the output is zero, and it is limited while the estimate is open.
+    """
 
-    def __init__(self, state: SensorFilter, law: Law[Any]) -> None:
-        """Take the filter, and a law whose only input is the state."""
-        self._filter, self._law = state, law
-        self.inputs, self.output = state.inputs, law.output
+    def __init__(
+        self,
+        state: SensorFilter,
+        law: Law[Any],
+        *,
+        control: Callable[[Array], Array] = np.array,
+        latency: float = 0.0,
+        greatest: float = math.inf,
+    ) -> None:
+        """
+        Take a filter and a law.
 
-    def start(self, before: Measured | None = None) -> Measured:  # noqa: ARG002
+        Parameters
+        ----------
+        state, law
+            The filter and the law.
+        control
+            From the output of the law to the control of the machine.
+        latency
+            From a measurement until the control that answers it acts [s].
+        greatest
+            Greatest magnitude of an output.
+
+        """
+        self.law, self.period, self.output = law, law.period, law.output
+        self.opaque = 'a filter in Python'
+        first, *rest = law.inputs.entries
+        self._size, self._by_state = first.size, first.name == STATE
+        measured = state.inputs.entries if self._by_state else (first,)
+        self.inputs = Layout((*measured, *rest))
+        self._others = sum(entry.size for entry in rest)
+        self._filter, self._control = state, control
+        self._latency, self._greatest = latency, greatest
+
+    def start(self, before: Measured | None = None) -> Measured:
         """Return the memory at the start."""
-        return Measured(self._filter.start(), self._law.start(), np.zeros(self.output.size))
+        law = self.law.start(None if before is None else before.law)
+        return Measured(self._filter.start(), law, np.zeros(self.output.size))
 
     def step(self, memory: Measured, inputs: ArrayLike, t: float) -> tuple[Measured, Array]:
-        """Return memory and control after measurements at a time [s]."""
-        belief = self._filter.step(memory.belief, inputs, memory.u, t)
-        law, u = self._law.step(memory.law, belief.x, t)
-        return Measured(belief, law, u), u
+        """
+        Return memory and output after measurements.
+
+        Parameters
+        ----------
+        memory
+            The memory before.
+        inputs
+            Measurements, not a number where nothing is measured; then the other inputs.
+        t
+            Stamp of the measurements [s].
+
+        """
+        given = np.array(inputs, dtype=float)
+        y, others = np.split(given, [given.size - self._others])
+        since, law, missed = memory.belief.t, memory.law, 0
+        if self.period and since is not None and not self._by_state:
+            missed = max(round((t - since) / self.period) - 1, 0)
+        for _ in range(min(missed, GAP)):
+            law, _ = self.law.step(law, [*np.full_like(y, np.nan), *others], t)
+        whole = np.full(self._filter.inputs.size, np.nan)
+        whole[: y.size] = y
+        belief = self._filter.step(memory.belief, whole, t)
+        if self._by_state:
+            y = belief.x
+        elif not belief.verdict.possible:
+            y = np.full_like(y, np.nan)
+        law, output = self.law.step(law, [*y, *others], t)
+        verdict = belief.verdict
+        if verdict.fault:
+            output = np.zeros_like(output)
+        else:
+            most = self._greatest * (LIMITED if verdict.limited else 1.0)
+            output = np.clip(output, -most, most)
+        belief = belief.acting(self._control(output), t + self._latency)
+        return Measured(belief, law, output, missed), output

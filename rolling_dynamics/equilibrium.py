@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 
@@ -139,3 +141,23 @@ def is_unstable(system: RollingSystem, p: ArrayLike, x: ArrayLike) -> bool:
     except ParameterError:
         return False
     return bool(np.isfinite(A).all() and np.linalg.eigvals(A).real.max(initial=0.0) > UNSTABLE)
+
+
+def measures_unstable(
+    system: RollingSystem, p: ArrayLike, x: ArrayLike, sensors: Sequence[Sensor]
+) -> bool:
+    """
+    Return whether sensors observe all unstable motion about the equilibrium nearest a state.
+
+    By the Popov-Belevitch-Hautus test: no eigenvector that grows is invisible to all of them.
+    """
+    if not sensors:
+        return False
+    at, u = nearest_equilibrium(system, p, x)
+    A, d = linear_model(system, p, at, u).A, ca.SX.sym('d', system.tangent.size)
+    functions = [s.function(system, next(iter(system.modes))) for s in sensors]
+    y = ca.vertcat(*(f(system.retract(at, d), u, 0.0, p) for f in functions))
+    H = np.array(ca.Function('H', [d], [ca.jacobian(y, d)])(0.0))
+    growing = [value for value in np.linalg.eigvals(A) if value.real > UNSTABLE]
+    tests = (np.vstack([value * np.eye(len(A)) - A, H]) for value in growing)
+    return all(np.linalg.matrix_rank(test, RANK**0.5) == len(A) for test in tests)

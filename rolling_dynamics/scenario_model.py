@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.equilibrium import is_unstable
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.equilibrium import is_unstable, measures_unstable
+from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.robots import robot_view, RobotView
 from rolling_dynamics.robots.view import FAULTS
 from rolling_dynamics.scenario import load_scenario, Scenario
@@ -155,8 +155,18 @@ def load_robot(scenario_file: str) -> RobotModel:
     view = robot_view(scenario.system, scenario.p)
     if view.holds_at is None:
         falls = is_unstable(scenario.system, scenario.p, scenario.x0)
-        view = replace(view, holds_at=frozenset(FAULTS if falls else ()))
+        held = [*FAULTS, *_replaceable(scenario)] if falls else []
+        view = replace(view, holds_at=frozenset(held))
+    faults = [*FAULTS, *(sensor.name for sensor in scenario.sensors)]
+    check_names(view.holds_at or (), faults, 'holds_at: no fault')
     return RobotModel(view=view, **_numbers(scenario))
+
+
+def _replaceable(scenario: Scenario) -> list[str]:
+    """Return the sensors without which the others still observe how a robot falls."""
+    given, sensors = (scenario.system, scenario.p, scenario.x0), scenario.sensors
+    others = {s.name: [o for o in sensors if o is not s] for s in sensors}
+    return [name for name, left in others.items() if measures_unstable(*given, left)]
 
 
 def load_any(scenario_file: str) -> Model | RobotModel:

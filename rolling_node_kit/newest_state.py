@@ -61,8 +61,12 @@ class NewestState(ABC, Generic[Raw]):
         Why the last bad message was refused; empty once it was reported.
     trouble
         Why the last message was refused, if no usable state came since.
+    fault
+        Why what follows the states is to end now; empty while nothing is wrong.
 
     """
+
+    fault = ''
 
     def __init__(self, check: StampCheck | None = None) -> None:
         """Take stamps that pass the check; without one all that differ from the last."""
@@ -70,6 +74,10 @@ class NewestState(ABC, Generic[Raw]):
         self._lock = threading.Lock()
         self.count = self.restarts = 0
         self.refused = self.trouble = ''
+        NewestState._forget(self)
+
+    def restart(self) -> None:
+        """Forget the states, as before the first."""
         self._forget()
 
     @abstractmethod

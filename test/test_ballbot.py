@@ -303,7 +303,7 @@ def test_by_emulated_imu_and_encoders_it_follows_its_plan_and_stands(scenario, u
     hold = following.hold
     both = HandOver(following.law, hold, latest=plan.duration)
     state = SensorFilter(system, p, (IMU, ENCODERS), upright)
-    law = MeasuredLaw(state, both)
+    law = MeasuredLaw(state, both, latency=4e-3)
     plant = Emulation(system, p, (IMU, ENCODERS), (MOTORS,), seed=1)
     plant.restart(upright, np.zeros(3))
     run = run_emulated(plant, law, state.given, plan.duration + hold_for, lambda u: u)

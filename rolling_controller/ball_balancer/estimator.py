@@ -55,30 +55,6 @@ def pair(name: str, unit: str) -> Layout:
     return Layout((Entry(name, tuple(f'{name}_{a}' for a in AXES), unit),))
 
 
-def axis_model(
-    gain: float, period: float, acceleration: float, walk: float
-) -> tuple[Array, Array]:
-    """
-    Return A and Q of ball [m], its rate [m/s] and the offset of the tilt, shape (3, 3) each.
-
-    Parameters
-    ----------
-    gain
-        Acceleration of the ball over the tilt [m/s^2] an unit of tilt.
-    period
-        Time that they make a step of [s].
-    acceleration
-        White acceleration that the model does not know [m/s^2 sqrt(s)].
-    walk
-        How fast the offset walks [units of tilt/sqrt(s)].
-
-    """
-    T, g = period, gain
-    A = np.array([[1, T, g * T**2 / 2], [0, 1, g * T], [0, 0, 1]])
-    kick = np.array([T**2 / 2, T, 0.0])
-    return A, np.outer(kick, kick) * acceleration**2 / T + np.diag([0, 0, walk**2 * T])
-
-
 def held(A: Array, B: Array, period: float) -> tuple[Array, Array]:
     """Return A (n, n) and B (n, m) of ``dx/dt = A x + B u`` over a period [s] of constant u."""
     n, m = B.shape
@@ -99,7 +75,11 @@ def kalman_gain(rig: RigModel, walk: float = OFFSET) -> Array:
 
     The offset walks by ``walk`` [counts/sqrt(s)].
     """
-    return steady_gain(*axis_model(rig.gain, rig.period, ACCELERATION, walk), rig.noise**2)
+    T, g = rig.period, rig.gain
+    A = np.array([[1, T, g * T**2 / 2], [0, 1, g * T], [0, 0, 1]])
+    kick = np.array([T**2 / 2, T, 0.0])
+    Q = np.outer(kick, kick) * ACCELERATION**2 / T + np.diag([0, 0, walk**2 * T])
+    return steady_gain(A, Q, rig.noise**2)
 
 
 def advanced(
@@ -201,19 +181,6 @@ def motion_at_frame(rig: RigModel, z: dict[str, ca.SX]) -> Motion:
     sent = z[f'sent_{n + 2}'], z[f'sent_{n + 1}']
     motion = Motion(z['tilt'], z['tilt_rate'], z['ball'], z['ball_rate'])
     return _through(rig, motion, z['offset'], sent, (rig.rest, T - rig.rest))
-
-
-def predicted(rig: RigModel) -> ca.Function:
-    """Return ``(z, command) -> z``: the state a period after a command, without a measurement."""
-    entries = layout(rig).entries
-    z = {e.name: ca.SX.sym(e.name, e.size) for e in entries}
-    command = ca.SX.sym('command', 2)
-    now = Motion(z['tilt'], z['tilt_rate'], z['ball'], z['ball_rate'])
-    after = next_state(Estimate(now, now, z['offset'], z['followed']), z, command)
-    m = motion_at_frame(rig, after)
-    after |= vars(m)
-    inputs = [ca.vertcat(*z.values()), command]
-    return ca.Function('predicted', inputs, [ca.vertcat(*(after[e.name] for e in entries))])
 
 
 def _through(

@@ -7,14 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.ball_balancer.axis_program import Horizon
-from rolling_controller.ball_balancer.ball_filter import (
-    BALL,
-    BALL_RATE,
-    frame_matrices,
-    LEVEL,
-    TILTED,
-)
-from rolling_controller.ball_balancer.estimator import pair, steady_gain
+from rolling_controller.ball_balancer.estimator import held, pair, steady_gain
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.lockstep import ClosedLoop
 from rolling_controller.predictive.program import SOLVED, solver
@@ -23,6 +16,7 @@ from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.contract.layout import Layout
 from rolling_planner.ball_balancer.labyrinth import LabyrinthPlan, plan_labyrinth
 
+BALL, BALL_RATE, TILTED, TILT_RATE, LEVEL = range(5)  # state of an axis
 FRAMES = 24  # that are looked ahead
 PLACE, RATE, ANGLE, TURN = 1e-3, 0.05, 0.1, 1.0  # deviations that count as one: m, m/s, rad, rad/s
 ACCELERATION = 0.02  # m/s^2 sqrt(s): white acceleration that the model does not know
@@ -88,7 +82,12 @@ class LabyrinthLaw:
         """Condense the programs of a board."""
         solver()
         self.file, self.plan, self.period = file, plan, 1 / file.camera.rate
-        self._A, self._B = frame_matrices(plan.gain, file.servo.lag, self.period)
+        A, lag = np.zeros((5, 5)), file.servo.lag
+        A[BALL, BALL_RATE] = A[TILTED, TILT_RATE] = 1
+        A[BALL_RATE, [TILTED, LEVEL]], A[TILT_RATE, TILT_RATE] = plan.gain, -1 / lag
+        B = np.eye(5)[:, [TILT_RATE]] / lag
+        self._A, B = held(A, B, self.period)
+        self._B = B[:, 0]
         self._gain = self._filter()
         axis = Horizon(self._A, self._B, FRAMES)
         outputs = np.eye(5)[[BALL, BALL_RATE, TILTED]]

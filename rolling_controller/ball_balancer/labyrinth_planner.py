@@ -50,7 +50,7 @@ class LabyrinthPlanner(SystemPlanner):
             )
         file = LabyrinthFile.of(scenario)
         _ = file.way
-        return file.level()
+        return file.nominal()
 
     def plan(
         self, scenario: Scenario, on_iteration: Report, request: Request | None = None

@@ -7,95 +7,57 @@ Frames pass the supervisor first: the plate is level once they are not believed.
 from __future__ import annotations
 
 from collections.abc import Callable
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.ball_balancer.ball_filter import ball_filter, Belief
-from rolling_controller.ball_balancer.estimator import PATIENCE
 from rolling_controller.law import Law
 from rolling_controller.lockstep import ClosedLoop, run_emulated
+from rolling_controller.measured_state import MeasuredLaw, SensorFilter
+from rolling_controller.supervisor import Source
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig, RigFile
 from rolling_dynamics.simulation.sensing import Measurement
 
 FRAME = ('ball_x', 'ball_y', 'set_point_x', 'set_point_y', 'begins')  # of the log of a controller
-LIMITED = 0.5  # of the greatest command, while an estimate is open
+FASTEST = 0.5  # m/s, standard deviation of the rate of a ball that is measured for the first time
+UNLEVEL = 0.015  # standard deviation of an acceleration that the model lacks, over gravity
 
 
-class Watch(NamedTuple):
-    """
-    Memory of a supervised law.
-
-    Attributes
-    ----------
-    law, belief
-        Memories of the law and of the supervisor's filter.
-    sent
-        Output of the law for the frame before (2).
-    stamp
-        Of the newest frame that was answered [s]; not a number at the start.
-    missed
-        How many frames were missing before it.
-    fault
-        Why frames are no longer believed; empty while they are.
-
-    """
-
-    law: Any
-    belief: Belief
-    sent: Array
-    stamp: float = math.nan
-    missed: int = 0
-    fault: str = ''
-
-
-class SupervisedLaw:
-    """A law with the supervisor of its frames; its output is zero from a fault on."""
-
-    def __init__(self, file: RigFile, law: Law[Any]) -> None:
-        """Take the law of a rig."""
-        self.law, self.period, self.opaque = law, 1 / file.camera.rate, law.opaque
-        self.inputs, self.output = law.inputs, law.output
-        self._filter = ball_filter(file)
-
-    def start(self, before: Watch | None = None) -> Watch:
-        """Return the memory with the plate level, until the next frame."""
-        law = self.law.start(None if before is None else before.law)
-        return Watch(law, self._filter.start(), np.zeros(2))
-
-    def step(self, memory: Watch, inputs: ArrayLike, t: float) -> tuple[Watch, Array]:
-        """
-        Return the memory and the output after a frame, and after those missing before it.
-
-        Parameters
-        ----------
-        memory
-            The memory before.
-        inputs
-            Where the ball is seen (2) [m], not a number where it is not; set point (2) [m].
-        t
-            Stamp of the frame [s].
-
-        Returns
-        -------
-        Watch, NDArray
-            The memory, and the tilt [counts], of a labyrinth the speeds of the servos [rad/s].
-
-        """
-        given, was, first = np.array(inputs, dtype=float), memory.law, math.isnan(memory.stamp)
-        missed = 0 if first else max(round((t - memory.stamp) / self.period) - 1, 0)
-        commands = [] if first else [memory.sent] * (min(missed, PATIENCE) + 1)
-        for _ in commands[1:]:
-            was, _ = self.law.step(was, [math.nan, math.nan, *given[2:]], t)
-        belief, verdict = self._filter.step(memory.belief, given[:2], commands, t)
-        if not verdict.possible:
-            given[:2] = math.nan
-        law, out = self.law.step(was, given, t)
-        most = self._filter.most * (0.0 if verdict.fault else LIMITED if verdict.limited else 1.0)
-        sent = out.clip(-most, most)
-        return Watch(law, belief, sent, t, missed, verdict.fault), sent
+def supervised(file: RigFile, law: Law[Any]) -> MeasuredLaw:
+    """Return a law of a rig behind the supervisor of its frames, which levels the plate."""
+    camera, (low, high), radius = file.camera.sensor(), file.edges, file.ball.radius
+    system, p = file.nominal().system_and_parameters()
+    white, walk = file.unmodelled
+    x = np.zeros(system.state.size)
+    x[4:] = system.at_rest(file.command(system, p, np.zeros(2)))
+    anywhere = {'ball': float(np.max(high - low)), 'ball_rate': FASTEST}
+    state = SensorFilter(
+        system,
+        p,
+        [camera],
+        x,
+        start=anywhere,
+        lost=anywhere,
+        drift={'ball_rate': white},
+        forces={'ball_rate': (UNLEVEL * file.gravity, walk)},
+        sources={
+            camera.name: Source(
+                name='the ball',
+                period=1 / camera.rate,
+                noise=file.camera.noise,
+                low=low - radius,
+                high=high + radius,
+            )
+        },
+    )
+    return MeasuredLaw(
+        state,
+        law,
+        control=lambda output: file.command(system, p, output),
+        latency=camera.delay + file.servo.dead_time,
+        greatest=file.greatest / file.count,
+    )
 
 
 def run_rig(
@@ -134,5 +96,4 @@ def run_rig(
     def control(given: Array) -> Array:
         return file.command(rig.system, rig.p, given)
 
-    supervised, delay = SupervisedLaw(file, law), file.camera.delay
-    return run_emulated(rig, supervised, inputs, duration, control, delay)
+    return run_emulated(rig, supervised(file, law), inputs, duration, control, file.camera.delay)

@@ -164,8 +164,10 @@ class ControlLoop:
         with self._turn:
             if self.ending:
                 return False
-            now = self.intake.take()
-            if self.intake.stale:
+            now, fault = self.intake.take(), self._equipment.machine.measured.fault
+            if fault:
+                self.distrust(fault)
+            elif self.intake.stale:
                 self.end(CODES.STALE_STATE, self.intake.stale)
             elif now is not None:
                 self._answer(*now)
@@ -174,7 +176,7 @@ class ControlLoop:
     def _answer(self, stamp: int, x: Array) -> None:
         task, equipment, self.measured = self._task, self._equipment, x
         if self.started is None:
-            if equipment.sim_time and self._held < HELD:
+            if equipment.once and self._held < HELD:
                 self._wait(stamp, stamp, x)
                 return
             self._begin(task.start or stamp)
@@ -192,7 +194,7 @@ class ControlLoop:
         if self.answers.fault:
             self.distrust(self.answers.fault)
         elif at < (self.started or 0):
-            if equipment.sim_time or task.before:
+            if equipment.once or task.before:
                 self._wait(stamp, at, x)
         else:
             self._command(stamp, at, acts, x, touching=touching)

@@ -50,7 +50,7 @@ class LoopEquipment:
         State that stands for one that never came.
     values
         Parameters of the node by name.
-    sim_time
+    once
         Whether each state is answered once, as in simulated time.
     patient
         Whether a first state is waited for however long it takes.
@@ -64,7 +64,7 @@ class LoopEquipment:
     watch: MotionWatch | Unwatched
     start: Array
     values: ParameterTable
-    sim_time: bool
+    once: bool
     patient: bool = False
     warn: Callable[[str], object] = lambda _: None
 
@@ -88,7 +88,7 @@ class LoopEquipment:
             watch=watch,
             start=start,
             values=v,
-            sim_time=node.get_parameter('use_sim_time').value,
+            once=node.get_parameter('use_sim_time').value,
             warn=node.get_logger().warning,
             **more,
         )
@@ -97,12 +97,12 @@ class LoopEquipment:
     def timeout(self) -> float:
         """Age of states from which on they are too old [s]."""
         # in simulated time the plant waits for commands: a late state tells of a busy machine
-        return max(self.values['state_timeout'], LATE_IN_SIM_TIME if self.sim_time else 0.0)
+        return max(self.values['state_timeout'], LATE_IN_SIM_TIME if self.once else 0.0)
 
     @property
     def period(self) -> float:
         """Time between two turns of the loop [s], the longest in simulated time."""
-        return LOOK_PERIOD if self.sim_time else 1.0 / self.values['rate']
+        return LOOK_PERIOD if self.once else 1.0 / self.values['rate']
 
     def loop(
         self, tick: Callable[[], bool], fail: Callable[[str], None], name: str = 'control'
@@ -124,11 +124,11 @@ class LoopEquipment:
             tick,
             self.period,
             name=name,
-            give_up=0.0 if self.sim_time else GIVE_UP,  # looks for a state are not made up for
+            give_up=0.0 if self.once else GIVE_UP,  # looks for a state are not made up for
             on_fault=lambda error: fail(str(error)),
-            overruns=None if self.sim_time else Overruns(self.values),
+            overruns=None if self.once else Overruns(self.values),
             on_overrun=fail,
-            wait=self.machine.wait if self.sim_time else time.sleep,
+            wait=self.machine.wait if self.once else time.sleep,
         )
 
     def stale_text(self, looked: float = 0.0) -> str:
@@ -143,7 +143,7 @@ class LoopEquipment:
 
     def _timeout_text(self) -> str:
         given = self.values['state_timeout']
-        rule = f', at least {LATE_IN_SIM_TIME:g} s in simulated time' if self.sim_time else ''
+        rule = f', at least {LATE_IN_SIM_TIME:g} s in simulated time' if self.once else ''
         return f'state_timeout is {given:g} s{rule}'
 
     @property
@@ -154,9 +154,7 @@ class LoopEquipment:
 
     def acts(self, node: Node, stamp: int) -> int:
         """Return when a command acts that is sent now [ns]; in simulated time with its state."""
-        return (
-            stamp if self.sim_time else node.get_clock().now().nanoseconds + self.predictor.delay
-        )
+        return stamp if self.once else node.get_clock().now().nanoseconds + self.predictor.delay
 
     def send_safe_command(self, node: Node) -> Array:
         """Command the machine to rest; return the present state."""
@@ -167,7 +165,7 @@ class LoopEquipment:
         now = self.machine.measured.state()
         seen, x = now if now is not None else (None, self.start)
         # in simulated time the plant waits for answers; one without a stamp is the last
-        stamp = 0 if self.sim_time else node.get_clock().now().nanoseconds
+        stamp = 0 if self.once else node.get_clock().now().nanoseconds
         self.machine.send(self.machine.safe(x), stamp)
         self.machine.await_acknowledgement(ACK_TIMEOUT)
         return Braked(seen, x, stamp)

@@ -232,11 +232,11 @@ class Driving:
         equipment: Equipment,
         law: Law[Any],
         wanted: Wanted | None = None,
-        moved: Callable[[], Law[Any] | None] = lambda: None,
+        held: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """Start to drive, or to hold; ``moved`` is asked for a hold where a robot was put."""
+        """Start to drive, or to hold; ``held`` is asked to go on by a hold, for a reason."""
         self._node, self._equipment, self.law = node, equipment, law
-        self._moved, self._before = moved, equipment.present
+        self._held, self._before = held, equipment.present
         self.holds, self.ended = VELOCITY not in law.inputs, ''
         self.wanted, self._safe = wanted or Wanted(), True
         equipment.tracker.forget()
@@ -269,7 +269,7 @@ class Driving:
         return bool(self.velocity.any())
 
     def _finish(self, _code: int, reason: str) -> None:
-        if reason == MOVED and self._moved() is not None:
+        if reason and self._held(reason):
             return
         self.ended = reason
         if reason or self._safe:

@@ -52,7 +52,7 @@ class Intake:
             if clock - self._begun > timeout and not waits:
                 self.stale = equipment.stale_text(since)
             return None
-        if now is None or (equipment.sim_time and now[0] == self._answered):
+        if now is None or (equipment.once and now[0] == self._answered):
             return None
         self._answered = now[0]
         self.worst_age = max(self.worst_age, age)

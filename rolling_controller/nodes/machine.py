@@ -34,9 +34,12 @@ class States(Protocol):
         Why the last bad message was refused; empty once it was reported.
     trouble
         Why the last message was refused, if no usable state came since.
+    fault
+        Why what follows the states is to end now; empty while nothing is wrong.
 
     """
 
+    fault: str
     count: int
     restarts: int
     refused: str

@@ -12,7 +12,7 @@ from rolling_controller.design import LQR, PREDICTIVE, robot_following
 from rolling_controller.law import Following, Law, OpenLoop
 from rolling_controller.nodes.control_loop import CODES
 from rolling_controller.nodes.controller_parameters import EXECUTION, option_parameter
-from rolling_controller.nodes.execution import Driving, Standing, Wanted
+from rolling_controller.nodes.execution import Driving, MOVED, Standing, Wanted
 from rolling_controller.nodes.execution_node import Equipped, ExecutionNode
 from rolling_controller.nodes.robot_machine import RobotMachine
 from rolling_controller.robot_laws import robot_kind, RobotKind
@@ -133,6 +133,11 @@ class RobotControllerNode(ExecutionNode):
             safe=self._machine.safe,
         )
 
+    def activate(self) -> None:
+        """Start again with what is measured from now on."""
+        self._machine.measured.restart()
+        super().activate()
+
     def deactivate(self) -> None:
         """End what is at work, the robot safe."""
         self._stop_driving()
@@ -161,20 +166,26 @@ class RobotControllerNode(ExecutionNode):
 
     def _held_after(self, code: int) -> Law[Any] | None:
         """Return what holds the robot after an execution, None for the safe command."""
-        if FAULTS.get(code) not in self._machine.holds_at:
+        measured = self._machine.measured
+        if FAULTS.get(code) not in self._machine.holds_at and not measured.replaced:
             return None
+        measured.fault = ''
         return self._robot.stand(self._equipment.present)
 
     def _hold(self, law: Law[Any]) -> None:
-        self._driving = Driving(self, self._equipment, law, moved=self._hold_again)
+        self._driving = Driving(self, self._equipment, law, held=self._hold_again)
 
-    def _hold_again(self) -> Law[Any] | None:
-        """Hold a robot where a restart of the plant put it; None where that cannot be."""
+    def _hold_again(self, reason: str) -> bool:
+        """Hold a robot where a restart of the plant put it, or by the sensors that are left."""
+        measured = self._machine.measured
+        if reason != MOVED and not measured.replaced:
+            return False
+        measured.fault = ''
         law = self._robot.stand(self._equipment.present)
         if law is not None:
-            self.get_logger().warning('the robot was put somewhere else; it is held there')
+            self.get_logger().warning(f'{reason}; it is held there')
             self._hold(law)
-        return law
+        return law is not None
 
     def _stop_driving(self, *, safe: bool = True) -> None:
         driving, self._driving = self._driving, None
@@ -234,7 +245,7 @@ class RobotControllerNode(ExecutionNode):
             return
         self._stop_driving(safe=False)  # a hold hands over without a safe command in between
         self.alarm = ''
-        self._driving = Driving(self, equipment, law, wanted)
+        self._driving = Driving(self, equipment, law, wanted, self._hold_again)
 
     @property
     def loop(self) -> PeriodicLoop | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 import math
 import time
 
@@ -10,7 +11,9 @@ import numpy as np
 from rclpy.duration import Duration
 from rolling_controller.measured_state import SensorFilter
 from rolling_controller.nodes.machine import stamp_check
+from rolling_controller.supervisor import Source
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.sensor_topics import read_measurement, TYPES
@@ -21,15 +24,30 @@ from rolling_node_kit.joint_state_codec import JointStateDecoder
 from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_node_kit.parameters import ParameterTable
+from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import COMMAND, SENSOR_DATA, STREAM_POLLED, STREAM_READER
 from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import JointState
 
+SILENT = 20.0  # periods of a sensor, after which it counts as silent
 SAME_TURN = 0.99  # of a period of a sensor, within which it has measured
 
 
 class RobotStates(NewestState[Array]):
-    """Takes states by the names of their layout; none of them depends on those before."""
+    """
+    States by the names of their layout; none of them depends on those before.
+
+    Attributes
+    ----------
+    topics
+        Where they come from; empty where they are taken by hand.
+    replaced
+        Whether a fault is one of a sensor that others replace.
+
+    """
+
+    topics: Sequence[PolledSubscription] = ()
+    replaced = False
 
     def __init__(self, layout: Layout, topic: str, check: StampCheck | None = None) -> None:
         """Take states of this layout; the topic is named where one is refused."""
@@ -39,6 +57,15 @@ class RobotStates(NewestState[Array]):
         self._quaternions = [
             layout.slice(e.name) for e in layout.entries if e.kind == 'quaternion'
         ]
+
+    def poll(self) -> None:
+        """Take what came."""
+        for topic in self.topics:
+            for data in topic.take():
+                self.take(data)
+
+    def note(self, u: Array, stamp: int) -> None:
+        """Ignore a control that acts from a time [ns] on."""
 
     def take(self, data: bytes) -> None:
         """Take one serialized message."""
@@ -67,54 +94,115 @@ class SensedStates(NewestState[Array]):
     """
     States that a filter makes of what the sensors of a robot measure.
 
+    It starts at the start of the scenario with the first measurement, and with the first one after
+    :meth:`restart`. A sensor that is silent, frozen or too fast is left out from
+    then on, which is a fault; there are no more states where the others cannot replace it.
+
     Attributes
     ----------
-    polled
-        The topics of the sensors, by name.
-    u
-        Control that was sent last.
+    topics
+        Those of the sensors.
+    lost
+        Sensors that are left out, and why.
 
     """
 
-    def __init__(self, node: SuiteNode, model: RobotModel, check: StampCheck) -> None:
+    def __init__(
+        self, node: SuiteNode, model: RobotModel, check: StampCheck, replaceable: Collection[str]
+    ) -> None:
         """Listen to the sensors of a scenario; the robot is at its start."""
         super().__init__(check)
         scenario = model.scenario
         if not scenario.sensors:
             raise ParameterError(f'{model.title}: estimate_state needs sensors, there are none')
-        given = scenario.system, scenario.p, scenario.sensors, scenario.x0
-        self._filter = SensorFilter(*given)
-        self.polled = {
+        sources = {s.name: _source(s) for s in scenario.sensors}
+        self._filter = SensorFilter(
+            scenario.system, scenario.p, scenario.sensors, scenario.x0, sources=sources
+        )
+        self._named = {
             s.name: node.polled(TYPES[s.message], s.topic, SENSOR_DATA) for s in scenario.sensors
         }
-        self._belief, self.u = self._filter.start(), np.zeros(scenario.system.control.size)
-        self._first, self._last = 0, dict.fromkeys(self.polled, 0)  # stamps [ns]
+        self.topics, self._can_replace = list(self._named.values()), replaceable
+        self.restart()
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._first, self._last = 0, dict.fromkeys(self._named, 0)  # stamps [ns]
+        self._belief, self.fault = self._filter.start(), ''
+        self.lost: dict[str, str] = {}
+        self._replaceable: Collection[str] = self._can_replace
 
     def poll(self) -> None:
         """Take what came; a state is new once all sensors have measured that were to."""
         came = [
             (time_to_nanoseconds(message.header.stamp), name, message)
-            for name, topic in self.polled.items()
+            for name, topic in self._named.items()
             for message in topic.take()
+            if name not in self.lost
         ]
         for stamp, name, message in sorted(came, key=lambda one: one[0]):
             if stamp <= self._last[name]:
                 continue
+            try:
+                value = read_measurement(self._filter.sensors[name], message)
+            except ParameterError as error:
+                self.refuse(f'{self._named[name].topic}: {error}')
+                continue
             self._first, self._last[name] = self._first or stamp, stamp
-            y = self._filter.of(name, read_measurement(self._filter.sensors[name], message))
-            t = (stamp - self._first) * 1e-9
-            self._belief = self._filter.step(self._belief, y, self.u, t)
+            y = self._filter.of(name, value)
+            self._belief = self._filter.step(self._belief, y, self._time(stamp))
+        if not came or not all(self._last.values()):
+            return
         newest = max(self._last.values())
-        due = (
-            newest - self._last[name] < SAME_TURN * 1e9 / sensor.rate
+        late = {
+            name: (newest - self._last[name]) * 1e-9 * sensor.rate
             for name, sensor in self._filter.sensors.items()
-        )
-        if came and all(self._last.values()) and all(due):
+            if name not in self.lost
+        }
+        for name, periods in late.items():
+            reason = self._belief.memories[name].fault
+            if reason or periods > SILENT:
+                self._lose(
+                    name, reason or f'sensor {name}: {periods:.0f} measurements are missing'
+                )
+        kept = [periods for name, periods in late.items() if name not in self.lost]
+        if all(name in self._replaceable for name in self.lost) and max(kept) < SAME_TURN:
             self.offer(newest, self._belief.x)
             self.state()
 
+    def _lose(self, name: str, reason: str) -> None:
+        """Leave a sensor out, unless it is the last one: without any there are no states."""
+        self.lost[name] = self.fault = reason
+        if len(self.lost) == len(self._named) or name not in self._replaceable:
+            self._replaceable = ()
+            self.refuse(f'{reason}; the state is not known without it')
+
+    @property
+    def replaced(self) -> bool:
+        """Whether a fault is one of a sensor that others replace."""
+        return bool(self.fault and self._replaceable)
+
+    def note(self, u: Array, stamp: int) -> None:
+        """Take a control that acts from a time [ns] on."""
+        if self._first:
+            self._belief = self._belief.acting(u, self._time(stamp))
+
+    def _time(self, stamp: int) -> float:
+        return (stamp - self._first) * 1e-9
+
     def _read(self, raw: Array) -> Array:
         return raw
+
+
+def _source(sensor: Sensor) -> Source:
+    """Return what the supervisor knows of a sensor: a push only reopens the estimate."""
+    noise = np.sqrt(np.diag(sensor.covariance))
+    return Source(
+        name=f'sensor {sensor.name}',
+        period=1.0 / sensor.rate,
+        noise=float(noise[noise > 0.0].min(initial=np.inf)) if noise.any() else 0.0,
+        agreement=0.0,
+    )
 
 
 class RobotMachine:
@@ -139,11 +227,13 @@ class RobotMachine:
         check = stamp_check(node, values)
         self.measured: RobotStates | SensedStates
         if values['estimate_state']:
-            self.measured = SensedStates(node, model, check)
-            self.polled = list(self.measured.polled.values())
+            self.measured = SensedStates(node, model, check, self.holds_at)
         else:
             self.measured = RobotStates(model.system.state, 'robot/state', check)
-            self.polled = [node.polled(JointState, 'robot/state', STREAM_POLLED, raw=True)]
+            self.measured.topics = [
+                node.polled(JointState, 'robot/state', STREAM_POLLED, raw=True)
+            ]
+        self.polled = self.measured.topics
         self._odometry = node.polled(Odometry, 'odom', STREAM_READER, raw=True)
         self._message = JointState(name=list(model.system.control.names))
 
@@ -168,11 +258,7 @@ class RobotMachine:
 
     def poll(self) -> None:
         """Take what came, where the executor does not."""
-        if isinstance(self.measured, SensedStates):
-            self.measured.poll()
-            return
-        for data in self.polled[0].take():
-            self.measured.take(data)
+        self.measured.poll()
 
     def wait(self, seconds: float) -> None:
         """Wait for a state, at most this long [s]."""
@@ -182,8 +268,7 @@ class RobotMachine:
 
     def send(self, u: Array, stamp: int) -> None:
         """Send the control that is to act at a time [ns]."""
-        if isinstance(self.measured, SensedStates):
-            self.measured.u = u
+        self.measured.note(u, stamp)
         self._message.header.stamp = nanoseconds_to_time(stamp)
         self._message.effort = u.tolist()
         self._commands.publish(self._message)

@@ -91,6 +91,10 @@ class RegulatedRobot:
         )
         return Following(law, law.times, law.states, law.warning, notice=law.notice)
 
+    def end(self, plan: Plan) -> tuple[Hold | None, str]:  # noqa: ARG002
+        """Return what holds the end of a plan, None where nothing has to, and a warning."""
+        return None, ''
+
     def drive(self, x: Array, yaw: float) -> Law[Any]:  # noqa: ARG002
         """
         Return the law that drives by velocity from a state, heading along a yaw [rad].
@@ -118,13 +122,16 @@ class HeldRobot(RegulatedRobot):
         The hold's cost to go is the regulator's terminal weight: its gains become those of the
         hold. Weights that a plan cannot reach let gains grow at the end, and with them the noise.
         """
+        hold, warning = self.end(plan)
+        found = self._follow(plan, interrupted, None if hold is None else hold.cost)
+        return found._replace(hold=hold, warning='; '.join(filter(None, (found.warning, warning))))
+
+    def end(self, plan: Plan) -> tuple[Hold | None, str]:
+        """Return the hold at the end of a plan, or None and why there is none."""
         try:
-            hold = self._hold(plan.states[-1])
+            return self._hold(plan.states[-1]), ''
         except ParameterError as error:
-            found = self._follow(plan, interrupted)
-            texts = found.warning, f'no hold at the end of this plan: {error}'
-            return found._replace(warning='; '.join(filter(None, texts)))
-        return self._follow(plan, interrupted, hold.cost)._replace(hold=hold)
+            return None, f'no hold at the end of this plan: {error}'
 
     def drive(self, x: Array, yaw: float) -> Law[Any]:
         """Return the hold about a reference that moves as commanded, where it can be held."""

@@ -81,6 +81,7 @@ class LabyrinthFile(RigFile, ScenarioFile):
 
     commanded: ClassVar[str] = 'speeds'
     message: ClassVar[str] = 'velocities'
+    unmodelled: ClassVar[tuple[float, float]] = (1.0, 0.35)  # hits of walls; level as it is told
 
     ball: SolidBallSection
     board: BoardSection
@@ -98,7 +99,7 @@ class LabyrinthFile(RigFile, ScenarioFile):
         """The section ``plan``, checked; raises ScenarioError."""
         return check(WaySection, self.plan or {}, 'plan')
 
-    def level(self) -> LabyrinthFile:
+    def nominal(self) -> LabyrinthFile:
         """Return it level, with the ball where the path starts."""
         return self.model_copy(update={'unknown': UnknownSection(offset=0.0, start=0.0)})
 

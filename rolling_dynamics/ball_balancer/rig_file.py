@@ -61,6 +61,9 @@ class RigFile(ABC):
         Name of the entry with what is commanded over time.
     message
         What the servos are commanded in a message: ``positions`` or ``velocities``.
+    unmodelled
+        Standard deviation of accelerations of the ball that :meth:`nominal` lacks: white
+        [m/s^2 sqrt(s)], and how fast a constant one walks [m/s^2/sqrt(s)].
 
     """
 
@@ -68,6 +71,7 @@ class RigFile(ABC):
         ball: Any
         servo: Any
         camera: CameraSection
+        gravity: float
         seed: int
         duration: float
 
@@ -75,6 +79,16 @@ class RigFile(ABC):
 
     commanded: ClassVar[str]
     message: ClassVar[str]
+    unmodelled: ClassVar[tuple[float, float]]
+
+    @property
+    def count(self) -> float:
+        """Command of a servo for one unit of what a law gives [rad, rad/s]."""
+        return 1.0
+
+    @abstractmethod
+    def nominal(self) -> RigFile:
+        """Return the rig without what no law knows."""
 
     @property
     @abstractmethod

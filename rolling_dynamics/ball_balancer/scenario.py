@@ -115,6 +115,7 @@ class BallBalancerFile(RigFile, ScenarioFile):
 
     commanded: ClassVar[str] = 'tilt'
     message: ClassVar[str] = 'positions'
+    unmodelled: ClassVar[tuple[float, float]] = (0.15, 0.16)
 
     ball: BallSection
     plate: PlateSection
@@ -130,6 +131,23 @@ class BallBalancerFile(RigFile, ScenarioFile):
         count=2,
         default=None,
     )
+
+    @property
+    def count(self) -> float:
+        """Angle of one count [rad]."""
+        return self.servo.count
+
+    def nominal(self) -> BallBalancerFile:
+        """Return the rig with an even plate, without resistance and dead band."""
+        even, quick = {'slope': 0.0}, {'dead_band': 0.0}
+        smooth = {'breakaway': np.zeros(2)}
+        return self.model_copy(
+            update={
+                'plate': self.plate.model_copy(update=even),
+                'servo': self.servo.model_copy(update=quick),
+                'resistance': self.resistance.model_copy(update=smooth),
+            }
+        )
 
     @property
     def edges(self) -> tuple[Array, Array]:

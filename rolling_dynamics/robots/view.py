@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import offers
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import check_names, ParameterError
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import role_of
 
 Colour = tuple[float, float, float]
@@ -250,10 +250,12 @@ class RobotView:
     safe_control
         Control that brings it to rest.
     holds_at
-        Faults at which a controller holds it where it is, of ``FAULTS``; at the others it gives
-        the safe control. Empty of a robot that stands by itself; any other is held at its start
-        by a simulator until the first command. None where the equations decide: all faults of a
-        robot that leaves the equilibrium nearest its start.
+        Faults at which a controller holds it where it is: of ``FAULTS``, or names of sensors,
+        whose loss the others make up for. At all others it gives the safe control, which cuts the
+        drive. Empty of a robot that stands by itself; any other is held at its start by a
+        simulator until the first command. None where the equations decide: of a robot that leaves
+        the equilibrium nearest its start all, but for sensors without which the others do not
+        observe how it leaves.
     shift
         What moves the robot on the floor by (x, y): tangent vectors, shape (tangent.size, 2).
     turn
@@ -282,10 +284,6 @@ class RobotView:
     turn: Array
     shapes: Sequence[Shape] = ()
     all_modes: Callable[[bool], AllModes] | None = None
-
-    def __post_init__(self) -> None:
-        """Raise ParameterError for an unknown fault."""
-        check_names(self.holds_at or (), FAULTS, 'holds_at: no fault')
 
 
 def tangent_columns(

@@ -5,11 +5,10 @@ import sys
 
 import numpy as np
 import pytest
-from rolling_controller.ball_balancer import ball_filter
-from rolling_controller.ball_balancer.ball_filter import ball_filter as filter_of
+from rolling_controller import measured_state
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw, run_labyrinth
 from rolling_controller.ball_balancer.laws import LAWS
-from rolling_controller.ball_balancer.rig import run_rig, SupervisedLaw
+from rolling_controller.ball_balancer.rig import run_rig, supervised
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.supervisor import step
 from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig, rig_file
@@ -67,28 +66,29 @@ def labyrinth():
 
 
 class Watched:
-    """Two filters with the same commands, one with true frames: what a fault adds."""
+    """The filter of a law, with true measurements too: what a fault adds."""
 
-    def __init__(self, file, monkeypatch):
-        self.filter, self.window, self.knowable = filter_of(file), [], None
+    def __init__(self, law, monkeypatch):
+        self.filter, self.window, self.knowable = law._filter, [], None
         self.true = self.filter.start()
         self.seen = []
-        monkeypatch.setattr(ball_filter, 'step', self._step)
+        monkeypatch.setattr(measured_state, 'step', self._step)
 
     def _step(self, source, memory, sample, t):
         self.seen.append(sample)
         return step(source, memory, sample, t)
 
-    def compare(self, place, commands, t):
+    def compare(self, place, sent, t):
         """Note what the fault did since the window began, given the true place."""
         given = self.seen.pop()
-        self.true, _ = self.filter.step(self.true, place, commands, t)
+        self.true = self.filter.step(self.true, [*place, np.nan], t)._replace(sent=sent)
         true = self.seen.pop()
         if given.innovation.size != true.innovation.size or self.knowable is not None:
             return
-        caused = (given.innovation - true.innovation) ** 2 / true.covariance
+        caused = given.innovation - true.innovation
+        caused = caused @ np.linalg.solve(true.covariance, caused) if caused.size else 0.0
         self.window = [row for row in self.window if row[0] > t - 0.1]
-        self.window.append((t, caused.sum(), caused.size))
+        self.window.append((t, caused, given.innovation.size))
         degrees = sum(n for _, _, n in self.window)
         repeated = np.array_equal(given.content, self.before) and t > BEGIN
         off = abs(given.position).max() > 1.0
@@ -99,11 +99,11 @@ class Watched:
 
 def attacked(file, law, fault, seed, monkeypatch, goal=(0.02, -0.02), ball=(-0.02, 0.01)):
     """Return from when on a fault was knowable, when the safe command was sent, and why."""
-    plant, supervised = emulated_rig(file, seed), SupervisedLaw(file, law)
-    memory = supervised.start()
-    watched, rng = Watched(file, monkeypatch), np.random.default_rng([seed, 5])
+    plant, watcher = emulated_rig(file, seed), supervised(file, law)
+    memory = watcher.start()
+    watched, rng = Watched(watcher, monkeypatch), np.random.default_rng([seed, 5])
     begin(plant, file, ball)
-    last, number, sent, watched.before = None, 0, [], None
+    last, number, watched.before = None, 0, None
     for k in range(int(END / law.period)):
         for frame in plant.advance(k * law.period + file.camera.delay):
             place = frame.value[:2]
@@ -111,13 +111,13 @@ def attacked(file, law, fault, seed, monkeypatch, goal=(0.02, -0.02), ball=(-0.0
                 place, number = fault(number, place, last, rng), number + 1
             elif np.isfinite(place).all():
                 last = place
-            memory, u = supervised.step(memory, [*place, *goal], frame.stamp)
-            watched.compare(frame.value[:2], sent, frame.stamp)
-            watched.before, sent = np.array(place), [u]
+            memory, u = watcher.step(memory, [*place, *goal], frame.stamp)
+            watched.compare(frame.value[:2], memory.belief.sent, frame.stamp)
+            watched.before = np.array(place)
             plant.send(file.command(plant.system, plant.p, u), frame.arrival)
             if memory.fault:
                 assert not u.any()
-                assert not supervised.step(memory, [*place, *goal], frame.stamp + 1e-9)[1].any()
+                assert not watcher.step(memory, [*place, *goal], frame.stamp + 1e-9)[1].any()
                 return watched.knowable, frame.arrival, memory.fault
     return watched.knowable, None, ''
 
@@ -160,14 +160,14 @@ def test_faults_of_a_thousand_seeds_end_in_time(rig, labyrinth, monkeypatch):
 
 def pushed(file, law, seed, duration, every=1.7):
     """Return why frames were not believed in a run with pushes, and how often it was pushed."""
-    plant, supervised = emulated_rig(file, seed), SupervisedLaw(file, law)
-    memory = supervised.start()
+    plant, watcher = emulated_rig(file, seed), supervised(file, law)
+    memory = watcher.start()
     rng = np.random.default_rng([seed, 6])
     begin(plant, file, (0.01, 0.01))
     pushes, goal = 0, np.zeros(2)
     for k in range(int(duration / law.period)):
         for frame in plant.advance(k * law.period + file.camera.delay):
-            memory, u = supervised.step(memory, [*frame.value[:2], *goal], frame.stamp)
+            memory, u = watcher.step(memory, [*frame.value[:2], *goal], frame.stamp)
             plant.send(file.command(plant.system, plant.p, u), frame.arrival)
         if plant.state.ended is None and k * law.period > (pushes + 1) * every:
             pushes, angle, x = pushes + 1, rng.uniform(0, 2 * np.pi), plant.state.x.copy()

@@ -91,7 +91,7 @@ def execute():
         watch=MotionWatch(model.system, predictor),
         start=model.start,
         values=values,
-        sim_time=False,
+        once=False,
     )
     now = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=time.time_ns()))
     logger = RcutilsLogger('memory')

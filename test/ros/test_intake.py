@@ -30,7 +30,7 @@ class States:
         self.equipment = SimpleNamespace(
             machine=machine,
             timeout=timeout,
-            sim_time=sim_time,
+            once=sim_time,
             patient=patient,
             stale_text=lambda _: 'too old',
             warn=self.warnings.append,

@@ -98,7 +98,7 @@ def equipped(model, plant):
         watch=MotionWatch(model.system, predictor),
         start=model.start,
         values=parameters | SETTINGS,
-        sim_time=False,
+        once=False,
         warn=plant.warnings.append,
     )
     logger = RcutilsLogger('pauses')

@@ -104,7 +104,7 @@ class Rehearsal:
             watch=MotionWatch(model.system, predictor),
             start=model.start,
             values=self.values,
-            sim_time=True,
+            once=True,
         )
 
     def put(self, topic, data):

@@ -133,7 +133,7 @@ class Rehearsal:
             ),
             start=self.subject.start,
             values=self.values,
-            sim_time=sim_time,
+            once=sim_time,
         )
         self.now = EPOCH
         clock = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=self.now))

@@ -42,7 +42,7 @@ def run(control):
         watch=watch,
         start=start,
         values={'feedback_rate': 1.0},
-        sim_time=True,
+        once=True,
     )
     law = Memoryless(Layout((TOUCHING,)), Layout(()), lambda *_: control)
     log = SimpleNamespace(note=lambda *_: None, flush=lambda: None)

@@ -19,7 +19,8 @@ from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
 from rolling_controller.ball_balancer.laws import law_on_nodes, LEADS, ON_NODES
 from rolling_controller.ball_balancer.nodes.rig_machine import RigMachine
 from rolling_controller.ball_balancer.protocol import PATHS, place_on
-from rolling_controller.ball_balancer.rig import FRAME, SupervisedLaw
+from rolling_controller.ball_balancer.rig import FRAME, supervised
+from rolling_controller.measured_state import MeasuredLaw
 from rolling_controller.motion_watch import Unwatched
 from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
 from rolling_controller.nodes.controller_parameters import EXECUTION
@@ -90,7 +91,7 @@ class FrameEquipment(LoopEquipment):
 class RigControllerNode(SuiteNode):
     """Lifecycle node that runs a law in discrete time, a step a frame."""
 
-    _law: SupervisedLaw | None = None
+    _law: MeasuredLaw | None = None
     _control: ControlLoop | None = None
 
     def __init__(self) -> None:
@@ -102,7 +103,7 @@ class RigControllerNode(SuiteNode):
         scenario = load_scenario(self.values['scenario_file'])
         self._file = rig_file(scenario)
         law = law_on_nodes(self._file, self.values['law'])
-        self._law, self._memory = SupervisedLaw(self._file, law), None
+        self._law, self._memory = supervised(self._file, law), None
         prefix = self.values['frame_prefix']
         self._plate = f'{prefix}plate_link'
         self._ground = f'{prefix}{self.values["world_frame"]}'
@@ -113,7 +114,7 @@ class RigControllerNode(SuiteNode):
             watch=Unwatched(),
             start=np.zeros(2),
             values=self.values,
-            sim_time=True,
+            once=True,
             patient=True,
             clocked=not self.get_parameter('use_sim_time').value,
         )

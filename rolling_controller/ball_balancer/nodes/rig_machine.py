@@ -38,10 +38,6 @@ class Frames(NewestState[Array]):
         self.state()
         return stamp
 
-    def restart(self) -> None:
-        """Forget the frames, as before the first."""
-        self._forget()
-
     def _read(self, raw: Array) -> Array:
         return raw
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from rolling_controller.ball_balancer.laws import law_on_nodes
 from rolling_controller.ball_balancer.nodes.rig_controller_node import TABLE
-from rolling_controller.ball_balancer.rig import FRAME, SupervisedLaw
+from rolling_controller.ball_balancer.rig import FRAME, supervised
 from rolling_controller.law import replay
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import rig_file
@@ -56,7 +56,7 @@ def replay_rig(recorded: Recorded, say: Callable[[str], None] = lambda _: None) 
     say('law of the rig')
     file = rig_file(load_scenario(settings[0]['scenario_file']))
     system, p = file.system_and_parameters()
-    law = SupervisedLaw(file, law_on_nodes(file, settings[0]['law']))
+    law = supervised(file, law_on_nodes(file, settings[0]['law']))
     commands = _commands(recorded, file.actuator(system).message)
     say('commands')
     if any(tuple(m.name) != FRAME or len(m.position) != len(FRAME) for _, m in log):
