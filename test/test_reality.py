@@ -2,8 +2,9 @@
 
 import hashlib
 
+import casadi as ca
 from evidence import reality
-from evidence.reality import roboball
+from evidence.reality import ballbot, beam, roboball, valley
 import numpy as np
 import pytest
 from rolling_dynamics.simulation import simulate
@@ -41,14 +42,68 @@ def test_friction_of_a_log_that_a_model_wrote_is_found(tmp_path):
     assert 0.01 < theirs < still
 
 
+def test_resistance_in_a_valley_that_a_model_wrote_is_found(tmp_path):
+    """And a ball without dry resistance comes too late and too far."""
+    shape = np.array([1.5, -0.9, 0.2])
+    p = np.array([0.55, 0.004, 0.1])
+    times = np.arange(0, valley.HELD_OUT[1] + 0.2, 0.01)
+    run = simulate(valley.Valley(shape), p, [0.05, 0.0], None, times[-1], t_eval=times)
+    place = np.array(run.states)[:, 0]
+    rows = np.column_stack([times, place, np.polyval(shape, place)])
+    np.savetxt(tmp_path / 'log', rows, delimiter=';', header='mass_A\nt;x;y', comments='')
+    z, (error, held), (theirs, _) = valley._errors(tmp_path / 'log')
+    np.testing.assert_allclose(z, p, rtol=0.01)
+    assert error < 1e-3
+    assert 0.01 < theirs < held
+
+
+def driven(system, p, feedback, given, period):
+    """Return states (k, n) before each hold of a control, and controls (k,), by Euler steps."""
+    f = next(iter(system.modes.values())).dynamics
+    x, u = ca.MX.sym('x', system.state.size), ca.MX.sym('u')
+    y = ca.MX.sym('y', x.shape)
+    step = ca.Function('step', [y, u], [y + 1e-3 * f(y, u, 0.0, p)])
+    held = ca.mtimes(ca.DM(feedback).T, x) + u
+    after = step.fold(round(period / 1e-3))(x, held)
+    run = ca.Function('hold', [x, u], [after, x, held]).mapaccum(len(given))
+    _, states, controls = run(np.zeros(x.shape[0]), ca.DM(given).T)
+    return np.array(states).T, np.array(controls).ravel()
+
+
+def test_gain_of_a_beam_that_a_model_wrote_is_found(tmp_path):
+    angle = 0.02 * np.sin(0.3 * np.arange(1000)) + 0.001
+    p = np.array([4.2, 0.001, 0.3])
+    states, _ = driven(beam.Beam(), p, np.zeros(2), angle, beam.PERIOD)
+    np.savetxt(tmp_path / 'log', np.column_stack([angle, states[:, 0]]))
+    z, (error, held), (flat, _) = beam._errors(tmp_path / 'log')
+    np.testing.assert_allclose(z, p, rtol=0.05)
+    assert 10 * error < flat < held
+
+
+def test_factors_of_a_ballbot_that_a_model_wrote_are_found(tmp_path):
+    """As it is logged: degrees, wheels, and torque of the roll."""
+    times = np.arange(0, 60, 0.02)
+    noise = 0.3 * np.random.default_rng(0).standard_normal(times.size)
+    p = np.array([12.0, -8, 0.4, 0.1, -15, 40, -4, 0.2])
+    states, torques = driven(ballbot.Plane(), p, [6, 0, 1.5, 0], noise, 0.02)
+    lean, ball, *_ = states.T
+    wheel = ball * ballbot.BALL / ballbot.WHEEL / np.sqrt(2 / 3)
+    rows = np.column_stack([torques, times, np.degrees(lean), wheel, 0 * wheel])
+    np.savetxt(tmp_path / 'log', rows, header='Ty t_now theta_x psi_2 psi_3', comments='')
+    z, errors = ballbot._errors(ballbot.read(tmp_path / 'log'))
+    np.testing.assert_allclose(z, p, rtol=0.1, atol=0.1)
+    assert (10 * errors[0] < errors[1]).all()
+
+
 def test_without_logs_rows_are_not_fetched(capsys, monkeypatch):
     monkeypatch.delenv(reality.DATA, raising=False)
     assert main(['reproduce', 'reality']) == 0
     printed = capsys.readouterr().out
     assert printed.count('not fetched') >= 3
-    assert f'git clone https://github.com/{roboball.REPOSITORY}' in printed
-    assert all(digest in printed for digest in roboball.SHA256.values())
-    assert 'MIT' in printed
+    for module in reality.SETS:
+        assert f'git clone https://github.com/{module.REPOSITORY}' in printed
+        assert all(digest in printed for digest in module.SHA256.values())
+        assert f'{module.REPOSITORY}: {module.LICENCE}' in printed
 
 
 def test_another_log_is_refused_by_its_checksum(tmp_path, capsys):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evidence.reality import roboball
+from evidence.reality import ballbot, beam, roboball, valley
 from evidence.reality.row import NOT_FETCHED, Row, table
 
 __all__ = ['DATA', 'SETS', 'SUMMARY', 'Row', 'rows', 'stated', 'table']
 SUMMARY = 'models beside public logs of real machines'
 DATA = 'ROLLING_REALITY_DATA'
-SETS = (roboball,)
+SETS = (roboball, valley, beam, ballbot)
 
 
 def rows(data: Path | None = None) -> list[Row]:
@@ -33,7 +33,8 @@ def stated(rows: list[Row]) -> list[str]:
     if any(row.verdict == NOT_FETCHED for row in rows):
         out += [f'not fetched; in the folder of --data, or of {DATA}:']
         out += [
-            f'    git clone https://github.com/{module.REPOSITORY} {module.REPOSITORY}'
+            f'    git clone https://github.com/{module.REPOSITORY} {module.REPOSITORY} && '
+            f'git -C {module.REPOSITORY} checkout {module.COMMIT}'
             for module in SETS
         ]
     return out

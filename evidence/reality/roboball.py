@@ -12,18 +12,19 @@ import math
 from pathlib import Path
 
 import casadi as ca
-from evidence.reality.row import fetched, NOTHING, Row
+from evidence.reality.row import between, fetched, log_of, NOTHING, Row
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.contract.rolling_system import Mode, WrittenSystem
 from rolling_dynamics.identification.identify import fitted, predictions
 from rolling_dynamics.identification.log import Column, Log, read_columns
-from rolling_dynamics.identification.shooting import Shooting, Window, window_of
+from rolling_dynamics.identification.shooting import Shooting
 from rolling_dynamics.mechanism import Machine, MachineSystem, Revolute, Rolling, Solid, Sphere
 
 REPOSITORY = 'mjoo-man/Modeling_RoboBall_with_Drake'
 LICENCE = 'MIT, Micah Oevermann 2025'
+COMMIT = '0942bc4e39b7b40271e81334bbea24eab200a697'
 STAND = 'roboball_plant/data/steering_static_stand_response.csv'
 DECAY = 'roboball_plant/data/dynamic_data.csv'
 SHA256 = {
@@ -122,41 +123,32 @@ def rolling_ball() -> MachineSystem:
     return MachineSystem(machine)
 
 
-def _window(log: Log, begin: float, end: float) -> Window:
-    first, last = np.searchsorted(log.times, (begin, end))
-    return window_of(log, int(first), int(last) - 1, 0)
-
-
-def _log(path: Path, names: tuple[str, ...], scales: tuple[float, ...]) -> Log:
-    columns = [Column(name=n, scale=s) for n, s in zip(names, scales, strict=True)]
-    table, lines = read_columns(path, columns)
-    keep = np.append(True, np.diff(table[:, 0]) > 0)
-    times = table[keep, 0]
-    return Log(
-        times=times, lines=lines[keep], names=names[1:], measured=table[keep, 1:], controls=None
-    )
+def read(path: Path, names: tuple[str, ...]) -> Log:
+    """Return columns of a log, the time first."""
+    table, _ = read_columns(path, [Column(name=name) for name in names])
+    return log_of(table, names[1:])
 
 
 def _swings(path: Path) -> tuple[Array, Array, Array]:
     """Return friction, inertia and offset; errors of model and baseline, for the authors' too."""
-    log = _log(path, ('steer_timestamp', 'pend_angle'), (1.0, 1.0))
+    log = read(path, ('steer_timestamp', 'pend_angle'))
     inertia = PENDULUM_INERTIA[0] + PENDULUM_MASS * (PENDULUM_ARM**2 + PENDULUM_SIDE**2)
     p, still = np.array([*AUTHORS, inertia, 0.0]), np.zeros(2)
     shooting = Shooting(Stand(), 'swinging', p, np.arange(4), ['angle'], free=())
     bounds = np.array([0.0, 0.0, 0.5 * inertia, -0.1]), np.array([5.0, 5.0, 2 * inertia, 0.1])
-    z = fitted(shooting, [_window(log, *swing) for swing in SWINGS], still, p[None], bounds)
-    kept, theirs = [_window(log, *SWING_HELD_OUT)], np.array([*AUTHORS, inertia, z[3]])
+    z = fitted(shooting, [between(log, *swing) for swing in SWINGS], still, p[None], bounds)
+    kept, theirs = [between(log, *SWING_HELD_OUT)], np.array([*AUTHORS, inertia, z[3]])
     ours, rival = (predictions(shooting, kept, still, v, BEGUN)[:, 0] for v in (z, theirs))
     return z, ours, rival
 
 
 def _decay(path: Path, joint: Array) -> tuple[Array, list[Array]]:
     """Return what the floor and the shell resist with, and errors over the parts held out."""
-    given = _log(path, ('timestamp', 'ball_roll.position', 'ball_roll.velocity'), (1e-9, 1.0, 1.0))
+    given = read(path, ('timestamp', 'ball_roll.position', 'ball_roll.velocity'))
     fast = int(np.argmax(given.measured[:, 1]))
     release = int(np.flatnonzero(given.measured[:fast, 1] < SLOW)[-1])
     log = Log(
-        times=given.times - given.times[release],
+        times=1e-9 * (given.times - given.times[release]),
         lines=given.lines,
         names=['contact_y'],
         measured=-RADIUS * given.measured[:, :1],
@@ -174,10 +166,10 @@ def _decay(path: Path, joint: Array) -> tuple[Array, list[Array]]:
         q_WS=[math.cos(sphere / 2), math.sin(sphere / 2), 0, 0],
         pendulum=[pendulum],
     )
-    whole, late = [_window(log, 0.0, HELD_OUT[1])], HELD_OUT[0] / HELD_OUT[1]
+    whole, late = [between(log, 0.0, HELD_OUT[1])], HELD_OUT[0] / HELD_OUT[1]
     bounds = np.array([0, 0, 0, -0.1]), np.array([0.05, 10, 200, 0.1])
     tries, round_ = np.array([[2e-3, 0.3, k, 0.01] for k in STIFF]), p[fit]
-    z = fitted(free, [_window(log, *FITTED)], x, tries, bounds)
+    z = fitted(free, [between(log, *FITTED)], x, tries, bounds)
     runs = (known, round_, BEGUN), (free, z, late), (known, round_, late)
     return z, [predictions(s, whole, x, v, w)[:, 0] / RADIUS for s, v, w in runs]
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 import hashlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import read_regular
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.identification.log import Log
+from rolling_dynamics.identification.shooting import Window, window_of
 
 MET, NOT_MET, NOT_FETCHED, STATED = 'met', 'not met', 'not fetched', 'computed'
 NOTHING = (None, None)  # errors of model and baseline without logs
@@ -75,6 +79,26 @@ def table(rows: list[Row]) -> str:
         lines += [f'{"":{width}}  fitted: {r.fitted}', f'{"":{width}}  held out: {r.held_out}']
         lines += [f'{"":{width}}  rival: {r.published}'] if r.published else []
     return '\n'.join(lines)
+
+
+def log_of(table: Array, names: Sequence[str], control: bool = False) -> Log:
+    """Return the log in a table: times [s], measured columns, one control; rows in order."""
+    keep = np.append(True, np.diff(table[:, 0]) > 0)
+    table, last = table[keep], len(names) + 1
+    return Log(
+        times=table[:, 0],
+        lines=np.flatnonzero(keep),
+        names=names,
+        measured=table[:, 1:last],
+        controls=table[:, last:] if control else None,
+    )
+
+
+def between(log: Log, begin: float, end: float) -> Window:
+    """Return the window between two times [s] of a log."""
+    first, last = np.searchsorted(log.times, (begin, end))
+    many = 0 if log.controls is None else log.controls.shape[1]
+    return window_of(log, int(first), int(last) - 1, many)
 
 
 def fetched(data: Path | None, repository: str, sha256: Mapping[str, str]) -> list[Path] | None:

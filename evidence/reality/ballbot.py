@@ -1,0 +1,110 @@
+"""
+A ballbot of students, 92 Hz: lean, wheel angles and commanded torques (as fractions of the PWM).
+
+In one plane, near upright: the lean and the angle of the ball accelerate by the lean, the torque,
+and the rate of the wheels, whose motors brake. Six factors and two offsets are fitted.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+import math
+from pathlib import Path
+
+import casadi as ca
+from evidence.reality.row import fetched, log_of, NOTHING, Row
+import numpy as np
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import Mode, WrittenSystem
+from rolling_dynamics.identification.identify import fitted, predictions
+from rolling_dynamics.identification.log import Log
+from rolling_dynamics.identification.shooting import Shooting, windows_of
+
+REPOSITORY = 'brandmcd/rob311-ballbot'
+LICENCE = 'none stated'
+COMMIT = '56d16a6d796f6a3e4c214618f59ed380cbec2866'
+SHA256 = {
+    'main_control_1.txt': 'b2f8fb77e120815d8ccf7c37d1b597c63741283973f5709244c3ec4423e90bec',
+}
+UPRIGHT, SPLIT = (8.0, 52.0), 38.0  # s: it balances; before it is fitted, later is held out
+WINDOW = 0.6  # s, of which the second half is predicted
+WHEEL, BALL = 0.048, 0.121  # m, radii that the authors give
+FACTORS = ('lean_by_lean', 'lean_by_torque', 'lean_by_rate', 'lean_offset')
+FACTORS += ('ball_by_lean', 'ball_by_torque', 'ball_by_rate', 'ball_offset')
+BEGIN = np.array([[10.0, -5.0, 0.5, 0.0, -20.0, 30.0, -5.0, 0.0]])
+BOUNDS = np.array([0.0, -100, 0, -3, -200, 0, -50, -5]), np.array([60.0, 0, 50, 3, 0, 300, 0, 5])
+
+
+class Plane(WrittenSystem):
+    """A body that leans on a ball which it turns, near upright."""
+
+    name = 'ballbot_plane'
+    state = Layout(
+        tuple(
+            Entry(name, (name,), unit, scale=scale)
+            for name, unit, scale in (
+                ('lean', 'rad', 0.1),
+                ('turned', 'rad', 1.0),
+                ('lean_rate', 'rad/s', 0.5),
+                ('turned_rate', 'rad/s', 2.0),
+            )
+        )
+    )
+    control = Layout((Entry('torque', ('torque',), '1'),))
+    parameters = Layout(tuple(Entry(name, (name,), '') for name in FACTORS))
+
+    @cached_property
+    def modes(self) -> dict[str, Mode]:
+        """The only mode."""
+        lean, _, lean_rate, rate = ca.vertsplit(self.symbols.x)
+        by = ca.reshape(self.symbols.p, 4, 2).T
+        wheel = rate - lean_rate  # the wheels turn the ball against the body
+        turning = by @ ca.vertcat(lean, self.symbols.u, wheel, 1)
+        rates = ca.vertcat(lean_rate, rate, turning)
+        return {'balancing': Mode(dynamics=self.function('rates', rates))}
+
+
+def read(path: Path) -> Log:
+    """Return lean, angle of the ball, and torque of the plane of the roll."""
+    with path.open(encoding='utf-8') as file:
+        names = file.readline().split()
+        wanted = ('t_now', 'theta_x', 'psi_2', 'psi_3', 'Ty')
+        t, lean, second, third, torque = np.loadtxt(
+            file, usecols=[names.index(n) for n in wanted], unpack=True
+        )
+    ball = math.sqrt(2 / 3) * WHEEL / BALL * (second - third)
+    return log_of(np.column_stack([t, np.radians(lean), ball, torque]), ['lean', 'turned'], True)
+
+
+def _errors(log: Log) -> tuple[Array, Array]:
+    """Return factors, and errors of lean and ball [rad]: model and baseline, shape (2, 2)."""
+    shooting = Shooting(Plane(), 'balancing', BEGIN[0], np.arange(8), log.names)
+    shooting.noise[:] = 0.005, 0.02
+    windows = [
+        w
+        for w in windows_of(log, WINDOW, 1)
+        if UPRIGHT[0] < w.times[0] and w.times[-1] < UPRIGHT[1]
+    ]
+    chosen = [w for w in windows if w.times[-1] < SPLIT]
+    kept = [w for w in windows if w.times[0] >= SPLIT]
+    z = fitted(shooting, chosen, np.zeros(4), BEGIN, BOUNDS)
+    return z, predictions(shooting, kept, np.zeros(4), z)
+
+
+def rows(data: Path | None) -> list[Row]:
+    """Return a row for the lean and one for the ball."""
+    paths = fetched(data, REPOSITORY, SHA256)
+    errors = _errors(read(paths[0]))[1].T if paths else 2 * [NOTHING]
+    return [
+        Row(
+            name=f'Ballbot rob311, {what}',
+            unit='rad',
+            fitted=f'six factors and two offsets, windows of {WINDOW:g} s to {SPLIT:g} s',
+            held_out=f'second halves of windows of {WINDOW:g} s, {SPLIT:g} to {UPRIGHT[1]:g} s',
+            error=ours,
+            baseline=held,
+            lacks='the delay of the IMU in a closed loop: a lean that does not fall is found',
+        )
+        for what, (ours, held) in zip(('lean', 'angle of the ball'), errors, strict=True)
+    ]
