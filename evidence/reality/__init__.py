@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evidence.reality import ballbot, beam, roboball, valley
+from evidence.reality import ballbot, beam, roboball, roboball_trials, valley
 from evidence.reality.row import NOT_FETCHED, Row, table
 
 __all__ = ['DATA', 'SETS', 'SUMMARY', 'Row', 'rows', 'stated', 'table']
 SUMMARY = 'models beside public logs of real machines'
 DATA = 'ROLLING_REALITY_DATA'
-SETS = (roboball, valley, beam, ballbot)
+SETS = (roboball, roboball_trials, valley, beam, ballbot)
 
 
 def rows(data: Path | None = None) -> list[Row]:

@@ -30,8 +30,7 @@ SHA256 = {
 UPRIGHT, SPLIT = (8.0, 52.0), 38.0  # s: it balances; before it is fitted, later is held out
 WINDOW = 0.6  # s, of which the second half is predicted
 WHEEL, BALL = 0.048, 0.121  # m, radii that the authors give
-FACTORS = ('lean_by_lean', 'lean_by_torque', 'lean_by_rate', 'lean_offset')
-FACTORS += ('ball_by_lean', 'ball_by_torque', 'ball_by_rate', 'ball_offset')
+FACTORS = [f'{of}_{by}' for of in ('lean', 'ball') for by in ('lean', 'torque', 'rate', 'offset')]
 BEGIN = np.array([[10.0, -5.0, 0.5, 0.0, -20.0, 30.0, -5.0, 0.0]])
 BOUNDS = np.array([0.0, -100, 0, -3, -200, 0, -50, -5]), np.array([60.0, 0, 50, 3, 0, 300, 0, 5])
 
@@ -79,7 +78,7 @@ def read(path: Path) -> Log:
 
 def _errors(log: Log) -> tuple[Array, Array]:
     """Return factors, and errors of lean and ball [rad]: model and baseline, shape (2, 2)."""
-    shooting = Shooting(Plane(), 'balancing', BEGIN[0], np.arange(8), log.names)
+    shooting = Shooting(Plane(), 'balancing', BEGIN[0], np.arange(8), list(log.names))
     shooting.noise[:] = 0.005, 0.02
     windows = [
         w

@@ -76,7 +76,7 @@ def _errors(path: Path) -> tuple[Array, Array, Array]:
     """Return factor and resistances; errors [m] of model and baseline, for the authors' too."""
     table = np.loadtxt(path, delimiter=';', skiprows=2)
     begin, end = np.searchsorted(table[:, 0], FITTED)
-    shape = np.polyfit(*table[begin:end, 1:].T, DEGREE)
+    shape = np.polyfit(table[begin:end, 1], table[begin:end, 2], DEGREE)
     log, system = log_of(table[:, :2], ['place']), Valley(shape)
     shooting = Shooting(system, 'rolling', BEGIN[0], np.arange(3), ['place'])
     half = sum(FITTED) / 2
