@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 
 import casadi as ca
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.ball_balancer.drives import limited, tilted
 from rolling_dynamics.ball_balancer.plate import AXES, BallOnPlate, carry_ball, several
 from rolling_dynamics.contract.layout import Entry
-from rolling_dynamics.contract.rolling_system import Mode, MotionState, Transition
+from rolling_dynamics.contract.rolling_system import Jump, Mode, Outcome, Transition
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import Machine
 
@@ -76,7 +75,7 @@ class Labyrinth(BallOnPlate):
                 guards=self.functions(
                     {'hole': hole, 'wall': least + DEEP, 'leave': TOUCH - least}
                 ),
-                resets={**falls, 'leave': _leaves},
+                resets={**falls, 'leave': Jump(function=None, outcomes=(Outcome('rolling'),))},
             ),
         }
 
@@ -97,24 +96,39 @@ class Labyrinth(BallOnPlate):
 
     # what follows an event
 
-    def _falls(self, s: MotionState, u: Array) -> MotionState:  # noqa: ARG002
-        holes = self.parameters.unpack(s.p)['holes'].reshape(-1, 2)
-        k = int(np.argmin(np.hypot(*(holes - s.x[:2]).T)))
-        return s.noted('hole', f'the ball falls through hole {k + 1}', ends=True)
+    @cached_property
+    def _falls(self) -> Jump:
+        """What follows at a hole: the end of the motion, at the nearest one."""
+        away = self._hole_places - ca.repmat(self._at['ball'], 1, self.holes)
+        _, k = nearest(ca.sum1(away**2))
+        s = self.symbols
+        return Jump(
+            function=ca.Function('falls', [*s], [s.x, k]),
+            outcomes=tuple(
+                Outcome('', 'hole', f'the ball falls through hole {k + 1}')
+                for k in range(self.holes)
+            ),
+        )
 
-    def _meets(self, s: MotionState, u: Array) -> MotionState:  # noqa: ARG002
-        """Reflect at the nearest wall, or hold a slow ball there."""
-        v = self.parameters.unpack(s.p)
-        away = from_walls(v['walls'].reshape(-1, 4), s.x[:2])
-        distance = np.hypot(*away.T)
-        k = int(np.argmin(distance))
-        normal, x = away[k] / distance[k], s.x.copy()
-        speed = float(-normal @ x[2:4])
+    @cached_property
+    def _meets(self) -> Jump:
+        """What follows at a wall: a reflection at the nearest one, or a slow ball held there."""
+        s, p = self.symbols, self._params
+        distance, k = nearest(ca.sqrt(ca.sum1(self._away**2)))
+        normal = sum(ca.if_else(k == j, self._away[:, j], 0) for j in range(self.walls)) / distance
+        speed = -ca.dot(normal, s.x[2:4])
         hit = speed > RESTING
-        x[2:4] += max(speed, 0.0) * (1 + hit * float(v['restitution'][0])) * normal
-        x[:2] += (float(v['radius'][0]) - distance[k]) * normal
-        after = replace(s, x=x, mode='rolling' if hit else 'at_wall')
-        return after.noted('wall', f'the ball {"hits" if hit else "comes to"} wall {k + 1}')
+        rate = s.x[2:4] + ca.fmax(speed, 0) * (1 + hit * p['restitution']) * normal
+        place = s.x[:2] + (p['radius'] - distance) * normal
+        x = ca.densify(ca.vertcat(place, rate, s.x[4:]))
+        return Jump(
+            function=ca.Function('meets', [*s], [x, 2 * k + hit]),
+            outcomes=tuple(
+                Outcome(mode, 'wall', f'the ball {does} wall {k + 1}')
+                for k in range(self.walls)
+                for mode, does in (('at_wall', 'comes to'), ('rolling', 'hits'))
+            ),
+        )
 
     # expressions
 
@@ -165,8 +179,13 @@ def from_walls(walls: Array, place: Array) -> Array:
     return np.asarray(to - np.minimum(np.maximum(share, 0), 1)[:, None] * along)
 
 
-def _leaves(s: MotionState, u: Array) -> MotionState:  # noqa: ARG001
-    return replace(s, mode='rolling')
+def nearest(distances: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return the least of distances (1, n) [m], and which one it is; the first of equal ones."""
+    least, which = distances[0], ca.SX(0)
+    for k in range(1, distances.numel()):
+        which = ca.if_else(distances[k] < least, k, which)
+        least = ca.fmin(distances[k], least)
+    return least, which
 
 
 def _machine(walls: int, holes: int) -> Machine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 
 import casadi as ca
@@ -11,7 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.ball_balancer.drives import Drive, Gimbal
 from rolling_dynamics.ball_balancer.machine import ball_balancer
 from rolling_dynamics.ball_balancer.plate import BallOnPlate, breakaway_angle
-from rolling_dynamics.contract.rolling_system import Mode, MotionState, Transition
+from rolling_dynamics.contract.rolling_system import (
+    Jump,
+    Mode,
+    MotionState,
+    Outcome,
+    Transition,
+)
 from rolling_dynamics.errors import ParameterError
 
 Array = NDArray[np.float64]
@@ -97,7 +104,7 @@ class BallBalancer(BallOnPlate):
         )
         if self.resistance == 'smooth' or np.hypot(*s.x[2:4]) > START * CREEP:
             return s
-        return self._settled(s, np.asarray(u, dtype=float))
+        return replace(self._settled(s, np.asarray(u, dtype=float)), events=())
 
     def at_rest(self, u: ArrayLike) -> Array:
         """Return the servos' part of x while they rest at their commands (servos) [rad]."""
@@ -118,26 +125,23 @@ class BallBalancer(BallOnPlate):
 
     # what follows an event
 
-    def _stopped(self, s: MotionState, u: Array) -> MotionState:
-        after = self._settled(s, u)
-        return after.noted('stop', 'the ball comes to rest') if after.mode == 'stuck' else after
+    @cached_property
+    def _settled(self) -> Jump:
+        """What follows where the speed has vanished: the plate holds the ball, or it rolls on."""
+        s, still = self.symbols, ca.vertcat(self.symbols.x[:2], 0, 0, self.symbols.x[4:])
+        held = ca.substitute(self._held, s.x, still) >= 0
+        x = ca.if_else(held, still, ca.substitute(self._from_rest, s.x, still))
+        function = ca.Function('settled', [*s], [ca.densify(x), 1 - held])
+        stuck = Outcome('stuck', 'stop', 'the ball comes to rest')
+        return Jump(function=function, outcomes=(stuck, Outcome('rolling')))
 
-    def _released(self, s: MotionState, u: Array) -> MotionState:
-        return self._rolling_from_rest(s, u).noted('breakaway', 'the ball breaks away')
-
-    def _settled(self, s: MotionState, u: Array) -> MotionState:
-        """Return the mode of a ball whose speed has vanished."""
-        x = s.x.copy()
-        x[2:4] = 0.0
-        still = MotionState(t=s.t, x=x, mode='stuck', p=s.p, events=s.events)
-        held = float(self.modes['stuck'].guards['breakaway'](x, u, s.t, s.p)) >= 0
-        return still if held else self._rolling_from_rest(still, u)
-
-    def _rolling_from_rest(self, s: MotionState, u: Array) -> MotionState:
-        drive = np.array(self._drive(s.x, u, s.t, s.p)).ravel()
-        x = s.x.copy()
-        x[2:4] = START * CREEP * drive / max(float(np.hypot(*drive)), 1e-300)
-        return MotionState(t=s.t, x=x, mode='rolling', p=s.p, events=s.events)
+    @cached_property
+    def _from_rest(self) -> ca.SX:
+        """State with a first, very small speed along what drives the ball."""
+        speed = ca.fmax(ca.norm_2(self.free), 1e-300)
+        return ca.vertcat(
+            self.symbols.x[:2], START * CREEP * self.free / speed, self.symbols.x[4:]
+        )
 
     # expressions
 
@@ -160,22 +164,23 @@ class BallBalancer(BallOnPlate):
         xdot = self.parts.rate_of_state(acceleration)
         if self.resistance == 'smooth':
             return self._mode(xdot, acceleration, {}, {})
-        return self._mode(xdot, acceleration, {'stop': speed - CREEP}, {'stop': self._stopped})
+        return self._mode(xdot, acceleration, {'stop': speed - CREEP}, {'stop': self._settled})
 
     @cached_property
     def _stuck(self) -> Mode:
         still = ca.SX.zeros(2)
         xdot = ca.vertcat(still, self.parts.rate_of_state(still)[2:])
-        return self._mode(xdot, still, {'breakaway': self._held}, {'breakaway': self._released})
+        s = self.symbols
+        released = Jump(
+            function=ca.Function('released', [*s], [self._from_rest, ca.SX(0)]),
+            outcomes=(Outcome('rolling', 'breakaway', 'the ball breaks away'),),
+        )
+        return self._mode(xdot, still, {'breakaway': self._held}, {'breakaway': released})
 
     @cached_property
     def _held(self) -> ca.SX:
         """How far the drive is from what breaks the ball away, 1 without any drive."""
         return 1 - ca.sumsqr(self.free) / (self._breakaway**2 + SLIGHT**2)
-
-    @cached_property
-    def _drive(self) -> ca.Function:
-        return self.function('drive', self.free)
 
     def _mode(
         self,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 import hashlib
 import math
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import casadi as ca
 import numpy as np
@@ -104,6 +104,49 @@ class MotionState:
 
 
 Transition = Callable[[MotionState, Array], MotionState]
+
+
+class Outcome(NamedTuple):
+    """
+    One of the ways in which a motion goes on after an event.
+
+    Attributes
+    ----------
+    mode
+        Mode that follows; the empty string where the motion ends.
+    name, text
+        Of the event that is noted; none where the name is empty.
+
+    """
+
+    mode: str
+    name: str = ''
+    text: str = ''
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Jump:
+    """
+    A transition as an expression, which can be exported; called, it is a ``Transition``.
+
+    Attributes
+    ----------
+    function
+        ``(x, u, t, p) -> (x, number of the outcome)``; None where x stays, with one outcome.
+    outcomes
+        What may follow.
+
+    """
+
+    function: ca.Function | None
+    outcomes: tuple[Outcome, ...]
+
+    def __call__(self, s: MotionState, u: Array) -> MotionState:
+        """Return the state after the event."""
+        x, k = (s.x, 0) if self.function is None else self.function(s.x, u, s.t, s.p)
+        mode, name, text = self.outcomes[int(k)]
+        after = replace(s, x=np.array(x, dtype=float).ravel(), mode=mode or s.mode)
+        return after.noted(name, text, ends=not mode) if name else after
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,7 +45,6 @@ from rolling_dynamics.rotations import homogeneous, rotation_matrix
 from rolling_dynamics.surfaces.quadrics import Plane
 from rolling_dynamics.surfaces.surface import Surface
 
-CLEAR = 1e-12  # m between the bodies after a rebound
 NEWTON = 3  # steps to the closest point in a projection, from one that is nearly so
 
 
@@ -302,7 +301,7 @@ class HybridContactSystem(WrittenSystem):
         """Return a state that rebounds clear of the hand, so that rounding lands it no more."""
         y, where = x.copy(), self.state.slice('p_HO_H')
         normal = np.array(self.contact_axes(x, p))[:, 2]
-        y[where] += normal * (CLEAR - min(float(self.touch(x, p)[0]), 0.0))
+        y[where] += normal * (impact.CLEAR - min(float(self.touch(x, p)[0]), 0.0))
         return y
 
     def over_hand(self, x: Array, p: Array) -> bool:

@@ -13,7 +13,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Mode, MotionState, Transition
+from rolling_dynamics.contract.rolling_system import (
+    Jump,
+    Mode,
+    MotionState,
+    Outcome,
+    Transition,
+)
 from rolling_dynamics.internal_masses.equations import (
     BallState,
     ModeExpressions,
@@ -383,10 +389,6 @@ def _resets(system: ContactFunctions, mode: Mode) -> dict[str, Transition]:
         out[name] = (
             partial(decisions.after, GUARDS.get(name, name))
             if text is None
-            else partial(_end, name, text)
+            else Jump(function=None, outcomes=(Outcome('', name, text),))
         )
     return out
-
-
-def _end(name: str, text: str, s: MotionState, _: Array) -> MotionState:
-    return s.noted(name, text, ends=True)

@@ -10,6 +10,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import JammingError
 
+CLEAR = 1e-12  # m between the bodies after a rebound
 ROUNDING = 1e-16  # of the inverse mass, where contacts that hold leave a way without a push
 STUCK = 1e-9  # of the speed at the start: slower slip has stopped
 RESTS = 1e-6  # of the speed at the start: a slower normal velocity is none
