@@ -170,13 +170,19 @@ def law_on_nodes(file: RigFile, name: str) -> Law[Any]:
 
 def sources_of(scenario: Scenario) -> dict[str, Callable[[], CSource]]:
     """Return what writes the laws for the rig of a scenario as C, by name."""
-    rig = RigModel.of(rig_of(scenario))
-    out = {name: partial(_source_of, make, rig) for name, make in EXPORTED.items()}
-    return {**out, 'predictive': lambda: predictive_as_c(predictive_law(rig))}
+    file = rig_of(scenario)
+    system, _ = file.system_and_parameters()
+    rig, control = RigModel.of(file), file.commanding(system)
 
+    def exported(make: Callable[[RigModel], StepLaw]) -> CSource:
+        return replace(as_c(make(rig)), control=control)
 
-def _source_of(make: Callable[[RigModel], StepLaw], rig: RigModel) -> CSource:
-    return as_c(make(rig))
+    out = {name: partial(exported, make) for name, make in EXPORTED.items()}
+
+    def predictive() -> CSource:
+        return replace(predictive_as_c(predictive_law(rig)), control=control)
+
+    return {**out, 'predictive': predictive}
 
 
 def commanded(rig: RigModel, wanted: ca.SX, followed: ca.SX) -> ca.SX:

@@ -100,6 +100,8 @@ class CSource:
         Numbers that a step keeps on the stack.
     law
         The law.
+    control
+        ``(output, p) -> control of the plant``; None where the output is that.
 
     """
 
@@ -109,6 +111,7 @@ class CSource:
     operations: int
     work: int
     law: VectorLaw
+    control: ca.Function | None = None
 
     def write(self, folder: Path) -> list[Path]:
         """Write both files; return their paths."""

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.ball_balancer.drives import DRIVES
+from rolling_dynamics.ball_balancer.drives import DRIVES, limited
 from rolling_dynamics.ball_balancer.plate import random_maps
 from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
 from rolling_dynamics.ball_balancer.system import BallBalancer
@@ -233,9 +233,15 @@ class BallBalancerFile(RigFile, ScenarioFile):
             Shape (servos,) [rad].
 
         """
+        return np.array(self.commanding(system)(tilt, p)).ravel()
+
+    def commanding(self, system: BallBalancer) -> ca.Function:
+        """Return ``(tilt, p) -> command``: counts (2) to the angles of the servos [rad]."""
         count, reach = self.servo.count, self.servo.reach
-        angles = np.array(system.servo_angles(np.clip(tilt, -reach, reach) * count, p)).ravel()
-        return np.asarray(np.clip(np.round(angles / count), -reach, reach) * count)
+        tilt, p = ca.SX.sym('tilt', 2), ca.SX.sym('p', system.parameters.size)
+        angles = system.servo_angles(limited(tilt, ca.SX(reach)) * count, p)
+        counts = limited(ca.floor(angles / count + 0.5), ca.SX(reach))
+        return ca.Function('commanding', [tilt, p], [ca.densify(counts * count)])
 
     def tilts(self, system: BallBalancer, p: Array, angles: Array) -> Array:
         """

@@ -1,72 +1,140 @@
 'use strict';
-// Steps of a scenario, the same as those of Stepper: guards are located by bisection.
-const NOISE = 1e-12, KEPT = 20000;
+// Motion of a scenario through its modes: the steps of Stepper, guards located by bisection.
+const NOISE = 1e-12, STRAIGHT = 0.9, SHORTEST = 1e-10, AT_ONCE = 40, SAME_TIME = 1e-9, STAGES = 4;
+const noted = (s, name, why, ends) => ({...s, events: [...s.events, {name, why, t: s.t}],
+  ended: ends ? name : s.ended});
+const ulp = v => 2 ** (Math.floor(Math.log2(Math.abs(v) || 5e-324)) - 52);
 
 class Motion {
   constructor(data) {
     this.data = data;
     const bytes = Uint8Array.from(atob(data.wasm), c => c.charCodeAt(0));
-    const module = new WebAssembly.Module(bytes);
-    this.wasm = new WebAssembly.Instance(module, {}).exports;
+    this.wasm = new WebAssembly.Instance(new WebAssembly.Module(bytes), {}).exports;
     if (this.wasm._initialize) this.wasm._initialize();
     this.calls = {};
     for (const [name, sizes] of Object.entries(data.table)) {
       let at = this.wasm['in_' + name]();
-      const given = sizes.in.map(n => (at += 8 * n, new Float64Array(this.wasm.memory.buffer, at - 8 * n, n)));
-      const n = sizes.out.reduce((a, b) => a + b, 0);
-      const out = new Float64Array(this.wasm.memory.buffer, this.wasm['out_' + name](), n);
+      const given = sizes.in.map(n => (at += 8 * n, this.numbers(at - 8 * n, n)));
+      const out = this.numbers(this.wasm['out_' + name](), sizes.out.reduce((a, b) => a + b, 0));
       this.calls[name] = {given, out, run: this.wasm['run_' + name]};
     }
+    this.n = data.x.length;
+    this.contact = data.contact && new Contact(this);
     this.p = Float64Array.from(data.p);
-    this.reset();
+    this.first = {t: 0, x: Float64Array.from(data.x), p: this.p, mode: data.mode, ended: '', events: [],
+      changes: 0, changed: -Infinity};
   }
 
-  reset() {
-    this.t = 0; this.k = 0; this.ended = ''; this.past = [];
-    this.x = Float64Array.from(this.data.x);
-  }
+  numbers(at, n) { return new Float64Array(this.wasm.memory.buffer, at, n); }
 
-  call(name, ...values) {
+  run(name, ...values) { // what a function gives, in memory that the next call overwrites
     const c = this.calls[name];
     values.forEach((v, k) => { if (typeof v === 'number') c.given[k][0] = v; else c.given[k].set(v); });
     c.run();
     return c.out;
   }
 
-  control() { return this.call('control', this.x, this.t).slice(); }
+  f(name, ...values) { return this.run(name, ...values).slice(); }
 
-  fallen(u, h) { // index of a guard below zero after h seconds, or -1
-    const out = this.call('step', this.x, u, this.t, h, this.p), n = this.x.length;
-    const {guards, slip, ends} = this.data;
-    for (let k = 0; k < guards.length; ++k)
-      if (ends[k] && !(out[n + 4 * slip + k] >= -NOISE)) return k;
-    return -1;
+  stepped(s, u, h) { return this.run(`step_${this.data.modes[s.mode].k}`, s.x, u, s.t, h, s.p); }
+
+  begin(x, u, t = 0, p = this.p) { // a state with its mode, after guards that are below zero
+    let s = {...this.first, t, x: Float64Array.from(x), p, mode: this.data.first};
+    if (this.contact) s = this.contact.begin(s, u);
+    return this.start({...s, x: this.f(`project_${this.data.modes[s.mode].k}`, s.x, s.p)}, u);
   }
 
-  step(u = this.control(), h = this.data.h) {
-    if (this.ended) return false;
-    this.past.push([this.t, this.x, this.k]);
-    if (this.past.length > KEPT) this.past.shift();
-    let guard = this.fallen(u, h);
-    if (guard >= 0) {
-      let low = 0, high = h;
-      for (let m; low < (m = (low + high) / 2) && m < high;) {
-        const found = this.fallen(u, m);
-        if (found < 0) low = m; else { high = m; guard = found; }
+  step(s, u, dt, most = this.data.h) { // the state after a time, through events
+    const end = s.t + dt, steps = Math.max(1, Math.ceil(dt / most * (1 - 1e-12)));
+    s = {...s, events: []};
+    for (let k = 0; k < steps; ++k) {
+      const goal = k === steps - 1 ? end : s.t + (end - s.t) / (steps - k);
+      while (s.t < goal && !s.ended) {
+        const [moved, guard] = this.untilEvent(s, u, goal);
+        s = guard ? this.after(moved, guard, u) : moved;
       }
-      this.fallen(u, high);
-      h = high;
-      this.ended = this.data.guards[guard];
     }
-    const x = this.calls.step.out.slice(0, this.x.length);
-    if (!x.every(Number.isFinite)) { this.ended = 'the state is no longer finite'; return false; }
-    this.x = x; this.k += 1;
-    this.t = this.ended ? this.t + h : this.k * this.data.h;
-    return true;
+    return s;
   }
 
-  back() {
-    if (this.past.length) { [this.t, this.x, this.k] = this.past.pop(); this.ended = ''; }
+  untilEvent(s, u, goal) {
+    const mode = this.data.modes[s.mode];
+    let h = goal - s.t, guard;
+    if (mode.slip) { h = this.steady(s, u, h, mode.slip); guard = this.below(mode); }
+    else guard = this.fallen(s, u, h);
+    if (guard) {
+      let low = 0, high = h;
+      for (let m; low < (m = (low + high) / 2) && m < high && high - low > ulp(s.t + high) / 4;) {
+        const found = this.fallen(s, u, m);
+        if (found) { high = m; guard = found; } else low = m;
+      }
+      this.fallen(s, u, high);
+      h = high;
+    }
+    const x = this.calls[`step_${mode.k}`].out.slice(0, this.n);
+    if (!x.every(Number.isFinite)) return [noted(s, 'not_finite', 'the state is no longer finite', true), null];
+    return [{...s, t: !guard && h === goal - s.t ? goal : s.t + h, x}, guard];
+  }
+
+  steady(s, u, h, size) { // a step in which slip keeps its direction from stage to stage
+    const from = this.n, slip = this.stepped(s, u, 0).slice(from, from + size);
+    for (const speed = STRAIGHT * Math.hypot(...slip); ; h /= 2) {
+      const out = this.stepped(s, u, h);
+      let straight = true;
+      for (let k = 0; k < STAGES; ++k) {
+        let along = 0;
+        const at = from + k * size, [a, b] = [out[at], size > 1 ? out[at + size - 1] : 0];
+        for (let j = 0; j < size; ++j) along += out[at + j] * slip[j];
+        straight = straight && along > speed * Math.hypot(a, b);
+      }
+      if (h <= SHORTEST || straight) return h;
+    }
+  }
+
+  fallen(s, u, h) { this.stepped(s, u, h); return this.below(this.data.modes[s.mode]); }
+
+  below(mode) { // the first watched guard that is below zero after the step just tried, or null
+    const out = this.calls[`step_${mode.k}`].out, from = this.n + STAGES * mode.slip;
+    return mode.guards.find((g, k) => g.watched && !(out[from + k] >= -NOISE)) || null;
+  }
+
+  after(s, guard, u) { // what follows a guard that has fallen
+    if (guard.call && !guard.outcomes) {
+      const x = this.f(guard.call, s.x, u, s.t, s.p);
+      return noted({...this.counted(s), x}, guard.name, '');
+    }
+    if (!guard.outcomes && !guard.contact)
+      return noted(s, guard.name, guard.python || 'the margin falls through zero', true);
+    return this.start(this.changed(s, guard, u), u);
+  }
+
+  start(s, u) { // what follows the guards that are below zero where a mode begins
+    for (let guard; !s.ended && (guard = this.fallen(s, u, 0));) {
+      if (!guard.outcomes && !guard.contact) return noted(s, guard.name, guard.python || 'already so at the start', true);
+      s = this.changed(s, guard, u);
+    }
+    return s;
+  }
+
+  changed(s, guard, u) {
+    s = this.counted(s);
+    let after;
+    if (guard.contact) after = this.contact.after(guard.contact, s, u);
+    else {
+      const out = guard.call ? this.f(guard.call, s.x, u, s.t, s.p) : [...s.x, 0];
+      const [mode, name, why] = guard.outcomes[out[this.n]];
+      after = {...s, x: Float64Array.from(out).slice(0, this.n), mode: mode || s.mode};
+      if (name) after = noted(after, name, why, !mode);
+    }
+    if (after.ended) return after;
+    const mode = this.data.modes[after.mode];
+    if (!mode) return noted(after, after.mode, 'a mode begins that this system leaves out', true);
+    return {...after, x: this.f(`project_${mode.k}`, after.x, after.p)};
+  }
+
+  counted(s) {
+    const changes = s.t - s.changed < SAME_TIME ? s.changes + 1 : 1;
+    if (changes > AT_ONCE) return noted(s, 'chatters', 'the modes change without limit', true);
+    return {...s, changes, changed: s.t};
   }
 }
-if (typeof module !== 'undefined') module.exports = {Motion};

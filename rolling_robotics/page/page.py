@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import replace
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rolling_dynamics.contract.capabilities import offers, StartMode
-from rolling_dynamics.contract.rolling_system import MotionState
-from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.simulation.stepper import step_with_guards
+from rolling_dynamics.simulation import Stepper
+from rolling_robotics.page.modes import contact_of, modes_of
+from rolling_robotics.page.rig import (
+    actuators_of,
+    control_at_rest,
+    grip_of,
+    law_of,
+    law_source,
+    sensors_of,
+)
+from rolling_robotics.page.sliders import sliders_of
 from rolling_robotics.page.webassembly import webassembly
 from rolling_robotics.result import simulate_scenario, simulation_result
 from rolling_robotics.scene.general import scene_of
-from rolling_robotics.scene.scene import Scene
+from rolling_robotics.scene.scene import GROUND, Scene
 
 STEP = 1e-3  # s, that of Stepper
 HERE = Path(__file__).parent
 
 
-def page_data(scenario: Scenario) -> dict[str, Any]:
+def page_data(scenario: Scenario, law: str = '') -> dict[str, Any]:
     """
     Return what a page needs of a scenario, as plain data.
+
+    Parameters
+    ----------
+    scenario
+        The scenario.
+    law
+        Name of a law of `rolling export`; the control of the scenario without.
 
     Raises
     ------
@@ -33,46 +48,58 @@ def page_data(scenario: Scenario) -> dict[str, Any]:
 
     """
     system = scenario.system
-    starts, u = offers(system, StartMode), scenario.control(0.0, scenario.x0)
-    if starts is None or scenario.mode is not None:
-        name = scenario.mode or next(iter(system.modes))
-        begun = MotionState(t=0.0, x=scenario.x0, mode=name, p=scenario.p)
-    else:
-        begun = starts.begin(scenario.p, scenario.x0, u, 0.0)
-    if begun.mode not in system.modes:
-        raise ParameterError(f'page: the motion starts in the mode {begun.mode!r}, left out here')
-    mode = system.modes[begun.mode]
-    functions = {
-        'step': step_with_guards(system, begun.mode),
-        'control': scenario.control.function,
-        'pose': system.pose,
-    }
-    outputs = {name: f for name, f in system.invariants.items() if name == 'energy'}
-    if mode.wrench is not None:
-        outputs['wrench'] = mode.wrench
-    module, table = webassembly(functions | outputs)
-    result = simulation_result(scenario, simulate_scenario(scenario))
-    p = system.parameters
+    source = law_source(scenario, law) if law else None
+    rest = control_at_rest(scenario, source)
+    stepper = Stepper(system, scenario.p, mode=scenario.mode, through_modes=True)
+    begun = stepper.start(scenario.x0, rest)
+    functions, modes = modes_of(system, scenario.events)
+    contact = contact_of(system)
+    sensed, sensors = sensors_of(scenario)
+    lawful, law_data = law_of(scenario, source)
+    scene = scene_of(json.loads(json.dumps(_start_of(scenario), default=_plain)))
+    names = [b.name for b in scene.bodies if b.name in system.pose.name_out()]
+    ground = [b.name for b in scene.bodies if GROUND in (b.layer, *(m.layer for m in b.meshes))]
+    held = next((n for n in names if n not in ('hand', *ground)), names[0])
+    grip, free = grip_of(system, held, [n for n in names if n != held])
+    functions |= {'pose': system.pose, 'retract': system.retract, **grip, **lawful}
+    functions |= {n: f for n, f in system.invariants.items() if n == 'energy'}
+    functions |= sensed if law_data and law_data['sensor'] else {}
+    functions |= contact[0] if contact else {}
+    if not law:
+        functions['control'] = scenario.control.function
+    module, table = webassembly(functions, source)
     return {
         'title': scenario.name,
         'text': scenario.description,
         'wasm': b64encode(module).decode(),
         'table': table,
         'bodies': system.pose.name_out(),
+        'held': {'body': held, 'free': free},
         'state': system.state.names,
+        'tangent': system.tangent.size,
         'x': begun.x.tolist(),
+        'u': rest.tolist(),
         'p': begun.p.tolist(),
-        'parameters': [
-            {'name': c, 'unit': e.unit, 'text': e.text} for e in p.entries for c in e.components
-        ],
-        'guards': list(mode.guards),
-        'slip': 0 if mode.slip is None else mode.slip.numel_out(0),
-        'ends': [scenario.events.get(g, 'stop') == 'stop' for g in mode.guards],
-        'resets': list(mode.resets),
+        'parameters': sliders_of(scenario),
+        'modes': modes,
+        'contact': contact and contact[1],
+        'law': law_data,
+        'sensors': sensors,
+        'actuators': actuators_of(scenario),
+        'seed': scenario.seed,
         'mode': begun.mode,
+        'first': scenario.mode or next(iter(system.modes)),
         'h': STEP,
-        'scene': _drawn(scene_of(json.loads(json.dumps(result, default=_plain)))),
+        'unit': 's' if system.independent_variable == 'time' else 'm',
+        'scene': _drawn(scene),
     }
+
+
+def _start_of(scenario: Scenario) -> dict[str, Any]:
+    """Return the result of a scenario at its first instants, of which bodies are drawn."""
+    times = scenario.output_times[:2]
+    short = replace(scenario, duration=float(times[-1]), output_times=times)
+    return simulation_result(short, simulate_scenario(short))
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401
@@ -97,14 +124,18 @@ def _drawn(scene: Scene) -> list[dict[str, Any]]:
                 }
                 for m in b.meshes
             ],
+            'lines': [
+                {'v': m.points.round(6).tolist(), 'c': [255 * c for c in m.colour], 'w': m.width}
+                for m in b.lines
+            ],
         }
         for b in scene.bodies
     ]
 
 
-def page_of(scenario: Scenario) -> str:
+def page_of(scenario: Scenario, law: str = '') -> str:
     """Return a page that simulates a scenario, without a server or a network."""
-    data = json.dumps(page_data(scenario), separators=(',', ':')).replace('</', '<\\/')
+    data = json.dumps(page_data(scenario, law), separators=(',', ':')).replace('</', '<\\/')
     text = (HERE / 'page.html').read_text(encoding='utf-8')
     for name, part in (('DATA', data), ('MOTION', script()), ('VIEW', _read('view.js'))):
         text = text.replace(f'/*{name}*/', part)
@@ -113,7 +144,7 @@ def page_of(scenario: Scenario) -> str:
 
 def script() -> str:
     """Return the script that steps a motion, as it stands in a page."""
-    return _read('motion.js')
+    return ''.join(map(_read, ('motion.js', 'contact.js', 'rig.js')))
 
 
 def _read(name: str) -> str:

@@ -1,129 +1,287 @@
 'use strict';
-const data = JSON.parse(document.getElementById('data').textContent), motion = new Motion(data);
+const data = JSON.parse(document.getElementById('data').textContent), motion = new Motion(data), rig = new Rig(motion);
 const $ = id => document.getElementById(id), canvas = $('scene'), pen = canvas.getContext('2d');
-let runs = true, last = 0, debt = 0, turn = 0.9, lift = 0.5, zoom = 1, frame = 0;
+const KEPT = 20000, SHOWN = 400, GOAL = '#d55e00', FORCE = '#c2185b', PUSH = 0.3, {held, law} = data;
+const reduced = matchMedia('(prefers-reduced-motion: reduce)').matches;
+let runs = !reduced, last = 0, debt = 0, ticks = 0, turn = 0.9, lift = 0.45, zoom = 1, frame = 0, past = [], heard = [], crowd = [];
+let centre = [0, 0, 0], extent = 1, goal = null, hits = [], strongest = 0;
 const curves = {energy: [], 'normal force': [], friction: []};
 $('title').textContent = document.title = data.title;
 $('text').textContent = data.text;
 
-// Bodies: vertices in the world by the poses of the step's own system, faces from back to front.
-function poses() {
-  const out = motion.call('pose', motion.x, motion.p), found = {};
-  data.bodies.forEach((name, k) => { found[name] = out.slice(16 * k, 16 * k + 16); });
-  return found;
-}
+// Bodies and camera. A pose is a matrix by columns.
 function matrix([x, y, z, w, a, b, c]) {
   return [1 - 2 * (b * b + c * c), 2 * (a * b + w * c), 2 * (a * c - w * b), 0,
     2 * (a * b - w * c), 1 - 2 * (a * a + c * c), 2 * (b * c + w * a), 0,
     2 * (a * c + w * b), 2 * (b * c - w * a), 1 - 2 * (a * a + b * b), 0, x, y, z, 1];
 }
-const moved = (X, v, i) => [0, 1, 2].map(r => X[r] * v[i] + X[4 + r] * v[i + 1] + X[8 + r] * v[i + 2] + X[12 + r]);
-let centre = [0, 0, 0], size = 0;
+const moved = (X, v, i = 0) => [0, 1, 2].map(r => X[r] * v[i] + X[4 + r] * v[i + 1] + X[8 + r] * v[i + 2] + X[12 + r]);
+function poses(s) {
+  const out = motion.f('pose', s.x, s.p);
+  return Object.fromEntries(data.bodies.map((n, k) => [n, out.slice(16 * k, 16 * k + 16)]));
+}
+const place = s => [...motion.run('grip', s.x, s.p).slice(-3)];
 function look() {
-  const at = poses(), low = [1e9, 1e9, 1e9], high = [-1e9, -1e9, -1e9];
+  const at = poses(rig.r.s), low = [1e9, 1e9, 1e9], high = [-1e9, -1e9, -1e9];
   for (const body of data.scene) for (const m of body.meshes) for (let i = 0; i < m.v.length; i += 3)
     moved(at[body.name] || matrix(body.at), m.v, i).forEach((c, r) => { low[r] = Math.min(low[r], c); high[r] = Math.max(high[r], c); });
+  if (!(high[0] > low[0])) { const [x, y, z] = place(rig.r.s); for (const [k, c] of [x, y, z].entries()) { low[k] = c - 0.5; high[k] = c + 0.5; } }
   centre = low.map((l, r) => (l + high[r]) / 2);
-  size = Math.hypot(...low.map((l, r) => high[r] - l)) || 1;
+  extent = Math.hypot(...low.map((l, r) => high[r] - l)) || 1;
+}
+function camera() {
+  const w = canvas.width, h = canvas.height, c = Math.cos(turn), s = Math.sin(turn), e = Math.sin(lift), f = Math.cos(lift);
+  const k = zoom * 1.15 * Math.min(w, h) / extent;
+  return {k, c, s, e, f, to: p => {
+    const [x, y, z] = p.map((v, r) => v - centre[r]), out = c * x + s * y;
+    return [w / 2 + k * (c * y - s * x), h / 2 - k * (f * z - e * out), f * out + e * z];
+  },
+  level: (dx, dy) => { // of a way on the picture [pixels], in the level plane [m]
+    const right = dx / k, out = dy / k / (Math.abs(e) < 0.15 ? 0.15 : e);
+    return [-s * right + c * out, c * right + s * out];
+  }};
+}
+function line(points, colour, width, fill) {
+  pen.beginPath();
+  points.forEach((q, j) => (j ? pen.lineTo(q[0], q[1]) : pen.moveTo(q[0], q[1])));
+  pen.strokeStyle = colour; pen.lineWidth = width * devicePixelRatio; pen.stroke();
+  if (fill) { pen.closePath(); pen.fillStyle = fill; pen.fill(); }
 }
 function draw() {
-  const scale = devicePixelRatio, w = canvas.width = canvas.clientWidth * scale, h = canvas.height = canvas.clientHeight * scale;
-  const at = poses(), c = Math.cos(turn), s = Math.sin(turn), e = Math.sin(lift), f = Math.cos(lift), k = zoom * Math.min(w, h) / size;
-  const faces = [];
-  for (const body of data.scene) for (const m of body.meshes) {
-    const X = at[body.name] || matrix(body.at), seen = [];
-    for (let i = 0; i < m.v.length; i += 3) {
-      const [x, y, z] = moved(X, m.v, i).map((v, r) => v - centre[r]);
-      const right = c * y - s * x, out = c * x + s * y;
-      seen.push([w / 2 + k * right, h / 2 - k * (f * z - e * out), f * out + e * z]);
+  canvas.width = canvas.clientWidth * devicePixelRatio;
+  canvas.height = canvas.clientHeight * devicePixelRatio;
+  const {s} = rig.r, at = poses(s), eye = camera(), faces = [];
+  hits = [];
+  for (const body of data.scene) {
+    const X = at[body.name] || matrix(body.at);
+    for (const m of body.meshes) {
+      const seen = [];
+      for (let i = 0; i < m.v.length; i += 3) seen.push(eye.to(moved(X, m.v, i)));
+      for (const [j, face] of m.f.entries()) {
+        const q = face.map(i => seen[i]);
+        const area = (q[2][0] - q[0][0]) * (q[3][1] - q[1][1]) - (q[3][0] - q[1][0]) * (q[2][1] - q[0][1]);
+        if (m.k && m.a === 1 && area > 0) continue;
+        const depth = q.reduce((a, b) => a + b[2], 0) / 4, [a, b, c] = face.map(i => [m.v[3 * i], m.v[3 * i + 1], m.v[3 * i + 2]]);
+        const [u, v] = [[0, 1, 2].map(r => b[r] - a[r]), [0, 1, 2].map(r => c[r] - a[r])];
+        const n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]], long = Math.hypot(...n) || 1;
+        const up = (X[2] * n[0] + X[6] * n[1] + X[10] * n[2]) / long, side = (X[0] * n[0] + X[4] * n[1] + X[8] * n[2]) / long;
+        const light = m.k ? 0.72 + 0.28 * (0.8 * up + 0.6 * side * Math.cos(turn + 0.6)) : 0.95;
+        faces.push([m.z, depth, q, m.c[j].map(w => Math.round(w * light)), m.a]);
+        if (body.name === held.body) hits.push(q);
+      }
     }
-    m.f.forEach((face, j) => {
-      const q = face.map(i => seen[i]);
-      const area = (q[2][0] - q[0][0]) * (q[3][1] - q[1][1]) - (q[3][0] - q[1][0]) * (q[2][1] - q[0][1]);
-      if (m.k && m.a === 1 && area > 0) return;
-      const depth = q.reduce((a, b) => a + b[2], 0) / 4;
-      faces.push([m.z, depth, q, m.c[j], m.a, Math.abs(area)]);
-    });
+    for (const l of body.lines) faces.push([9, 0, l.v.map(v => eye.to(moved(X, v))), l.c, l.w, true]);
   }
   faces.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  pen.clearRect(0, 0, w, h);
-  for (const [, , q, colour, alpha] of faces) {
-    pen.fillStyle = pen.strokeStyle = `rgba(${colour},${alpha})`;
-    pen.beginPath();
-    q.forEach((v, j) => (j ? pen.lineTo(v[0], v[1]) : pen.moveTo(v[0], v[1])));
-    pen.closePath(); pen.fill();
-    if (alpha === 1) pen.stroke();
+  for (const [, , q, colour, alpha, open] of faces) {
+    const rgb = `rgba(${colour},${open ? 1 : alpha})`;
+    if (open) line(q, rgb, alpha);
+    else if (alpha === 1) line([...q, q[0]], rgb, 0.6, rgb);
+    else { pen.beginPath(); q.forEach((v, j) => (j ? pen.lineTo(v[0], v[1]) : pen.moveTo(v[0], v[1]))); pen.fillStyle = rgb; pen.fill(); }
   }
+  const dots = [...crowd.map(o => [place(o.r.s), 'rgba(10,94,168,0.6)', 3])];
+  if (goal) dots.push([goal, GOAL, 9]);
+  for (const [p, colour, radius] of dots) {
+    const [x, y] = eye.to(p);
+    pen.beginPath(); pen.arc(x, y, radius * devicePixelRatio, 0, 7);
+    if (radius > 5) { pen.strokeStyle = colour; pen.lineWidth = 3 * devicePixelRatio; pen.stroke(); } else { pen.fillStyle = colour; pen.fill(); }
+  }
+  arrow(s, at, eye);
+}
+function arrow(s, at, eye) { // the contact force, where the pose has the contact frame
+  const X = at.contact, f = X && force(s);
+  if (!f) return;
+  strongest = Math.max(strongest, Math.hypot(...f));
+  const end = moved(X, f.map(v => 0.35 * extent / strongest * v)), [a, b] = [eye.to(moved(X, [0, 0, 0])), eye.to(end)];
+  const way = Math.atan2(b[1] - a[1], b[0] - a[0]), head = w => [b[0] - 9 * devicePixelRatio * Math.cos(way + w), b[1] - 9 * devicePixelRatio * Math.sin(way + w)];
+  line([a, b], FORCE, 2.5); line([head(0.4), b, head(-0.4)], FORCE, 2.5);
+}
+function force(s) {
+  const {k} = data.modes[s.mode];
+  return data.table[`wrench_${k}`] && [...motion.f(`wrench_${k}`, s.x, rig.control, s.t, s.p).slice(3)];
 }
 
-// Curves of energy, normal force and friction over the last steps.
+// Curves.
 function note() {
-  const u = motion.control(), at = [motion.x, u, motion.t, motion.p];
-  if (data.table.energy) curves.energy.push(motion.call('energy', ...at)[0]);
-  if (data.table.wrench) {
-    const f = motion.call('wrench', ...at);
-    curves['normal force'].push(f[5]); curves.friction.push(Math.hypot(f[3], f[4]));
-  }
-  for (const c of Object.values(curves)) if (c.length > 400) c.shift();
+  const {s} = rig.r, f = force(s);
+  if (data.table.energy) curves.energy.push(motion.f('energy', s.x, rig.control, s.t, s.p)[0]);
+  if (f) { curves['normal force'].push(f[2]); curves.friction.push(Math.hypot(f[0], f[1])); }
+  for (const c of Object.values(curves)) if (c.length > SHOWN) c.shift();
 }
+for (const [n, has] of [['normal force', data.table.wrench_0], ['friction', data.table.wrench_0], ['energy', data.table.energy]]) if (has)
+  $('curves').insertAdjacentHTML('beforeend', `<figure id="${n}"><figcaption></figcaption><svg viewBox="0 0 ${SHOWN} 60" preserveAspectRatio="none" aria-hidden="true"><polyline/></svg></figure>`);
 function plot() {
-  for (const [name, values] of Object.entries(curves)) {
-    const figure = $(name); if (!figure) continue;
-    const low = Math.min(...values), high = Math.max(...values), room = high - low || Math.abs(high) || 1;
-    figure.querySelector('polyline').setAttribute('points', values.map((v, i) => `${i},${58 - 56 * (v - low) / room}`).join(' '));
-    figure.querySelector('figcaption').textContent = `${name}: ${values.at(-1).toPrecision(5)} ${name === 'energy' ? 'J' : 'N'}`;
+  for (const [n, values] of Object.entries(curves)) {
+    const figure = $(n); if (!figure || !values.length) continue;
+    const low = Math.min(...values), high = Math.max(...values), room = Math.max(high - low, 1e-9 * Math.abs(high)) || 1;
+    figure.querySelector('polyline').setAttribute('points', values.map((v, i) => `${i},${(58 - 56 * (v - low) / room).toFixed(1)}`).join(' '));
+    figure.querySelector('figcaption').textContent = `${n} ${values.at(-1).toPrecision(4)} ${n === 'energy' ? 'J' : 'N'} (${low.toPrecision(3)} to ${high.toPrecision(3)})`;
   }
 }
-for (const name of Object.keys(curves)) if (data.table[name === 'energy' ? name : 'wrench'])
-  $('curves').insertAdjacentHTML('beforeend', `<figure id="${name}"><figcaption></figcaption><svg viewBox="0 0 400 60"><polyline fill="none"/></svg></figure>`);
 
-// Parameters, with their names, units and meanings; the address carries those that were changed.
-const given = new URLSearchParams(location.hash.slice(1));
-data.parameters.forEach(({name, unit, text}, k) => {
-  if (given.has(name) && Number.isFinite(+given.get(name))) motion.p[k] = +given.get(name);
-  const row = document.createElement('label');
-  row.title = text;
-  row.append(`${name}${unit ? ` [${unit}]` : ''} `);
-  const box = row.appendChild(document.createElement('input'));
-  Object.assign(box, {type: 'number', step: 'any', value: motion.p[k]});
-  box.onchange = () => {
-    const v = box.valueAsNumber;
-    box.setCustomValidity(Number.isFinite(v) ? '' : `${name}: must be a finite number`);
-    if (!box.reportValidity()) return;
-    motion.p[k] = v; restart();
-    given.set(name, v); history.replaceState(null, '', `#${given}`);
+// What a hand does: it moves the body, pushes it, and moves the goal.
+function reach(s, by, from) { // tangent step of least size that moves the body, or its velocity, by so much
+  const g = [...motion.f('grip', s.x, s.p)], n = data.tangent;
+  const J = [0, 1].map(r => held.free.map(k => g[(from + r) * n + k]));
+  const JJ = J.map(a => J.map(b => dot(a, b)));
+  if (Math.abs(JJ[0][0] * JJ[1][1] - JJ[0][1] ** 2) < 1e-20) return null;
+  const lambda = solve(JJ, by), d = new Float64Array(n);
+  held.free.forEach((k, j) => { d[k] = J[0][j] * lambda[0] + J[1][j] * lambda[1]; });
+  return d;
+}
+function put(by, from) {
+  const {s} = rig.r, d = reach(s, by, from);
+  if (!d || (from && s.ended)) return;
+  past.push(rig.keep());
+  const next = motion.begin(motion.f('retract', s.x, d), rig.control, s.t, s.p);
+  if (!next.ended) { rig.put({...next, ended: ''}); heard.unshift(from ? 'pushed' : 'moved by hand'); }
+  else heard.unshift(`not there: ${next.events.at(-1).why}`);
+  show();
+}
+function aim(by) {
+  if (!goal) return;
+  const next = [goal[0] + by[0], goal[1] + by[1], goal[2]], from = place(motion.first);
+  const d = law.ns === 2 ? next : reach(motion.first, [next[0] - from[0], next[1] - from[1]], 0);
+  if (d) { goal = next; rig.goal.set([...d].slice(0, law.ns)); address(); show(); }
+}
+if (law && (law.ns === 2 || (law.ns === data.tangent && reach(motion.first, [0, 0], 0)))) goal = law.ns === 2 ? [0, 0, place(motion.first)[2]] : place(motion.first);
+
+// Parameters: the address carries those that were changed.
+const given = new URLSearchParams(location.hash.slice(1)), wrong = (q, v) => {
+  const below = q.least !== null && v < q.least, above = q.most !== null && v > q.most;
+  const strict = q.says[0].includes('positive') && v <= 0;
+  if (!Number.isFinite(v)) return `${q.entry || q.name}: must be a finite number`;
+  return below || strict || above ? (q.says[+above] || `${q.name}: must lie between ${q.least} and ${q.most}, got {}`).replace('{}', v) : '';
+};
+function address() {
+  if (goal) { given.set('goal_x', +goal[0].toPrecision(6)); given.set('goal_y', +goal[1].toPrecision(6)); }
+  $('link').href = `#${given}`;
+  try { history.replaceState(null, '', `#${given}`); } catch (_) { /* a page in a frame has no address */ }
+}
+data.parameters.forEach((q, k) => {
+  if (!q) return;
+  const row = document.createElement('label'), slide = document.createElement('input'), box = document.createElement('input');
+  row.className = 'row'; row.title = q.text;
+  row.innerHTML = '<span></span>';
+  row.firstChild.textContent = `${q.name.replaceAll('_', ' ')}${q.unit ? ` [${q.unit}]` : ''}`;
+  row.append(slide, box);
+  const set = v => {
+    $('wrong').textContent = wrong(q, v);
+    box.setAttribute('aria-invalid', $('wrong').textContent !== '');
+    if ($('wrong').textContent) return false;
+    motion.p = motion.p.slice(); motion.p[k] = v; slide.value = v; box.value = +v.toPrecision(6);
+    return true;
   };
+  Object.assign(slide, {type: 'range', min: q.from, max: q.to, step: (q.to - q.from) / 200});
+  Object.assign(box, {type: 'number', step: 'any'});
+  slide.setAttribute('aria-label', `${q.name}, ${q.text}`); box.setAttribute('aria-label', q.name);
+  set(motion.p[k]);
+  if (given.has(q.name)) set(+given.get(q.name));
+  for (const [what, on] of [[slide, 'oninput'], [box, 'onchange']])
+    what[on] = () => { if (set(what.valueAsNumber)) { given.set(q.name, motion.p[k]); address(); restart(); } };
   $('parameters').append(row);
 });
 
-function restart() { motion.reset(); debt = 0; for (const c of Object.values(curves)) c.length = 0; look(); note(); show(); }
+// Time.
+function restart() {
+  rig.restart(); past = []; heard = []; crowd = []; ticks = debt = strongest = 0;
+  for (const c of Object.values(curves)) c.length = 0;
+  note(); show();
+}
+function step() {
+  if (rig.r.s.ended) return false;
+  past.push(rig.keep());
+  if (past.length > KEPT) past.shift();
+  rig.advance(++ticks * data.h);
+  for (const e of rig.r.s.events) heard.unshift(`${e.t.toFixed(4)} ${data.unit} ${e.name}${e.why ? `: ${e.why}` : ''}`);
+  for (const other of crowd) if (!other.r.s.ended) other.advance(ticks * data.h);
+  return true;
+}
+function go(n) {
+  runs = false;
+  for (let k = 0; k < n && step(); ++k);
+  for (let k = n; k < 0 && past.length; ++k) { rig.recall(past.pop()); ticks = Math.round(rig.r.s.t / data.h); crowd = []; }
+  note(); show();
+}
 function show() {
   draw(); plot();
-  $('time').textContent = `t = ${motion.t.toFixed(3)} s, ${motion.ended ? `ended: ${motion.ended}${data.resets.includes(motion.ended) ? ` (the mode ${data.mode} ends; the next is not in this page)` : ''}` : data.mode}, ${frame.toFixed(1)} ms a frame`;
+  const {s} = rig.r;
+  $('time').textContent = `t = ${s.t.toFixed(3)} ${data.unit}, ${s.ended ? `ended: ${s.ended}` : s.mode.replaceAll('_', ' ')}${law ? `, law ${law.name}` : ''}; ${frame.toFixed(2)} ms of simulation a frame`;
+  $('told').textContent = heard.slice(0, 3).join(' · ');
   $('run').textContent = runs ? 'Pause' : 'Run';
 }
-function go(n) { for (let k = 0; k < n; ++k) n > 0 && motion.step(); if (n < 0) for (let k = n; k < 0; ++k) motion.back(); note(); show(); }
-$('run').onclick = () => { runs = !runs; show(); };
-$('back').onclick = () => { runs = false; go(-50); };
-$('on').onclick = () => { runs = false; go(50); };
+$('run').onclick = () => { runs = !runs; if (rig.r.s.ended) { restart(); runs = true; } show(); };
+$('back').onclick = () => go(-50);
+$('on').onclick = () => go(50);
 $('reset').onclick = restart;
-$('copy').onclick = () => { $('json').textContent = JSON.stringify({t: motion.t, state: Object.fromEntries(data.state.map((n, k) => [n, motion.x[k]]))}, null, 1); };
-canvas.onpointermove = e => { if (e.buttons) { turn -= e.movementX / 150; lift = Math.max(-1.5, Math.min(1.5, lift + e.movementY / 150)); if (!runs) draw(); } };
-canvas.onwheel = e => { e.preventDefault(); zoom *= Math.exp(-e.deltaY / 800); if (!runs) draw(); };
-onkeydown = e => {
-  if (e.target.tagName === 'INPUT' || e.target.tagName === 'BUTTON') return;
-  ({' ': $('run'), ArrowLeft: $('back'), ArrowRight: $('on'), r: $('reset')}[e.key] || {click() {}}).click();
+$('many').onclick = () => {
+  restart();
+  for (let k = 1; k < 100; ++k) {
+    const other = new Rig(motion), by = [0.2 * extent * (rig.draw() - 0.5), 0.2 * extent * (rig.draw() - 0.5)], d = reach(motion.first, by, 0);
+    if (!d) break;
+    other.restart(motion.f('retract', motion.first.x, d));
+    if (law) other.goal = rig.goal;
+    crowd.push(other);
+  }
+  runs = true; show();
 };
+$('copy').onclick = () => {
+  const {s} = rig.r, named = (names, v) => Object.fromEntries(names.map((n, k) => [n, v[k]]));
+  $('json').textContent = JSON.stringify({scenario: data.title, t: s.t, mode: s.mode, state: named(data.state, s.x), control: [...rig.control]}, null, 1);
+};
+$('notes').textContent = [...Object.values(data.modes).flatMap(m => m.guards.filter(g => g.python).map(g => `Where ${g.name} falls the page ends: ${g.python}.`)),
+  ...(data.contact && data.contact.several ? ['A second point of contact is not looked for in the page.'] : []),
+  ...(rig.sensors.flatMap(q => q.left_out.map(n => `${n} of the sensor ${q.name} is left out.`))),
+  ...(law ? [`Law: ${law.text}; a step every ${law.period.toPrecision(3)} s, by its exported C.`] : []),
+  `Steps of ${data.h} s, Runge-Kutta of order 4; events by bisection.`].join(' ');
+
+// Pointer and keys.
+const fingers = new Map();
+let grabbed = '', travelled = 0;
+const inside = ([x, y], q) => q.reduce((n, a, j) => { const b = q[(j + 1) % q.length]; return n ^ ((a[1] > y) !== (b[1] > y) && x < (b[0] - a[0]) * (y - a[1]) / (b[1] - a[1]) + a[0]); }, 0);
+canvas.onpointerdown = e => {
+  fingers.set(e.pointerId, e); canvas.setPointerCapture(e.pointerId); travelled = 0;
+  const at = [e.offsetX * devicePixelRatio, e.offsetY * devicePixelRatio], mark = goal && camera().to(goal);
+  grabbed = mark && Math.hypot(mark[0] - at[0], mark[1] - at[1]) < 18 * devicePixelRatio ? 'goal' : hits.some(q => inside(at, q)) ? 'body' : 'view';
+};
+canvas.onpointermove = e => {
+  const was = fingers.get(e.pointerId); if (!was) return;
+  const [dx, dy] = [e.clientX - was.clientX, e.clientY - was.clientY], by = () => camera().level(dx * devicePixelRatio, dy * devicePixelRatio);
+  if (fingers.size === 2) {
+    const [other] = [...fingers.values()].filter(o => o.pointerId !== e.pointerId), far = o => Math.hypot(o.clientX - other.clientX, o.clientY - other.clientY) + 1;
+    zoom *= far(e) / far(was); grabbed = 'view';
+  } else if (grabbed === 'view') { turn -= dx / 150; lift = Math.max(-1.5, Math.min(1.5, lift + dy / 150)); }
+  else if ((travelled += Math.hypot(dx, dy)) > 4) { if (grabbed === 'goal') aim(by()); else put(by(), 0); }
+  fingers.set(e.pointerId, e);
+  if (!runs) draw();
+};
+canvas.onpointerup = canvas.onpointercancel = e => {
+  fingers.delete(e.pointerId);
+  if (grabbed === 'body' && travelled <= 4) { const {c, s} = camera(); push(-c, -s); }
+  grabbed = '';
+};
+canvas.onwheel = e => { e.preventDefault(); zoom *= Math.exp(-e.deltaY / 800); if (!runs) draw(); };
+function push(x, y) { put([PUSH * extent * x, PUSH * extent * y], 3); }
+onkeydown = e => {
+  if (['INPUT', 'SELECT'].includes(e.target.tagName) || e.ctrlKey || e.metaKey || (e.key === ' ' && e.target.tagName === 'BUTTON')) return;
+  const {c, s} = camera(), by = 0.02 * extent, ways = {w: [-c, -s], s: [c, s], a: [s, -c], d: [-s, c]};
+  const keys = {' ': () => $('run').click(), ArrowLeft: () => go(-50), ArrowRight: () => go(50), r: restart,
+    '+': () => { zoom *= 1.2; show(); }, '-': () => { zoom /= 1.2; show(); }};
+  for (const [k, [x, y]] of Object.entries(ways)) { keys[k] = () => push(x, y); keys[{w: 'i', s: 'k', a: 'j', d: 'l'}[k]] = () => aim([by * x, by * y]); }
+  if (keys[e.key]) { keys[e.key](); e.preventDefault(); }
+};
+onresize = () => show();
 function tick(now) {
-  if (runs && !motion.ended) {
-    debt = Math.min(debt + (now - last) / 1000, 0.05);
+  if (runs && !rig.r.s.ended) {
+    debt = Math.min(debt + (now - last) / 1000 * +$('pace').value, 0.05);
     const begun = performance.now();
-    for (; debt >= data.h; debt -= data.h) motion.step();
-    note(); show();
+    for (; debt >= data.h; debt -= data.h) step();
     frame += 0.1 * (performance.now() - begun - frame);
+    note(); show();
   }
   last = now;
   requestAnimationFrame(tick);
 }
-restart();
+look(); restart();
+if (given.has('goal_x') && goal) aim([given.get('goal_x') - goal[0], given.get('goal_y') - goal[1]]);
 requestAnimationFrame(now => { last = now; tick(now); });

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import casadi as ca
+from rolling_controller.export.c import CSource
 from rolling_dynamics.compiled.source import c_source
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.extras import need
@@ -21,20 +22,28 @@ OPTIONS = (
 )
 
 
-def webassembly(functions: Mapping[str, ca.Function]) -> tuple[bytes, dict[str, Any]]:
+EXPORTED = '#define EXPORTED(name) __attribute__((export_name(name)))\n'
+
+
+def webassembly(
+    functions: Mapping[str, ca.Function], law: CSource | None = None
+) -> tuple[bytes, dict[str, Any]]:
     """
     Return functions as one module, and how each is called.
 
     Parameters
     ----------
     functions
-        What the page calls each, and a function with dense inputs and outputs.
+        What the page calls each, and the function.
+    law
+        A law, whose own C is compiled with them.
 
     Returns
     -------
     module, table
         Of each name, the numbers of each input and each output. The module exports
-        ``in_NAME()`` and ``out_NAME()``, where they stand one after the other, and ``run_NAME()``.
+        ``in_NAME()`` and ``out_NAME()``, where they stand one after the other, and ``run_NAME()``;
+        of the law ``law_z()``, ``law_i()``, ``law_o()``, ``law_begin()`` and ``law_run()``.
 
     Raises
     ------
@@ -60,7 +69,7 @@ def webassembly(functions: Mapping[str, ca.Function]) -> tuple[bytes, dict[str, 
         }
         for n, f in renamed.items()
     }
-    return _compiled(source), table
+    return _compiled(source, law), table
 
 
 def _renamed(f: ca.Function, name: str) -> ca.Function:
@@ -79,9 +88,9 @@ static double i_{name}[{sum(f.numel_in(k) for k in range(f.n_in())) + 1}];
 static double o_{name}[{sum(f.numel_out(k) for k in range(f.n_out())) + 1}];
 static double w_{name}[{f.sz_w() + 1}];
 static casadi_int n_{name}[{f.sz_iw() + 1}];
-__attribute__((export_name("in_{name}"))) double *in_{name}(void) {{ return i_{name}; }}
-__attribute__((export_name("out_{name}"))) double *out_{name}(void) {{ return o_{name}; }}
-__attribute__((export_name("run_{name}"))) void run_{name}(void) {{
+EXPORTED("in_{name}") double *in_{name}(void) {{ return i_{name}; }}
+EXPORTED("out_{name}") double *out_{name}(void) {{ return o_{name}; }}
+EXPORTED("run_{name}") void run_{name}(void) {{
   const double *arg[{f.sz_arg() + 1}] = {{{', '.join(f'i_{name} + {k}' for k in ends)}}};
   double *res[{f.sz_res() + 1}] = {{{', '.join(f'o_{name} + {k}' for k in places)}}};
   {name}(arg, res, n_{name}, w_{name}, 0);
@@ -89,10 +98,32 @@ __attribute__((export_name("run_{name}"))) void run_{name}(void) {{
 """
 
 
-def _compiled(source: str) -> bytes:
+def _law_entry(law: CSource) -> str:
+    """Return C that steps a law on a memory of its own."""
+    name, given = law.name, law.law.measurement.size
+    return f"""
+#include "{name}.h"
+static {name}_state law_state;
+static double law_given[{given + law.law.set_point.size}], law_output[{law.law.output.size}];
+EXPORTED("law_z") double *law_z(void) {{ return (double *)&law_state; }}
+EXPORTED("law_i") double *law_i(void) {{ return law_given; }}
+EXPORTED("law_o") double *law_o(void) {{ return law_output; }}
+EXPORTED("law_begin") void law_begin(void) {{ {name}_start(&law_state); }}
+EXPORTED("law_run") void law_run(void) {{
+  {name}_step(&law_state, law_given, law_given + {given}, law_output);
+}}
+"""
+
+
+def _compiled(source: str, law: CSource | None) -> bytes:
     with TemporaryDirectory() as folder:
-        (Path(folder) / 'step.c').write_text(source, encoding='utf-8')
-        command = [sys.executable, '-m', 'ziglang', 'cc', *OPTIONS, 'step.c', '-o', 'step.wasm']
+        files = [Path(folder) / 'step.c']
+        if law is not None:
+            source += _law_entry(law)
+            files += [path for path in law.write(Path(folder)) if path.suffix == '.c']
+        files[0].write_text(EXPORTED + source, encoding='utf-8')
+        command = [sys.executable, '-m', 'ziglang', 'cc', *OPTIONS, *(f.name for f in files)]
+        command += ['-o', 'step.wasm']
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
             raise ParameterError(f'page: the equations do not compile: {done.stderr.strip()}')

@@ -1,0 +1,118 @@
+'use strict';
+// Plant, actuators, sensors and law: simulation/emulation.py, with a generator of its own for noise.
+const INSTANT = 1e-12;
+const clip = (v, most) => Math.min(Math.max(v, -most), most);
+
+class Rig {
+  constructor(motion) {
+    this.m = motion;
+    const {law, sensors, actuators} = motion.data, w = motion.wasm;
+    this.law = law;
+    this.sensors = law && law.sensor ? sensors : [];
+    this.act = actuators.dead_time.map((dead, k) => Object.fromEntries(Object.entries(actuators).map(([n, v]) => [n, v[k]])));
+    this.plain = !this.act.some(a => a.dead_time || a.rate || a.slew !== null || a.dead_band);
+    this.longest = law ? 2e-3 : motion.data.h;
+    if (law) {
+      this.z = motion.numbers(w.law_z(), law.nz);
+      this.given = motion.numbers(w.law_i(), law.nm + law.ns);
+      this.output = motion.numbers(w.law_o(), law.no);
+      this.goal = new Float64Array(law.ns);
+    }
+    this.restart();
+  }
+
+  restart(x) { // at time zero; x: another state of the start
+    const u = Float64Array.from(this.m.data.u), p = this.m.p;
+    const s = x || p.some((v, k) => v !== this.m.data.p[k]) ? this.m.begin(x || this.m.data.x, u, 0, p) : this.m.first;
+    if (this.law) this.m.wasm.law_begin();
+    let seed = this.m.data.seed;
+    const draw = () => { // uniform, mulberry32
+      let a = (seed = (seed + 0x6d2b79f5) | 0);
+      a = Math.imul(a ^ (a >>> 15), 1 | a);
+      a = (a + Math.imul(a ^ (a >>> 7), 61 | a)) ^ a;
+      return ((a ^ (a >>> 14)) >>> 0) / 2 ** 32;
+    };
+    this.draw = draw;
+    this.seeded = {get: () => seed, set: v => { seed = v; }};
+    this.r = {s, u, wanted: u, sent: [], coming: [], asked: 0, z: this.law ? this.z.slice() : null, seed,
+      streams: this.sensors.map(q => ({count: 0, next: 0, last: -Infinity, bias: q.bias ? q.value.map(() => q.bias * this.normal()) : null}))};
+  }
+
+  normal() { return Math.sqrt(-2 * Math.log(1 - this.draw())) * Math.cos(2 * Math.PI * this.draw()); }
+
+  // What time going back returns to: everything that changes is in r, and replaced, not written to.
+  keep() { return {...this.r, seed: this.seeded.get()}; }
+
+  recall(r) { this.r = r; this.seeded.set(r.seed); }
+
+  put(s) { this.r = {...this.r, s}; }
+
+  get control() {
+    const {s, u} = this.r;
+    return this.law ? u : this.m.f('control', s.x, s.t);
+  }
+
+  advance(until) {
+    for (const {law} = this; !this.r.s.ended;) {
+      const {streams, coming} = this.r, asks = law && !law.sensor ? this.r.asked * law.period : Infinity;
+      const at = Math.min(until, asks, ...streams.map(q => q.next), ...coming.map(q => q.arrival));
+      this.step(at);
+      streams.forEach((q, k) => { if (q.next <= at + INSTANT) this.measure(k); });
+      const known = this.r.coming.filter(q => q.arrival <= at + INSTANT);
+      if (known.length) this.r = {...this.r, coming: this.r.coming.filter(q => q.arrival > at + INSTANT)};
+      known.sort((a, b) => a.arrival - b.arrival).forEach(q => this.answer(q.value, q.arrival));
+      if (asks <= at + INSTANT) {
+        this.r = {...this.r, asked: this.r.asked + 1};
+        this.answer(this.r.s.x, at);
+      }
+      if (at >= until) break;
+    }
+  }
+
+  step(until) {
+    while (this.r.s.t < until - INSTANT && !this.r.s.ended) {
+      let {s, u, wanted, sent} = this.r;
+      if (!this.law) u = wanted = this.control;
+      else {
+        wanted = wanted.slice();
+        while (sent.length && sent[0].at <= s.t + INSTANT) {
+          const [{k, value}] = sent;
+          if (Math.abs(value - wanted[k]) > this.act[k].dead_band) wanted[k] = value;
+          sent = sent.slice(1);
+        }
+      }
+      const end = Math.min(until, s.t + this.longest, sent.length ? sent[0].at : Infinity), dt = end - s.t;
+      if (this.law) u = wanted.map((w, k) => (this.act[k].slew === null ? w : u[k] + clip(w - u[k], this.act[k].slew * dt)));
+      this.r = {...this.r, u, wanted, sent, s: this.m.step(s, u, dt, this.longest)};
+    }
+  }
+
+  measure(k) {
+    const {s, u} = this.r, q = this.sensors[k], was = this.r.streams[k];
+    let value = this.m.f(`sense_${k}_${this.m.data.modes[s.mode].k}`, s.x, u, s.t, s.p);
+    const noise = q.root.length ? q.root[0].map(() => this.normal()) : [];
+    value = value.map((v, i) => v + dot(q.root[i] || [], noise) + (was.bias ? was.bias[i] : 0));
+    if (s.ended || (q.loss && this.draw() < q.loss)) value.fill(NaN);
+    const arrival = Math.max(was.last, was.next + q.delay + (q.jitter ? q.jitter * (2 * this.draw() - 1) : 0));
+    const stream = {...was, count: was.count + 1, last: arrival, next: (was.count + 1) / q.rate};
+    this.r = {...this.r, coming: [...this.r.coming, {value, arrival}], streams: this.r.streams.map((o, j) => (j === k ? stream : o))};
+  }
+
+  answer(measured, at) { // a step of the law, by its exported C
+    const {law} = this;
+    this.z.set(this.r.z);
+    this.given.set(measured.slice(0, law.nm));
+    this.given.set(this.goal, law.nm);
+    this.m.wasm.law_run();
+    this.r = {...this.r, z: this.z.slice()};
+    this.send(law.mapped ? this.m.f('command', this.output, this.m.p) : this.output.slice(), at);
+  }
+
+  send(u, at) {
+    const value = u.map((v, k) => clip(v, this.act[k].limit === null ? Infinity : this.act[k].limit));
+    if (this.plain) { this.r = {...this.r, u: value, wanted: value}; return; }
+    const sent = this.act.map((a, k) => ({k, value: value[k],
+      at: (a.rate ? Math.ceil(at * a.rate - INSTANT) / a.rate : at) + a.dead_time}));
+    this.r = {...this.r, sent: [...this.r.sent, ...sent].sort((a, b) => a.at - b.at)};
+  }
+}
