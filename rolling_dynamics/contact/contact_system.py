@@ -312,7 +312,7 @@ class ContactSystem(MachineSystem):
             *e.state.joint.rates.values(),
         )
         layout = chart_view_layout(q)
-        return layout, ca.Function('chart_view', [e.x, e.p], [s], ['x', 'p'], ['s'])
+        return layout, self.of_state('chart_view', s, names=['s'])
 
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
@@ -330,17 +330,15 @@ class ContactSystem(MachineSystem):
     @cached_property
     def contact_frame(self) -> ca.Function:
         """``(x, p) -> X_WCh``, the frame of the wrench."""
-        e, at = self.expressions, self.contacts['object']
-        R_WH = self.machine.links['hand'].R_WB
-        X = homogeneous(R_WH @ e.frame, at.place_W)
-        return ca.Function('contact_frame', [e.x, e.p], [ca.densify(X)])
+        R_WCh = self.machine.links['hand'].R_WB @ self.expressions.frame
+        return self.of_state('contact_frame', homogeneous(R_WCh, self.contacts['object'].place_W))
 
     @cached_property
     def object_twist(self) -> ca.Function:
         """``(x, p) -> w_WO_O, v_WO_O`` angular velocity and velocity of the centre, in O."""
-        s, link = self.symbols, self.machine.links['object']
-        twist = [ca.densify(link.R_FB.T @ v) for v in (link.w, link.v)]
-        return ca.Function('object_twist', [s.x, s.p], twist, ['x', 'p'], ['w_WO_O', 'v_WO_O'])
+        link = self.machine.links['object']
+        twist = (link.R_FB.T @ v for v in (link.w, link.v))
+        return self.of_state('object_twist', *twist, names=['w_WO_O', 'v_WO_O'])
 
     @cached_property
     def atlas(self) -> ContactAtlas:
@@ -360,10 +358,8 @@ class ContactSystem(MachineSystem):
     @cached_property
     def projection(self) -> ca.Function:
         """``(x, p) -> x`` on the constraints: quaternions of norm 1, no spin in pure rolling."""
-        s, joint = self.symbols, self._contact.joint
-        values = unit_norms(self.state, s.x)
+        joint, values = self._contact.joint, unit_norms(self.state, self.symbols.x)
         if self.friction == 'pure_rolling':
             n, w = joint.R_EC[:, 2], values[joint.speed.name]
             values[joint.speed.name] = w - n * ca.dot(n, w)
-        out = ca.densify(ca.vertcat(*values.values()))
-        return ca.Function('projection', [s.x, s.p], [out], ['x', 'p'], ['y'])
+        return self.of_state('projection', ca.vertcat(*values.values()), names=['y'])

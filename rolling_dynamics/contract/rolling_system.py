@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 import hashlib
@@ -307,6 +307,12 @@ class WrittenSystem(ABC):
     def function(self, name: str, output: ca.SX) -> ca.Function:
         """Return ``(x, u, t, p) -> output`` of an expression in ``symbols``."""
         return self.symbols.function(name, output)
+
+    def of_state(self, name: str, *outputs: ca.SX, names: Sequence[str] = ()) -> ca.Function:
+        """Return ``(x, p) -> outputs`` of expressions in ``symbols``, under names if given."""
+        s, dense = self.symbols, [ca.densify(output) for output in outputs]
+        names = names or [f'o{k}' for k in range(len(dense))]
+        return ca.Function(name, [s.x, s.p], dense, ['x', 'p'], list(names))
 
     def functions(self, outputs: Mapping[str, ca.SX]) -> dict[str, ca.Function]:
         """Return functions ``(x, u, t, p)`` of expressions, by name."""

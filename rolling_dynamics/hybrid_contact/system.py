@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.equations import CONTROL, FAR, GRAVITY
 from rolling_dynamics.contract.layout import Layout, Symbols
-from rolling_dynamics.contract.rolling_system import Mode, MotionState, RigidBody, WrittenSystem
+from rolling_dynamics.contract.rolling_system import Mode, MotionState, RigidBody
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact.closest_points import (
     CurvedTransitions,
@@ -39,7 +39,7 @@ from rolling_dynamics.hybrid_contact.mode_equations import (
 )
 from rolling_dynamics.inertia import checked_mass, inertia_moments, inertia_of
 from rolling_dynamics.point_contact import impact
-from rolling_dynamics.point_contact.point_contact import Landing
+from rolling_dynamics.point_contact.point_contact import Landing, PointContact, Touching
 from rolling_dynamics.point_contact.transitions import Transitions
 from rolling_dynamics.rotations import homogeneous, rotation_matrix
 from rolling_dynamics.surfaces.quadrics import Plane
@@ -48,7 +48,7 @@ from rolling_dynamics.surfaces.surface import Surface
 NEWTON = 3  # steps to the closest point in a projection, from one that is nearly so
 
 
-class HybridContactSystem(WrittenSystem):
+class HybridContactSystem(PointContact):
     """
     A convex body that rolls, slides, flies and lands on a hand whose acceleration is the control.
 
@@ -68,9 +68,8 @@ class HybridContactSystem(WrittenSystem):
     """
 
     name = 'contact'
-    slides, planar = True, False
     velocity_entry = 'v_HO_H'
-    spin_entry: str | None = 'w_HO_H'
+    spin_entry = 'w_HO_H'
     control = CONTROL
 
     def __init__(self, object_surface: Surface, hand_surface: Surface | None = None) -> None:
@@ -206,20 +205,17 @@ class HybridContactSystem(WrittenSystem):
     @cached_property
     def nearer(self) -> ca.Function:
         """``(x, p) -> x`` with the closest point of the hand one step of Newton's nearer."""
-        e = self.expressions
-        return ca.Function('nearer', [e.x, e.p], [ca.densify(on_the_foot(e))])
+        return self.of_state('nearer', on_the_foot(self.expressions))
 
     @cached_property
     def nearness(self) -> ca.Function:
         """``(x, p) -> step of uv, gap [m], margin`` of the closest point in the state."""
-        e, s = self.expressions, self.scene
-        out = [ca.densify(s.foot.step), s.gap, s.foot.margin]
-        return ca.Function('nearness', [e.x, e.p], out)
+        s = self.scene
+        return self.of_state('nearness', s.foot.step, s.gap, s.foot.margin)
 
     @cached_property
     def _slip(self) -> ca.Function:
-        e = self.expressions
-        return ca.Function('slip', [e.x, e.p], [ca.densify(self.scene.v_contact[0:2])])
+        return self.of_state('slip', self.scene.v_contact[0:2])
 
     @cached_property
     def projections(self) -> Mapping[str, ca.Function]:
@@ -227,7 +223,7 @@ class HybridContactSystem(WrittenSystem):
         e = self.expressions
         out = {}
         for name in self.equations:
-            on = ca.Function('on', [e.x, e.p], [ca.densify(projected(name, e))])
+            on = self.of_state('on', projected(name, e))
             y = on(self._settled(e.x, e.p), e.p)
             out[name] = ca.Function('projection', [e.x, e.p], [y], ['x', 'p'], ['y'])
         return out
@@ -248,34 +244,14 @@ class HybridContactSystem(WrittenSystem):
         impact.get_ready()
 
     @cached_property
-    def touch(self) -> ca.Function:
-        """``(x, p) -> gap [m], v_contact in Ch [m/s], p_HC in H [m], spin [rad/s]``."""
-        e, s = self.expressions, self.scene
-        return ca.Function(
-            'touch',
-            [e.x, e.p],
-            [s.gap, s.v_contact, s.contact.p_HC, s.spin],
-            ['x', 'p'],
-            ['gap', 'v_contact', 'p_HC', 'spin'],
-        )
-
-    @cached_property
     def impact(self) -> ca.Function:
         """``(x, p) -> x after an impact that sticks, its impulse in Ch [N s], W [1/kg]``."""
         e, s = self.expressions, self.scene
         after, impulse = sticking_impact(s)
         impulse = s.contact.frame.T @ impulse
-        return ca.Function(
-            'impact', [e.x, e.p], [e.with_velocities(*after), impulse, contact_mobility(s)]
-        )
+        return self.of_state('impact', e.with_velocities(*after), impulse, contact_mobility(s))
 
-    @cached_property
-    def contact_axes(self) -> ca.Function:
-        """``(x, p) -> R``, from the contact frame Ch to H."""
-        e = self.expressions
-        return ca.Function('contact_axes', [e.x, e.p], [ca.densify(self.scene.contact.frame)])
-
-    def landing(self, x: Array, t: float, p: Array) -> Landing:  # noqa: ARG002
+    def landing(self, x: Array, t: float, p: Array) -> Landing:
         """
         Return what an impact leaves.
 
@@ -294,7 +270,7 @@ class HybridContactSystem(WrittenSystem):
                 else impact.inelastic_impulse(W, velocity, mu, mu_kinetic)
             )
             sticks = not impact.slips(velocity, v_after)
-            after = np.array(self.kicked(x, p, P))
+            after = np.array(self.kicked(x, t, p, P))
         return Landing(self._clear(after.ravel(), p) if rebounds else after.ravel(), P, sticks)
 
     def _clear(self, x: Array, p: Array) -> Array:
@@ -313,45 +289,37 @@ class HybridContactSystem(WrittenSystem):
     @cached_property
     def foot(self) -> ca.Function:
         """``(x, p) -> u_h, v_h`` of the closest point of the hand."""
-        e = self.expressions
-        return ca.Function('foot', [e.x, e.p], [ca.densify(self.scene.foot.uv)])
+        return self.of_state('foot', self.scene.foot.uv)
 
     @cached_property
     def arm(self) -> ca.Function:
         """``(x, p) -> r_OC`` from centre of mass to closest point of the body, in H [m]."""
-        e = self.expressions
-        return ca.Function('arm', [e.x, e.p], [ca.densify(self.scene.contact.r_OC)])
+        return self.of_state('arm', self.scene.contact.r_OC)
 
-    @cached_property
-    def kicked(self) -> ca.Function:
-        """``(x, p, P) -> x`` after an impulse in Ch [N s] on the body at the contact."""
-        e, s, P = self.expressions, self.scene, ca.SX.sym('P', 3)
-        jump = answer(s, s.contact.frame @ P, ca.SX.zeros(3))
-        after = e.with_velocities(s.body.w_HO_H + jump.w, s.body.v_HO_H + jump.v)
-        return ca.Function('kicked', [e.x, e.p, P], [after])
-
-    @cached_property
-    def slip_onset(self) -> ca.Function:
-        """``(x, u, t, p, direction (2)) -> acceleration of slip, normal force, margin``."""
-        e, s, d = self.expressions, self.scene, ca.SX.sym('direction', 2)
-        q = e.params
-        motion = sliding(
-            s,
-            q['mu_kinetic'],
-            q['mu_spin'],
-            q['spin_direction'],
-            s.contact.frame[:, 0:2] @ d,
-            held=False,
-        )
-        slip = of_contact(s, motion.accelerations) + s.bias
-        N = ca.dot(s.contact.frame[:, 2], motion.force_H)
-        return ca.Function('slip_onset', [e.x, e.u, e.t, e.p, d], [slip[0:2], N, motion.margin])
-
-    @cached_property
-    def free_lift(self) -> ca.Function:
-        """``(x, u, t, p) -> acceleration of the gap without contact [m/s^2]``."""
+    @property
+    def touching(self) -> Touching:
+        """Where and how body and hand touch, in H and Ch."""
         s = self.scene
-        return self.function('free_lift', (of_contact(s, flight(s)) + s.bias)[2])
+        return Touching(s.gap, s.v_contact, s.contact.p_HC, s.spin, s.contact.frame)
+
+    def struck(self, impulse: ca.SX) -> ca.SX:
+        """Return the state after an impulse in Ch [N s] on the body at the contact."""
+        s, b = self.scene, self.scene.body
+        jump = answer(s, s.contact.frame @ impulse, ca.SX.zeros(3))
+        return self.expressions.with_velocities(b.w_HO_H + jump.w, b.v_HO_H + jump.v)
+
+    def slip_in(self, direction: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return acceleration of slip, normal force and margin."""
+        s, q, frame = self.scene, self.symbols.params, self.scene.contact.frame
+        friction = q['mu_kinetic'], q['mu_spin'], q['spin_direction']
+        motion = sliding(s, *friction, frame @ direction, held=False)
+        slip = of_contact(s, motion.accelerations) + s.bias
+        return slip, ca.dot(frame[:, 2], motion.force_H), motion.margin
+
+    @property
+    def lift(self) -> ca.SX:
+        """Acceleration of the gap without contact [m/s^2]."""
+        return (of_contact(self.scene, flight(self.scene)) + self.scene.bias)[2]
 
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
@@ -375,18 +343,14 @@ class HybridContactSystem(WrittenSystem):
     @cached_property
     def pose(self) -> ca.Function:
         """``(x, p) -> X_WH, X_WO, X_WCh`` homogeneous matrices; names hand, object, contact."""
-        e, b = self.expressions, self.scene.body
+        s, b = self.symbols, self.scene.body
         R = rotation_matrix(b.q_WH)
-        return ca.Function(
+        return self.of_state(
             'pose',
-            [e.x, e.p],
-            [
-                homogeneous(R, b.p_WH),
-                homogeneous(R @ self.scene.contact.R_HO, b.p_WH + R @ b.p_HO_H),
-                ca.densify(self.contact_frame(e.x, e.p)),
-            ],
-            ['x', 'p'],
-            ['hand', 'object', 'contact'],
+            homogeneous(R, b.p_WH),
+            homogeneous(R @ self.scene.contact.R_HO, b.p_WH + R @ b.p_HO_H),
+            self.contact_frame(s.x, s.p),
+            names=['hand', 'object', 'contact'],
         )
 
     def conserved(self, p: Array, x: Array) -> list[str]:
@@ -409,7 +373,7 @@ class HybridContactSystem(WrittenSystem):
     @cached_property
     def contact_frame(self) -> ca.Function:
         """``(x, p) -> X_WCh``: axes of the hand at the contact point."""
-        e, b, c = self.expressions, self.scene.body, self.scene.contact
+        b, c = self.scene.body, self.scene.contact
         R = rotation_matrix(b.q_WH)
         frame = homogeneous(R @ c.frame, b.p_WH + R @ c.p_HC)
-        return ca.Function('contact_frame', [e.x, e.p], [ca.densify(frame)])
+        return self.of_state('contact_frame', frame)

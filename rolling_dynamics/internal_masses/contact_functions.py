@@ -30,7 +30,7 @@ from rolling_dynamics.internal_masses.masses import accelerations, FreeMass, mas
 from rolling_dynamics.internal_masses.system import MassDrivenSystem
 from rolling_dynamics.mechanism.mass import MovingPoint
 from rolling_dynamics.point_contact.impact import inelastic_impulse, slips
-from rolling_dynamics.point_contact.point_contact import Landing
+from rolling_dynamics.point_contact.point_contact import Landing, PointContact, Touching
 from rolling_dynamics.point_contact.transitions import CREEP, Transitions
 from rolling_dynamics.simulation.guards import unit_norms
 
@@ -63,7 +63,7 @@ class Attitude(NamedTuple):
     rate: ca.SX
 
 
-class ContactFunctions(MassDrivenSystem):
+class ContactFunctions(MassDrivenSystem, PointContact):
     """
     Equations of a ball, and of a ball in a plane: a disk; vectors are those of space.
 
@@ -78,8 +78,6 @@ class ContactFunctions(MassDrivenSystem):
     turns: ca.DM  # axes in the body about which it turns (3, k)
     spin_name: str  # entry of the angular velocity
     velocity_entry = 'v_WB_W'
-    spin_entry: str | None = None  # there is no spin friction
-    slides = True
 
     @abstractmethod
     def _attitude(self) -> Attitude:
@@ -183,12 +181,6 @@ class ContactFunctions(MassDrivenSystem):
         masses = [position + body.R_WB @ q.place for q in body.points[1:]]
         return self.pose_function(body.R_WB, [position, *masses])
 
-    @cached_property
-    def contact_axes(self) -> ca.Function:
-        """``(x, p) -> R``: the axes of the world."""
-        x, p = ca.SX.sym('x', self.state.size), ca.SX.sym('p', self.parameters.size)
-        return ca.Function('contact_axes', [x, p], [ca.DM.eye(3)])
-
     @property
     def total_mass(self) -> ca.SX:
         """Mass of shell and masses [kg]."""
@@ -278,9 +270,7 @@ class ContactFunctions(MassDrivenSystem):
             values['v_WB_W'] = ca.vertcat(*velocity[:-1], 0)
         if mode == 'rolling':
             values['v_WB_W'] = s.values['v_WB_W'] - self.taken(self.velocity_of_contact)
-        return ca.Function(
-            'projection', [s.x, s.p], [ca.densify(ca.vertcat(*values.values()))], ['x', 'p'], ['y']
-        )
+        return self.of_state('projection', ca.vertcat(*values.values()), names=['y'])
 
     def spatial(self, vector: ca.SX) -> ca.SX:
         """Return a vector of the plane in space."""
@@ -304,52 +294,40 @@ class ContactFunctions(MassDrivenSystem):
     @cached_property
     def contact_velocity(self) -> ca.Function:
         """``(x, p) -> velocity`` of the body's lowest point in W [m/s]."""
-        s, velocity = self.symbols, self.taken(self.velocity_of_contact)
-        return ca.Function('contact_velocity', [s.x, s.p], [velocity])
+        return self.of_state('contact_velocity', self.taken(self.velocity_of_contact))
 
     @cached_property
     def _slip(self) -> ca.Function:
-        s, slip = self.symbols, self.taken(self.velocity_of_contact)[:-1]
-        return ca.Function('slip', [s.x, s.p], [ca.densify(slip)])
+        return self.of_state('slip', self.taken(self.velocity_of_contact)[:-1])
 
-    @cached_property
-    def touch(self) -> ca.Function:
-        """``(x, p) -> gap [m], velocity of the lowest point in W, its place, spin [rad/s]``."""
-        s = self.symbols
-        place = self.centre[0] - ca.vertcat(0, 0, s.params['radius'])
-        outputs = [place[2], self.velocity_of_contact, place, ca.SX(0)]
-        return ca.Function('touch', [s.x, s.p], [ca.densify(o) for o in outputs])
+    @property
+    def touching(self) -> Touching:
+        """Where and how body and plane touch, in W."""
+        place = self.centre[0] - ca.vertcat(0, 0, self.symbols.params['radius'])
+        return Touching(place[2], self.velocity_of_contact, place, ca.SX(0), ca.SX.eye(3))
 
-    @cached_property
-    def slip_onset(self) -> ca.Function:
-        """``(x, u, t, p, direction (2)) -> acceleration of slip (2), normal force, margin``."""
-        s, d = self.symbols, ca.SX.sym('direction', 2)
-        motion = self.sliding_motion(ca.vertcat(d[0], 0 if self.planar else d[1], 0))
-        slip = self.of_contact(self.turns @ motion.turn, motion.centre_W)[0:2]
-        return ca.Function(
-            'slip_onset',
-            [s.x, s.u, s.t, s.p, d],
-            [slip, motion.force_W[2], motion.coefficient * self.total_mass],
-        )
+    @property
+    def lift(self) -> ca.SX:
+        """Vertical acceleration without contact [m/s^2]."""
+        return self.body.free.centre_W[2]
+
+    def slip_in(self, direction: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return acceleration of slip, normal force and margin."""
+        motion = self.sliding_motion(direction)
+        slip = self.of_contact(self.turns @ motion.turn, motion.centre_W)
+        return slip, motion.force_W[2], motion.coefficient * self.total_mass
 
     def sliding_motion(self, direction_W: ca.SX) -> Sliding:
         """Return the motion of a contact that slips in a direction, whose last component is 0."""
         body, mu = self.body, self.symbols.params['mu_kinetic']
         return sliding(body.free, body.answer, direction_W, mu)
 
-    @cached_property
-    def free_lift(self) -> ca.Function:
-        """``(x, u, t, p) -> vertical acceleration without contact [m/s^2]``."""
-        return self.function('free_lift', self.body.free.centre_W[2])
-
-    @cached_property
-    def kicked(self) -> ca.Function:
-        """``(x, t, p, impulse in W) -> x`` after an impulse at the contact; masses keep rails."""
-        s, impulse = self.symbols, ca.SX.sym('impulse', len(self.plane))
-        answer, values = self.body.answer(self.spatial(impulse)), dict(self.symbols.values)
+    def struck(self, impulse: ca.SX) -> ca.SX:
+        """Return the state after an impulse at the contact; masses keep their rails."""
+        answer, values = self.body.answer(impulse), dict(self.symbols.values)
         values[self.spin_name] += answer.turn
         values['v_WB_W'] += self.taken(answer.centre_W)
-        return ca.Function('kicked', [s.x, s.t, s.p, impulse], [ca.vertcat(*values.values())])
+        return ca.vertcat(*values.values())
 
     def landing(self, x: Array, t: float, p: Array) -> Landing:
         """

@@ -246,7 +246,7 @@ class MassDrivenSystem(WrittenSystem):
         s = self.symbols
         poses = [ca.substitute(homogeneous(R_WB, a), s.t, ca.SX(0)) for a in places]
         names = ['shell', *(f'mass_{k + 1}' for k in range(len(self.masses)))]
-        return ca.Function('pose', [s.x, s.p], [ca.densify(X) for X in poses], ['x', 'p'], names)
+        return self.of_state('pose', *poses, names=names)
 
     @cached_property
     def expressions(self) -> dict[str, ModeExpressions]:
@@ -380,7 +380,7 @@ class MassDrivenSystem(WrittenSystem):
         poses = self.pose(s.x, s.p)
         centre = (poses[0] if isinstance(poses, tuple) else poses)[:3, 3]
         low = centre - ca.vertcat(0, 0, s.params['radius'])
-        return ca.Function('contact_frame', [s.x, s.p], [homogeneous(ca.SX.eye(3), low)])
+        return self.of_state('contact_frame', homogeneous(ca.SX.eye(3), low))
 
     def actuator_power(self, mode: str = 'rolling') -> ca.Function:
         """Return ``(x, u, t, p) -> power`` [W] that the actuators put in, in a mode."""

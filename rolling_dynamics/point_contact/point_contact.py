@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import cached_property
 import math
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.contract.rolling_system import Mode
+from rolling_dynamics.contract.rolling_system import WrittenSystem
 
 
 class Landing(NamedTuple):
@@ -21,18 +22,41 @@ class Landing(NamedTuple):
     sticks: bool
 
 
-class PointContact(Protocol):
+class Touching(NamedTuple):
+    """
+    Where and how two bodies touch, as expressions; vectors have z along the normal.
+
+    Attributes
+    ----------
+    gap
+        Distance [m].
+    velocity
+        Of the contact point of the body over the other, in the axes of the contact (3) [m/s].
+    place
+        Contact point (3) [m].
+    spin
+        Rate of turning about the normal [rad/s].
+    axes
+        From the contact frame to that in which the state has velocities (3, 3).
+
+    """
+
+    gap: ca.SX
+    velocity: ca.SX
+    place: ca.SX
+    spin: ca.SX
+    axes: ca.SX
+
+
+class PointContact(WrittenSystem):
     """
     A system in which one body touches another in one point, with Coulomb friction.
 
     Its modes are ``rolling``, ``slipping`` and ``separated``; with spin friction also
-    ``pure_rolling`` and ``pure_slipping``, and where the other body ends, ``off_hand``. Vectors
-    have three numbers, the third along the normal; in a plane the second is zero.
+    ``pure_rolling`` and ``pure_slipping``, and where the other body ends, ``off_hand``.
 
     Attributes
     ----------
-    planar
-        Whether slip has the first direction only.
     slides
         Whether the motion goes on after slip begins.
     velocity_entry
@@ -40,70 +64,77 @@ class PointContact(Protocol):
         those along the other body.
     spin_entry
         Entry whose third number is the spin; None where there is no spin friction.
-    touch
-        ``(x, p) -> gap [m], velocity of the contact [m/s], its place [m], spin [rad/s]``.
-    slip_onset
-        ``(x, u, t, p, direction (2)) -> acceleration of slip (2) [m/s^2], normal force [N],
-        margin``: when slip begins in a direction; where the margin is not positive, Coulomb
-        friction does not determine the normal force (Painleve).
-    contact_axes
-        ``(x, p) -> R (3, 3)``: from the contact frame to that of the velocities; in space only.
-    free_lift
-        ``(x, u, t, p) -> acceleration of the gap without contact [m/s^2]``.
 
     """
 
-    slides: bool
+    slides: bool = True
     velocity_entry: str
-    spin_entry: str | None
+    spin_entry: str | None = None
 
     @property
     def planar(self) -> bool:
         """Whether slip has the first direction only."""
-        ...
+        return False
 
     @property
-    def state(self) -> Layout:
-        """Layout of x."""
-        ...
+    @abstractmethod
+    def touching(self) -> Touching:
+        """Where and how the bodies touch."""
 
     @property
-    def parameters(self) -> Layout:
-        """Layout of p."""
-        ...
+    @abstractmethod
+    def lift(self) -> ca.SX:
+        """Acceleration of the gap without contact [m/s^2]."""
 
-    @property
-    def modes(self) -> Mapping[str, Mode]:
-        """Modes of motion by name."""
-        ...
+    @abstractmethod
+    def slip_in(self, direction: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return acceleration of slip, normal force and margin: see :attr:`slip_onset`."""
 
-    @property
-    def touch(self) -> ca.Function:
-        """Return the function; see above."""
-        ...
+    @abstractmethod
+    def struck(self, impulse: ca.SX) -> ca.SX:
+        """Return the state after an impulse (3) [N s] at the contact, in its axes."""
 
-    @property
-    def slip_onset(self) -> ca.Function:
-        """Return the function; see above."""
-        ...
-
-    @property
-    def free_lift(self) -> ca.Function:
-        """Return the function; see above."""
-        ...
-
-    @property
-    def contact_axes(self) -> ca.Function:
-        """Return the function; see above."""
-        ...
-
+    @abstractmethod
     def landing(self, x: Array, t: float, p: Array) -> Landing:
         """Return what an impact leaves; raise JammingError if it has no end."""
-        ...
 
+    @abstractmethod
     def over_hand(self, x: Array, p: Array) -> bool:
         """Tell whether the contact point lies within the edges of the other body."""
-        ...
+
+    @cached_property
+    def touch(self) -> ca.Function:
+        """``(x, p) -> gap [m], velocity of the contact [m/s], its place [m], spin [rad/s]``."""
+        return self.of_state('touch', *self.touching[:4])
+
+    @cached_property
+    def contact_axes(self) -> ca.Function:
+        """``(x, p) -> R (3, 3)``: from the contact frame to that of the velocities."""
+        return self.of_state('contact_axes', self.touching.axes)
+
+    @cached_property
+    def slip_onset(self) -> ca.Function:
+        """
+        ``(x, u, t, p, direction (2)) -> acceleration of slip (2), normal force, margin``.
+
+        Where the margin is not positive, Coulomb friction does not determine the force (Painleve).
+        """
+        d = ca.SX.sym('direction', 2)
+        a, N, margin = self.slip_in(ca.vertcat(d[0], 0 if self.planar else d[1], 0))
+        outputs = [ca.densify(o) for o in (a[:2], N, margin)]
+        return ca.Function('slip_onset', [*self.symbols, d], outputs)
+
+    @cached_property
+    def free_lift(self) -> ca.Function:
+        """``(x, u, t, p) -> acceleration of the gap without contact [m/s^2]``."""
+        return self.function('free_lift', self.lift)
+
+    @cached_property
+    def kicked(self) -> ca.Function:
+        """``(x, t, p, impulse) -> x`` after an impulse [N s] at the contact, along its axes."""
+        s, P = self.symbols, ca.SX.sym('P', 2 if self.planar else 3)
+        after = self.struck(ca.vertcat(P[0], 0, P[1]) if self.planar else P)
+        return ca.Function('kicked', [s.x, s.t, s.p, P], [ca.densify(after)])
 
 
 DIRECTIONS = 36  # looked at on the circle
