@@ -24,7 +24,7 @@ STEPS = 20
 def separation(
     system: ContactSystem, p: Array, x: Array, u: Array, u_rate: Array
 ) -> dict[str, float]:
-    """Return how the bodies part; see :class:`rolling_dynamics.contract.capabilities.Separation`."""
+    """Return how bodies part: a :class:`rolling_dynamics.contract.capabilities.Separation`."""
     return {
         'acceleration_excess': _excess(system, p, x, u + AFTER * u_rate),
         'gap': _gap_after(system, p, x, u, u_rate),
