@@ -7,6 +7,8 @@ origin of the hand, contact coordinates, body twist of the hand (w, v), rates of
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact.contact_system import ContactSystem
@@ -137,6 +139,7 @@ def state_from_paper_view(
     return convert_state(source, system, p, x)
 
 
+@lru_cache(maxsize=16)
 def _on_charts(
     system: ContactSystem, object_chart: int | None, hand_chart: int | None
 ) -> ContactSystem:
