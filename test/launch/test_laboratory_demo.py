@@ -318,8 +318,9 @@ def test_hardware_differs_in_nothing_but_the_emulation(name):
     assert controllers == {'controller_node'}
     if EMULATED in kinds:
         emulated, real = kinds[EMULATED], kinds[REAL]
-        assert real[-1].parameters == {'finite_limits': True}
-        same = (*real[:-1], replace(real[-1], parameters={}))
+        # states that are measured have noise: those that repeat themselves are a fault
+        assert real[-1].parameters == {'noisy_states': True, 'finite_limits': True}
+        same = (*real[:-1], replace(real[-1], parameters={'noisy_states': True}))
         assert tuple(n for n in emulated if not n.name.startswith('emulated_')) == same
 
 

@@ -44,14 +44,20 @@ HARDWARE_TOPICS = (
 def _in_laboratory(name: str, text: str, scenario_file: str, *laws: str) -> Experiment:
     """Return an experiment of the laboratory, with the laws of its feedback if it has several."""
     simulated = (HYBRID_SIMULATOR, LABORATORY_CONTROLLER)
+    measured = {'noisy_states': True}
+    limited = {**measured, 'finite_limits': True}
     return Experiment(
         name=name,
         text=text,
         nodes=simulated,
         hardware={
             SIMULATED: simulated,
-            EMULATED: (EMULATED_ARM, *INTERFACE, LABORATORY_CONTROLLER),
-            REAL: (*INTERFACE, replace(LABORATORY_CONTROLLER, parameters={'finite_limits': True})),
+            EMULATED: (
+                EMULATED_ARM,
+                *INTERFACE,
+                replace(LABORATORY_CONTROLLER, parameters=measured),
+            ),
+            REAL: (*INTERFACE, replace(LABORATORY_CONTROLLER, parameters=limited)),
         },
         params_file=f'{name}.yaml',
         scenario_file=scenario_file,
