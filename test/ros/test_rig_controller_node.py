@@ -50,14 +50,14 @@ def answered(peer):
     frames = peer.node.create_publisher(
         PoseWithCovarianceStamped, 'vision/object_pose', SENSOR_DATA
     )
-    begin = peer.node.get_clock().now().nanoseconds
-
-    rng = np.random.default_rng(1)
+    begin, rng = [], np.random.default_rng(1)
 
     def send(k, x, y, noise=NOISE):
+        if not begin:  # not before the node runs, which may take longer than stamps may be old
+            begin.append(peer.node.get_clock().now().nanoseconds)
         x, y = (x, y) + noise * rng.normal(size=2)
         frame = PoseWithCovarianceStamped()
-        stamp = nanoseconds_to_time(begin + round(k * PERIOD * 1e9))
+        stamp = nanoseconds_to_time(begin[0] + round(k * PERIOD * 1e9))
         frame.header.stamp, frame.header.frame_id = stamp, 'plate_link'
         frame.pose.pose.position.x, frame.pose.pose.position.y = x, y
         with peer.every(0.05, lambda: frames.publish(frame)):
