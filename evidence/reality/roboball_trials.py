@@ -54,7 +54,7 @@ def _trials(paths: list[Path]) -> tuple[Array, Array, Array]:
 def rows(data: Path | None) -> list[Row]:
     """Return a row for the sphere and one for the pendulum."""
     paths = fetched(data, REPOSITORY, SHA256)
-    z, *errors = _trials(paths) if paths else (np.zeros(6), NOTHING, NOTHING)
+    z, ball, joint = _trials(paths) if paths else (np.zeros(6), NOTHING, NOTHING)
     found = f': {z[0]:.2f} N m dry, {z[1]:.2f} N m s, {z[4]:.0f} N m/rad' if paths else ''
     return [
         Row(
@@ -67,5 +67,5 @@ def rows(data: Path | None) -> list[Row]:
             goal=GOAL,
             lacks='lumps and hysteresis of the shell, which end each trial at another angle',
         )
-        for what, (ours, held) in zip(('sphere', 'pendulum'), errors, strict=True)
+        for what, (ours, held) in zip(('sphere', 'pendulum'), (ball, joint), strict=True)
     ]
