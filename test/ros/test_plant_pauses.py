@@ -38,7 +38,7 @@ class PausingPlant:
     """A hand and its object, stepped by looks at them; the node's clock counts the looks."""
 
     missing = 'nothing is missing'
-    trouble = ''
+    trouble = fault = ''
 
     def __init__(self, model, pause):
         self._model, self._step = model, Stepper(model.system, model.params).step
