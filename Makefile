@@ -202,9 +202,14 @@ mutate: setup $(if $(VENV),$(STAMP_MUTATE))
 	    nice -n 19 $(BIN)/python -m mutmut run --max-children 1
 	$(BIN)/python tools/mutation_table.py
 
-docs: setup $(if $(VENV),$(STAMP_DOCS))
+docs: setup $(if $(VENV),$(STAMP_DOCS)) build/gallery/.written
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo 'open build/docs/index.html'
+
+build/gallery/.written: docs/gallery.md $(wildcard config/scenarios/*) $(STAMP_DEVELOP) \
+    $(shell find rolling_dynamics rolling_controller rolling_robotics/page -name '*.py' -o -name '*.js')
+	$(BIN)/python tools/gallery.py build/gallery
+	@touch $@
 
 lint: setup
 	$(BIN)/ruff check $(SOURCES) test $(wildcard launch)

@@ -32,6 +32,8 @@ html_title = f'{project} {release}'
 html_math_renderer = 'mathml'
 html_static_path = ['_static']
 html_css_files = ['mathematics.css']
+# Pages that simulate: `make docs` writes them; without, the gallery has empty frames.
+html_extra_path = [str(p) for p in [Path(__file__).parents[1] / 'build' / 'gallery'] if p.is_dir()]
 templates_path = ['_templates']
 exclude_patterns = ['_build', '_ext', 'notebooks']
 

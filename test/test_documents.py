@@ -12,6 +12,8 @@ import sys
 from xml.etree import ElementTree as ET
 
 import pytest
+from rolling_dynamics.plugin import plugins
+from rolling_dynamics.scenario import load_scenario
 
 ROOT = Path(__file__).resolve().parents[1]
 SVG = '{http://www.w3.org/2000/svg}'
@@ -113,6 +115,12 @@ def test_pages_name_files_that_are_there():
     for page in {*(ROOT / 'docs').rglob('*.md')} - {ROOT / 'docs' / 'lab_notes.md'}:
         named = re.findall(r'`[\w/]*?(\w+\.py)`', page.read_text())
         assert {*named} <= known, page.name
+
+
+def test_gallery_has_a_page_of_every_shipped_system():
+    gallery = tool('gallery')
+    systems = {load_scenario(name).system.name for name, _ in gallery.embedded()}
+    assert systems == {name for name, plugin in plugins().items() if plugin.example}
 
 
 def test_there_are_notebooks():

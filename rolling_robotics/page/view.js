@@ -271,8 +271,10 @@ onkeydown = e => {
   if (keys[e.key]) { keys[e.key](); e.preventDefault(); }
 };
 onresize = () => show();
+let watched = true; // a picture that is scrolled away rests
+new IntersectionObserver(([e]) => { watched = e.isIntersecting; }).observe(canvas);
 function tick(now) {
-  if (runs && !rig.r.s.ended) {
+  if (runs && watched && !rig.r.s.ended) {
     debt = Math.min(debt + (now - last) / 1000 * +$('pace').value, 0.05);
     const begun = performance.now();
     for (; debt >= data.h; debt -= data.h) step();

@@ -8,12 +8,22 @@ from pathlib import Path
 import shutil
 import subprocess
 
+import casadi as ca
 import numpy as np
 import pytest
+from rolling_controller import run_lockstep
+from rolling_controller.export.hold_law import hold_law
+from rolling_controller.lockstep import run_emulated
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper
+from rolling_dynamics.simulation.emulation import Emulation
 from rolling_robotics.page.page import page_data, script
+from rolling_robotics.page.rig import law_source
+from rolling_robotics.page.sliders import sliders_of
+from rolling_robotics.page.webassembly import webassembly
 
 NODE = shutil.which('node')
 RUN = """
@@ -65,6 +75,106 @@ def here(scenario, steps: int):
         if s.ended is not None:
             break
     return s, events
+
+
+def quiet(scenario):
+    """Return a scenario whose sensors have no noise: page and NumPy draw it otherwise."""
+    sensors = [replace(s, covariance=0 * s.covariance) for s in scenario.sensors]
+    return replace(scenario, sensors=tuple(sensors))
+
+
+def emulated(scenario, source, seconds: float) -> np.ndarray:
+    """Return the state under a law that answers the first sensor, by Emulation."""
+    sensors, law = scenario.sensors, source.law
+    rig = Emulation(scenario.system, scenario.p, sensors, scenario.actuators)
+
+    def control(output):
+        return np.array(source.control(output, scenario.p)).ravel()
+
+    rig.restart(scenario.x0, control(np.zeros(law.output.size)))
+    goal, delay = np.zeros(law.set_point.size), sensors[0].delay
+    frames = int((seconds - delay) * sensors[0].rate) * law.period
+    run_emulated(
+        rig,
+        law,
+        lambda m: np.concatenate([m.value[: law.measurement.size], goal]),
+        frames + 1e-9,
+        control,
+        delay,
+    )
+    rig.advance(seconds)
+    return rig.state.x
+
+
+@pytest.mark.parametrize('law', ['lqr', 'pid', 'predictive'])
+def test_law_answers_sensors_through_actuators_as_in_the_emulation(law: str, tmp_path: Path):
+    """Camera, exported C and servos with their delays move the ball as Emulation does."""
+    scenario = quiet(load_scenario('ball_balancer'))
+    found = in_node(page_data(scenario, law), 1500, tmp_path)
+    x = emulated(scenario, law_source(scenario, law), 1.5)
+    assert found['ended'] == ''
+    assert np.abs(np.array(found['x']) - x).max() < 1e-8
+    assert found['again'] == found['x']
+
+
+def test_hold_answers_the_state_as_in_lockstep(tmp_path: Path):
+    """A ball on a plate that is off its hold by 5 mm comes back as run_lockstep has it."""
+    scenario = load_scenario('ball_on_plate_hard')
+    x0 = scenario.x0.copy()
+    x0[scenario.system.state.slice('contact_h').start] += 5e-3
+    scenario = replace(scenario, x0=x0)
+    found = in_node(page_data(scenario, 'hold'), 1000, tmp_path)
+    law, size = hold_law(scenario), scenario.system.tangent.size
+    goal = [e.name for e in law.set_point.entries]
+    signals = {n: np.zeros(law.set_point.entry(n).size) for n in goal}
+    assert sum(v.size for v in signals.values()) == size
+    run = run_lockstep(
+        scenario.system,
+        scenario.p,
+        x0,
+        replace_state(law),
+        1.0,
+        rate=1 / law.period,
+        limits=scenario.control_limits,
+    )
+    assert np.abs(np.array(found['x']) - run.states[-1]).max() < 1e-9
+
+
+def replace_state(law):
+    """Return a law with a set point of zero as one of the state alone."""
+
+    class OfState:
+        inputs = Layout((Entry('state', tuple(law.measurement.names), ''),))
+        output, period, opaque, start = law.output, law.period, law.opaque, law.start
+
+        def step(self, memory, inputs, t):
+            return law.step(memory, np.concatenate([inputs, np.zeros(law.set_point.size)]), t)
+
+    return OfState()
+
+
+def test_what_has_no_c_is_named():
+    """An equation that calls back into Python is refused by name, before anything is compiled."""
+
+    class Table(ca.Callback):
+        def __init__(self):
+            ca.Callback.__init__(self)
+            self.construct('table', {'enable_fd': True})
+
+        def eval(self, arg):
+            return [arg[0]]
+
+    table, x = Table(), ca.MX.sym('x')
+    with pytest.raises(ParameterError, match=r'friction.*calls back into Python.*no C'):
+        webassembly({'friction': ca.Function('f', [x], [table(x) + 1])})
+
+
+def test_parameters_beyond_bounds_are_refused_in_the_words_of_the_scenario():
+    """Bounds and sentences are those of the entry from which a parameter comes."""
+    sliders = {s['name']: s for s in sliders_of(load_scenario('spinning_plate')) if s}
+    mu = sliders['mu']
+    assert (mu['entry'], mu['least'], mu['from']) == ('friction.mu', 0, 0.25)
+    assert mu['says'][0].format(-1) == 'friction.mu: must be at least 0, got -1'
 
 
 # Of + - * / and roots only: the same bits. With library functions those of musl stand for glibc's.

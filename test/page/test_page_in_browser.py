@@ -1,0 +1,60 @@
+"""The page in a headless Chromium: it moves as in Node, keys and pointer work, no error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.simulation import Stepper
+from rolling_robotics.page.page import page_of
+
+pytest.importorskip('ziglang')
+
+from evidence.benchmarks.viewer import Browser, find_chromium
+
+PICTURES = Path(__file__).resolve().parents[2] / 'build' / 'screenshots'
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_chromium() is None, reason='Chromium is not installed'),
+]
+
+
+@pytest.fixture
+def page(tmp_path):
+    scenario = load_scenario('spinning_plate')
+    (tmp_path / 'page.html').write_text(page_of(scenario))
+    with Browser(tmp_path / 'profile') as browser:
+        browser.open(f'file://{tmp_path}/page.html#mu=0.5&mass=-1')
+        browser.wait_for('the first frame', 'typeof rig !== "undefined" && rig.r.s.t > 0')
+        yield browser, scenario
+
+
+def test_page_moves_and_answers_keys_sliders_and_pointer(page):
+    browser, scenario = page
+    browser.run('runs = false')
+    assert browser.run('document.getElementById("wrong").textContent').startswith('object.mass:')
+    assert browser.run('motion.p[data.parameters.findIndex(q => q && q.name === "mu")]') == 0.5
+    browser.run('$("reset").click(); go(100)')
+    found = json.loads(browser.run('JSON.stringify([...rig.r.s.x])'))
+    stepper, x = Stepper(scenario.system, scenario.p), scenario.x0
+    p = scenario.p.copy()
+    p[scenario.system.parameters.names.index('mu')] = 0.5
+    stepper = Stepper(scenario.system, p)
+    for k in range(100):
+        x = stepper.step(x, np.zeros(6), 1e-3, k * 1e-3)
+    assert np.array_equal(found, x)
+    browser.run('go(-50)')
+    assert browser.run('rig.r.s.t') == pytest.approx(0.05, abs=1e-12)
+    before = browser.run('place(rig.r.s)[0]')
+    browser.run('put([0.01, 0], 0)')
+    assert browser.run('place(rig.r.s)[0]') == pytest.approx(before + 0.01, abs=1e-3)
+    browser.run('$("many").click()')
+    assert browser.run('crowd.length') == 99
+    browser.run('runs = true')
+    browser.wait_for('all of them', 'rig.r.s.t > 0.2')
+    browser.picture(PICTURES / 'page.png')
+    assert browser.errors == []

@@ -1,0 +1,43 @@
+"""
+Write the pages that docs/gallery.md embeds, each a simulation that runs in the browser.
+
+    .venv/bin/python tools/gallery.py build/gallery
+
+A page `pages/SCENARIO.html` or `pages/SCENARIO-LAW.html` in the text is what is written.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+import re
+import sys
+
+from rolling_dynamics.scenario import load_scenario
+from rolling_robotics.page.page import page_of
+
+TEXT = Path(__file__).resolve().parents[1] / 'docs' / 'gallery.md'
+MOST = 400_000  # bytes of a page
+
+
+def embedded() -> list[tuple[str, str]]:
+    """Return scenario and law, or the empty string, of each page in the text."""
+    found = re.findall(r'pages/(\w+)(?:-(\w+))?\.html', TEXT.read_text(encoding='utf-8'))
+    return list(dict.fromkeys(found))
+
+
+def main() -> None:
+    """Write every page; raise SystemExit for one that is too large."""
+    folder = Path(sys.argv[1]) / 'pages'
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, law in embedded():
+        text = page_of(load_scenario(name), law)
+        path = folder / f'{name}{law and "-"}{law}.html'
+        path.write_text(text, encoding='utf-8')
+        size = path.stat().st_size
+        print(f'{path} ({size / 1000:.0f} kB)')
+        if size > MOST:
+            raise SystemExit(f'gallery: {path} has more than {MOST / 1000:.0f} kB')
+
+
+if __name__ == '__main__':
+    main()
