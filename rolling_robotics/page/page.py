@@ -7,6 +7,7 @@ from dataclasses import replace
 import json
 from pathlib import Path
 from typing import Any
+import zlib
 
 import numpy as np
 from rolling_dynamics.scenario import Scenario
@@ -135,7 +136,8 @@ def _drawn(scene: Scene) -> list[dict[str, Any]]:
 
 def page_of(scenario: Scenario, law: str = '') -> str:
     """Return a page that simulates a scenario, without a server or a network."""
-    data = json.dumps(page_data(scenario, law), separators=(',', ':')).replace('</', '<\\/')
+    plain = json.dumps(page_data(scenario, law), separators=(',', ':')).encode()
+    data = b64encode(zlib.compress(plain, 9)).decode()
     text = (HERE / 'page.html').read_text(encoding='utf-8')
     for name, part in (('DATA', data), ('MOTION', script()), ('VIEW', _read('view.js'))):
         text = text.replace(f'/*{name}*/', part)

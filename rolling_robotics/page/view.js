@@ -1,5 +1,5 @@
 'use strict';
-const data = JSON.parse(document.getElementById('data').textContent), motion = new Motion(data), rig = new Rig(motion);
+const data = unpacked, motion = new Motion(data), rig = new Rig(motion);
 const $ = id => document.getElementById(id), canvas = $('scene'), pen = canvas.getContext('2d');
 const KEPT = 20000, SHOWN = 400, GOAL = '#d55e00', FORCE = '#c2185b', PUSH = 0.3, {held, law} = data;
 const reduced = matchMedia('(prefers-reduced-motion: reduce)').matches;
