@@ -147,7 +147,7 @@ function aim(by) {
 if (law && (law.ns === 2 || (law.ns === data.tangent && reach(motion.first, [0, 0], 0)))) goal = law.ns === 2 ? [0, 0, place(motion.first)[2]] : place(motion.first);
 
 // Parameters: the address carries those that were changed.
-const given = new URLSearchParams(location.hash.slice(1)), wrong = (q, v) => {
+const given = new URLSearchParams(location.hash.slice(1)), refused = new Map(), wrong = (q, v) => {
   const below = q.least !== null && v < q.least, above = q.most !== null && v > q.most;
   const strict = q.says[0].includes('positive') && v <= 0;
   if (!Number.isFinite(v)) return `${q.entry || q.name}: must be a finite number`;
@@ -166,9 +166,12 @@ data.parameters.forEach((q, k) => {
   row.firstChild.textContent = `${q.name.replaceAll('_', ' ')}${q.unit ? ` [${q.unit}]` : ''}`;
   row.append(slide, box);
   const set = v => {
-    $('wrong').textContent = wrong(q, v);
-    box.setAttribute('aria-invalid', $('wrong').textContent !== '');
-    if ($('wrong').textContent) return false;
+    const refusal = wrong(q, v);
+    refused.delete(k);
+    if (refusal) refused.set(k, refusal);
+    $('wrong').textContent = [...refused.values()].join('; ');
+    box.setAttribute('aria-invalid', refusal !== '');
+    if (refusal) return false;
     motion.p = motion.p.slice(); motion.p[k] = v; slide.value = v; box.value = +v.toPrecision(6);
     return true;
   };
