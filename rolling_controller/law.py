@@ -237,7 +237,7 @@ class Adjusted:
         return self._law.start(before)
 
     def step(self, memory: Any, inputs: ArrayLike, t: float) -> tuple[Any, Array]:  # noqa: ANN401
-        """Return the memory of the law, and the output."""
+        """Return the memory of the law, and the output, shape (output.size,), in its units."""
         given = np.asarray(inputs, dtype=float)
         memory, output = self._law.step(memory, given, t)
         return memory, np.array(self._function(t, given, output), dtype=float)
