@@ -215,6 +215,7 @@ lint: setup
 	$(BIN)/ruff check $(SOURCES) test $(wildcard launch)
 	$(BIN)/ruff format --check $(SOURCES) test $(wildcard launch)
 	$(BIN)/mypy $(SOURCES)
+	$(BIN)/python tools/words.py
 
 count: setup
 	@$(BIN)/python tools/count.py

@@ -64,7 +64,7 @@ def design_law(
     beside
         Whether predictions are made in a thread of their own, or in the loop.
     ask
-        Has plans made anew for a predictive law; None where it keeps to the one given.
+        Has plans made again for a predictive law; None where it keeps to the one given.
     patience
         For how long such a plan is waited for when it has to take over [s].
     safe

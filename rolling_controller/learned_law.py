@@ -35,7 +35,7 @@ class Observation(_Part):
     of
         Scalar of the system's tangent space -> factor of its deviation from the plan; summed up.
     most
-        Greatest absolute value that is told.
+        Greatest absolute value that is given.
 
     """
 
@@ -86,7 +86,7 @@ class LearnedPolicy(_Part):
         Raises
         ------
         ParameterError
-            The file cannot be read, or is not one; what is wrong, and where, is told.
+            The file cannot be read, or is not one; what is wrong, and where, is reported.
 
         """
         content = read_regular(Path(file), LARGEST)

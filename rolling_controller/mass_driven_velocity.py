@@ -40,11 +40,11 @@ class VelocityGains:
     lower
         How fast masses sink where they have a choice [1/(kg m s)].
     friction_share
-        Share of the coefficient of friction that may be used.
+        Fraction of the coefficient of friction that may be used.
     normal_share
-        Least normal force as a share of the weight.
+        Least normal force as a fraction of the weight.
     reach_share
-        Share of the greatest sideways moment of the masses that is asked for.
+        Fraction of the greatest sideways moment of the masses that is asked for.
 
     """
 

@@ -118,7 +118,7 @@ DRIFT: Mapping[str, float] = {'m': 1e-4, 'rad': 1e-3, 'm/s': 5e-3, 'rad/s': 0.05
 OTHER = 0.01  # of numbers in other units
 CHANGE = 0.3  # of a predicted change, standard deviation: masses, gains and delays are not exact
 LIMITED = 0.5  # of the greatest control, while the estimate is open
-OPENING = 0.05  # s, in which an estimator that begins anew finds a velocity
+OPENING = 0.05  # s, in which an estimator that begins again finds a velocity
 SETTLED = 0.2  # s after a contact was made, in which only the hand is judged
 HAND = 'WH'  # in the names of what the control moves whatever the object does
 LEAST = 0.3  # m or rad, of a bound that a plan gives
@@ -155,7 +155,7 @@ class MotionWatch:
         limits
             Greatest magnitude of each control; None for no limit.
         noisy
-            Whether states come with noise, so that a repeated one is no measurement.
+            Whether states come with noise, so that a repeated one is not a measurement.
 
         """
         size = system.control.size

@@ -36,7 +36,7 @@ class Source:
         Time between two samples [s]; not judged where None.
     noise, resolution
         Standard deviation and step of the numbers that are measured, in their units. Repeated
-        samples are no evidence where the noise is zero.
+        samples are not evidence where the noise is zero.
     low, high
         Least and greatest position, in the units of the sample's ``position``.
     window
@@ -45,7 +45,7 @@ class Source:
         Time after which a motion that was reopened counts as followed again [s].
     opening
         Time after a first disagreement in which another one belongs to it [s]: an estimator may
-        begin anew.
+        begin again.
 
     """
 

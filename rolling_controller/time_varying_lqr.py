@@ -30,7 +30,7 @@ from rolling_planner.plan import HOLD, Plan
 KNOT = 2e-3  # s between the gains that are kept
 SLICE = 32  # knots between two questions whether to give up, some milliseconds
 BLOCK = 4096  # knots of which the memory is laid out at once
-WEAK = 1e-10  # share of the greatest singular value of the Gramian: below it, nothing is left
+WEAK = 1e-10  # fraction of the greatest singular value of the Gramian: below it, nothing is left
 NAMED = 0.25  # part of a unit error that is not corrected, from which on it is named
 
 

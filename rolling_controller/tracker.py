@@ -31,7 +31,7 @@ class TrackingStep:
     error
         Norm of the state error in the tangent space, over what counts.
     margins
-        Guards of the mode and ``control``, the least distance to a limit as a share of it.
+        Guards of the mode and ``control``, the least distance to a limit as a fraction of it.
     lost
         What ended the contact, or the empty string.
     ended
@@ -74,7 +74,7 @@ class Tracker:
         system, params
             The system and its parameters p.
         uncounted
-            Tangent entries or scalars that are no part of any error.
+            Tangent entries or scalars that are not part of any error.
         limits
             Greatest magnitude of each control; None for no limit.
         patience
@@ -113,7 +113,7 @@ class Tracker:
         self.forget()
 
     def forget(self) -> None:
-        """Count anew for how long a margin has been negative."""
+        """Count again for how long a margin has been negative."""
         self._negative_since: float | None = None
 
     @property

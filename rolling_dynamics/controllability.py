@@ -253,7 +253,7 @@ def lie_algebra(
 
 
 class _Independent:
-    """Which fields are no combination of earlier ones with constant coefficients."""
+    """Which fields are not combinations of earlier ones with constant coefficients."""
 
     def __init__(
         self,

@@ -72,7 +72,7 @@ def parse_expression(text: str | float, symbols: Mapping[str, ca.SX]) -> ca.SX:
     Raises
     ------
     ExpressionError
-        The text is no formula, or uses a name or a construct that is not allowed.
+        The text is not a formula, or uses a name or a construct that is not allowed.
 
     """
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
@@ -130,7 +130,7 @@ def _call(
 
 
 def _operation(node: ast.expr) -> tuple[Callable[..., ca.SX] | None, tuple[ast.expr, ...]]:
-    """Return the operator and its operands, or None if it is no arithmetic."""
+    """Return the operator and its operands, or None if it is not arithmetic."""
     if isinstance(node, ast.BinOp):
         return _BINARY.get(type(node.op)), (node.left, node.right)
     if isinstance(node, ast.UnaryOp):

@@ -1,5 +1,5 @@
 """
-Plug-ins: one object for each system tells every command and node what the system brings.
+Plug-ins: one object for each system gives every command and node what the system brings.
 
 The plug-ins of the suite are the modules of ``rolling_robotics.plugins``. A package of its own
 adds a system by an entry point of the group ``rolling_robotics.systems``, see docs/extending.md.
@@ -90,7 +90,8 @@ class SystemPlugin:
         its ``pose``, in the shapes of its robot view.
     replay
         ``(recorded, say) -> list`` of :class:`rolling_robotics.nodes.replay.replayed.Replayed`:
-        what of a recording is computed anew beside executions of plans; empty of another system's.
+        what of a recording is computed again beside executions of plans; empty of another
+        system's.
     experiments
         Tuple of :class:`rolling_robotics.experiment.Experiment`: nodes that are started together,
         and the demonstration with them.

@@ -167,7 +167,7 @@ def chain_of(planar: ArmModel, description: str, home: Sequence[float]) -> Chain
 
 
 def _with_determinant(chain: Chain) -> Chain:
-    """Return the chain with the usual share of the determinant at home as the minimum one."""
+    """Return the chain with the usual fraction of the determinant at home as the minimum one."""
     return replace(chain, determinant=REGULAR * Arm(chain).determinant(chain.home))
 
 

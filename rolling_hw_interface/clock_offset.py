@@ -29,7 +29,7 @@ class ClockOffset:
     correction
         What the filter adds to the offset [s], at most ``GREATEST``.
     restarts
-        How often the clock was found to have started anew.
+        How often the clock was found to have started again.
 
     """
 

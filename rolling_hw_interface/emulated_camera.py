@@ -29,7 +29,7 @@ class CameraModel:
     Attributes
     ----------
     rate
-        Images a second [Hz].
+        Images per second [Hz].
     exposure
         Time for which the shutter is open [s].
     latency, jitter
@@ -38,7 +38,7 @@ class CameraModel:
     noise
         Standard deviation of each coordinate of a marker [m].
     occlusion, occlusion_time
-        Share of the time in which the object is hidden, and mean length of such a time [s].
+        Fraction of the time in which the object is hidden, and mean length of such a time [s].
     marker_occlusion
         Probability that a single marker is hidden in an image.
     swap

@@ -102,7 +102,7 @@ class EncoderFilter:
         return max(self._missing)
 
     def forget(self) -> None:
-        """Start anew at the next measurement."""
+        """Start again at the next measurement."""
         self._state = None
         self._missing = [0] * len(self._missing)
 

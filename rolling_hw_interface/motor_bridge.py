@@ -18,7 +18,7 @@ from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.watchdog import StopRamp, Watchdog
 
 FRICTION_RATE = 2e-3  # of a joint, above which all of its friction is made up for [rad/s]
-RESERVE = 0.95  # share of the deceleration with which a limit is approached
+RESERVE = 0.95  # fraction of the deceleration with which a limit is approached
 CHANGED = 1e-9  # rad/s by which a limit has to change a rate to be counted
 
 
@@ -144,7 +144,7 @@ class BridgeSettings:
     stiffness
         Natural frequency of the pull to the reference [rad/s].
     feedback_share
-        Greatest torque of that pull, as a share of the greatest torque; so little harm is done
+        Greatest torque of that pull, as a fraction of the greatest torque; so little harm is done
         by an encoder that lies before it is found out.
     tracking_limit
         Distance of a joint from its reference that is a fault [rad].

@@ -1,4 +1,4 @@
-"""Numbers of geared motors with current control: what a data sheet and a test bench tell."""
+"""Numbers of geared motors with current control: what a data sheet and a test bench say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether others on the network can command the motors: what ROS is told by its environment."""
+"""Whether others on the network can command the motors: what ROS is given by its environment."""
 
 from __future__ import annotations
 

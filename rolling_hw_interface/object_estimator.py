@@ -3,7 +3,7 @@ Where the object is now: delayed images fused with the hand's encoders.
 
 The filter stands at the time of the last image. When the next one arrives it is moved there along
 the recorded motion of the hand, corrected, and its mean is carried on to the present. A filter
-that estimates the inertia gets the hand's accelerations averaged over some steps: encoders tell
+that estimates the inertia gets the hand's accelerations averaged over some steps: encoders say
 them with much noise.
 """
 
@@ -27,13 +27,13 @@ from rolling_hw_interface.pose_filter import (
 )
 from transforms3d.quaternions import quat2mat
 
-# Age of the last image up to which the estimate is told [s]. Where images are hidden a tenth of
+# Age of the last image up to which an estimate is reported [s]. With images hidden a tenth of
 # the time, 20 ms in the mean, a trial of 7 s has a gap of 0.15 s once in a hundred times, one of
 # 0.25 s once in ten thousand. The error of an ellipse on its end grows fivefold meanwhile, by its
 # time constant of 0.15 s: from 0.25 degrees to half of what a flip-up allows.
 VISION_TIMEOUT = 0.25
 HISTORY = 0.3  # time for which the motion of the hand is remembered, with the latency [s]
-REFUSALS = 12  # images refused in a row, after which the estimate starts anew
+REFUSALS = 12  # images refused in a row, after which the estimate starts again
 MAKING, BREAKING = 5e-4, 1.5e-3  # measured gap at which contact is made, and lost [m]
 AHEAD = 2e-3  # of the last step, that an image may be [s]
 AGREEING = 2  # images in a row that have to say so
@@ -96,7 +96,7 @@ class ObjectEstimator:
     breaking
         Measured gap at which contact is lost [m].
     restarts
-        How often the estimate had gone astray and started anew.
+        How often the estimate had gone astray and started again.
     reason
         Why the last image was refused.
 
@@ -161,7 +161,7 @@ class ObjectEstimator:
         return stamp - self.clock_offset - self._hands[-1].time
 
     def forget(self) -> None:
-        """Wait for an image to start anew."""
+        """Wait for an image to start again."""
         self._time, self._now = None, None
         self._doubts = self._votes = 0
 
@@ -340,7 +340,7 @@ class ObjectEstimator:
         if self.filter.model.planar:
             self.filter.take_plane()
         if not self.filter.sound():
-            return self._start_anew(t, p, q, 'no object moves like this')
+            return self._start_again(t, p, q, 'no object moves like this')
         self._move_clock()
         self._follow()
         if accepted:
@@ -349,10 +349,10 @@ class ObjectEstimator:
             return True
         self._doubts += 1
         if self._doubts >= REFUSALS:
-            return self._start_anew(t, p, q, f'{REFUSALS} images in a row did not fit')
+            return self._start_again(t, p, q, f'{REFUSALS} images in a row did not fit')
         return self._refuse(f'it lies {math.sqrt(distance):.1f} standard deviations off')
 
-    def _start_anew(
+    def _start_again(
         self, t: float, p: NDArray[np.float64], q: NDArray[np.float64], why: str
     ) -> bool:
         """Give the estimate up for the pose of an image."""
@@ -364,7 +364,7 @@ class ObjectEstimator:
         self.forget()
         self.clock.correction = self.filter.clock_error = 0.0  # it went the same way
         self.restarts += 1
-        self._refuse(f'the estimate had gone astray and starts anew: {why}')
+        self._refuse(f'the estimate had gone astray and starts again: {why}')
 
     def _watch_contact(
         self,

@@ -158,7 +158,7 @@ class PoseFilter:
         self.touching = touching
 
     def change_contact(self, *, touching: bool) -> None:
-        """Take the contact as lost or made; what the velocities were tells little then."""
+        """Take the contact as lost or made; what the velocities were says little then."""
         self.touching = touching
         self.covariance[V, V] += 0.5**2 * np.eye(3)
         self.covariance[W, W] += 10.0**2 * np.eye(3)
@@ -301,7 +301,7 @@ class PoseFilter:
         self._update(rest, np.eye(self._size)[RATES], REST_NOISE, gated=False)
 
     def sound(self) -> bool:
-        """Tell whether mean and covariance can be believed at all."""
+        """Return whether mean and covariance can be believed at all."""
         return plausible(self.body) and bool(np.all(np.isfinite(self.covariance)))
 
     def contact(
@@ -369,7 +369,7 @@ def at_rest(body: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def plausible(body: NDArray[np.float64]) -> bool:
-    """Tell whether a vector of ``object_prediction.BODY`` is finite and of a likely speed."""
+    """Return whether a vector of ``object_prediction.BODY`` is finite and of a likely speed."""
     if not math.isfinite(body.sum()):
         return False
     w, v = body[7:10], body[10:13]

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from rolling_dynamics.errors import ParameterError
 
-BEGIN, ENABLED, FORGET = 1, 2, 4  # flags: starts anew, takes images, waits for an image first
+BEGIN, ENABLED, FORGET = 1, 2, 4  # flags: starts again, takes images, waits for an image first
 HEAD = 5  # numbers before the stamps
 
 

@@ -325,7 +325,7 @@ class Vision:
         self, p_C: ArrayLike, q_C: ArrayLike, covariance: ArrayLike | None = None
     ) -> PoseMeasurement | None:
         """
-        Return a pose given in the camera's frame, or None where it is no measurement.
+        Return a pose given in the camera's frame, or None where it is not a measurement.
 
         Parameters
         ----------

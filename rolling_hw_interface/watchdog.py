@@ -11,7 +11,7 @@ from rolling_dynamics.errors import ParameterError
 
 class Watchdog:
     """
-    Tells whether an input has become too old.
+    Reports whether an input has become too old.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Watchdog:
         return t - self._fed
 
     def expired(self, t: float) -> bool:
-        """Tell whether the input is too old, or never came."""
+        """Return whether the input is too old, or never came."""
         return self.age(t) > self.timeout
 
 
@@ -69,5 +69,5 @@ class StopRamp:
         return self._rate * min(max(left, 0.0), 1.0)
 
     def over(self, t: float) -> bool:
-        """Tell whether the ramp has ended."""
+        """Return whether the ramp has ended."""
         return t - self._begin >= self.duration * (1 - 1e-12)

@@ -35,19 +35,19 @@ OVERRUN = (
     Parameter(
         'overrun_warn',
         0.25,
-        'share of missed deadlines above which diagnostics warn; 1 = never',
+        'fraction of missed deadlines above which diagnostics warn; 1 = never',
         limits=(0.0, 1.0),
     ),
     Parameter(
         'overrun_error',
         0.5,
-        'share of missed deadlines above which diagnostics report an error; 1 = never',
+        'fraction of missed deadlines above which diagnostics report an error; 1 = never',
         limits=(0.0, 1.0),
     ),
     Parameter(
         'overrun_abort',
         1.0,
-        'share of missed deadlines above which the node stops safely, as by ~/stop; 1 = never',
+        'fraction of missed deadlines above which the node stops safely, as by ~/stop; 1 = never',
         limits=(0.0, 1.0),
     ),
 )

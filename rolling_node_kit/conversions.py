@@ -105,7 +105,7 @@ def wrench_to_array(w: Wrench) -> NDArray[np.float64]:
 
 
 def finite(*messages: Vector3 | Point | Quaternion) -> bool:
-    """Tell whether every component of the messages is a finite number."""
+    """Return whether every component of the messages is a finite number."""
     return all(
         math.isfinite(getattr(m, slot.lstrip('_')))
         for m in messages

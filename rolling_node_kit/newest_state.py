@@ -56,7 +56,7 @@ class NewestState(ABC, Generic[Raw]):
     count
         Number of states that were read.
     restarts
-        Number of times that one could not be read, and the reading began anew.
+        Number of times that one could not be read, and the reading began again.
     refused
         Why the last bad message was refused; empty once it was reported.
     trouble
@@ -82,7 +82,7 @@ class NewestState(ABC, Generic[Raw]):
 
     @abstractmethod
     def _read(self, raw: Raw) -> Array | None:
-        """Return the state that was offered, or None after telling :meth:`refuse` why not."""
+        """Return the state that was offered, or None after calling :meth:`refuse` why not."""
 
     def _forget(self) -> None:
         self._offered: tuple[int, Raw] | None = None
@@ -119,7 +119,7 @@ class NewestState(ABC, Generic[Raw]):
         return self._newest
 
     def _is_due(self, stamp: int) -> bool:
-        """Tell whether a state of this stamp is to be read; one that is ahead may be later."""
+        """Return whether a state of this stamp is to be read; one that is ahead may be later."""
         newest = self._newest
         if self._check is None:
             return newest is None or stamp != newest[0]

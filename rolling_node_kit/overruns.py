@@ -1,4 +1,4 @@
-"""Share of missed deadlines of a loop, and the alarms that it raises; needs no ROS."""
+"""Fraction of missed deadlines of a loop, and the alarms that it raises; needs no ROS."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Overruns:
     """
     Counts the missed deadlines within a window that moves along.
 
-    The share is that of all deadlines in a whole window, so that a loop that has just begun is
+    The share is that of all deadlines in a whole window, so that a loop that has just started is
     not judged by its first turns.
     """
 
@@ -38,14 +38,14 @@ class Overruns:
             self._drop(now)
 
     def forget(self) -> None:
-        """Count anew: the alarm was heeded."""
+        """Count again: the alarm was heeded."""
         with self._lock:
             self._missed.clear()
             self._total = 0
 
     def share(self, now: float, period: float, pending: int = 0) -> float:
         """
-        Return the share of missed deadlines, 0 to 1.
+        Return the fraction of missed deadlines, 0 to 1.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class Overruns:
         return min(missed * period / self._thresholds['overrun_window'], 1.0)
 
     def exceeds(self, level: str, share: float) -> str:
-        """Return what to tell if a share is above the threshold of a level, or nothing."""
+        """Return what to say if a share is above the threshold of a level, or nothing."""
         threshold = self._thresholds[f'overrun_{level}']
         if share <= threshold:
             return ''

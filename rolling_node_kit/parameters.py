@@ -27,7 +27,7 @@ from rolling_dynamics.errors import LONGEST_NAME, ParameterError, printable, quo
 from rolling_dynamics.fingerprint import fingerprint
 
 FINGERPRINT = 'fingerprint'  # of the machine, beside the parameters in force
-FORMAT, NEWEST_FORMAT = 'recording_format', 1  # what a replay reads, beside them; 0 told none
+FORMAT, NEWEST_FORMAT = 'recording_format', 1  # what a replay reads, beside them; 0 reported none
 
 
 @dataclass(frozen=True, slots=True)

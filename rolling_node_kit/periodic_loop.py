@@ -84,13 +84,13 @@ class PeriodicLoop:
         give_up
             Lateness beyond which periods are skipped [s].
         on_skip
-            Told the time that was skipped [s].
+            Called with the time that was skipped [s].
         on_fault
-            Told an exception that tick raised; the loop has then ended.
+            Called with an exception that tick raised; the loop has then ended.
         overruns
             Judges the deadlines that are missed; None for no such alarm.
         on_overrun
-            Told, in the loop, that more are missed than ``overrun_abort`` allows; the loop goes on
+            Called in the loop when more are missed than ``overrun_abort`` allows; the loop goes on
             unless it is stopped.
         wait
             Waits for the next turn as many seconds as it is given; where it returns sooner, the
@@ -121,7 +121,7 @@ class PeriodicLoop:
         self._thread.start()
 
     def stop(self, timeout: float = 0.5) -> bool:
-        """Ask the loop to end, wait for it, and tell whether it did; callable from the loop."""
+        """Ask the loop to end, wait for it, and return whether it did; callable from the loop."""
         self._stop.set()
         if self._thread is None or self._thread is threading.current_thread():
             return True
@@ -166,8 +166,8 @@ class PeriodicLoop:
                 self._wait(-behind)
                 deadline = min(deadline, time.monotonic())
 
-    def overrun_share(self) -> float:
-        """Return the share of missed deadlines, that of a turn without end included."""
+    def overrun_fraction(self) -> float:
+        """Return the fraction of missed deadlines, that of a turn without end included."""
         if self.overruns is None:
             return 0.0
         now = time.monotonic()

@@ -35,7 +35,7 @@ SWITCH_INTERVAL = 1e-4  # between Python threads [s]: bounds what a callback cos
 
 def events_executor(context: Context | None = None) -> Executor:
     """
-    Return the executor for many messages a second.
+    Return the executor for many messages per second.
 
     Not for coroutines: while one waits, this executor of Jazzy turns without pause.
     """
@@ -182,7 +182,7 @@ def _leave_late_threads(status: int, *, destroyed: bool) -> None:
 
 
 def _spin_and_stop(node: Node, executor: Executor, request: StopRequest) -> bool:
-    """Run a node until it is to stop; tell whether it could be destroyed."""
+    """Run a node until it is to stop; return whether it could be destroyed."""
     stop = threading.Event()
     executor.add_node(node)
 
@@ -208,7 +208,7 @@ def _spin_and_stop(node: Node, executor: Executor, request: StopRequest) -> bool
 
 
 def _call(node: Node, name: str) -> bool:
-    """Call a method that the node may have, and tell whether it succeeded; the stop goes on."""
+    """Call a method that the node may have, and return whether it succeeded; the stop goes on."""
     try:
         return getattr(node, name, lambda: None)() is not False
     except Exception as error:  # noqa: BLE001

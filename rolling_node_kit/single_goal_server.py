@@ -1,7 +1,7 @@
 """
 An action server for several clients that works on one goal at a time.
 
-A newer goal supersedes the one before: that one is told to stop, aborts, and has returned before
+A newer goal supersedes the one before: that one is asked to stop, aborts, and has returned before
 the newer one starts. Execution is a coroutine, so that the node goes on answering.
 
 A client's queue gets the answers to all clients and holds ten by default. Of many goals at once,

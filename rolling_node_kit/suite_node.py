@@ -26,7 +26,7 @@ from rolling_node_kit.qos import EVENT, overridable
 READY_LIMIT = 120.0  # longest wait for what is prepared, in a transition asked for by others [s]
 READY_PERIOD = 0.1  # between two looks whether everything is ready [s]
 PROGRESS_PERIOD = 5.0  # between two lines of the log while a node prepares [s]
-MISSED_SHARE = 'share of missed deadlines'  # key of the diagnostics
+MISSED_SHARE = 'fraction of missed deadlines'  # key of the diagnostics
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 Health = tuple[bytes, str, dict[str, Any]]
 
@@ -38,7 +38,7 @@ class SuiteNode(LifecycleNode):
     Subclasses override :meth:`configure`, :meth:`activate`, :meth:`deactivate`, :meth:`cleanup`
     and :meth:`health`; each may raise, a :class:`RollingError` for what the user can mend. What
     :meth:`writer`, :meth:`reader`, :meth:`polled` and :meth:`service` make, and what
-    :meth:`at_cleanup` was told, is undone after :meth:`cleanup`, the last first.
+    :meth:`at_cleanup` was given, is undone after :meth:`cleanup`, the last first.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ class SuiteNode(LifecycleNode):
             self._started.set_result(None)
 
     def _get_ready(self) -> None:
-        """Wait, telling so, until the loop can keep its time."""
+        """Wait, saying so, until the loop can keep its time."""
         end = time.monotonic() + READY_LIMIT
         while text := self.preparing:
             if time.monotonic() > end:
@@ -200,7 +200,7 @@ class SuiteNode(LifecycleNode):
         self._state_machine.destroy_when_not_in_use()
 
     def release(self) -> bool:
-        """Give back what was configured, and tell whether it was; nothing calls back any more."""
+        """Give back what was configured; return whether it was. Nothing calls back any more."""
         return self._attempt('cleanup', self._clean_up)
 
     def on_configure(self, _state: State) -> TransitionCallbackReturn:
@@ -326,7 +326,7 @@ def _with_punctuality(
     loop: PeriodicLoop, level: bytes, message: str, values: dict[str, Any]
 ) -> Health:
     """Add the figures of a loop, and the alarm that they give."""
-    record, share = loop.read_punctuality(), loop.overrun_share()
+    record, share = loop.read_punctuality(), loop.overrun_fraction()
     values = values | {
         'ticks': record.ticks,
         'misses': record.misses,

@@ -52,7 +52,7 @@ class TurnTaking:
         stamp
             Of the state [ns].
         poll
-            Takes what came, and tells :meth:`note`.
+            Takes what came, and says :meth:`note`.
         pause
             Returns when something came, after the seconds that it is given at the latest.
         repeat

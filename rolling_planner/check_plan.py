@@ -126,7 +126,7 @@ def check_plan(
     Simulate the controls of a plan, without feedback, and judge the contact.
 
     Where a system knows what follows a guard, such as slip or flight, the motion goes on in that
-    mode and the guard is no failure.
+    mode and the guard is not a failure.
 
     Parameters
     ----------

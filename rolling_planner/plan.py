@@ -167,7 +167,7 @@ class Plan:
 
     @classmethod
     def of(cls, system: RollingSystem, **values: Any) -> Plan:  # noqa: ANN401  of each field
-        """Return a plan of a system from the fields that its equations and layouts do not tell."""
+        """Return a plan of a system from the fields that its equations and layouts do not say."""
         return cls(
             system=system.name,
             model_hash=system.model_hash,
@@ -177,7 +177,7 @@ class Plan:
         )
 
     def __post_init__(self) -> None:
-        """Refuse what is no plan."""
+        """Refuse what is not a plan."""
         check_texts(system=self.system, model_hash=self.model_hash)
         check_interpolation(self.interpolation)
         for name in ('state_names', 'control_names'):
@@ -363,7 +363,7 @@ def check_states_fit(plan: Plan, system: RollingSystem) -> None:
     for entry in system.state.entries:
         if entry.kind != 'quaternion':
             continue
-        with np.errstate(over='ignore'):  # infinite is no unit, too
+        with np.errstate(over='ignore'):  # infinite is not a unit, too
             norms = np.linalg.norm(plan.states[:, system.state.slice(entry.name)], axis=1)
         wrong = np.flatnonzero(~(np.abs(norms - 1.0) <= UNIT))
         if wrong.size:

@@ -85,8 +85,8 @@ class Watch:
         self._last: Iteration | None = None
 
     @property
-    def is_told(self) -> bool:
-        """Whether anybody is told of iterations."""
+    def is_watched(self) -> bool:
+        """Whether anybody follows the iterations."""
         return self._report is not None
 
     @property
@@ -115,6 +115,6 @@ class Watch:
             raise CancelledError('planning was cancelled')
 
     def seeking(self, number: int, miss: float) -> bool:
-        """Report a step of the search for a guess; tell whether there is time left."""
+        """Report a step of the search for a guess; return whether there is time left."""
         self.report(Iteration(number, 0, 0.0, miss, miss, 'guess'))
         return not self.expired

@@ -25,9 +25,9 @@ from rolling_planner.problem.plan_problem import BY_SAMPLES, PlanProblem
 from rolling_planner.progress import Iteration, Report, Watch
 
 SAMPLES, ELITES, KEPT = 40, 6, 2  # of a generation; the best that its mean follows; that live on
-FIRST = 0.25  # standard deviation of the first generation, as a share of a control's range
-FOLLOWED = 0.7  # share by which mean and deviation follow the elites
-FLOOR = 0.5  # least deviation per goal error, as a share of the first: it does not narrow too soon
+FIRST = 0.25  # standard deviation of the first generation, as a fraction of a control's range
+FOLLOWED = 0.7  # fraction by which mean and deviation follow the elites
+FLOOR = 0.5  # least deviation per goal error, as a fraction of the first
 LOST = 100.0  # cost of a motion that ends before its time
 RTOL, ATOL = 1e-9, 1e-11
 
@@ -103,7 +103,7 @@ class _Generations:
         k, m = problem.segments, len(self._active)
         given = problem.warm_start
         start = np.zeros((k, m)) if given is None else _in_parts(given, k)[:, self._active]
-        self._mean = np.clip((start - self._middle) / self._half, -1, 1)  # shares of the range
+        self._mean = np.clip((start - self._middle) / self._half, -1, 1)  # fractions of the range
         self._deviation = np.full((k, m), FIRST)
         self._elites = np.zeros((0, k, m))
         self._batch = BatchSimulator(
@@ -135,7 +135,7 @@ class _Generations:
         return self._best_error
 
     def _controls(self, shares: Array) -> Array:
-        """Return controls of shares of the range, shape (..., segments, m)."""
+        """Return controls of fractions of the range, shape (..., segments, m)."""
         out = np.zeros((*shares.shape[:-1], self._problem.system.control.size))
         out[..., self._active] = self._middle + self._half * shares
         return out

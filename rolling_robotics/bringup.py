@@ -119,7 +119,7 @@ class BringupError(RollingError):
 
 
 def _is_free(domain: int) -> bool:
-    """Tell whether nobody on this machine uses the discovery port of a domain."""
+    """Return whether nobody on this machine uses the discovery port of a domain."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.bind(('', PORT_BASE + DOMAIN_GAIN * domain))
@@ -178,7 +178,7 @@ def free_domain() -> Iterator[int]:
 
 
 def realtime_allowed(priority: int = 20) -> bool:
-    """Tell whether processes started here may take a real-time priority."""
+    """Return whether processes started here may take a real-time priority."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
@@ -363,7 +363,7 @@ class Bringup:
             self.start_node(name)
 
     def start_node(self, name: str) -> None:
-        """Start the process of one node, again where it has ended; its log begins anew."""
+        """Start the process of one node, again where it has ended; its log begins again."""
         log: IO[bytes] | None = None
         if self.log_folder is not None:
             self.log_folder.mkdir(parents=True, exist_ok=True)

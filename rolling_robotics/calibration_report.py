@@ -18,7 +18,11 @@ from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import ArmModel, Chain
 from rolling_hw_interface.arm_urdf import chain_of
-from rolling_hw_interface.calibration.camera import calibrate_camera, calibrate_joints, SeenPoses
+from rolling_hw_interface.calibration.camera import (
+    calibrate_camera,
+    calibrate_joints,
+    MeasuredPoses,
+)
 from rolling_hw_interface.calibration.rocking import calibrate_rocking, calibrate_sliding
 from rolling_hw_interface.clock_offset import ClockOffset
 from rolling_hw_interface.motor_model import MotorModel
@@ -138,11 +142,11 @@ def camera(recording: Path, params: Path | None, mount: Sequence[float]) -> Foun
     }
 
 
-def _in_camera(poses: RecordedPoses, X_WC: NDArray[np.float64], start: float) -> SeenPoses:
+def _in_camera(poses: RecordedPoses, X_WC: NDArray[np.float64], start: float) -> MeasuredPoses:
     """Return the poses as the camera saw them, before the bridge turned them into the world."""
     X_CW = np.linalg.inv(X_WC)
     turn = mat2quat(X_CW[:3, :3])
-    return SeenPoses(
+    return MeasuredPoses(
         stamps=poses.stamps - start,
         arrivals=poses.arrivals - start,
         p=poses.p @ X_CW[:3, :3].T + X_CW[:3, 3],

@@ -134,7 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_stop(error: BaseException) -> bool:
-    """Tell whether it is Ctrl-C, or what a library made of it."""
+    """Return whether it is Ctrl-C, or what a library made of it."""
     return isinstance(error, (KeyboardInterrupt, CancelledError)) or (
         isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt)
     )

@@ -116,7 +116,7 @@ class Progress:
 
     def say(self, text: str, share: float | None = None) -> None:
         """
-        Tell where the work is.
+        Report where the work is.
 
         Parameters
         ----------

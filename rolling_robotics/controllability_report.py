@@ -1,4 +1,4 @@
-"""What `rolling controllability` tells about a scenario."""
+"""What `rolling controllability` says about a scenario."""
 
 from __future__ import annotations
 

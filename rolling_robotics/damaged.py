@@ -12,7 +12,7 @@ LONGEST_REASON = 200  # characters
 
 
 @contextmanager
-def damage_told(what: str) -> Iterator[None]:
+def damage_reported(what: str) -> Iterator[None]:
     """
     Turn any exception into a ParameterError that says the file is damaged.
 

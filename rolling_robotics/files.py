@@ -33,7 +33,7 @@ def check_result(document: object) -> dict[str, Any]:
     Raises
     ------
     ParameterError
-        It is no result, or an entry is missing or of another form; the text names it.
+        It is not a result, or an entry is missing or of another form; the text names it.
 
     """
     known = isinstance(document, dict) and str(document.get('format', '')).startswith('rolling/')
@@ -281,7 +281,7 @@ def _compact(value: Any) -> str:  # noqa: ANN401
 
 
 def jsonable(value: Any) -> Any:  # noqa: ANN401
-    """Return plain data for JSON: arrays as lists, what is no finite number as null."""
+    """Return plain data for JSON: arrays as lists, what is not a finite number as null."""
     if isinstance(value, np.ndarray) and value.dtype.kind in 'biuf':
         finite = np.isfinite(value)
         if not finite.all():
@@ -308,7 +308,7 @@ def read_result(path: Path) -> dict[str, Any]:
     Raises
     ------
     ParameterError
-        There is no such file, or it is no result, or a damaged one.
+        There is no such file, or it is not a result, or a damaged one.
 
     """
     try:
@@ -357,7 +357,7 @@ class Arrays:
         self._arrays = result['arrays']
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether there is an array of this name."""
+        """Return whether there is an array of this name."""
         return name in self._arrays
 
     def __getitem__(self, name: str) -> Values:

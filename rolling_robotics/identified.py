@@ -15,7 +15,7 @@ from rolling_dynamics.identification.log import stretches
 
 
 def complete(found: Found) -> bool:
-    """Tell whether every parameter was determined."""
+    """Return whether every parameter was determined."""
     return found.complete
 
 
@@ -25,7 +25,7 @@ def lines(found: Found) -> Iterator[str]:
     for name, e in found.estimates.items():
         yield e.line(name)
     for a, b, related in found.alike:
-        yield f'{a} and {b} cannot be told apart: their correlation is {related:.3f}'
+        yield f'{a} and {b} cannot be distinguished: their correlation is {related:.3f}'
     yield (
         f'{"":20} {"residual":>12} {"explained":>12} {"predicted":>12} {"velocity held":>14}  '
         f'root mean squares; {found.windows} windows fitted, {found.held_out} held out'

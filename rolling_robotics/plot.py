@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.damaged import damage_told
+from rolling_robotics.damaged import damage_reported
 from rolling_robotics.figures.beside import plan_figure
 from rolling_robotics.figures.paths import paths_figure, phase_figure
 from rolling_robotics.figures.states import (
@@ -38,7 +38,7 @@ def draw(
     name: str, result: dict[str, Any], path: Path, plan: dict[str, Any] | None = None
 ) -> bool:
     """
-    Write one figure of a result; tell whether the result has what it shows.
+    Write one figure of a result; return whether the result has what it shows.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def draw(
     result
         Of a simulation or a plan, as read from its file.
     path
-        Image file; its suffix tells the format.
+        Image file; its suffix says the format.
     plan
         Result of a planner that the figure ``plan`` shows beside it; None for its own.
 
@@ -64,8 +64,8 @@ def draw(
 
 
 def write_figure(name: str, make: Callable[[], Figure | None], path: Path) -> bool:
-    """Write the figure that is made; tell whether there is one. Errors as in :func:`draw`."""
-    with mpl.rc_context(STYLE), damage_told(f'{name}: the result'):
+    """Write the figure that is made; return whether there is one. Errors as in :func:`draw`."""
+    with mpl.rc_context(STYLE), damage_reported(f'{name}: the result'):
         figure = make()
         if figure is None:
             return False

@@ -55,7 +55,7 @@ def simulation_result(scenario: Scenario, trajectory: Trajectory) -> dict[str, A
 
 
 def heading(kind: str, scenario: Scenario) -> dict[str, Any]:
-    """Return the entries that tell what a file is about."""
+    """Return the entries that say what a file is about."""
     system = scenario.system
     layout = system.parameters
     return {
@@ -118,7 +118,7 @@ def violations(result: dict[str, Any]) -> list[str]:
 
 
 def _other_ends(result: dict[str, Any]) -> Iterator[str]:
-    """Yield what ended a run and is no margin that the scenario watches."""
+    """Yield what ended a run and is not a margin that the scenario watches."""
     for event in result['events']:
         if event['stops'] and event['name'] not in result['guards']:
             what = f'{event["name"]}: {event["text"]} at t = {event["time"]:.9g} s'

@@ -78,7 +78,7 @@ def tables() -> dict[str, str]:
 
 
 def updated(text: str) -> str:
-    """Return a document with its tables written anew."""
+    """Return a document with its tables written again."""
     known = tables()
     return MARK.sub(lambda m: f'{m[1]}{known[m[2]]}\n{m[3]}', text)
 
@@ -106,7 +106,7 @@ def _rows(schema: Schema, prefix: str) -> Iterator[str]:
     for name, sub in schema.get('properties', {}).items():
         path = f'{prefix}.{name}' if prefix else name
         yield _row(f'`{path}`', sub, name in schema.get('required', ()))
-        if name not in ('attitude', 'surface'):  # told once, in the text and in their own table
+        if name not in ('attitude', 'surface'):  # they have their own table
             yield from _rows(sub, path)
 
 

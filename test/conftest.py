@@ -48,7 +48,7 @@ settings.register_profile('short', settings.get_profile('busy'), max_examples=30
 _WITH_NODES = tuple(Path(__file__).parent / name for name in ('ros', 'launch'))
 
 
-# Modules with nodes that take longest: begun first, the workers end together.
+# Modules with nodes that take longest: started first, the workers end together.
 LONGEST = (
     *('test_demo_nodes', 'test_ballbot_node', 'test_ballbot_measured', 'test_execute_command'),
     *('test_demo_data', 'test_controller_faults'),

@@ -67,7 +67,7 @@ def _forget_sources():
 
 
 def is_type_checking(test):
-    """Tell whether a condition is `TYPE_CHECKING` or `typing.TYPE_CHECKING`."""
+    """Return whether a condition is `TYPE_CHECKING` or `typing.TYPE_CHECKING`."""
     return getattr(test, 'id', getattr(test, 'attr', None)) == 'TYPE_CHECKING'
 
 
@@ -141,7 +141,7 @@ def import_graph():
     Return module -> modules that have to be imported before it is complete.
 
     Importing a.b.c runs a and a.b first; a package being half done while its own submodules run
-    is no circle, so a module's own ancestors are left out.
+    is not a circle, so a module's own ancestors are left out.
     """
     graph = {}
     for name, path in MODULES.items():

@@ -37,7 +37,7 @@ def methods_of_protocols(path):
 
 
 def is_protocol(node):
-    """Tell whether a statement declares a protocol."""
+    """Return whether a statement declares a protocol."""
     return isinstance(node, ast.ClassDef) and 'Protocol' in map(ast.unparse, node.bases)
 
 

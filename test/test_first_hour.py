@@ -18,7 +18,7 @@ LINES = [
 NODES = next(k for k, line in enumerate(LINES) if line.endswith('--simulated-time --out demo'))
 
 pytestmark = [
-    pytest.mark.slow,  # compiles everything anew, and starts the nodes
+    pytest.mark.slow,  # compiles everything again, and starts the nodes
     pytest.mark.skipif(find_spec('viser') is None, reason='needs viser'),
 ]
 

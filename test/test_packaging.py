@@ -1,4 +1,4 @@
-"""What pip, colcon and rosidl are told agrees with what is there."""
+"""What pip, colcon and rosidl are given agrees with what is there."""
 
 import ast
 from importlib import import_module

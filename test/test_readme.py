@@ -75,7 +75,7 @@ def subcommand(line):
 
 
 def needs_nodes(line):
-    """Tell whether a command starts nodes, or takes what a demonstration recorded."""
+    """Return whether a command starts nodes, or takes what a demonstration recorded."""
     return subcommand(line) in NEEDS_NODES or line.endswith('/recording')
 
 
@@ -143,7 +143,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def known(line):
-    """Tell whether a command line is right, as far as it can be told without running it."""
+    """Return whether a command line is right, as far as it can be reported without running it."""
     words = shlex.split(line)
     checks = {
         'rolling': lambda: words[1] in COMMANDS,

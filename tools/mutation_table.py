@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / 'docs' / 'mutation.md'
 BEGIN, END = '<!-- table: tools/mutation_table.py -->\n', '<!-- end of table -->\n'
 ROW = r'^\| `(.+)` \| \d+ \| (\d+) \| .* \| `(\w*)` \|$'
-NEEDED = 0.9  # share of mutants that tests must kill in each module
+NEEDED = 0.9  # fraction of mutants that tests must kill in each module
 SEEN = {1, 3, 24, -24, 36, 152, 255, -9, -11}  # failed, or brought the process to an end
 
 
@@ -41,7 +41,7 @@ class Module:
 
     @property
     def share(self) -> float:
-        """Share of killed ones among those that change something."""
+        """Fraction of killed ones among those that change something."""
         return self.killed / max(self.killed + len(self.survived), 1)
 
 

@@ -75,7 +75,8 @@ def read_graph(reader: Node, node: str, namespace: str) -> Rights:
     reader
         Node of rclpy that looks.
     node, namespace
-        Whom it looks at; in a namespace, so that relative names are told from absolute ones.
+        Whom it looks at; in a namespace, so that relative names are distinguished from absolute
+        ones.
 
     """
     found = {

@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _measured(group: str) -> Iterator[Row]:
-    """Yield the rows of a group; where it fails, one that was not measured and tells why."""
+    """Yield the rows of a group; where it fails, one that was not measured and says why."""
     module, _, function = GROUPS[group].partition(':')
     try:
         yield from getattr(import_module(module), function)()

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 SEEDS = 20
 LONG = 0.07  # m: longer jumps are those of 80 mm
 LENGTHS = {80: 0.08, 57: 0.04}  # mm, and m along each axis that moves
-WRONG, DRAWS = 0.2, 10  # share by which every number that a law is told is wrong, and how often
+WRONG, DRAWS = 0.2, 10  # fraction by which all that a law is given is wrong, and draws
 RADIUS, ROUND, ROUNDS, PLATES = 0.04, 6.0, 4, 5  # m, s, of a circle or an eight; the first is left
 FIGURE = Path('build/ball_balancer.png')
 COLOURS = {'pid': '#c1440e', 'lqr': '#2a9d4a', 'predictive': '#1f6fb4'}
@@ -59,7 +59,7 @@ def rig_file() -> BallBalancerFile:
 
 
 def jumped(file: BallBalancerFile, name: str, rig: RigModel, seed: int) -> ClosedLoop:
-    """Return the 36 jumps of a law that is told these numbers, on one plate."""
+    """Return the 36 jumps of a law that is given these numbers, on one plate."""
     return run_rig(file, LAWS[name](rig), protocol.jumps, protocol.jumps_duration(), seed=seed)
 
 
@@ -83,7 +83,7 @@ def tracked(
     """
     Return the distances of the ball from a set point that goes round [mm], shape (k,).
 
-    The law is told where that will be after ``lead`` [s].
+    The law is given where that will be after ``lead`` [s].
     """
     place = partial(place_on, path, RADIUS, ROUND)
     law, duration = LAWS[name](rig), ROUNDS * ROUND
@@ -113,7 +113,7 @@ def rows() -> Iterator[Row]:
         for path in ('circle', 'eight'):
             for lead in (0.0, LEADS[name]):
                 off = [tracked(file, name, rig, path, seed, lead) for seed in range(PLATES)]
-                told = f', told {lead:g} s before' if lead else ''
+                told = f', given {lead:g} s before' if lead else ''
                 yield Row(
                     name=f'{name}: distance from a set point on its {path}{told}, mean',
                     value=float(np.mean(np.concatenate(off))),
@@ -124,7 +124,7 @@ def rows() -> Iterator[Row]:
 
 
 def wrong_rows(file: BallBalancerFile, rig: RigModel) -> Iterator[Row]:
-    """Yield what comes of laws that are told wrong numbers."""
+    """Yield what comes of laws that are given wrong numbers."""
     for name in LAWS:
         runs = [jumped(file, name, wrong(rig, seed), seed) for seed in range(DRAWS)]
         within = [Protocol(protocol.judged(run), np.zeros(0)).within for run in runs]

@@ -22,7 +22,7 @@ TOGETHER = 1024, 10  # motions, and steps of each, by MJX
 BALL = 'contact'
 FEWEST = {'float64': 6.0, 'float32': 12.0}  # million steps of the ball on a plate
 OVER_MUJOCO = 35.0
-SCALING = 0.9  # share of the cores
+SCALING = 0.9  # fraction of the cores
 BYTES = 2e9
 
 
@@ -53,7 +53,7 @@ def rows() -> Iterator[Row]:
         if compiles():
             yield from _on_all_cores(name, given)
     yield Row(
-        name='memory of a million lanes of the ball on a plate, stepped',
+        name='memory of a million trajectories of the ball on a plate, stepped',
         value=_memory(named_system(BALL)),
         unit='GB',
         goal=f'at most {BYTES / 1e9:g}',
@@ -67,7 +67,7 @@ def _mjx(name: str) -> str:
 
 
 def _memory(given: NamedSystem) -> float:
-    """Return by how much this process grows with a million lanes [GB]."""
+    """Return by how much this process grows with a million trajectories [GB]."""
     before = _resident()
     batch = BatchSimulator(given.system, 1_000_000, 1e-3)
     batch.reset(states=given.x, parameters=given.p)
@@ -107,7 +107,7 @@ def _batch(
     threads: tuple[int, ...] = (1,),
     clock: Callable[[], float] = time.process_time,
 ) -> list[float | None]:
-    """Return steps of 1 ms in a second, in millions; None where lanes do not go on."""
+    """Return steps of 1 ms in a second, in millions; None where trajectories do not go on."""
     batches = [BatchSimulator(given.system, LANES, DT, dtype=dtype, threads=n) for n in threads]
     u = np.zeros(given.system.control.size)
 

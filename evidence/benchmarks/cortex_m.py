@@ -49,7 +49,7 @@ CLOCK = 168e6  # 1/s, of a usual Cortex-M4
 
 @dataclass(frozen=True)
 class Processor:
-    """A processor, the board that QEMU has with it, and what the compiler is told."""
+    """A processor, the board that QEMU has with it, and what the compiler is given."""
 
     name: str
     machine: str

@@ -3,7 +3,7 @@
 
 Each scale takes some trials of the whole chain, by which the errors of the estimator are measured,
 and 10,000 compiled ones that have these errors. How certain a share is follows from the number of
-measured errors, not from that of trials: its interval comes from drawing the measured ones anew.
+measured errors, not from that of trials: its interval comes from drawing the measured ones again.
 Beside them stand 200 other trials of the whole chain at one scale; each appends a line to
 ``build/flip_ups.jsonl`` and is not made again, so delete it after a change. The figure is
 ``build/flip_ups.png``.
@@ -37,7 +37,7 @@ from scipy.stats import binomtest
 Array = NDArray[np.float64]
 EXPERIMENT, LAW = 'flip_up', 'closed_loop'
 SCALES = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0)
-FIRST = 3000  # seed of the trials that tell the errors of the estimator
+FIRST = 3000  # seed of the trials that say the errors of the estimator
 MEASURED = dict.fromkeys(SCALES, 32) | dict.fromkeys(SCALES[:3], 16) | {4.0: 128}  # how many
 SEEDS = range(10_000, 20_000)
 COMPARED, BESIDE = 4.0, range(2000, 2200)  # scale and seeds of trials of the whole chain
@@ -45,7 +45,7 @@ RUNS, FIGURE = Path('build/flip_ups.jsonl'), Path('build/flip_ups.png')
 
 
 class Share(NamedTuple):
-    """A share of successes with its interval of 95 %."""
+    """A fraction of successes with its interval of 95 %."""
 
     value: float
     low: float
@@ -59,7 +59,7 @@ class Share(NamedTuple):
 
     @classmethod
     def among(cls, good: NDArray[np.bool_], errors: NDArray[np.int64]) -> Share:
-        """Return the share of trials with measured errors, drawing those anew 2,000 times."""
+        """Return the fraction of trials with measured errors, drawing those again 2,000 times."""
         trials = np.bincount(errors)
         successes = np.bincount(errors, good, trials.size)
         drawn = np.random.default_rng(0).integers(trials.size, size=(2000, trials.size))
@@ -84,7 +84,7 @@ class Flown(NamedTuple):
 
 
 def rows() -> Iterator[Row]:
-    """Yield the figures; draw the share of successes over the scale."""
+    """Yield the figures; draw the fraction of successes over the scale."""
     begun = time.perf_counter()
     flown = dict(zip(SCALES, _all(), strict=True))
     taken = time.perf_counter() - begun
@@ -169,7 +169,7 @@ def _beside() -> list[bool]:
 
 
 def draw(shares: dict[float, Share], flown: dict[float, Flown], whole: Share, path: Path) -> None:
-    """Write the figure: shares of success with intervals, and of what else came."""
+    """Write the figure: fractions of success with intervals, and of what else came."""
     scales = list(shares)
     value, low, high = 100 * np.array(list(shares.values())).T
     with saved_panels(path, 'a') as axes:
@@ -184,7 +184,7 @@ def draw(shares: dict[float, Share], flown: dict[float, Flown], whole: Share, pa
             [COMPARED], [100 * whole.value], bars, fmt='s', color='#c1440e', capsize=3,
             label=f'whole chain, {len(BESIDE)}',
         )  # fmt: skip
-        a.set(xlabel='imperfections, times those stated', ylabel='share of trials [%]')
+        a.set(xlabel='imperfections, times those stated', ylabel='fraction of trials [%]')
         a.set_ylim(-3, 103)
 
 

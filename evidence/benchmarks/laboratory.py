@@ -54,7 +54,7 @@ class Timing(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """Turns a second [Hz]."""
+        """Turns per second [Hz]."""
         return (len(self.jitter) - 1) / self.duration
 
     @property
@@ -64,11 +64,11 @@ class Timing(NamedTuple):
 
     @property
     def missed(self) -> float:
-        """Share of the turns that ended after the next deadline."""
+        """Fraction of the turns that ended after the next deadline."""
         return float(np.mean(self.late))
 
     def missed_beside(self, other: Timing) -> float:
-        """Return the share of the turns that were late while another loop woke in time."""
+        """Return the fraction of the turns that were late while another loop woke in time."""
         slow = other.jitter > PUNCTUAL
         starts = other.deadlines[slow] - PERIOD
         ends = other.deadlines[slow] + other.jitter[slow] + PERIOD
@@ -140,7 +140,7 @@ class _Meeting(NamedTuple):
     answers: Any
 
     def begin(self) -> bool:
-        """Ask for the priority, wait for the others, and tell whether it was given."""
+        """Ask for the priority, wait for the others, and return whether it was given."""
         from rolling_node_kit.priority import take_priority  # noqa: PLC0415  needs no ROS
 
         given = take_priority(PRIORITY)
@@ -182,7 +182,7 @@ def _put(shared: Array, values: Array) -> None:
 
 
 def _get(shared: Array, out: Array) -> bool:
-    """Read what is whole; tell whether it was."""
+    """Read what is whole; return whether it was."""
     count = shared[0]
     out[:] = shared[1:]
     return bool(count == shared[0] and count % 2 == 0 and count > 0)
@@ -341,7 +341,7 @@ def _faults() -> Iterator[Row]:
             value=row.rest if fault.stops else faster,
             unit='s' if fault.stops else 'times the commanded speed',
             goal='at most 0.5' if fault.stops else f'at most {fault.faster}',
-            reference=f'{row.reaction or "nothing told"}, told after {1e3 * row.noticed:.0f} ms; '
+            reference=f'{row.reaction or "nothing told"} after {1e3 * row.noticed:.0f} ms; '
             f'{faster:.2f} times the speed, {1e3 * row.way:.0f} mm',
         )
 
@@ -352,7 +352,7 @@ def _loop(*, busy: bool) -> Iterator[Row]:
     also = ', one core kept busy' if busy else ''
     strict = not busy
     yield Row(
-        name=f'loop of 1 kHz{also}: turns a second',
+        name=f'loop of 1 kHz{also}: turns per second',
         value=loop.rate,
         unit='Hz',
         goal='at least 999' if strict else '',

@@ -107,7 +107,7 @@ def rows() -> Iterator[Row]:
 
 
 def _flown(client: _Disturber, aside: float, heading: float) -> tuple[bool, str]:
-    """Return whether a flight reached its goal, and what is told of it."""
+    """Return whether a flight reached its goal, and what is reported of it."""
     client.place = MOVED * np.array([np.cos(aside), np.sin(aside)])
     client.push = PUSH * np.array([np.cos(heading), np.sin(heading)])
     client.reset((0.0, 0.0), (0.0, 0.0, 0.0))

@@ -48,7 +48,7 @@ def run(seed: int, law: str) -> Ended:
 
 
 def in_time(ended: Ended) -> bool:
-    """Tell whether the goal was held, and from soon enough on."""
+    """Return whether the goal was held, and from soon enough on."""
     begun = ended.get('begun')
     return begun is not None and begun <= REACHED
 
@@ -58,7 +58,7 @@ def summary(ended: Iterable[Ended]) -> list[str]:
     ended = list(ended)
     good, bad = [e for e in ended if in_time(e)], [e for e in ended if not in_time(e)]
     low, high = binomtest(len(good), len(ended)).proportion_ci(CONFIDENCE)
-    share = f'a share of {low:.4f} to {high:.4f} by {100 * CONFIDENCE:g} % confidence'
+    share = f'a fraction of {low:.4f} to {high:.4f} by {100 * CONFIDENCE:g} % confidence'
     cpu = np.median([e['cpu'] for e in ended])
     lines = [f'{len(good)} of {len(ended)} in time ({share}), median {cpu:.2g} CPU s each']
     for name, unit in (

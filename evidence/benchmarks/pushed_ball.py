@@ -31,7 +31,7 @@ from rolling_planner.errors import InfeasibleError
 from rolling_robotics.trials.trial import Criterion, Outcome, Record
 
 RADIUS, MASS, MU, EDGE, LIMIT = 0.1, 0.1, 0.3, 0.4, 50.0
-CAREFUL = 0.9  # share of the friction that plans and predictions count on
+CAREFUL = 0.9  # fraction of the friction that plans and predictions count on
 LEAST = 0.3  # normal force in plans, over the weight
 HORIZON = Horizon(period=4e-3, slew=20.0, tail=1.0, normal_force_min=0.2)
 # 0.5 degrees and 1 mm less what the estimate may be off

@@ -120,8 +120,8 @@ STANDSTILL = 5.0  # state_timeout of the controller [s]; the machine may have ot
 LOST = 2.0  # after which the plant goes on without an answer of the controller [s]
 RARELY = 0.2  # killing the plant beside the rest: its return takes half a minute
 FLAT = 5.0  # what the memory of a node may grow in an hour [MB]
-SETTLED = 0.5  # share of a run before memory is expected to stay: some hundred executions
-SHORTEST = 3600.0  # run from which growth in an hour can be told [s]
+SETTLED = 0.5  # fraction of a run before memory is expected to stay: some hundred executions
+SHORTEST = 3600.0  # run from which growth in an hour can be judged [s]
 JUDGED = ('planner', 'controller')  # they live through it all
 DISTURBANCES = {  # goal: disturbance: codes that it explains
     'plan': {
@@ -315,7 +315,7 @@ def verdict(soak: Soak, statuses: dict[str, int]) -> Iterator[tuple[bool, str]]:
     for name, history in soak.sizes.items():
         text = f'{name}: {history[0][1]:.1f} at the begin, {history[-1][1]:.1f} at the end'
         if soak.elapsed < SHORTEST:
-            yield True, f'{text}; too short a run to tell growth'
+            yield True, f'{text}; too short a run to judge growth'
         else:
             grows = growth(history)
             yield grows <= FLAT, f'{text}, {grows:+.2f} in an hour'

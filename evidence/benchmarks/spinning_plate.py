@@ -158,7 +158,7 @@ def mujoco_steps(
     name: str, count: int, threads: int = 1, clock: Callable[[], float] = time.process_time
 ) -> float | None:
     """
-    Return steps a second, in millions; None where MuJoCo is missing or does not know the system.
+    Return steps per second, in millions; None where MuJoCo is missing or does not know the system.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def busy(count: int) -> Iterator[None]:
 
 
 def ends_well(name: str) -> bool:
-    """Start and stop the nodes of an experiment, print how each ended, and tell whether well."""
+    """Start and stop the nodes of an experiment, print how each ended, and return whether well."""
     from rolling_robotics.nodes.client import Client, ClientError  # noqa: PLC0415
 
     experiment, _, hardware = name.partition(':')
@@ -156,7 +156,7 @@ def reason(text: str, status: int) -> str:
 
 
 def is_fine(ended: Ended, kind: str, *, busy: bool) -> bool:
-    """Tell whether a demonstration ended as it must."""
+    """Return whether a demonstration ended as it must."""
     excused = busy and kind == 'clock' and bool(ended.line)
     return ended.status == REACHED or (ended.status == INCONCLUSIVE and excused)
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 WINDOW = 6.0  # of one measurement [s]
 ROUNDS = 3  # without and with the viewer
 STREAM = 100.0  # frames of the simulator [Hz]
-LEAST = 29.8  # of 30 updates a second: a window has 180 of them, or at its ends one less
+LEAST = 29.8  # of 30 updates per second: a window has 180 of them, or at its ends one less
 NEEDED = ('rclpy', 'rolling_interfaces', 'viser')
 
 
@@ -48,7 +48,7 @@ class Seen(NamedTuple):
     taken, sent
         Rates [1/s].
     load
-        The simulator's share of a core.
+        The simulator's fraction of a core.
     cost
         Time that this process computes per update, all that belongs to it [s].
 
@@ -75,7 +75,7 @@ def rows() -> Iterator[Row]:
     taken, sent, after, cost = np.median(np.array(beside), axis=0).tolist()
     before = float(np.median(alone))
     yield Row(
-        name='updates a second that the viewer sends',
+        name='updates per second that the viewer sends',
         value=sent,
         unit='1/s',
         goal=f'at least {LEAST}',
@@ -95,10 +95,10 @@ def rows() -> Iterator[Row]:
         reference=f'{100 * before:.0f} % of a core alone, {100 * after:.0f} % beside it',
     )
     yield Row(
-        name='pictures a second that a headless Chromium draws',
+        name='pictures per second that a headless Chromium draws',
         value=drawn,
         unit='1/s',
-        reference=f'in software, on the same cores; {sent_to_it:.3g} updates a second sent to it'
+        reference=f'in software, on the same cores; {sent_to_it:.3g} updates per second sent to it'
         if drawn is not None
         else 'no Chromium was found',
     )
@@ -118,7 +118,7 @@ def simulator() -> Iterator[subprocess.Popen[bytes]]:
         try:
             if process.stderr is not None:
                 for line in process.stderr:
-                    if b'steps a second' in line:
+                    if b'steps per second' in line:
                         break
                 threading.Thread(target=process.stderr.read, daemon=True).start()
             time.sleep(1.0)  # the first steps cost more
@@ -172,7 +172,7 @@ def _in_browser() -> tuple[float | None, float]:
 
 
 def _load(pid: int) -> float:
-    """Return the share of a core that a process takes during a window."""
+    """Return the fraction of a core that a process takes during a window."""
     before, begin = _cpu_time(pid), time.monotonic()
     time.sleep(WINDOW)
     return (_cpu_time(pid) - before) / (time.monotonic() - begin)
@@ -309,7 +309,7 @@ class Browser(contextlib.AbstractContextManager['Browser']):
                 )
 
     def frames_a_second(self, duration: float) -> float:
-        """Return how many pictures a second the page draws, counted for a time [s]."""
+        """Return how many pictures per second the page draws, counted for a time [s]."""
         return float(
             self.run(
                 'new Promise(done => { let n = 0; const start = performance.now();'

@@ -452,7 +452,7 @@ class Stepper:
     step
         Angle of a step of the shaft [rad].
     error
-        Standard deviation of where a step ends, as a share of it; it does not add up.
+        Standard deviation of where a step ends, as a fraction of it; it does not add up.
     rate
         Greatest commanded rate [rad/s].
     holding

@@ -40,7 +40,7 @@ def gains(numbers: Array) -> Array:
 
 
 def returns(env: gymnasium.vector.VectorEnv, matrices: Array, seeds: list[int]) -> Array:
-    """Return what each lane's policy, of shape (lanes, 2, 10), earns in one episode."""
+    """Return what the policies, shape (environments, 2, 10), earn in one episode."""
     seen, _ = env.reset(seed=seeds)
     total, going = np.zeros(env.num_envs), np.ones(env.num_envs, bool)
     for _ in range(STEPS):

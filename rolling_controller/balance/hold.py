@@ -87,8 +87,8 @@ class BalanceLqr:
         Raises
         ------
         ParameterError
-            The state is no equilibrium, a weight is not right, or something grows that no control
-            moves.
+            The state is not an equilibrium, a weight is not right, or something grows that no
+            control moves.
 
         """
         weights = (weights or LqrWeights()).of(system)

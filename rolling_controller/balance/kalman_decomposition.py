@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.equilibrium import UNSTABLE
 
-RANK = 1e-8  # share of the greatest below which a direction adds nothing
-LEGIBLE = 1e-6  # share of a combination's greatest coefficient that is written out
+RANK = 1e-8  # fraction of the greatest below which a direction adds nothing
+LEGIBLE = 1e-6  # fraction of a combination's greatest coefficient that is written out
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class KalmanDecomposition:
     A_rest
         w' = A_rest w.
     coupling
-        Norm of what w does to z; zero where the two can be told apart.
+        Norm of what w does to z; zero where the two can be distinguished.
     names
         Names of the entries of d.
 
@@ -62,7 +62,7 @@ class KalmanDecomposition:
 
     @property
     def is_stabilizable(self) -> bool:
-        """Tell whether nothing that cannot be moved runs away exponentially."""
+        """Return whether nothing that cannot be moved runs away exponentially."""
         rates = self.rest_rates
         return bool(rates.size == 0 or rates.real.max() < UNSTABLE)
 

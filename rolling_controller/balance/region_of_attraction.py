@@ -19,7 +19,7 @@ from rolling_dynamics.batch.lanes import equations
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.compiled_solver import closed_loop
 
-HOME = 1e-2  # share of V at the start below which a run has come home
+HOME = 1e-2  # fraction of V at the start below which a run has come home
 HALVINGS = 12
 LOOK = 0.1  # s between looks at whether runs have come home
 
@@ -48,7 +48,7 @@ class RegionOfAttraction:
     limit: str = ''
 
     def contains(self, x: ArrayLike) -> bool:
-        """Tell whether a state lies in the region."""
+        """Return whether a state lies in the region."""
         return self.regulator.value(x) <= self.level
 
 

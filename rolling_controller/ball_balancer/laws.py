@@ -36,7 +36,7 @@ TILT = 100.0  # counts of command
 NEAR = 0.08  # m from its goal within which a PID integrates
 CUTOFF = 8.0  # Hz, of the differences from which a PID takes the rate
 FASTEST = 0.25  # m/s that the outer loop of a PID asks for
-FARTHEST = 10.0  # m: what is measured beyond is no ball
+FARTHEST = 10.0  # m: what is measured beyond is not a ball
 TEXTS = {
     'pid': 'cascaded PID: place to rate, rate to tilt',
     'lqr': 'linear quadratic regulator on a Kalman filter with delay',

@@ -6,7 +6,7 @@ rolling resistance against the motion. A ball that rests near its set point is l
 rests elsewhere is pushed with a force that grows until it breaks away. The tilt that balances an
 uneven plate goes from that at the ball to that at the set point, by the map that is learned.
 
-For a rig that is found to be stronger than was told, places are divided by how much.
+For a rig that is found to be stronger than was given, places are divided by how much.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.layout import Entry, Layout
 
-KINETIC = 0.7  # share of the breakaway that slows a rolling ball: a guess, as it is rarely known
-SAME_PLACE, MEMORY = 2e-4, 4  # m within which a ball stays at rest, and frames that tell it
+KINETIC = 0.7  # fraction of the breakaway that slows a rolling ball: a guess, rarely known
+SAME_PLACE, MEMORY = 2e-4, 4  # m within which a ball stays at rest, and frames that say it
 NEAR = 7e-4  # m from the set point at which a ball at rest may stay
 GROWTH = 60.0  # counts/s, of the force on a ball that rests elsewhere
 MOST = 1.5  # of the middle breakaway, that force at most
 LONG = 1e3  # frames, at which the count of a ball at rest stops
-WALK = 25.0  # counts/sqrt(s), of the offset that its map does not tell
+WALK = 25.0  # counts/sqrt(s), of the offset that its map does not say
 FASTER = 0.01  # m/s at which a motion has a direction
 SMALL = 1e-9  # m, below which a way has no direction
-FARTHEST = 10.0  # m: what is measured beyond is no ball
+FARTHEST = 10.0  # m: what is measured beyond is not a ball
 HALVINGS = 12  # of the range in which a command is looked for
 LEVEL, STAY, PLAN = 0.0, 1.0, 2.0  # what a frame is answered with
 ASKED = 8  # numbers that ask for a plan of an axis: state, set point, level tilt, force, rise
@@ -165,7 +165,7 @@ class PredictiveRigLaw(VectorLaw):
 
 
 def predictive_law(rig: RigModel) -> PredictiveRigLaw:
-    """Return the law for a rig, with a share of the middle breakaway as kinetic resistance."""
+    """Return the law for a rig, with a fraction of the middle breakaway as kinetic resistance."""
     places = [pair(f'place_{k + 1}', 'm').entries[0] for k in range(MEMORY)]
     counts = [
         Entry('places', ('places',), '', text='frames in a row with a ball, at most 4'),

@@ -35,7 +35,7 @@ class RigModel:
     noise
         Standard deviation of a measured coordinate [m].
     kinetic
-        Tilt that a rolling ball is slowed by [counts]; 0 for laws that are not told.
+        Tilt that a rolling ball is slowed by [counts]; 0 for laws that are not given.
 
     """
 
@@ -135,7 +135,7 @@ def moved(rig: RigModel, changes: Array) -> tuple[Array, Array, Array]:
     The tilt changes at two times [s].
     """
     times = np.arange(0, float(changes[1]) + AFTER, STEP)
-    # a step in which the command changes counts with its share of each
+    # a step in which the command changes counts with its fraction of each
     shares = np.clip((times[:, None] + STEP - changes) / STEP, 0, 1)
     commands = rig.reach * (1 - 2 * shares[:, 0] + shares[:, 1])
     tilt = rate = place = speed = 0.0

@@ -79,7 +79,7 @@ class CompiledLaw:
     def step(self, memory: Array, inputs: ArrayLike, t: float) -> tuple[Array, Array]:  # noqa: ARG002
         """Return memory and output after a measurement; see :meth:`start`."""
         z, out = memory.astype(TYPES[self.real]), np.zeros(self.output.size, TYPES[self.real])
-        with np.errstate(over='ignore'):  # too much for a float is no measurement either
+        with np.errstate(over='ignore'):  # too much for a float is not a measurement either
             given = np.asarray(inputs, dtype=float).astype(z.dtype)
         place, goal = (part.copy() for part in np.split(given, [self.law.measurement.size]))
         self._functions[1](*(_address(v) for v in (z, place, goal, out)))

@@ -23,7 +23,7 @@ CALL = re.compile(r'edge: \{ sourcename: "([^"]*)" targetname: "([^"]*)"')
 
 
 def compiled_cost(source: CSource) -> str:
-    """Return size of code and deepest stack as a compiler tells them, or that there is none."""
+    """Return size of code and deepest stack as a compiler says them, or that there is none."""
     compiler = next((c for c in COMPILERS if shutil.which(c)), None)
     if compiler is None:
         return 'not known: there is no C compiler here'
@@ -35,7 +35,7 @@ def compiled_cost(source: CSource) -> str:
 
 
 def _cost(source: CSource, compiler: str, real: str) -> str | None:
-    """Return flash and, where the compiler tells who calls whom, stack; None if it fails."""
+    """Return flash and, where the compiler says who calls whom, stack; None if it fails."""
     with TemporaryDirectory() as folder:
         source.write(Path(folder))
         command = [compiler, '-std=c99', '-Os', f'-D{source.name.upper()}_REAL={real}']

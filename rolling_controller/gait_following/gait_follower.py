@@ -147,8 +147,8 @@ def _check(found: GaitSequence, plan: Plan, n: Array, part: slice) -> None:
             )
 
 
-FRICTION = 0.85  # share of the friction that a corrected swing may use
-CORRECTION = 0.4  # greatest correction, as a share of the planned change and of the speed
+FRICTION = 0.85  # fraction of the friction that a corrected swing may use
+CORRECTION = 0.4  # greatest correction, as a fraction of the planned change and of the speed
 
 
 class GaitMemory(NamedTuple):
@@ -162,7 +162,7 @@ class GaitMemory(NamedTuple):
     next
         Number of the swing that comes next.
     corrections
-        Changes of velocity, planned and asked for, of each swing that was begun.
+        Changes of velocity, planned and asked for, of each swing that was started.
 
     """
 

@@ -33,11 +33,11 @@ from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.pendulum_sphere import SphereParameters
 from rolling_dynamics.pendulum_sphere.system import pendulum_direction, STATE
 
-STEEP = math.radians(3)  # standard deviation of a slope that nobody told
+STEEP = math.radians(3)  # standard deviation of a slope that nobody gave
 RESISTANCE = 1e-3  # m, standard deviation of the lever arm of the rolling resistance
-WRONG = 0.1  # share by which masses may be wrong
+WRONG = 0.1  # fraction by which masses may be wrong
 RATE_NOISE = 0.05  # rad/s, of the shell's angular velocity as measured
-DRIFT = 0.1  # share of the slope's deviation by which it may wander in a second
+DRIFT = 0.1  # fraction of the slope's deviation by which it may wander in a second
 
 
 class MomentumFilter:
@@ -54,7 +54,7 @@ class MomentumFilter:
     """
 
     def __init__(self, params: SphereParameters) -> None:
-        """Start on a floor as told by the parameters."""
+        """Start on a floor as given by the parameters."""
         p = self._params = params
         total = p.shell_mass + p.pendulum_mass
         self._lever = total * p.shell_radius  # torque of gravity over its part along the floor

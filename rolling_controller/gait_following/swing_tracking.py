@@ -139,7 +139,7 @@ class TrackingGains:
     Attributes
     ----------
     frequency, damping
-        Of the error's decay [rad/s], and its share of critical damping.
+        Of the error's decay [rad/s], and its fraction of critical damping.
     torque
         Greatest magnitude of the torque [N m].
 

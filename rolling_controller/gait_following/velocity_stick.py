@@ -1,8 +1,8 @@
 """
 The sphere on a stick: a wanted velocity, reached by one swing after another.
 
-A swing is begun when the wanted velocity is off by more than a deadband; it lasts a fixed period
-and changes the velocity as far as contact and drive allow. In between the velocity is kept.
+A swing is started when the wanted velocity is wrong by more than a deadband; it lasts a fixed
+period and changes the velocity as far as contact and drive allow. In between the velocity is kept.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, greatest_change
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
 from rolling_dynamics.pendulum_sphere.system import CONTROL
 
-RESERVE = 0.7  # share of friction and torque that a swing may use
+RESERVE = 0.7  # fraction of friction and torque that a swing may use
 
 
 class StickMemory(NamedTuple):

@@ -272,13 +272,13 @@ class Prepared:
     ----------
     laws
         Makers of laws by name; ``closed_loop`` is there, and ``open_loop`` beside it.
-    told
+    note
         What a user should know.
 
     """
 
     laws: Mapping[str, Callable[[], Law[Any]]]
-    told: str = ''
+    note: str = ''
 
 
 def _regulated(regulator: BalanceLqr) -> Prepared:
@@ -334,7 +334,7 @@ def prepare_balance(system: ContactSystem, params: Array) -> Prepared:
     regulator = spatial_regulator(system, params)
     left = '; '.join(regulator.uncontrollable)
     text = f'no control moves to first order, and feedback leaves as it is: {left}'
-    return replace(_regulated(regulator), told=text)
+    return replace(_regulated(regulator), note=text)
 
 
 PLANAR: Mapping[str, Callable[[Laboratory, Planned, Predicting], Prepared]] = {
@@ -349,7 +349,7 @@ PREDICTED = ('flip_up',)  # those that have the law predictive
 
 
 def chosen_law(prepared: Prepared, name: str) -> Law[Any]:
-    """Return a law anew, or raise ParameterError naming those that the experiment has."""
+    """Return a law again, or raise ParameterError naming those that the experiment has."""
     try:
         return prepared.laws[name]()
     except KeyError:

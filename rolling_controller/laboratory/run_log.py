@@ -17,7 +17,7 @@ from rolling_dynamics.errors import ParameterError
 BEGIN = 1  # the run begins
 TOUCHING = 2  # the object was known to touch
 SAFE = 4  # the hand is brought to rest, whatever the law says
-RESTARTED = 8  # since the step before, a pose gave no state, and the reading of states began anew
+RESTARTED = 8  # since the step before, a pose gave no state, and the reading of states began again
 NO_STATE = -1  # stamp where none came
 SIZE = 3
 KEPT = 50  # steps in a message
@@ -52,7 +52,7 @@ class RunLog:
         self._flags = BEGIN
 
     def restarted(self) -> None:
-        """Note that the reading of states began anew."""
+        """Note that the reading of states began again."""
         self._flags |= RESTARTED
 
     def note(self, flags: int, stamp: int, acts: int) -> None:

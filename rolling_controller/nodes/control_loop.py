@@ -61,17 +61,18 @@ class Task:
     duration
         Asked how long it lasts [s].
     on_start
-        Told the time of the start [ns].
+        Called with the time of the start [ns].
     judge
         From time of the law [s], state and control to the code of an ending with its reason, and
         to the control; the reason is empty where it goes on.
     conclude
         Ends it at a time [ns], once it lasted.
     answered
-        Told the stamp of a state, when its command acts [ns], and what they were: whether the
-        object touched and the control, None of the safe command.
+        Called with the stamp of a state, when its command acts [ns], and what they were: whether
+        the object touched and the control, None of the safe command.
     finish
-        Brings the machine to rest, or lets a law hold it; told code and reason of the ending.
+        Brings the machine to rest, or lets a law hold it; called with code and reason of the
+        ending.
 
     """
 

@@ -96,7 +96,7 @@ class LoopEquipment:
     @property
     def timeout(self) -> float:
         """Age of states from which on they are too old [s]."""
-        # in simulated time the plant waits for commands: a late state tells of a busy machine
+        # in simulated time the plant waits for commands: a late state is due to a busy machine
         return max(self.values['state_timeout'], LATE_IN_SIM_TIME if self.once else 0.0)
 
     @property
@@ -113,9 +113,9 @@ class LoopEquipment:
         Parameters
         ----------
         tick
-            One turn; tells whether to go on.
+            One turn; says whether to go on.
         fail
-            Told what ends the loop: a fault, or too many missed deadlines.
+            Called with what ends the loop: a fault, or too many missed deadlines.
         name
             Name of its thread.
 

@@ -82,7 +82,7 @@ class Execution:
         node, equipment, goal, plan, following
             Who follows which plan, for whom, by which law.
         on_start
-            Told the time of the start [ns].
+            Called with the time of the start [ns].
         standing
             How the machine is held before and after; None where it only gets the safe command.
 
@@ -119,7 +119,7 @@ class Execution:
         return ending
 
     def end(self, code: int, text: str) -> None:
-        """End once: bring the machine to rest or hold it, and tell the action."""
+        """End once: bring the machine to rest or hold it, and report the action."""
         self.control.end(code, text)
 
     def _finish(self, code: int, text: str) -> None:

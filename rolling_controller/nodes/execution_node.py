@@ -44,7 +44,7 @@ STATE_POLL = 0.002  # between two looks for the first state of an execution [s]
 
 
 class Equipped(NamedTuple):
-    """What a scenario describes, the machine, and what of its state is no part of any error."""
+    """What a scenario describes, the machine, and what of its state is not part of any error."""
 
     model: ScenarioModel
     machine: Machine
@@ -97,7 +97,7 @@ class ExecutionNode(CompilingNode):
         """Compile what the first plan needs; called in a thread."""
 
     def move_goal(self, pose: PoseStamped) -> str | None:  # noqa: ARG002
-        """Move the goal of the execution that goes on; tell it, or None if that cannot be."""
+        """Move the goal of the execution that goes on; report it, or None if that cannot be."""
         return None
 
     def make_way(self) -> None:
@@ -139,7 +139,7 @@ class ExecutionNode(CompilingNode):
         self.system, v = model.system, self.values
         if v['finite_limits']:
             check_limits(model)
-        self.get_logger().info(f'{model.title}: {v["rate"]:g} steps a second')
+        self.get_logger().info(f'{model.title}: {v["rate"]:g} steps per second')
         tracker = Tracker(
             model.system,
             model.params,
@@ -160,7 +160,7 @@ class ExecutionNode(CompilingNode):
         drop_priority()
         try:
             self.warm_up()
-        except Exception as error:  # noqa: BLE001 - the first goal will tell the client
+        except Exception as error:  # noqa: BLE001 - the first goal will report to the client
             self.get_logger().warning(f'nothing was prepared for the first plan: {error}')
 
     def deactivate(self) -> None:
@@ -299,7 +299,7 @@ class ExecutionNode(CompilingNode):
                 resolve(self, designed, None)
             except RollingError as error:
                 resolve(self, designed, str(error))
-            except Exception as error:  # noqa: BLE001 - told to the client
+            except Exception as error:  # noqa: BLE001 - reported to the client
                 resolve(self, designed, f'the feedback could not be designed: {described(error)}')
             finally:
                 self._designs.discard(designed)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 class Intake:
     """
-    Takes what came, and tells when it is too old to go on.
+    Takes what came, and says when it is too old to go on.
 
     A loop that begins is given ``state_timeout`` by a steady clock for a first state: nobody may
     have listened before. Until one is fresh enough, there is nothing to answer.
@@ -59,7 +59,7 @@ class Intake:
         return now
 
     def _warn(self, text: str) -> None:
-        """Tell that states come late, each time in the diagnostics and once in the log."""
+        """Report that states come late, each time in the diagnostics and once in the log."""
         self._equipment.machine.measured.refused = text
         if not self._warned:
             self._warned = True

@@ -149,7 +149,7 @@ class LaboratoryControllerNode(CompilingNode):
         if v['experiment'] in PREDICTED:
             self._prediction.create(subject.system, subject.params)
             self.at_cleanup(self._prediction.destroy)
-        self.get_logger().info(f'{model.title}: {v["experiment"]}, {v["rate"]:g} steps a second')
+        self.get_logger().info(f'{model.title}: {v["experiment"]}, {v["rate"]:g} steps per second')
         self._preparation = threading.Thread(target=self._prepare, args=(subject,), daemon=True)
         self._preparation.start()
 
@@ -196,14 +196,14 @@ class LaboratoryControllerNode(CompilingNode):
         except Exception as error:  # noqa: BLE001 - the node lives on and says why
             failed = f'{type(error).__name__}: {error}'
         hand = self._hand
-        if hand is None or hand.subject is not subject:  # configured anew meanwhile
+        if hand is None or hand.subject is not subject:  # configured again meanwhile
             return
         if failed:
             self._failed = failed
             self.get_logger().error(f'nothing can be run: {failed}')
             return
-        if prepared.told:
-            self.get_logger().info(prepared.told)
+        if prepared.note:
+            self.get_logger().info(prepared.note)
         self._prepared = prepared
         while self.values['autostart'] and not hand.measured.count:
             time.sleep(LOOK_PERIOD)
@@ -353,8 +353,8 @@ class LaboratoryControllerNode(CompilingNode):
             message, measured.refused = measured.refused, ''
             return WARN, message, values
         waiting = 'preparing' if self._prepared is None else 'ready'
-        if self._prepared is not None and self._prepared.told:
-            values['prepared'] = self._prepared.told
+        if self._prepared is not None and self._prepared.note:
+            values['prepared'] = self._prepared.note
         return self._prediction.health(OK, 'running' if running else waiting, values)
 
 

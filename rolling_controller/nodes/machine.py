@@ -29,7 +29,7 @@ class States(Protocol):
     count
         Number of usable states that were read.
     restarts
-        Number of times that one could not be read, and the reading began anew.
+        Number of times that one could not be read, and the reading began again.
     refused
         Why the last bad message was refused; empty once it was reported.
     trouble
@@ -69,7 +69,7 @@ class Machine(Protocol):
 
     @property
     def missing(self) -> str:
-        """What to tell a user as long as no state came."""
+        """What to report to a user as long as no state came."""
         ...
 
     @property

@@ -37,7 +37,7 @@ def accepted_plan(
     Raises
     ------
     ParameterError
-        It is no plan, one of another system, too long, or its stamp is far from now.
+        It is not a plan, one of another system, too long, or its stamp is far from now.
 
     """
     stamp = time_to_nanoseconds(message.header.stamp)

@@ -125,7 +125,7 @@ class GoalPoses:
         node
             The controller.
         move
-            Moves the goal of the execution that goes on; returns what to tell of it, None where
+            Moves the goal of the execution that goes on; returns what to say of it, None where
             there is no such execution.
 
         """
@@ -151,7 +151,7 @@ class GoalPoses:
             return
         if not self._planner.server_is_ready():
             tell.warning('goal_pose: nothing serves plan_rolling; start the planner')
-            self._busy = False  # what it had begun will not be answered
+            self._busy = False  # what it had started will not be answered
             return
         self._next = pose
         if self._busy:

@@ -21,7 +21,7 @@ WORLD = 'world'
 
 class Prediction:
     """
-    Publishes the predicted path of the object ten times a second, while there is one.
+    Publishes the predicted path of the object ten times per second, while there is one.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Prediction:
         self.pursuit = None if self._law is None else self._law.pursuit
 
     def health(self, level: bytes, text: str, values: dict[str, Any]) -> Health:
-        """Return what diagnostics tell, with predictions, and a fault of the law, added."""
+        """Return what diagnostics report, with predictions, and a fault of the law, added."""
         law = self._law
         if law is None:
             return level, text, values

@@ -239,12 +239,12 @@ class RobotMachine:
 
     @property
     def missing(self) -> str:
-        """What to tell a user as long as no state came."""
+        """What to report to a user as long as no state came."""
         return f'nothing came yet on {" or ".join(topic.topic for topic in self.polled)}'
 
     @property
     def yaw(self) -> float:
-        """Angle of base_link about the normal of the floor [rad], as told last; 0 if never."""
+        """Angle of base_link about the normal of the floor [rad], as reported last; 0 if never."""
         for data in self._odometry.take():
             try:
                 _, pose = decode_odometry(data)

@@ -1,4 +1,4 @@
-"""One run of an experiment: what it tells, what it logs for a replay, and how it ends."""
+"""One run of an experiment: what it says, what it logs for a replay, and how it ends."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ class Trial:
         duration
             After which it ends [s]; 0 for no end.
         on_end
-            Told the state at its end.
+            Called with the state at its end.
         on_progress
-            Told state and control, ``feedback_rate`` times a second.
+            Called with state and control, ``feedback_rate`` times per second.
         log
             Takes what a replay needs to know of each command.
 
@@ -114,7 +114,7 @@ class Trial:
         return balancing_since(self.control.answers.memory)
 
     def _finish(self, code: int, reason: str) -> None:
-        """Bring the hand to rest, and tell it."""
+        """Bring the hand to rest, and report it."""
         rest = self._equipment.brought_to_rest(self._node)
         self._log.note(SAFE, NO_STATE if rest.seen is None else rest.seen, rest.stamp)
         self._log.flush()
@@ -133,7 +133,7 @@ class Trial:
         self.state.started, self.state.time = self.control.started, self.control.time
 
     def _judge(self, _t: float, _x: Array, u: Array) -> tuple[int, str, Array]:
-        """End a run whose hand goes too far; tell state and control, if it is time to."""
+        """End a run whose hand goes too far; report state and control, if it is time to."""
         self._look()
         x, limited = self.control.measured, self._equipment.watch.limited(u)
         problem = ''

@@ -85,7 +85,7 @@ class PredictingBeside:
         return np.zeros((0, self.law.system.state.size)) if policy is None else policy.states
 
     def health(self) -> dict[str, Any]:
-        """Return what diagnostics tell of predictions."""
+        """Return what diagnostics report of predictions."""
         record = self.law.record
         told: dict[str, Any] = {
             'predictions': record.solved,
@@ -125,7 +125,7 @@ class PredictingBeside:
         started = time.monotonic()
         try:
             policy = (self.pursuit or self.law).predict(*newest)
-        except Exception as e:  # noqa: BLE001  the last policy goes on, and is told to be old
+        except Exception as e:  # noqa: BLE001  the last policy goes on, and is reported to be old
             self.law.record.failed += 1
             self.law.record.trouble = f'{type(e).__name__}: {e}'
             return

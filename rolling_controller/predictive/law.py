@@ -54,7 +54,7 @@ class Horizon:
     slew
         Greatest rate of each control over its range [1/s]: what a new plan may ask for at once.
     normal_force_min
-        Least normal force as a share of the weight.
+        Least normal force as a fraction of the weight.
     patience
         Programs without a solution, one after another, after which the safe command is given.
 
@@ -107,7 +107,7 @@ class PredictiveLaw:
     """
     Feedback by predictions along a plan, within limits; see :class:`rolling_controller.law.Law`.
 
-    Its memory is its own: one run at a time, begun by :meth:`start`, and in one thread.
+    Its memory is its own: one run at a time, started by :meth:`start`, and in one thread.
 
     Attributes
     ----------
@@ -263,7 +263,7 @@ class PredictiveLaw:
         self.p = np.array(p, dtype=float)
 
     def due(self, t: float) -> bool:
-        """Tell whether a command at a time [s] predicts anew."""
+        """Return whether a command at a time [s] predicts again."""
         return t >= self._due - 1e-9
 
     def taken(self, inputs: ArrayLike) -> Array:

@@ -84,13 +84,13 @@ class Policy(NamedTuple):
         return np.array((1 - s) * self.controls[k] + s * self.controls[k + 1])
 
     def _stage_at(self, t: float) -> tuple[int, float, float]:
-        """Return a stage, the share of it that is over, and its duration [s]."""
+        """Return a stage, the fraction of it that is over, and its duration [s]."""
         k = min(max(int(self.times.searchsorted(t, 'right')) - 1, 0), len(self.times) - 2)
         h = float(self.times[k + 1] - self.times[k])
         return k, min(max((t - float(self.times[k])) / h, 0.0), 1.0), h
 
     def _state(self, k: int, s: float, h: float) -> Array:
-        """Return the predicted state at a share of a stage, by the cubic through rates at both."""
+        """Return the predicted state inside a stage, by the cubic through rates at both ends."""
         a, b = self.states[k], self.states[k + 1]
         va, vb = h * self.rates[k], h * self.rates[k + 1]
         d = b - a

@@ -1,5 +1,5 @@
 """
-Pursuit of a goal: the predictive law on plans that are made anew where that is worth it.
+Pursuit of a goal: the predictive law on plans that are made again where that is worth it.
 
 A new plan begins at the state that is predicted for the time at which it will be there, so that
 it takes over without a jump. It is wanted when the goal moved, when a push or what was learned of
@@ -40,7 +40,7 @@ PART_LEAD = 0.8  # of the lead, for a plan to a part of a goal, which is found s
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Replanning:
     """
-    When a plan is made anew.
+    When a plan is made again.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Replanning:
     deviation
         Expected goal error at the end of a plan, from which on a new one is made on the way.
     learned
-        Relative change of a parameter from which on a plan is made anew on the way.
+        Relative change of a parameter from which on a plan is made again on the way.
     settle
         Time after a new plan, a failure, or the end of a plan, before small errors matter [s].
     certain
@@ -71,7 +71,7 @@ class Replanning:
         what a push left [s].
     rough
         Goal error that a first plan to a goal that moved on the way may have: it is made in haste,
-        on fewer segments, and made anew once it is followed.
+        on fewer segments, and made again once it is followed.
     haste
         How long such a plan lasts, over what another would: with more time it is found sooner.
     shortest
@@ -160,7 +160,7 @@ class Pursuit:
             Has a plan made, and returns what gives it within a wall-clock time [s]: None as long
             as it is not there. It may do all of it in the call, or elsewhere.
         replanning
-            When plans are made anew.
+            When plans are made again.
 
         Raises
         ------
@@ -200,7 +200,7 @@ class Pursuit:
         Raises
         ------
         ParameterError
-            It is no goal of the problem; the old one stays.
+            It is not a goal of the problem; the old one stays.
 
         """
         before = self.problem.goal
@@ -252,7 +252,7 @@ class Pursuit:
             self._active_at = t
 
     def _comes_to_rest(self, t: float, x: Array) -> bool:
-        """Tell whether the plan is over and feedback is expected to correct more."""
+        """Return whether the plan is over and feedback is expected to correct more."""
         if not 0.0 <= t - self.law.reference.end < self._options.rest:
             return False
         better = self.error(x) - self.error(self.law.expected_end(t, x))
@@ -263,7 +263,7 @@ class Pursuit:
         return goal_error(self.problem, x)
 
     def _wanted(self, t: float, x: Array) -> bool:
-        """Tell whether a new plan is worth it, and has been for long enough."""
+        """Return whether a new plan is worth it, and has been for long enough."""
         quiet = t < self._quiet_until
         if self._moved:
             return not quiet
@@ -274,7 +274,7 @@ class Pursuit:
         return t >= self._worth_since + self._options.certain - 1e-9
 
     def _worth_it(self, t: float, x: Array) -> bool:
-        """Tell whether a new plan to the same goal would end better."""
+        """Return whether a new plan to the same goal would end better."""
         options, end = self._options, self.law.reference.end
         self._astray = False
         if t >= end:
@@ -296,7 +296,7 @@ class Pursuit:
         return bool(learned.any()) or self.law.expected_miss(t, x) > options.deviation
 
     def _is_off(self, x: Array) -> bool:
-        """Tell whether a state at rest misses the goal by more than nothing is done about."""
+        """Return whether a state at rest misses the goal by more than nothing is done about."""
         off = self._missed(x) > self._options.tolerance
         if off or not self._within:
             return off
@@ -447,7 +447,7 @@ class Pursuit:
             self._come_nearer(why)
 
     def _may_be_parted(self) -> bool:
-        """Tell whether there is hurry, and a part of the goal that is easier not tried yet."""
+        """Return whether there is hurry, and a part of the goal that is easier not tried yet."""
         hurry = self._moved or self._astray
         return hurry and not self._partly and not self._parted and bool(_turns(self.problem))
 
@@ -507,7 +507,7 @@ def _wanted_of(problem: PlanProblem) -> list[str]:
 
 
 def _is_turn(problem: PlanProblem, name: str) -> bool:
-    """Tell whether a name of a goal is an attitude."""
+    """Return whether a name of a goal is an attitude."""
     layout = problem.system.state
     return name == 'q_WO' or (name in layout and layout.entry(name).kind == 'quaternion')
 

@@ -28,8 +28,8 @@ NEGLIGIBLE = 1e-6  # singular values, over the greatest
 REST_STEPS = 3  # to the rest that a plan ends near
 NEAR = 0.05  # of the end of a plan: rest that is further is another one
 STILL = 1e-9  # rate that is none
-UNMOVED = 1e-3  # share of a tangent number that is moved
-WEAK = 1e-9  # share of the greatest eigenvalue of the Gramian: below it, nothing is moved
+UNMOVED = 1e-3  # fraction of a tangent number that is moved
+WEAK = 1e-9  # fraction of the greatest eigenvalue of the Gramian: below it, nothing is moved
 
 
 class Used(NamedTuple):
@@ -292,9 +292,9 @@ def _held(
     """
     Return what follows a plan, shape (count, n), and under which control: rest, or motion on.
 
-    A plan ends at rest within its tolerance, and what is left of tilt and speed is no state that
-    could be held: rest nearby is found by Gauss-Newton steps of least norm. Where there is none,
-    the plan ends in motion, and that goes on under its last control.
+    A plan ends at rest within its tolerance, and what is left of tilt and speed is not a state
+    that could be held: rest nearby is found by Gauss-Newton steps of least norm. Where there is
+    none, the plan ends in motion, and that goes on under its last control.
     """
     linearization, step = Linearization(system), step_functions(system)[0]
     times = np.array([0.0, h])

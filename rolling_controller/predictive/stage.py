@@ -163,7 +163,7 @@ def _written_out(
     S, end = ca.horzcat(moved, ca.MX(system.state.size, 2 * k)), x
 
     def slope(at: ca.MX, S: ca.MX, share: float) -> tuple[ca.MX, ca.MX]:
-        """Return rate and rate of the derivatives, at a share of the stage."""
+        """Return rate and rate of the derivatives, at a fraction of the stage."""
         rate, fx, fu = rates(at, (1 - share) * u + share * u_next, t + share * blocks * h, p)
         driven = ca.horzcat(ca.MX(system.state.size, n), (1 - share) * fu, share * fu)
         return rate, fx @ S + driven

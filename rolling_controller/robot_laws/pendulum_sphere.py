@@ -20,13 +20,13 @@ from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
 from rolling_planner.plan import Plan
 
-FRICTION = 0.85  # share of the friction that a corrected swing may use
+FRICTION = 0.85  # fraction of the friction that a corrected swing may use
 
 
 class PendulumRobot(RegulatedRobot):
     """Laws of the sphere with a pendulum."""
 
-    # a plan tells neither how the shell turns nor how the pendulum spins about its own axis; about
+    # a plan says neither how the shell turns nor how the pendulum spins about its own axis; about
     # the normal the floor makes no torque, so that the shell keeps the spin that a swing left it
     uncounted: tuple[str, ...] = ('d_WS', 'd_WP_z', 'w_WS_W_z')
 

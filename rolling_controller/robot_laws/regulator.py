@@ -22,7 +22,7 @@ from rolling_planner.plan import Plan
 
 
 def never() -> bool:
-    """Tell that nobody interrupts."""
+    """Report that nobody interrupts."""
     return False
 
 
@@ -179,7 +179,7 @@ class RobotKind:
         scenario
             The scenario.
         values
-            Of the options by name; looked up anew for each law, so that they may change.
+            Of the options by name; looked up again for each law, so that they may change.
 
         Raises
         ------

@@ -16,7 +16,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import Machine
 
 Array = NDArray[np.float64]
-ROLLING = 5 / 7  # share of gravity along the board that moves a solid ball
+ROLLING = 5 / 7  # fraction of gravity along the board that moves a solid ball
 RESTING = 5e-3  # m/s towards a wall, below which a ball stays at it
 TOUCH = 1e-5  # m from a wall within which a ball that came slowly is held
 DEEP = 1e-6  # m into a wall: there a ball that another wall holds meets it
@@ -27,7 +27,7 @@ class Labyrinth(BallOnPlate):
     """
     A solid ball on a board with walls and holes, which servos tilt at commanded speeds.
 
-    The ball rolls without slip, spin or resistance. A wall, its ends too, gives back a share of
+    The ball rolls without slip, spin or resistance. A wall, its ends too, gives back a fraction of
     the speed towards it and leaves the rest as it is: an effective coefficient, since a ball skids
     after a wall until it rolls, and no skid is modelled here. A ball that comes slowly stays at
     it, in the mode ``at_wall``, until it is pulled away. The motion ends with the centre of

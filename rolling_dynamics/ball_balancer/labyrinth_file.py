@@ -63,7 +63,7 @@ class SpeedServoSection(Section):
 
 
 class UnknownSection(Section):
-    """Standard deviations of what no law is told."""
+    """Standard deviations of what no law is given."""
 
     offset: float = quantity('angle by which the board is not level', 'rad', least=0, default=0.0)
     start: float = quantity('of the ball from the start of the path', 'm', least=0, default=0.0)
@@ -81,7 +81,7 @@ class LabyrinthFile(RigFile, ScenarioFile):
 
     commanded: ClassVar[str] = 'speeds'
     message: ClassVar[str] = 'velocities'
-    unmodelled: ClassVar[tuple[float, float]] = (1.0, 0.35)  # hits of walls; level as it is told
+    unmodelled: ClassVar[tuple[float, float]] = (1.0, 0.35)  # hits of walls; level as it is given
 
     ball: SolidBallSection
     board: BoardSection

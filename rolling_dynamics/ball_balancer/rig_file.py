@@ -30,7 +30,7 @@ class CameraSection(Section):
     exposure: float = quantity('over which a frame averages', 's', least=0, default=0.0)
     delay: float = quantity('from mid-exposure to the position', 's', least=0, default=0.022)
     noise: float = quantity('standard deviation of each coordinate', 'm', least=0, default=4.2e-5)
-    lost: float = quantity('share of frames without a ball', least=0, most=0.9, default=0.0)
+    lost: float = quantity('fraction of frames without a ball', least=0, most=0.9, default=0.0)
 
     def sensor(self) -> Sensor:
         """Return the camera as a sensor of the ball's centre in the frame of the plate."""

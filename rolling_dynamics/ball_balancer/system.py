@@ -34,8 +34,8 @@ class BallBalancer(BallOnPlate):
     A homogeneous ball on a square plate that servos tilt.
 
     The ball rolls without slip or spin. Rolling resistance holds a ball at rest up to the tilt of
-    the breakaway map, and opposes its motion with a share of that. ``resistance='smooth'`` has one
-    mode, in which resistance is a smooth function of the speed (Stribeck), for optimisation.
+    the breakaway map, and opposes its motion with a fraction of that. ``resistance='smooth'`` has
+    one mode, in which resistance is a smooth function of the speed (Stribeck), for optimisation.
 
     Attributes
     ----------

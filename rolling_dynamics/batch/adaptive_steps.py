@@ -1,4 +1,4 @@
-"""Lanes carried to their goals by steps of order 8, each of its own length."""
+"""Trajectories carried to their goals by steps of order 8, each of its own length."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rolling_dynamics.simulation.dormand_prince import (
 
 SECTIONS = 28  # of a part of a step in which the bottom of a guard is sought
 GOLDEN = (math.sqrt(5) - 1) / 2
-CROWDED = 0.7  # share of lanes that go on below which they are moved together
+CROWDED = 0.7  # fraction of trajectories that go on below which they are moved together
 WIDE = (0.0, math.inf)  # a tolerance that every step keeps
 Watcher = Callable[[Index, Lanes, Array, Attempt], None]
 
@@ -34,8 +34,8 @@ class AdaptiveSteps:
     """
     The Dormand-Prince method of order 8, with the steps and events of ``simulate``.
 
-    What is worked out here is the same for each lane, whatever the others do: sums and roots, no
-    powers.
+    What is worked out here is the same for each trajectory, whatever the others do: sums and
+    roots, no powers.
     """
 
     def __init__(
@@ -48,15 +48,15 @@ class AdaptiveSteps:
         self, lanes: Lanes, number: int, watcher: Watcher | None = None
     ) -> tuple[Index, Index]:
         """
-        Carry the lanes of a mode that go on to their goals, or to the first event of each.
+        Carry the trajectories of a mode that go on to their goals, or to the first event of each.
 
         Parameters
         ----------
         lanes, number
-            Lanes, and the number of the mode.
+            Trajectories, and the number of the mode.
         watcher
-            Called with each step that is kept: which lanes, as they stood before it, its lengths
-            and what came of it; lanes whose length is 0 took none.
+            Called with each step that is kept: which trajectories, as they stood before it, its
+            lengths and what came of it; trajectories whose length is 0 took none.
 
         Returns
         -------
@@ -81,7 +81,7 @@ class AdaptiveSteps:
         watcher: Watcher | None,
         events: list[tuple[Index, Index]],
     ) -> Index:
-        """Step lanes until some of them are done; return the others."""
+        """Step trajectories until some of them are done; return the others."""
         crowd = _Crowd(self._kernel, lanes, index)
         self._start_steps(crowd.lanes, crowd.rate, crowd.todo)
         enough = CROWDED * index.size
@@ -102,7 +102,7 @@ class AdaptiveSteps:
         *,
         look: bool,
     ) -> None:
-        """Try a step; lanes in which a guard may have fallen are held, or looked into."""
+        """Try a step; trajectories in which a guard may have fallen are held, or looked into."""
         w, todo = crowd.lanes, crowd.todo
         left = w.goal - w.t
         last = w.h >= left * (1 - 1e-9)
@@ -245,7 +245,7 @@ class AdaptiveSteps:
 
 
 class _Crowd:
-    """Lanes that are stepped together, in neighbouring memory."""
+    """Trajectories that are stepped together, in neighbouring memory."""
 
     def __init__(self, kernel: Kernel, lanes: Lanes, index: Index) -> None:
         self.index = np.resize(index, -(-index.size // kernel.width) * kernel.width)
@@ -281,16 +281,16 @@ class _Within:
 
 def interpolated(x: Array, dense: Array, theta: Array, lane: Index | None = None) -> Array:
     """
-    Return states at shares of steps, by the terms of their dense output, in a fixed order.
+    Return states at fractions of steps, by the terms of their dense output, in a fixed order.
 
     Parameters
     ----------
     x, dense
-        States and terms of steps, one for each lane.
+        States and terms of steps, one for each trajectory.
     theta
         Shares.
     lane
-        Whose step each share is of; None for one share of each lane.
+        Whose step each share is of; None for one fraction of each trajectory.
 
     """
     lane = np.arange(theta.size) if lane is None else lane

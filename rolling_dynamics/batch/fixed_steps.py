@@ -1,4 +1,4 @@
-"""Lanes carried to their goals by steps of fixed length, events located inside the step."""
+"""Trajectories carried to their goals by steps of fixed length, events located inside the step."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ class FixedSteps:
 
     def advance(self, lanes: Lanes, number: int, _watcher: object = None) -> tuple[Index, Index]:
         """
-        Carry the lanes of a mode that go on to their goals, or to the first event of each.
+        Carry the trajectories of a mode that go on to their goals, or to the first event of each.
 
         Parameters
         ----------
         lanes, number
-            Lanes, and the number of the mode.
+            Trajectories, and the number of the mode.
 
         Returns
         -------
         tuple
-            The lanes that came to an event, and the number of its guard, ``NOT_FINITE`` where the
-            state is not finite any more. They stand at the event, or at the last finite state.
+            The trajectories that came to an event, and the number of its guard, ``NOT_FINITE``
+            where the state is not finite any more. They stand at the event, or at the last finite
+            state.
 
         """
         while self._kernel.carry(lanes, number, self._max_step):
@@ -48,7 +49,7 @@ class FixedSteps:
         return NONE, NONE
 
     def _located(self, lanes: Lanes, index: Index, number: int) -> Index:
-        """Put lanes at the event within their next step, or its end; return the guards."""
+        """Put trajectories at the event within their next step, or its end; return the guards."""
         padded = np.resize(index, -(-index.size // self._kernel.width) * self._kernel.width)
         start = lanes.copied(padded)
         unwatched = replace(start, levels=np.full_like(start.levels, -np.inf))
@@ -86,7 +87,7 @@ class FixedSteps:
             h = np.where(turns, h / 2, h)
 
     def _carried(self, start: Lanes, h: Array, number: int) -> Lanes:
-        """Return lanes one step of h further, those that can be."""
+        """Return trajectories one step of h further, those that can be."""
         end = replace(
             start, x=start.x.copy(), t=start.t.copy(), goal=start.t + h, h=np.zeros_like(h)
         )
@@ -96,7 +97,7 @@ class FixedSteps:
     def _looked_at(
         self, start: Lanes, levels: Array, h: Array, number: int
     ) -> tuple[Lanes, Array]:
-        """Return lanes a step further; which guards fell, and last, which are not finite."""
+        """Return trajectories a step further; which guards fell; which are not finite."""
         end = self._carried(start, h, number)
         lost = end.t != end.goal
         guards = self._kernel.guards(end)

@@ -1,4 +1,4 @@
-"""Steps of many lanes at a time: by machine code of vectors, else by CasADi's own map."""
+"""Steps of many trajectories at a time: by machine code of vectors, else by CasADi's own map."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ CARRIED = ('x', 'u', 'p', 'levels', 't', 'goal', 'stop', 'mode', 'h')  # arrays 
 
 
 class Kernel(Protocol):
-    """What is evaluated for each lane; nothing that one lane gets depends on another."""
+    """What is evaluated for each trajectory; none depends on another."""
 
     compiled: bool
     width: int
 
     def carry(self, lanes: Lanes, number: int, longest: float) -> int:
         """
-        Carry lanes to their goals by classical Runge-Kutta steps of order 4, in place.
+        Carry trajectories to their goals by classical Runge-Kutta steps of order 4, in place.
 
-        A lane stops before a step after which a guard is below its level, or the state is not
-        finite, and before one in which slip turns, by a cosine below the level after those of
+        A trajectory stops before a step after which a guard is below its level, or the state is
+        not finite, and before one in which slip turns, by a cosine below the level after those of
         the guards; ``lanes.h`` has the length of that step then, else 0.
 
         Parameters
@@ -48,7 +48,7 @@ class Kernel(Protocol):
         Returns
         -------
         int
-            How many lanes stopped so.
+            How many trajectories stopped so.
 
         """
         ...
@@ -66,9 +66,9 @@ class Kernel(Protocol):
         rate
             Rates of their states.
         h
-            Length of the step of each lane [s].
+            Length of the step of each trajectory [s].
         asked
-            Which lanes it is asked of.
+            Which trajectories it is asked of.
         tolerance
             Relative and absolute.
 
@@ -80,7 +80,7 @@ class Kernel(Protocol):
         ...
 
     def guards(self, lanes: Lanes) -> Array:
-        """Return the guards, shape (guards, lanes), in their units."""
+        """Return the guards, shape (guards, trajectories), in their units."""
         ...
 
 

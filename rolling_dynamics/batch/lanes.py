@@ -1,4 +1,4 @@
-"""Lanes of a batch, their equations, and their steps by maps of CasADi."""
+"""Trajectories of a batch, their equations, and their steps by maps of CasADi."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Lanes:
     Attributes
     ----------
     x, u, p, levels
-        State, control, parameters, and what the guards fall through; a column for each lane.
+        State, control, parameters, and what the guards fall through; a column for each trajectory.
     slope
         Rate of the control; no rows where controls are held.
     t, goal
@@ -41,7 +41,7 @@ class Lanes:
         Length of the next step [s], 0 where it is to be found; whether one was just refused. With
         steps of fixed length that of the step in which there is an event, 0 without.
     stop
-        0 while the lane goes on; else the number of what stopped it.
+        0 while the trajectory goes on; else the number of what stopped it.
 
     """
 
@@ -81,7 +81,7 @@ class Lanes:
 
     @property
     def size(self) -> int:
-        """Number of lanes."""
+        """Number of trajectories."""
         return int(self.t.size)
 
     @cached_property
@@ -94,7 +94,7 @@ class Lanes:
         return Lanes(**{f.name: getattr(self, f.name)[..., where] for f in fields(self)})
 
     def copied(self, index: Index) -> Lanes:
-        """Return a copy of some lanes, in the order of an index."""
+        """Return a copy of some trajectories, in the order of an index."""
         return Lanes(
             **{
                 f.name: np.ascontiguousarray(getattr(self, f.name)[..., index])
@@ -103,14 +103,14 @@ class Lanes:
         )
 
     def put(self, index: Index, others: Lanes, which: Index) -> None:
-        """Take over state, control, clock and step of some of other lanes."""
+        """Take over state, control, clock and step of some of other trajectories."""
         for name in ('x', 'u', 't', 'h', 'rejected'):
             getattr(self, name)[..., index] = getattr(others, name)[..., which]
 
 
 class Attempt(NamedTuple):
     """
-    A step of order 8 of many lanes.
+    A step of order 8 of many trajectories.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class Attempt(NamedTuple):
     least
         Bound from below of the guards less their levels over the step.
     dense
-        Terms of the dense output, shape (7, state.size, lanes).
+        Terms of the dense output, shape (7, state.size, trajectories).
 
     """
 
@@ -133,7 +133,7 @@ class Attempt(NamedTuple):
 
     @classmethod
     def empty(cls, n: int, lanes: int) -> Attempt:
-        """Return room for the steps of so many lanes."""
+        """Return room for the steps of so many trajectories."""
         return cls(
             x=np.empty((n, lanes)),
             rate=np.empty((n, lanes)),
@@ -248,7 +248,7 @@ class MappedKernel:
         return int((~done).sum())
 
     def _taken(self, lanes: Lanes, h: Array, steps: Array) -> NDArray[np.int64]:
-        """Take so many steps of each lane, in place; return how many there were."""
+        """Take so many steps of each trajectory, in place; return how many there were."""
         taken = np.zeros(lanes.size, np.int64)
         left = np.flatnonzero(steps > 0)
         for k in range(int(steps.max(initial=0))):

@@ -1,4 +1,4 @@
-"""Lanes carried through the modes of a system: what follows the event of each."""
+"""Trajectories carried through the modes of a system: what follows the event of each."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ADAPTIVE = 'DOP853'
 METHODS = ('RK4', ADAPTIVE)
 ACTIONS = (STOP, IGNORE)
 ROUNDING = {'float64': NOISE, 'float32': 1e-5}  # a guard that is zero to this has not fallen
-CHART = 0.1  # share of a chart's quality at the reset at which a lane ends
+CHART = 0.1  # fraction of a chart's quality at the reset at which a trajectory ends
 NOT_STARTED, LOST, CHATTERS = 'not_started', 'not_finite', 'chatters'
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How lanes are stepped; see :class:`BatchSimulator`."""
+    """How trajectories are stepped; see :class:`BatchSimulator`."""
 
     method: str
     max_step: float
@@ -55,7 +55,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Machine:
-    """What steps lanes in one mode."""
+    """What steps trajectories in one mode."""
 
     mode: Mode
     equations: Equations
@@ -72,7 +72,7 @@ class Modes:
     names
         Names of the modes.
     stops
-        What may stop a lane, by its number; the first means that it goes on.
+        What may stop a trajectory, by its number; the first means that it goes on.
 
     """
 
@@ -90,7 +90,7 @@ class Modes:
         )
 
     def machine(self, number: int) -> Machine:
-        """Return what steps lanes in a mode; the compiler is waited for."""
+        """Return what steps trajectories in a mode; the compiler is waited for."""
         with self._turn:
             if number not in self._machines:
                 self._machines[number] = self._made(number)
@@ -110,7 +110,7 @@ class Modes:
         return Machine(mode=self.system.modes[mode], equations=these, kernel=k, steps=steps)
 
     def enter(self, lanes: Lanes, index: Index, number: int) -> None:
-        """Have lanes go on in a mode: what its guards fall through, and no step length yet."""
+        """Have trajectories go on in a mode: its guards' levels, and no step length yet."""
         machine = self.machine(number)
         levels = np.full(self.most_guards, -np.inf)
         for k, name in enumerate(machine.equations.names):
@@ -130,7 +130,7 @@ class Modes:
             lanes.levels[charts, index] = CHART * quality
 
     def start(self, lanes: Lanes, index: Index, system: StartMode) -> None:
-        """Have lanes begin, each in the mode that its state is in."""
+        """Have trajectories begin, each in the mode that its state is in."""
         vectors = (a[:, index].T.astype(float, order='C') for a in (lanes.p, lanes.x, lanes.u))
         given = zip(*vectors, lanes.t[index].tolist(), strict=True)
         for lane, (p, x, u, t) in zip(index.tolist(), given, strict=True):
@@ -140,7 +140,7 @@ class Modes:
             self.enter(lanes, going[lanes.mode[going] == number], number)
 
     def advance(self, lanes: Lanes, watcher: Watcher | None = None) -> None:
-        """Carry lanes to their goals, or to what stops them; see :class:`AdaptiveSteps`."""
+        """Carry trajectories to their goals, or to what stops them; see :class:`AdaptiveSteps`."""
         again = True
         while again:
             again = False
@@ -152,7 +152,7 @@ class Modes:
                     again = True
 
     def _after(self, lanes: Lanes, index: Index, guard: Index, number: int) -> None:
-        """Let happen what follows the events of lanes in a mode."""
+        """Let happen what follows the events of trajectories in a mode."""
         machine = self.machine(number)
         for g in np.unique(guard).tolist():
             these = index[guard == g]
@@ -170,7 +170,7 @@ class Modes:
         return self.stops.index(name)
 
     def _follow(self, lanes: Lanes, lane: int, guard: str) -> None:
-        """Let a lane go through what follows a guard."""
+        """Let a trajectory go through what follows a guard."""
         s = MotionState(
             t=float(lanes.t[lane]),
             x=lanes.x[:, lane].astype(float),
@@ -191,7 +191,7 @@ class Modes:
             self.enter(lanes, np.array([lane]), int(lanes.mode[lane]))
 
     def _put(self, lanes: Lanes, lane: int, s: MotionState) -> None:
-        """Give a lane a state and its mode, or end it where that has ended."""
+        """Give a trajectory a state and its mode, or end it where that has ended."""
         lanes.t[lane], lanes.x[:, lane], lanes.p[:, lane] = s.t, s.x, s.p
         if s.ended is not None:
             lanes.stop[lane] = self._stop(s.stopped)

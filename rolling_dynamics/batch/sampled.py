@@ -23,16 +23,16 @@ Array = NDArray[np.float64]
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sampled:
     """
-    Motions of many lanes.
+    Motions of many trajectories.
 
     Attributes
     ----------
     states
-        At the output times, shape (T, lanes, n); zero after the end of a lane.
+        At the output times, shape (T, trajectories, n); zero after the end of a trajectory.
     values
-        Outputs there, shape (T, lanes, K).
+        Outputs there, shape (T, trajectories, K).
     ends, reached, steps
-        When each lane ended [s], how many output times it reached, and in how many steps.
+        When each trajectory ended [s], how many output times it reached, and in how many steps.
     stopped
         What ended it before its time, as in :attr:`BatchSimulator.stopped`.
 
@@ -62,7 +62,7 @@ class Outputs:
         self._kernel = made
 
     def __call__(self, states: Array, u: Array, times: Array, p: Array) -> Array:
-        """Return them at all states, shape (T, lanes, K)."""
+        """Return them at all states, shape (T, trajectories, K)."""
         rows = states.reshape(-1, states.shape[-1])
         padded = -(-len(rows) // self._kernel.width) * self._kernel.width
         lanes = Lanes.empty((rows.shape[1], u.shape[-1], 0, p.shape[1], 0), padded, 'float64')
@@ -93,9 +93,9 @@ def simulate_many(
     system
         The system; charts are not changed.
     p, x0
-        A row for each lane.
+        A row for each trajectory.
     control
-        Times [s], shape (N,), and values, shape (N, lanes, m), straight between them.
+        Times [s], shape (N,), and values, shape (N, trajectories, m), straight between them.
     times
         Output times [s], increasing.
     outputs
@@ -146,7 +146,7 @@ class _Samples:
         self.steps = np.zeros(size, np.int64)
 
     def take(self, index: Index, before: Lanes, h: Array, step: Attempt) -> None:
-        """Take a step of some lanes."""
+        """Take a step of some trajectories."""
         self.steps[index[h > 0]] += 1
         first = np.searchsorted(self.times, before.t, side='left')
         count = np.searchsorted(self.times, before.t + h, side='left') - first

@@ -18,24 +18,24 @@ from rolling_dynamics.contract.capabilities import offers, StartMode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError
 
-LEAST = 256  # lanes that are worth a thread
-SHARES = (0.75, 0.25)  # of a thread's lanes: the small part goes to who is ready first
+LEAST = 256  # trajectories that are worth a thread
+SHARES = (0.75, 0.25)  # of a thread's trajectories: the small part goes to who is ready first
 Policy = Callable[[Array, NDArray[np.float64]], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rollout:
     """
-    Motions of all lanes.
+    Motions of all trajectories.
 
     Attributes
     ----------
     times
-        Clocks [s], shape (steps + 1, size); those of lanes that stopped stand still.
+        Clocks [s], shape (steps + 1, size); those of trajectories that stopped stand still.
     states
         Shape (steps + 1, size, state.size).
     stopped
-        What ended each lane, as in :attr:`BatchSimulator.stopped`.
+        What ended each trajectory, as in :attr:`BatchSimulator.stopped`.
 
     """
 
@@ -48,9 +48,9 @@ class BatchSimulator:
     """
     Many motions of one system at a time, each with its own parameters, state, control and clock.
 
-    A lane goes on until one of its guards falls through zero; it stands at that event then, and
-    its clock at the time of it. What a lane does depends on nothing but its own numbers: not on
-    the number of lanes, its place among them, or the number of threads, bit by bit.
+    A trajectory goes on until one of its guards falls through zero; it stands at that event then,
+    and its clock at the time of it. What a trajectory does depends on nothing but its own numbers:
+    not on the number of trajectories, its place among them, or the number of threads, bit by bit.
     """
 
     def __init__(
@@ -69,18 +69,19 @@ class BatchSimulator:
         threads: int | None = None,
     ) -> None:
         """
-        Make lanes that are not started; waits for the compiler where the system is new to it.
+        Make trajectories that are not started; waits for the compiler of a new system.
 
         Parameters
         ----------
         system
             Any rolling system.
         size
-            Number of lanes.
+            Number of trajectories.
         dt
             Time [s] for which :meth:`step` holds a control, positive.
         method
-            ``RK4``: steps of a fixed length; ``DOP853``: each lane's own, as in ``simulate``.
+            ``RK4``: steps of a fixed length; ``DOP853``: each trajectory's own, as in
+            ``simulate``.
         max_step
             Longest internal step [s]; 1 ms if None, or for DOP853 any. RK4 divides ``dt`` evenly.
         rtol, atol
@@ -102,7 +103,7 @@ class BatchSimulator:
 
         """
         if not (isinstance(size, (int, np.integer)) and size > 0):
-            raise ParameterError(f'size must be a positive number of lanes, got {size!r}')
+            raise ParameterError(f'size must be a positive number of trajectories, got {size!r}')
         if not (math.isfinite(dt) and dt > 0):
             raise ParameterError(f'dt must be positive and finite [s], got {dt!r}')
         if threads is not None and threads < 1:
@@ -131,7 +132,7 @@ class BatchSimulator:
         self._parts = self._divided(padded)
 
     def _divided(self, lanes: int) -> list[tuple[slice, Lanes]]:
-        """Return the lanes in parts, each for one thread at a time."""
+        """Return the trajectories in parts, each for one thread at a time."""
         width, ends = self._kernel.width, [0]
         for share in SHARES if self._pool is not None else ():
             each = math.ceil(max(share * lanes / self._threads, LEAST) / width) * width
@@ -146,7 +147,7 @@ class BatchSimulator:
 
     @property
     def nbytes(self) -> int:
-        """Memory of all lanes [byte]."""
+        """Memory of all trajectories [byte]."""
         return sum(array.nbytes for array in vars(self._lanes).values())
 
     @property
@@ -166,18 +167,18 @@ class BatchSimulator:
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Clocks [s], shape (size,); that of a lane that stopped says when."""
+        """Clocks [s], shape (size,); that of a trajectory that stopped says when."""
         return self._lanes.t[: self.size]
 
     @property
     def running(self) -> NDArray[np.bool_]:
-        """Which lanes go on, shape (size,)."""
+        """Which trajectories go on, shape (size,)."""
         return np.equal(self._lanes.stop[: self.size], 0)
 
     @property
     def stopped(self) -> NDArray[np.str_]:
         """
-        What ended each lane, shape (size,): the name of a guard, empty while it goes on.
+        What ended each trajectory, shape (size,): the name of a guard, empty while it goes on.
 
         ``not_finite``: the state would not be finite any more; ``not_started``: never reset;
         ``chatters``: modes change without limit.
@@ -186,7 +187,7 @@ class BatchSimulator:
 
     @property
     def modes(self) -> NDArray[np.str_]:
-        """Mode of motion of each lane, shape (size,)."""
+        """Mode of motion of each trajectory, shape (size,)."""
         return np.asarray(np.array(self._modes.names)[self._lanes.mode[: self.size]])
 
     def reset(
@@ -198,15 +199,15 @@ class BatchSimulator:
         times: ArrayLike = 0.0,
     ) -> None:
         """
-        Start lanes anew.
+        Start trajectories again.
 
         Parameters
         ----------
         mask
-            Which lanes, shape (size,); all if None. The others go on undisturbed.
+            Which trajectories, shape (size,); all if None. The others go on undisturbed.
         states, parameters
-            One for all lanes, or a row for each lane of the batch, of which those of the mask are
-            taken; those in force if None.
+            One for all trajectories, or a row for each trajectory of the batch, of which those of
+            the mask are taken; those in force if None.
         times
             What the clocks start at [s].
 
@@ -224,7 +225,7 @@ class BatchSimulator:
         where = np.flatnonzero(chosen)
         fresh = (self._lanes.stop[where] == self._modes.stops.index(NOT_STARTED)).any()
         if fresh and (states is None or parameters is None):
-            raise ParameterError('lanes that were never started need states and parameters')
+            raise ParameterError('trajectories that were never started need states and parameters')
         start = np.array(self._rows('times', times, None)[where], dtype=float)
         if states is not None:
             rows = self._rows('states', states, self.system.state.size)
@@ -241,12 +242,12 @@ class BatchSimulator:
 
     def step(self, u: ArrayLike) -> None:
         """
-        Carry every lane that goes on ``dt`` further under a held control.
+        Carry every trajectory that goes on ``dt`` further under a held control.
 
         Parameters
         ----------
         u
-            Control, one for all lanes or shape (size, control.size).
+            Control, one for all trajectories or shape (size, control.size).
 
         """
         rows = self._rows('u', u, self.system.control.size)
@@ -254,7 +255,7 @@ class BatchSimulator:
 
     def rollout(self, controls: ArrayLike | Policy, steps: int) -> Rollout:
         """
-        Take several steps, and return what all lanes went through.
+        Take several steps, and return what all trajectories went through.
 
         Parameters
         ----------
@@ -297,7 +298,7 @@ class BatchSimulator:
         return array
 
     def _carry(self, part: Lanes, rows: Array) -> None:
-        """Carry a part ``dt`` further under held controls, a row for each lane."""
+        """Carry a part ``dt`` further under held controls, a row for each trajectory."""
         part.u[:, : len(rows)] = rows.T
         np.add(part.t, self.dt, out=part.goal)
         self._modes.advance(part)
@@ -317,7 +318,7 @@ class BatchSimulator:
             thread.result()
 
     def _rows(self, name: str, given: ArrayLike, width: int | None) -> Array:
-        """Return a row for each lane; a number for each if there is no width."""
+        """Return a row for each trajectory; a number for each if there is no width."""
         shape = (self.size,) if width is None else (self.size, width)
         array = np.asarray(given, dtype=float)
         if array.shape not in (shape, shape[1:]):

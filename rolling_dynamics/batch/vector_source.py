@@ -217,7 +217,7 @@ class Vectors(NamedTuple):
     width
         Size of one [byte].
     options
-        What the compiler is told.
+        What the compiler is given.
     library
         Letter of their functions in the GNU C library's vector mathematics, empty without them.
 

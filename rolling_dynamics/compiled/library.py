@@ -2,7 +2,7 @@
 Shared libraries in the cache folder: written whole, checked before they are loaded.
 
 A damaged library would end the process that loads it (SIGBUS, SIGSEGV), so that its size and
-digest stand in a file beside it. Whatever is not right counts as missing and is built anew.
+digest stand in a file beside it. Whatever is not right counts as missing and is built again.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Library:
         try:
             return tuple(ca.external(name, str(self.file)) for name in names)
         except RuntimeError as error:  # built by a compiler for another machine, say
-            LOG.warning('%s cannot be loaded and is built anew: %s', self.file, error)
+            LOG.warning('%s cannot be loaded and is built again: %s', self.file, error)
             self._remove()
             return None
 

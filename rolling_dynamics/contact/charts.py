@@ -107,7 +107,7 @@ class ContactAtlas:
         -------
         Rechart or None
             None where the chart is regular or the only one, and in ``coordinates``, whose state
-            tells no attitude at a pole.
+            says no attitude at a pole.
 
         """
         system = self.system
@@ -146,7 +146,7 @@ class ContactAtlas:
         return out
 
     def has_alternatives(self, name: str) -> bool:
-        """Tell whether the surface has more than one chart."""
+        """Return whether the surface has more than one chart."""
         return any(n == name and len(s.charts) > 1 for n, s, _ in self._in_use())
 
     def _in_use(self) -> list[tuple[str, Surface, int]]:
@@ -180,7 +180,7 @@ class ContactAtlas:
 
 
 def _is_constant(value: ca.SX, e: ContactExpressions) -> bool:
-    """Tell whether an expression is constant although it names the state, by sampling."""
+    """Return whether an expression is constant although it names the state, by sampling."""
     f = ca.Function('f', [e.x, e.p], [ca.jacobian(value, e.x)])
     rng = np.random.default_rng(0)
     x, p = rng.uniform(0.3, 1.2, f.size_in(0)), rng.uniform(0.5, 1.5, f.size_in(1))

@@ -202,7 +202,7 @@ class _Search:
         return out
 
     def touch(self, y: NDArray[np.float64]) -> Touch:
-        """Return what a root tells."""
+        """Return what a root says."""
         details = self.details(y)
         K = details[16:19]
         mean, half = (K[0] + K[2]) / 2, (K[0] - K[2]) / 2

@@ -23,7 +23,7 @@ OFF_POLE = 1e-9  # of a chart's bounds: where its frame is taken at a pole
 OBJECT, HAND = 0, 1
 NAMES = ('u_o', 'v_o', 'u_h', 'v_h', 'psi')
 APART = 5e-3  # m between the bodies beyond which the contact is sought elsewhere too
-REACH = 0.25  # share of the chart within which Newton's method is trusted
+REACH = 0.25  # fraction of the chart within which Newton's method is trusted
 PLACES = (6, 2)  # of the hand's chart, where an object that was put elsewhere is looked for
 
 Found = tuple[bool, float, NDArray[np.float64]]
@@ -31,10 +31,10 @@ Found = tuple[bool, float, NDArray[np.float64]]
 
 class ContactView:
     """
-    Tells where bodies touch: on the first chart of the hand, and on the object's that fits best.
+    Reports where bodies touch: on the first chart of the hand, and on the object's that fits best.
 
     Ch is thus the frame that it is in every topic and file. Angles lie within half a turn of zero,
-    since a message tells no history.
+    since a message says no history.
     """
 
     def __init__(self, object_surface: Surface, hand_surface: Surface) -> None:
@@ -163,7 +163,7 @@ class Source(Protocol):
         ...
 
     def restart(self) -> None:
-        """Begin anew after a state that was none."""
+        """Begin again after a state that was none."""
 
 
 class StateSource:

@@ -99,7 +99,7 @@ def state_from_poses(
     Raises
     ------
     ParameterError
-        A pose is no rigid transformation, or something is not finite.
+        A pose is not a rigid transformation, or something is not finite.
     SurfaceError
         No closest points were found.
 

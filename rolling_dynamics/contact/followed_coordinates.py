@@ -3,7 +3,7 @@ Contact coordinates (u_o, v_o, u_h, v_h, psi) on the first charts, followed alon
 
 A chart turns half round within the time in which the contact passes its pole, however short that
 is. Between two times of which one comes before and the other after the pole the angle alone does
-not tell to which side, so the path between them is halved until the contact frames turn little.
+not say to which side, so the path between them is halved until the contact frames turn little.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def _contact(system: RollingSystem) -> ContactSystem:
 
 
 def _stands_on_first(system: ContactSystem) -> bool:
-    """Tell whether a state holds coordinates of the first chart of the object."""
+    """Return whether a state holds coordinates of the first chart of the object."""
     return 'contact_o' in system.state and system.object_chart == 0
 
 

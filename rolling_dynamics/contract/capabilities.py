@@ -44,7 +44,7 @@ def members(capability: type) -> list[str]:
 
 
 def has(candidate: object, name: str) -> bool:
-    """Tell whether a system has an attribute, without evaluating it."""
+    """Return whether a system has an attribute, without evaluating it."""
     own = type(candidate)
     if hasattr(own, name) or name in getattr(candidate, '__dict__', ()):
         return True
@@ -108,7 +108,7 @@ class StartMode(Protocol):
         Raises
         ------
         ParameterError
-            It is no state of the system, or the bodies overlap.
+            It is not a state of the system, or the bodies overlap.
 
         """
         ...
@@ -147,7 +147,7 @@ class CarriedObject(Protocol):
 
 
 class FollowedQuantities(Protocol):
-    """Has quantities that output times alone do not tell, such as angles over whole turns."""
+    """Has quantities that output times alone do not say, such as angles over whole turns."""
 
     def follower(self, p: Array) -> Follower:
         """Return what follows them along the steps of a simulation with parameters p."""
@@ -235,7 +235,7 @@ class Atlas(Protocol):
         ...
 
     def has_alternatives(self, name: str) -> bool:
-        """Tell whether there is more than one chart of this name's surface."""
+        """Return whether there is more than one chart of this name's surface."""
         ...
 
     def rechart(self, name: str, p: ArrayLike, x: ArrayLike, worth: float = ...) -> Rechart | None:
@@ -299,7 +299,7 @@ class GivenFormulas(Protocol):
         """
         ``(x, u, t, p) -> [tau, f]`` of forces that they give, expressed as the contact's.
 
-        None where they move a body, which ``pose`` does not tell.
+        None where they move a body, which ``pose`` does not say.
         """
         ...
 

@@ -128,7 +128,7 @@ class Layout:
         return out
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether an entry has this name."""
+        """Return whether an entry has this name."""
         return name in self._slices
 
     def entry(self, name: str) -> Entry:

@@ -36,7 +36,7 @@ def closest_points(system: HybridContactSystem, p: Array, x: Array) -> list[Clos
     Parameters
     ----------
     system
-        A body over a hand that is no plane.
+        A body over a hand that is not a plane.
     p, x
         Parameters and state; its own closest point is one of the starts of the search.
 

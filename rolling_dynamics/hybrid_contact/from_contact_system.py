@@ -82,7 +82,7 @@ def hybrid_of(
     resistance
         Rolling resistance [m s/rad].
     restitution
-        Share of the work of compression that a landing gives back.
+        Fraction of the work of compression that a landing gives back.
 
     Raises
     ------

@@ -80,7 +80,7 @@ def parameter_layout(surface: Surface, hand: Surface) -> Layout:
                 'restitution',
                 ('restitution',),
                 '',
-                text='share of the work of compression that a landing gives back',
+                text='fraction of the work of compression that a landing gives back',
             ),
             Entry(
                 'spin_direction',

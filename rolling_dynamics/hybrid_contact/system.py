@@ -118,7 +118,7 @@ class HybridContactSystem(PointContact):
         rolling_resistance
             Torque against rolling over the normal force and the rate of rolling [m s/rad].
         restitution
-            Share of the work of compression that a landing gives back, from 0 to 1.
+            Fraction of the work of compression that a landing gives back, from 0 to 1.
         edges
             Least and greatest coordinates (u, v) of the hand; x and y of a plate in H [m].
 
@@ -281,7 +281,7 @@ class HybridContactSystem(PointContact):
         return y
 
     def over_hand(self, x: Array, p: Array) -> bool:
-        """Tell whether the closest point of the body lies over the hand."""
+        """Return whether the closest point of the body lies over the hand."""
         point = np.array(self.foot(x, p)).ravel()
         x_min, x_max, y_min, y_max = p[self.parameters.slice('hand_edges')]
         return bool(x_min <= point[0] <= x_max and y_min <= point[1] <= y_max)

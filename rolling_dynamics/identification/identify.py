@@ -20,7 +20,7 @@ from scipy.stats import t as student
 CONFIDENCE = 0.95
 FEWEST = 4  # windows
 UNDETERMINED = 0.25  # half width over the width of the bounds
-ALIKE = 0.95  # correlation at which two parameters cannot be told apart
+ALIKE = 0.95  # correlation at which two parameters cannot be distinguished
 EXPLAINED = 0.2  # fraction of the variance: below, nothing was determined
 OBSERVED = 0.5  # fraction of a window that the start of a prediction follows from
 RATED = 5  # rows that the velocity held by the baseline follows from
@@ -52,7 +52,7 @@ class Errors:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Found:
     """
-    What a log tells.
+    What a log says.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Found:
     estimates
         Parameters by name.
     alike
-        Pairs that cannot be told apart, and their correlation.
+        Pairs that cannot be distinguished, and their correlation.
     errors
         Of each measured component.
     windows, held_out
@@ -263,7 +263,7 @@ class _Fit:
         return np.asarray(found.x)
 
     def weigh(self, z: Array) -> bool:
-        """Take root mean squares of residuals as noise; tell whether nothing is explained."""
+        """Take root mean squares of residuals as noise; return whether nothing is explained."""
         _, off, _, _ = self.over_time(z)
         squares, scatter = np.nanmean(off**2, axis=0), _scatter(self.windows)
         self.shooting.noise = np.maximum(np.sqrt(squares), 1e-12)
@@ -287,9 +287,9 @@ class _Fit:
     def estimates(
         self, z: Array, bounds: Mapping[str, tuple[float, float]], units: Sequence[str]
     ) -> tuple[dict[str, Estimate], list[tuple[str, str, float]]]:
-        """Return parameters with their intervals, and pairs that cannot be told apart."""
+        """Return parameters with their intervals, and pairs that cannot be distinguished."""
         r, J = self.rows(z)
-        # what the bounds say: of a direction that the log does not tell, their width remains
+        # what the bounds say: of a direction that the log does not say, their width remains
         covariance = jackknife(J, r, self._groups, np.eye(z.size))
         spread = np.sqrt(np.diag(covariance))
         many = float(student.ppf((1 + CONFIDENCE) / 2, len(self.windows) - 1))

@@ -25,7 +25,7 @@ LONGEST = 0.01  # s, of a step of Runge-Kutta
 BEGINNING, LATER, HALVINGS = 15, 4, 5  # Gauss-Newton steps of the start of a window
 ENOUGH = 1e-9  # relative decrease of the cost at which they end
 POOR = 0.1  # mean square of scaled residuals over which another start is tried
-RANK = 1e-9  # of singular values: what the log does not tell of a start
+RANK = 1e-9  # of singular values: what the log does not say of a start
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -354,7 +354,7 @@ class ContactFunctions(MassDrivenSystem, PointContact):
         return Landing(after(impulse), whole, sticks=not slips(v, left))
 
     def over_hand(self, x: Array, p: Array) -> bool:  # noqa: ARG002
-        """Tell that the plane has no end."""
+        """Report that the plane has no end."""
         return True
 
 

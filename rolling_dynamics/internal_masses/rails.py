@@ -358,7 +358,7 @@ DEGREE = 5
 
 
 class Spline(Rail):
-    """Curve through points of the body, closed or open; its points are no parameters."""
+    """Curve through points of the body, closed or open; its points are not parameters."""
 
     kind = 'spline'
 

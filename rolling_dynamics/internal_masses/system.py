@@ -337,7 +337,7 @@ class MassDrivenSystem(WrittenSystem):
 
     @property
     def given_formulas(self) -> tuple[str, ...]:
-        """Formulas of the external force, and of masses that move as the time tells."""
+        """Formulas of the external force, and of masses that move as the time says."""
         drives = [m.drive for m in self._rails if m.drive is not None]
         ways = [f for m in self.masses if isinstance(m, FreeMass) for f in m.trajectory]
         return (*self._acting, *map(str, (*drives, *ways)))

@@ -34,7 +34,7 @@ class HybridMachine(MachineSystem):
     only contact. A contact whose ``normal_force`` is given does not part. Slip begins against the
     static friction at its limit; where it ends, the contact sticks if friction can hold it. Where
     a contact closes there is an impact, whose impulses act at all closed contacts at once; where
-    their order would decide the outcome, an event ``impact_order`` tells by how much.
+    their order would decide the outcome, an event ``impact_order`` says by how much.
 
     Attributes
     ----------

@@ -139,7 +139,7 @@ class ContactMarkers:
         self._path.clear()
 
     def _moved(self, p_HC: NDArray[np.float64]) -> bool:
-        """Tell whether a point lies apart from the last one of the path, as far as is seen."""
+        """Return whether a point lies apart from the last one of the path, as far as is seen."""
         if not self._path:
             return True
         return math.dist(p_HC, vector_to_list(self._path[-1])) > 0.5 * self._trail.scale.x
@@ -173,7 +173,7 @@ class ContactMarkers:
         return MarkerArray(markers=markers)
 
 
-CHEQUERED = {  # share of the radius, colours; the chequer of a shell lies below its glass
+CHEQUERED = {  # fraction of the radius, colours; the chequer of a shell lies below its glass
     'shell': (0.98, with_opacity(SHELL, GLASS)),
     'ball': (1.0, OBJECT_COLOURS),
 }

@@ -26,7 +26,7 @@ class Measurements(NewestState[Bodies]):
         self._waiting: dict[bool, dict[int, NDArray[np.float64]]] = {False: {}, True: {}}
 
     def take(self, data: bytes, *, is_hand: bool) -> bool:
-        """Take one serialized message; tell whether it completed a pair."""
+        """Take one serialized message; return whether it completed a pair."""
         try:
             stamp, values = decode_odometry(data)
         except ParameterError as error:

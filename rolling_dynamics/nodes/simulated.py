@@ -164,7 +164,7 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
 
 
 def perturbation_parameters(shift: str, turn: str) -> tuple[Parameter, Parameter]:
-    """Return how far off the start ``~/reset`` puts the plant; both texts tell what is moved."""
+    """Return how far off the start ``~/reset`` puts the plant; both texts say what is moved."""
     return (
         Parameter(
             'perturbation_position', [0.0, 0.0], shift, limits=(-10.0, 10.0), length=2, unit='m'

@@ -65,7 +65,7 @@ class SimulatorNode(CompilingNode, LoopNode):
         self._clock_writer = self.writer(Clock, '/clock', STREAM_WRITER) if self.sim_time else None
         self._commands = self.polled(*machine.command, COMMAND, raw=machine.raw)
         self.service(Trigger, '~/reset', self._reset)
-        self.get_logger().info(f'{machine.title}: {self.values["rate"]:g} steps a second')
+        self.get_logger().info(f'{machine.title}: {self.values["rate"]:g} steps per second')
 
     def begin(self, now: int) -> None:
         """Start to step, in simulated time at its start."""
@@ -102,7 +102,7 @@ class SimulatorNode(CompilingNode, LoopNode):
         self._ticks += 1
         now = self.stamp
         if self._ticks % self._clock_every == 1 % self._clock_every:
-            self._tell_time()
+            self._publish_time()
         machine.topics.state(seen, now)
         sent = [(m, now - round((time - m.stamp) * 1e9)) for m in measured]
         self._send(sent)
@@ -120,7 +120,7 @@ class SimulatorNode(CompilingNode, LoopNode):
         """Time of the plant [ns]."""
         return self._epoch + round(self._ticks * self._dt * 1e9)
 
-    def _tell_time(self) -> None:
+    def _publish_time(self) -> None:
         """Publish the time, where it is simulated."""
         if self._clock_writer is not None:
             self._clock_writer.publish(Clock(clock=nanoseconds_to_time(self.stamp)))
@@ -135,7 +135,7 @@ class SimulatorNode(CompilingNode, LoopNode):
         if self.sim_time:
 
             def again() -> None:
-                self._tell_time()  # a state ahead of the clock is not answered
+                self._publish_time()  # a state ahead of the clock is not answered
                 repeat()
 
             timeout = self.values['lockstep_timeout']

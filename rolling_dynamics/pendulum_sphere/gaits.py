@@ -155,7 +155,7 @@ def _checked(amplitude: ArrayLike, period: ArrayLike) -> tuple[Array, Array]:
 
 
 DEGREE = 24
-SMALL = 1e-12  # share of the greatest coefficient that the last ones may have
+SMALL = 1e-12  # fraction of the greatest coefficient that the last ones may have
 PIECE = math.pi / 2
 DEEPEST = 12  # times that a piece is halved at most
 _NODES = chebyshev.chebpts1(DEGREE + 1)
@@ -233,7 +233,7 @@ class GaitLimits:
     friction
         Greatest friction over normal force; the sphere's mu if None.
     normal_force
-        Least normal force as a share of the weight.
+        Least normal force as a fraction of the weight.
     amplitude
         Greatest amplitude [rad].
 
@@ -248,7 +248,7 @@ class GaitLimits:
         float | None,
         quantity('maximum friction over normal force (default: mu)', positive=True),
     ] = None
-    normal_force: Annotated[float, quantity('minimum, as a share of the weight', least=0)] = 0.05
+    normal_force: Annotated[float, quantity('minimum, over the weight', least=0)] = 0.05
     amplitude: Annotated[float, quantity('maximum amplitude', 'rad', positive=True)] = math.pi
 
     def __post_init__(self) -> None:
@@ -260,14 +260,14 @@ class GaitLimits:
             raise ParameterError(f'friction must be positive, got {self.friction!r}')
         if not 0 <= self.normal_force < 1:
             raise ParameterError(
-                f'normal_force is a share of the weight, 0 to 1, got {self.normal_force!r}'
+                f'normal_force is a fraction of the weight, 0 to 1, got {self.normal_force!r}'
             )
 
     def allow(
         self, params: SphereParameters, amplitude: ArrayLike, period: ArrayLike
     ) -> NDArray[np.bool_]:
         """
-        Tell whether contact and drive allow swings of amplitude [rad] and period [s].
+        Return whether contact and drive allow swings of amplitude [rad] and period [s].
 
         Both broadcast to the shape of the answer.
         """

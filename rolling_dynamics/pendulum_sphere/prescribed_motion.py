@@ -47,7 +47,7 @@ class PrescribedMotion:
 
 
 def always_solvable(params: SphereParameters) -> bool:
-    """Tell whether the condition (7) holds, i + m R_t^2 > m R_o R_t."""
+    """Return whether the condition (7) holds, i + m R_t^2 > m R_o R_t."""
     return params.i0 > params.coupling
 
 

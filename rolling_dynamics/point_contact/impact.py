@@ -58,7 +58,7 @@ def inelastic_impulse(W: Array, v: Array, mu: float, mu_kinetic: float) -> tuple
 
 def slips(v_before: Array, v_after: Array) -> bool:
     """
-    Tell whether a contact slips after an impact; both velocities [m/s] end with the normal one.
+    Return whether a contact slips after an impact; both velocities [m/s] end with the normal one.
 
     They are vectors of 2 numbers in a plane, else of 3.
     """
@@ -149,7 +149,7 @@ def rebound_impulse(
     W, v, mu, mu_kinetic
         As of :func:`rolling_dynamics.point_contact.impact.inelastic_impulse`.
     share
-        Share of the work of the normal force in compression that restitution gives back.
+        Fraction of the work of the normal force in compression that restitution gives back.
 
     Raises
     ------

@@ -100,7 +100,7 @@ class PointContact(WrittenSystem):
 
     @abstractmethod
     def over_hand(self, x: Array, p: Array) -> bool:
-        """Tell whether the contact point lies within the edges of the other body."""
+        """Return whether the contact point lies within the edges of the other body."""
 
     @cached_property
     def touch(self) -> ca.Function:
@@ -148,7 +148,7 @@ class Onset(NamedTuple):
     margin: float
 
     def grows(self, direction: Array) -> bool:
-        """Tell whether slip in this direction, a unit vector, can begin."""
+        """Return whether slip in this direction, a unit vector, can begin."""
         determined = self.normal_force > 0 and self.margin > 0
         return determined and float(self.acceleration @ direction) > 0
 

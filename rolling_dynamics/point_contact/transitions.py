@@ -18,9 +18,9 @@ CREEP = 1e-8  # m/s, slip speed below which a contact counts as sticking
 SPIN_CREEP = 1e-7  # rad/s, the same for spin
 START = 3.0  # slip and spin begin at this many times their creep
 TOUCHING = 1e-6  # m, within which a state that is given stands on the other body
-REST = 1e-9  # m/s, speed of the contact below which a touch is no impact
+REST = 1e-9  # m/s, speed of the contact below which a touch is not an impact
 LIFTS = -1e-5  # m/s^2, a free acceleration of the gap above this is none into the other body
-PERFECT = 1e-8  # a normal force of this share of friction, which no friction is, has vanished
+PERFECT = 1e-8  # a normal force of this fraction of friction, which no friction is, has vanished
 NOISE = 1e-12  # N, a force that is on the friction cone to rounding lies in it
 PAINLEVE = (
     'the coefficient of the normal force in the equations of contact is not positive (Painleve): '
@@ -105,7 +105,7 @@ class Transitions:
         """
         Return the mode of a contact whose point does not move over the plate.
 
-        A guard that has fallen tells what holds no longer, whatever rounding says.
+        A guard that has fallen says what holds no longer, whatever rounding says.
         """
         rolls = s.mode.endswith('rolling')
         s = self._with_spin(replace(s, x=self._on('rolling', s)))
@@ -163,7 +163,7 @@ class Transitions:
     # spin
 
     def _can_hold(self, s: MotionState) -> bool:
-        """Tell whether spin friction may hold the spin: it exists, and there is no spin."""
+        """Return whether spin friction may hold the spin: it exists, and there is no spin."""
         return self._spin_friction(s) and abs(self._touch(s)[2]) <= SPIN_CREEP * START / 2
 
     def _spin_friction(self, s: MotionState) -> bool:
@@ -268,7 +268,7 @@ class Transitions:
     # evaluations
 
     def _undetermined(self, s: MotionState, u: Array) -> bool:
-        """Tell whether Coulomb friction does not determine the normal force of sliding."""
+        """Return whether Coulomb friction does not determine the normal force of sliding."""
         if not s.mode.endswith('slipping'):
             return False
         margin = self.system.modes[s.mode].guards['painleve']

@@ -29,7 +29,7 @@ FORCE: Colour = (0.0, 0.35, 0.25)
 PREDICTED: Colour = (0.84, 0.37, 0.0)  # path that a law foresees
 GLASS = 0.3  # opacity of a shell that shows what is in it, of a ghost, and of an obstacle
 
-# Curves. Okabe & Ito (2008): told apart with every kind of colour blindness.
+# Curves. Okabe & Ito (2008): distinguishable with every kind of colour blindness.
 CURVES = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9')
 
 
@@ -384,7 +384,7 @@ def robot_view(system: RollingSystem, p: ArrayLike) -> RobotView:
     Raises
     ------
     ParameterError
-        The system is no robot, or cannot be driven over time.
+        The system is not a robot, or cannot be driven over time.
 
     """
     view_of = role_of(system.name, 'robot_view')

@@ -189,7 +189,7 @@ class ContactFile(ScenarioFile):
 
     @property
     def _place(self) -> str:
-        """Path of what tells where the bodies touch."""
+        """Path of what says where the bodies touch."""
         return f'initial.{"contact" if self.initial.contact else "object"}'
 
     def _placement(self, system: ContactSystem, hand: HandStart) -> Placement:

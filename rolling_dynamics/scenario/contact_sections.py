@@ -349,7 +349,7 @@ class Hybrid(Section):
         default=0.0,
     )
     restitution: float = quantity(
-        'share of the work of compression that a landing gives back',
+        'fraction of the work of compression that a landing gives back',
         least=0,
         most=1,
         default=0.0,

@@ -27,7 +27,7 @@ class Control:
         Times [s], shape (N,), and values, shape (N, m), of a control that is linear between them;
         a time that stands twice is a jump. None for any other.
     borders
-        Times at which it jumps [s], where it is no samples.
+        Times at which it jumps [s], where it is not samples.
 
     """
 
@@ -49,7 +49,7 @@ class Control:
         layout, samples, borders
             See the attributes.
         states
-            Length of x, where there is no function to tell it.
+            Length of x, where there is no function to say it.
 
         """
         if function is None and samples is None:

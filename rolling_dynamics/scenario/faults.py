@@ -42,7 +42,7 @@ class _Generator(GenerateJsonSchema):
         return _described(out | {'description': out['description'].partition('\n\n')[0]})
 
     def default_schema(self, schema: WithDefaultSchema) -> JsonSchemaValue:
-        """Leave out a default that is no value, and that of a section."""
+        """Leave out a default that is not a value, and that of a section."""
         default = schema.get('default')
         said = isinstance(default, str | int | float) and default not in ('', math.inf)
         said |= isinstance(default, tuple) and default != () and all(map(math.isfinite, default))
@@ -101,7 +101,7 @@ def part_at(schema: Json, path: tuple[str | int, ...], value: Any = None) -> Jso
     path
         Names of entries and places in lists.
     value
-        What stands there; its entry ``kind`` tells one surface from another.
+        What stands there; its entry ``kind`` distinguishes surfaces.
 
     """
     for step in path:

@@ -310,7 +310,7 @@ terms = partial(formulas, of=Term)  # formulas in other names, as they are writt
 
 class Kinds:
     """
-    Models of sections told apart by a field ``kind: Literal['name']``, to which packages add.
+    Models of sections distinguished by a field ``kind: Literal['name']``, to which packages add.
 
     As the type of an entry it reads a section of one of the kinds that are known by then.
 

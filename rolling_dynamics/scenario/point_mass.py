@@ -45,7 +45,7 @@ from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 from rolling_dynamics.scenario.surface_section import sphere_volume
 
 DEFAULT_EVENTS = {'friction': 'record'}  # the others stop the simulation
-STARTS = ('theta', 'theta_rate', 'drive')  # of a mass, what is no part of the system
+STARTS = ('theta', 'theta_rate', 'drive')  # of a mass, what is not part of the system
 System = PointMassBall | PointMassDisk
 
 
@@ -223,7 +223,7 @@ class MassDrivenFile(ScenarioFile):
 
 
 def _on_rail(path: str, given: DrivenMass, mass: Mass) -> bool:
-    """Tell whether a mass stands on a rail; another one has no start and no drive."""
+    """Return whether a mass stands on a rail; another one has no start and no drive."""
     if isinstance(mass, RailMass):
         return True
     for key in STARTS:

@@ -281,7 +281,7 @@ class PlaneCurve(RailSection):
         """Return where it lies, and where it ends."""
         frame = quat2mat(quaternion_of(self.frame))
         if self.normal is not None:
-            with np.errstate(all='ignore'):  # what is no normal is refused as a frame
+            with np.errstate(all='ignore'):  # what is not normal is refused as a frame
                 frame = published_frame(self.normal)
         stops = None if self.stops is None else ends(self.stops)
         return {'centre': self.centre, 'frame': frame, 'stops': stops}

@@ -29,7 +29,7 @@ from rolling_dynamics.spin_rolling_sphere import attitude_from_coordinates, Spin
 from transforms3d.quaternions import mat2quat
 
 SAMPLES = 1001
-TURN = 0.01  # between two samples: less is no kink [rad]
+TURN = 0.01  # between two samples: less is not a kink [rad]
 NEIGHBOURS = 4.0  # times the turns beside it
 HALVINGS = 45
 AT_REST = 1e-9  # rolling rate at which the sphere may turn the path [m/s]
@@ -57,7 +57,7 @@ def check_plane_path(
     Raises
     ------
     ScenarioError
-        The text begins with the path of the entry and tells where.
+        The text begins with the path of the entry and says where.
 
     """
     times = np.linspace(0.0, duration, SAMPLES)

@@ -87,7 +87,7 @@ def not_finite(names: Sequence[str], control: ArrayLike) -> str:
 SAFETY, LEAST_FACTOR, GREATEST_FACTOR, EXPONENT = 0.9, 0.2, 10.0, -1 / 8
 DERIVED_BY = ('dormand_prince.py', 'dormand_prince_step.py')
 ROWS = 256  # steps that are kept in one piece of memory
-FIRST_STEP = 1e-14  # first step, as a share of the piece of the control
+FIRST_STEP = 1e-14  # first step, as a fraction of the piece of the control
 
 
 class Kept(NamedTuple):
@@ -262,7 +262,7 @@ class CompiledSolver:
         return kept
 
     def _evaluate(self) -> None:
-        """Evaluate a step, also under a control that is no straight line over it."""
+        """Evaluate a step, also under a control that is not a straight line over it."""
         if self._control.curved:
             h = self._h[0]
             times = np.minimum(self._t[0] + INSTANTS * h, self._before_end)  # no jump at the end
@@ -345,7 +345,7 @@ class CompiledSolver:
         corrections = rows[:, self._where['correction']]
         return Kept(times[:, 0], times[:, 1], starts, dense, corrections)
 
-    @np.errstate(all='ignore')  # what overflows ends in a step that is too short, and is told then
+    @np.errstate(all='ignore')  # an overflow ends in a step that is too short
     def _first_step(self) -> float:
         """Return a first step length, Hairer et al., Section II.4."""
         x, f, span = self._state[: self._n], self._state[self._n :], self._end - self.t

@@ -89,7 +89,7 @@ class Formula:
 
     @property
     def curved(self) -> bool:
-        """Whether the steps have to be told what the control comes to within them."""
+        """Whether the steps have to be given what the control comes to within them."""
         return not self.closes_loop
 
     @cached_property
@@ -219,7 +219,7 @@ class PiecewiseLinear:
         return piece.value + piece.slope * (t - piece.start)
 
     def over(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return zeros of a control: the pieces tell everything."""
+        """Return zeros of a control: the pieces say everything."""
         return np.zeros(times.size * self.values.shape[1])
 
     def pieces(self, start: float, end: float) -> list[Piece]:

@@ -18,7 +18,7 @@ class Solver(Protocol):
 
     @property
     def clear(self) -> bool:
-        """Tell whether it is known that no guard came down to its level in the last step."""
+        """Return whether it is known that no guard came down to its level in the last step."""
         ...
 
     def samples(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -38,7 +38,7 @@ class GuardWatch:
     """
     Finds where guards fall through their levels.
 
-    Between two steps, a guard is looked at in several places; where its slopes tell that it may
+    Between two steps, a guard is looked at in several places; where its slopes say that it may
     dip in between, the dip is sought too.
     """
 
@@ -146,7 +146,7 @@ class GuardWatch:
 
 
 def _may_dip(a: float, b: float, slope_a: float, slope_b: float) -> bool:
-    """Tell whether the tangents at both ends of a part meet below zero."""
+    """Return whether the tangents at both ends of a part meet below zero."""
     if not (slope_a < 0 < slope_b):
         return False
     return bool(a + slope_a * (b - a - slope_b) / (slope_a - slope_b) <= 0)

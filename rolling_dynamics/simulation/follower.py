@@ -11,7 +11,7 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 
 class Follower(Protocol):
     """
-    Follows quantities that output times alone do not tell, such as angles over whole turns.
+    Follows quantities that output times alone do not say, such as angles over whole turns.
 
     It is given each stretch of the motion once, in order of time.
     """

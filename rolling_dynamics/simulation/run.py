@@ -26,7 +26,7 @@ from rolling_dynamics.simulation.recorder import Recorder
 from rolling_dynamics.simulation.scipy_solver import METHODS, ScipySolver
 from rolling_dynamics.simulation.trajectory import Trajectory
 
-KEEP = 0.7  # a chart is left where it has become worse than this share of its quality at first
+KEEP = 0.7  # a chart is left where it has become worse than this fraction of its quality at first
 START = 2.0  # how much better a chart must be to change to it before the first step
 LAST = 1e-3  # the same for a surface with no other chart, where it ends the simulation
 NO_OTHER = 'there is no other'
@@ -213,7 +213,7 @@ class Run:
         self._stopped = self._stopped or state.ended is not None
 
     def _keep_chart(self, k: int, t: float) -> bool:
-        """Lower the level of a chart that is the best there is; tell whether it stays in use."""
+        """Lower the level of a chart that is the best there is; return whether it stays in use."""
         atlas, name = atlas_of(self._system), self._these.names[k]
         if not self._may_switch(name):
             return False
@@ -225,7 +225,7 @@ class Run:
         return bool(self._watch.levels[k] > 1e-6)
 
     def _may_switch(self, name: str) -> bool:
-        """Tell whether there are other charts to change to."""
+        """Return whether there are other charts to change to."""
         alternatives = atlas_of(self._system).has_alternatives(name)
         return bool(self._settings.switch_charts and alternatives)
 
@@ -285,7 +285,7 @@ class Run:
         self._recorder.open(these.view, now.t, now.p, self._to_given(now.p))
 
     def _levels(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what the guards fall through: zero, and a share of the charts' quality now."""
+        """Return what the guards fall through: zero, and a fraction of the charts' quality now."""
         names, charts = self._these.names, chart_guards(self._system)
         levels = np.zeros(len(names))
         for k, name in enumerate(names):

@@ -170,7 +170,7 @@ class ScipySolver:
         for k, entry in enumerate(self._entries.entries):
             self._correction[k] = np.linalg.norm(change[self._entries.slice(entry.name)])
         if self._has_memory:
-            self.x = solver.y.copy()  # the distance from the constraints is told and left
+            self.x = solver.y.copy()  # the distance from the constraints is reported and left
         else:
             self.x = solver.y = projected
             solver.f = solver.fun(self.t, projected)

@@ -145,7 +145,7 @@ class Stepper:
         Raises
         ------
         ParameterError
-            It is no state of the system.
+            It is not a state of the system.
 
         """
         held = np.zeros(self.system.control.size) if u is None else np.asarray(u, dtype=float)

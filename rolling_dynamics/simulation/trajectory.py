@@ -29,7 +29,7 @@ class _Same:
         return hash(self.function)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both are one function."""
+        """Return whether both are one function."""
         return isinstance(other, _Same) and hash(self) == hash(other)
 
 

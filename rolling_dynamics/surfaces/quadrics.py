@@ -75,7 +75,7 @@ def _check_lengths(kind: str, lengths: dict[str, float]) -> None:
 
 
 def _charts(parameters: ca.SX, semi: tuple[int, int, int], pole: str) -> tuple[Chart, ...]:
-    """Return three charts; ``semi`` tells which parameter is the semi-axis along x, y, z."""
+    """Return three charts; ``semi`` says which parameter is the semi-axis along x, y, z."""
     if pole not in CHART_AXES:
         raise ParameterError(f"pole must be 'x', 'y' or 'z', got {pole!r}")
     order = [pole, *(name for name in CHART_AXES if name != pole)]

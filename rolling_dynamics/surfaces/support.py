@@ -20,7 +20,7 @@ TOLERANCE = 1e-6  # of the size of the body
 REGULAR = 1e-4  # regularity of the chart below which a normal is too coarse to compare
 
 
-@np.errstate(all='ignore')  # a sample without a value is left out, or told of
+@np.errstate(all='ignore')  # a sample without a value is left out, or reported
 def check_support(surface: Surface) -> None:
     """
     Refuse a support function h that does not belong to the first chart of a surface.
@@ -37,7 +37,7 @@ def check_support(surface: Surface) -> None:
     Raises
     ------
     SurfaceError
-        The text tells the worst point and by how much [m].
+        The text says the worst point and by how much [m].
 
     """
     uv, points, normals = _samples(surface)
@@ -321,7 +321,7 @@ def fit_support(given: ArrayLike, degree: int = 8, least_radius: float = 0.01) -
     degree
         Greatest degree of the harmonics, 2 to 12. The cost of the equations grows with its square.
     least_radius
-        Least radius of curvature, as a share of the size of the body.
+        Least radius of curvature, as a fraction of the size of the body.
 
     Raises
     ------

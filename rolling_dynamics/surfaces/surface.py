@@ -140,7 +140,7 @@ class Surface:
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what is no surface."""
+        """Refuse what is not a surface."""
         if self.side not in ('outside', 'inside'):
             raise SurfaceError(
                 f"{self.name}: side must be 'outside' or 'inside', got {self.side!r}"
@@ -296,7 +296,7 @@ class Surface:
             )
 
     def is_inside(self, uv: ArrayLike, chart: int = 0) -> bool:
-        """Tell whether (u, v) lies within the bounds of a chart; a period has none."""
+        """Return whether (u, v) lies within the bounds of a chart; a period has none."""
         c = self.charts[chart]
         return all(
             bool(period) or low <= value <= high

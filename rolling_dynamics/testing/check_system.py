@@ -116,7 +116,7 @@ def _in_its_mode(
         return system, p, x
     try:
         begun = starts.begin(p, x, u, 0.0)
-    except Exception:  # noqa: BLE001  a system under test may do anything: the checks tell what
+    except Exception:  # noqa: BLE001  a system under test may do anything: the checks say what
         return system, p, x
     return in_mode(system, begun.mode), begun.p, begun.x
 

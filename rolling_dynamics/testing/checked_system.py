@@ -14,7 +14,7 @@ from rolling_dynamics.contract.rolling_system import Mode, RollingSystem
 from rolling_dynamics.simulation.guards import projection
 from rolling_dynamics.simulation.trajectory import Trajectory
 
-SPREAD = 0.02  # of the states that are tried, as a share of the scales of the layout
+SPREAD = 0.02  # of the states that are tried, as a fraction of the scales of the layout
 SAMPLES = 4
 
 
@@ -139,7 +139,7 @@ def values(function: ca.Function, *arguments: object) -> Array:
 
 def close(found: Array, expected: Array, tolerance: float) -> bool:
     """
-    Tell whether arrays of one shape and unit agree.
+    Return whether arrays of one shape and unit agree.
 
     Relative to the larger of one and the greatest value.
     """

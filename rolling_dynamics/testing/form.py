@@ -239,7 +239,7 @@ def exponents(layout: Layout) -> Array:
     """
     Return the powers of the units kg, m and s of each number of a layout, shape (size, 3).
 
-    A power that the layout does not tell is not a number.
+    A power that the layout does not say is not a number.
     """
     rows: list[tuple[float, ...]] = []
     for entry in layout.entries:
@@ -298,7 +298,7 @@ def newton_euler(s: Subject) -> None:
     if formulas is not None:
         applied = formulas.applied_wrench
         if applied is None:
-            raise NotApplicable('a body moves by formulas of time, which pose does not tell')
+            raise NotApplicable('a body moves by formulas of time, which pose does not say')
         given += applied(x, u, 0, s.p)
     here = frame[:3, :3]
     both = ca.Function(

@@ -25,7 +25,7 @@ DRIFT = 1e-7  # of an invariant over a simulation, relative
 SAME = 1e-12
 PATIENCE = 60.0  # s, for the compiler
 TRIES = 40
-TOUCHES = 1e-3  # share of a guard's value below which a minimum of zero counts as touching
+TOUCHES = 1e-3  # fraction of a guard's value below which a minimum of zero counts as touching
 
 
 def simulation(s: Subject) -> None:

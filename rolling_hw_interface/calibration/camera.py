@@ -13,12 +13,12 @@ from rolling_hw_interface.pose_filter import quaternion_of, rotation_vector
 from transforms3d.quaternions import mat2quat, quat2mat
 
 FEWEST = 50  # images
-LEAST_WAY = 0.02  # of the hand, so that times can be told apart [m]
+LEAST_WAY = 0.02  # of the hand, so that times can be distinguished [m]
 LENGTH = 0.05  # m, by which a turn is weighed against a shift
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeenPoses:
+class MeasuredPoses:
     """
     Poses of the markers' body in the camera.
 
@@ -68,7 +68,7 @@ class CameraCalibration:
 
 
 def calibrate_camera(
-    arm: Arm, times: ArrayLike, joints: ArrayLike, seen: SeenPoses, X_HB: ArrayLike
+    arm: Arm, times: ArrayLike, joints: ArrayLike, seen: MeasuredPoses, X_HB: ArrayLike
 ) -> CameraCalibration:
     """
     Return the camera's pose and clock.
@@ -99,7 +99,7 @@ def calibrate_camera(
     if np.ptp(hands[:, :2], axis=0).max() < LEAST_WAY:
         raise ParameterError(
             f'the hand moved by {np.ptp(hands[:, :2], axis=0).max():.3g} m; {LEAST_WAY:g} m and '
-            'more are needed to tell times apart'
+            'more are needed to distinguish times'
         )
     mount = np.asarray(X_HB, dtype=float)
     apart = seen.stamps - seen.arrivals
@@ -150,7 +150,7 @@ def _bodies(
     return out
 
 
-def _mean_camera(bodies: list[NDArray[np.float64]], seen: SeenPoses) -> NDArray[np.float64]:
+def _mean_camera(bodies: list[NDArray[np.float64]], seen: MeasuredPoses) -> NDArray[np.float64]:
     """Return the mean of X_WB X_BC over all images."""
     cameras = []
     for X_WB, p, q in zip(bodies, seen.p, seen.q, strict=True):
@@ -174,7 +174,7 @@ def _moved(X: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def _apart(
-    X_WC: NDArray[np.float64], bodies: list[NDArray[np.float64]], seen: SeenPoses
+    X_WC: NDArray[np.float64], bodies: list[NDArray[np.float64]], seen: MeasuredPoses
 ) -> NDArray[np.float64]:
     """Return seen minus expected poses: metres and radians times ``LENGTH``, shape (n, 6)."""
     out = np.empty((len(bodies), 6))

@@ -30,7 +30,7 @@ class RockingCalibration:
     frequency
         Of the undamped rocking [rad/s].
     damping
-        As a share of critical damping.
+        As a fraction of critical damping.
     inertia
         About the axis of rocking, y of the world, through the centre of mass [kg m^2].
     rms
@@ -66,7 +66,7 @@ def calibrate_rocking(
     Raises
     ------
     ParameterError
-        The motion is no small rocking, or the place is no stable equilibrium.
+        The motion is not a small rocking, or the place is not a stable equilibrium.
 
     """
     t, angle = np.asarray(times, dtype=float), np.unwrap(np.asarray(angles, dtype=float))
@@ -81,7 +81,7 @@ def calibrate_rocking(
         raise ParameterError('the angle does not rock as a damped oscillator; let the hand rest')
     p, x = np.asarray(params, dtype=float), np.asarray(at_rest, dtype=float)
     yy = system.parameters.slice('inertia').start + 1
-    # omega^2 = stiffness / (J + J_c): two inertias tell both
+    # omega^2 = stiffness / (J + J_c): two inertias say both
     guesses = np.array((0.5, 2.0)) * p[yy]
     squares = []
     for guess in guesses:
@@ -166,9 +166,9 @@ ORDER = 3  # of the polynomials that smooth the poses
 SLIDING = 0.04  # m/s: a faster contact point slides
 STICKING = 0.015  # m/s: a slower one sticks
 TOUCHING = 2e-3  # m: gap of bodies that touch
-PRESSED = 0.2  # share of gravity that the normal force has to have
+PRESSED = 0.2  # fraction of gravity that the normal force has to have
 FEW_SLIDES = 10  # samples of sliding
-HIGH = 0.95  # share of the samples that stick with less than the bound
+HIGH = 0.95  # fraction of the samples that stick with less than the bound
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -331,5 +331,5 @@ def _ratio(force: Array, pressed: Array, width: int) -> tuple[float, float]:
         rest = np.abs(force - mu * pressed)
         weight = 1 / (1 + (rest / (2 * np.median(rest) + 1e-12)) ** 2)
     spread = math.sqrt(float(np.mean(rest**2)) / float(np.mean(pressed**2)))
-    # smoothed samples within a window tell the same
+    # smoothed samples within a window say the same
     return mu, spread / math.sqrt(max(len(force) / (2 * width + 1), 1.0))

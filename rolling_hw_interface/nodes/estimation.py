@@ -122,7 +122,7 @@ class Estimation:
         self.begin(0)
 
     def begin(self, now: int) -> None:
-        """Start anew at a time [ns]."""
+        """Start again at a time [ns]."""
         self._epoch, self._now = now, 0.0
         self.stamp: int | None = None
         self._guess: JointEstimate | None = None
@@ -138,7 +138,7 @@ class Estimation:
         return not self._waiting
 
     def forget(self) -> None:
-        """Wait for an image to start anew."""
+        """Wait for an image to start again."""
         self.estimator.forget()
 
     def step(self, now: int, inputs: Inputs, *, enabled: bool = True) -> list[Estimated]:
@@ -211,7 +211,7 @@ class Estimation:
         return Estimated(stamp, hand, self._checked(self.last))
 
     def _checked(self, found: Estimate | None) -> Estimate | None:
-        """Return an estimate that may be told, or None."""
+        """Return an estimate that may be reported, or None."""
         if found is None or found.age > self._values['vision_timeout']:
             return None
         return found

@@ -1,8 +1,8 @@
 """
 Estimator: states of hand, object and contact from encoders and delayed images.
 
-The states come out a thousand times a second, hand and object with equal stamps, as the controller
-takes them. In simulated time the newest joint state tells the time.
+The states come out a thousand times per second, hand and object with equal stamps, as the
+controller takes them. In simulated time the newest joint state says the time.
 """
 
 from __future__ import annotations
@@ -168,11 +168,11 @@ class EstimatorNode(CompilingNode, LoopNode):
         self._accelerations = self.polled(AccelStamped, 'hand/accel_command', COMMAND, raw=True)
 
     def begin(self, now: int) -> None:  # noqa: ARG002 - the first tick has its own time
-        """Start anew."""
+        """Start again."""
         self._ticks, self._flags = 0, BEGIN
         self._log: list[int] = []
         self._told: list[Estimated] = []
-        self._mode_told = ''
+        self._mode_published = ''
         self._noted = 0
         self._settings.publish(self.values.in_force())
 
@@ -217,7 +217,7 @@ class EstimatorNode(CompilingNode, LoopNode):
         return out
 
     def _joint_states(self) -> list[JointReading]:
-        """Return the joint states that came; one that came again has its estimates told again."""
+        """Return the joint states that came; one that came again is answered again."""
         out = []
         for data in self._joints.take():
             try:
@@ -239,15 +239,15 @@ class EstimatorNode(CompilingNode, LoopNode):
         self._log += numbers
         self._noted += 1
         if self._noted == LOGGED:
-            self._tell_steps()
+            self._publish_steps()
 
-    def _tell_steps(self) -> None:
+    def _publish_steps(self) -> None:
         self._steps.publish(Int64MultiArray(data=self._log))
         self._log, self._noted = [], 0
 
     def wind_down(self) -> None:
         """Leave the end of the log."""
-        self._tell_steps()
+        self._publish_steps()
 
     # -- outputs ----------------------------------------------------------------------------
 
@@ -259,9 +259,9 @@ class EstimatorNode(CompilingNode, LoopNode):
             return
         if self.due(self._ticks, 'contact_rate'):
             self._publish_coordinates(stamp, hand, found)
-        changed = found.mode != self._mode_told
+        changed = found.mode != self._mode_published
         if changed or self.due(self._ticks, 'state_rate', 1):
-            self._mode_told = found.mode
+            self._mode_published = found.mode
             self._publish_state(stamp, found)
         if self.due(self._ticks, 'tf_rate', 2):
             X = body_matrix(found.object_)
@@ -302,7 +302,7 @@ class EstimatorNode(CompilingNode, LoopNode):
     def switch(self, *, on: bool) -> str:
         """Take images again, or publish no more states of the object."""
         self._flags |= FORGET
-        return 'images are taken' if on else 'no object is estimated; ~/enable starts anew'
+        return 'images are taken' if on else 'no object is estimated; ~/enable starts again'
 
     def clean_up(self) -> None:
         """Forget the scenario."""
@@ -319,7 +319,7 @@ class EstimatorNode(CompilingNode, LoopNode):
             'images refused': estimator.refused,
             'camera ahead [s]': estimator.clock_offset,
             'clock restarts': estimator.clock.restarts,
-            'estimate started anew': estimator.restarts,
+            'estimate started again': estimator.restarts,
         }
         if found is not None:
             spread = np.sqrt(np.maximum(np.diag(found.covariance), 0.0))

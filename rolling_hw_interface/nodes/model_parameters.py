@@ -65,7 +65,7 @@ BRIDGE_TEXT = {
     'state_timeout': ('s', 'age of the joint states beyond which the arm is stopped'),
     'stop_time': ('s', 'time in which the arm is stopped'),
     'stiffness': ('rad/s', 'natural frequency of the feedback to the reference'),
-    'feedback_share': ('', 'maximum feedback torque, as a share of the maximum torque'),
+    'feedback_share': ('', 'maximum feedback torque, as a fraction of the maximum torque'),
     'tracking_limit': ('rad', 'tracking error of a joint that is a fault'),
     'stall_distance': (
         'rad',
@@ -79,7 +79,7 @@ CAMERA_TEXT = {
     'latency': ('s', 'latency from mid-exposure to arrival'),
     'jitter': ('s', 'half-width of the uniform distribution of the latency'),
     'noise': ('m', 'standard deviation of each coordinate of a marker'),
-    'occlusion': ('', 'share of time for which the object is hidden'),
+    'occlusion': ('', 'fraction of time for which the object is hidden'),
     'occlusion_time': ('s', 'mean duration of an occlusion'),
     'marker_occlusion': ('', 'probability that one marker is hidden in an image'),
     'swap': ('', 'probability of two swapped labels in an image'),

@@ -220,7 +220,7 @@ class MotorBridgeNode(CompilingNode, LoopNode):
             )
 
     def _take_states(self, now: int) -> bool:
-        """Take joint states; tell whether any came, in simulated time a new one."""
+        """Take joint states; return whether any came, in simulated time a new one."""
         came = False
         for data in self._states.take():
             try:

@@ -98,7 +98,7 @@ def plan_labyrinth(file: LabyrinthFile) -> LabyrinthPlan:
     Parameters
     ----------
     file
-        The labyrinth, with the margin of its way and the share of the servos that it may use.
+        The labyrinth, with the margin of its way and the fraction of the servos that it may use.
 
     Raises
     ------

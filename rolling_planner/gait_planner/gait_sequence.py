@@ -134,7 +134,7 @@ class GaitSequence:
         Parameters
         ----------
         rate
-            Samples a second [Hz].
+            Samples per second [Hz].
 
         """
         jump = 1e-7
@@ -180,7 +180,7 @@ class GaitSequence:
         }
 
 
-STARTS = (1.0, 0.7, 0.5)  # shares of the greatest common speed
+STARTS = (1.0, 0.7, 0.5)  # fractions of the greatest common speed
 FACTORS = (1.5, 1.2, 1.06, 1.02, 0.98, 0.9)
 SWEEPS = 60
 
@@ -260,7 +260,7 @@ class Timing:
         return float((self.lengths / self.speeds).sum() + (T[0] + T[-1]) / 2)
 
     def solve(self) -> bool:
-        """Find speeds; tell whether there are any."""
+        """Find speeds; return whether there are any."""
         top = min(self.max_speed, float(self.table.changes[-1]))
         last = len(self.speeds) - 1
         for v in top * np.geomspace(1, 1e-3, 40):
@@ -287,7 +287,7 @@ class Timing:
         """
         Keep given speeds [m/s], shape (legs,), lowered where they do not hold.
 
-        Tell whether that succeeds.
+        Return whether that succeeds.
         """
         self.speeds[:] = speeds
         for _ in range(SWEEPS):

@@ -17,8 +17,8 @@ from rolling_planner.gait_planner.problem import GaitProblem, VisibilityGraph, W
 from rolling_planner.progress import Iteration, Report, Watch
 
 SHIFTS = 6  # times that corners are shifted so that the path passes the waypoints
-SOLVED = 2  # rounds in which the speeds are found anew; then they only give way
-CLOSE = 5e-3  # share of the shell's radius by which the path may miss a corner
+SOLVED = 2  # rounds in which the speeds are found again; then they only give way
+CLOSE = 5e-3  # fraction of the shell's radius by which the path may miss a corner
 RETRIES = 8
 ALTERNATIVES = 8  # other ways past the obstacles that are timed
 

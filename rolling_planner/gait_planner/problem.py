@@ -90,7 +90,7 @@ class GaitProblem:
     limits
         Of contact and drive.
     reserve
-        Share of friction and torque that the plan may use; the rest is left to the feedback.
+        Fraction of friction and torque that the plan may use; the rest is left to the feedback.
     clearance
         Least distance between shell and obstacle [m].
     max_speed
@@ -117,7 +117,7 @@ class GaitProblem:
     )
     reserve: Annotated[
         float,
-        quantity('share of friction and torque that the plan may use', positive=True, most=1),
+        quantity('fraction of friction and torque that the plan may use', positive=True, most=1),
     ] = 0.7
     clearance: Annotated[float, quantity('between shell and obstacle', 'm', least=0)] = 0.04
     max_speed: Annotated[float, quantity('(default: none)', 'm/s', positive=True)] = math.inf
@@ -180,7 +180,7 @@ class GaitProblem:
         )
 
     def blocked(self, points: NDArray[np.float64], slack: float = 0.0) -> NDArray[np.bool_]:
-        """Tell which points, shape (k, 2) [m], are too near an obstacle."""
+        """Report which points, shape (k, 2) [m], are too near an obstacle."""
         out = np.zeros(len(points), dtype=bool)
         for c in self.obstacles:
             away = np.hypot(*(points - np.asarray(c.center)).T)

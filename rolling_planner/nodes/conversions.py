@@ -52,7 +52,7 @@ def message_to_plan(message: RollingPlan) -> Plan:
     Raises
     ------
     ParameterError
-        It is no plan; the text names the entry. Sizes are judged before anything is allocated.
+        It is not a plan; the text names the entry. Sizes are judged before anything is allocated.
 
     """
     n, m, k = len(message.state_names), len(message.control_names), len(message.times)

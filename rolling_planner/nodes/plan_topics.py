@@ -70,7 +70,7 @@ CODES = {
 
 
 def feedback_message(progress: Mapping[str, Any]) -> PlanRolling.Feedback:
-    """Return the feedback of a progress report; what it does not tell is not a number."""
+    """Return the feedback of a progress report; what it does not say is not a number."""
     unknown = float('nan')
     return PlanRolling.Feedback(
         iteration=int(progress.get('iteration', 0)),

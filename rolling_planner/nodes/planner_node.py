@@ -1,5 +1,5 @@
 """
-Planner: plans rolling motions on request and tells whether a hand trajectory is safe.
+Planner: plans rolling motions on request and says whether a hand trajectory is safe.
 
 The work is done in a process of its own; this node only checks, waits, reports and publishes.
 """

@@ -47,7 +47,7 @@ TABLE = (
     Parameter(
         'normal_force_min',
         DEFAULTS['normal_force_min'],
-        'minimum normal force as a share of the weight of the object',
+        'minimum normal force as a fraction of the weight of the object',
         limits=(0.0, 10.0),
     ),
     Parameter(

@@ -64,7 +64,7 @@ class CollocationPlanner(SystemPlanner):
     }
 
     def check_for_nodes(self, scenario: Scenario) -> None:
-        """Raise ParameterError unless odometry tells the state of an object on a hand."""
+        """Raise ParameterError unless odometry says the state of an object on a hand."""
         if _carries(scenario) and 'q_HO' not in scenario.system.state:
             raise ParameterError(
                 "representation must be 'attitude' for the nodes; got one with the state "
@@ -159,7 +159,7 @@ def _unlimited(scenario: Scenario) -> PlanProblem:
 
 
 def _sampled(problem: PlanProblem, plan: Plan, rate: float) -> Plan:
-    """Return a plan with samples a second [Hz] at least; its controls go as before."""
+    """Return a plan with samples per second [Hz] at least; its controls go as before."""
     parts = [
         np.linspace(a, b, max(1, int(np.ceil((b - a) * rate))) + 1)[:-1]
         for a, b in zip(plan.times[:-1], plan.times[1:], strict=True)

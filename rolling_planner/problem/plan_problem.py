@@ -159,7 +159,7 @@ class PlanProblem:
     refinements
         How often the number of segments may be doubled.
     normal_force_min
-        Least normal force as a share of the object's weight.
+        Least normal force as a fraction of the object's weight.
     friction_cone, spin_friction
         Whether the contact force and torque must stay inside the friction limits of p.
     weights
@@ -250,7 +250,7 @@ class PlanProblem:
         ),
     ] = field(default_factory=dict)
     normal_force_min: Annotated[
-        float, quantity('minimum normal force as a share of the weight', least=0)
+        float, quantity('minimum normal force as a fraction of the weight', least=0)
     ] = 0.05
     friction_cone: Annotated[
         StrictBool,
@@ -480,7 +480,7 @@ class PlanProblem:
         return out
 
     def _is_object(self, name: str) -> bool:
-        """Return whether a name of the goal is the object's motion, which is no state."""
+        """Return whether a name of the goal is the object's motion, which is not a state."""
         if offers(self.system, CarriedObject) is None:
             return False
         entry, _ = object_entry(name)

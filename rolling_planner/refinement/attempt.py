@@ -71,7 +71,7 @@ class Attempt:
     growth: Growth | None = None
 
     def rank(self, tolerance: float) -> tuple[bool, int, float]:
-        """Return a key: the less, the better; its first entry tells whether it fails."""
+        """Return a key: the less, the better; its first entry says whether it fails."""
         missed = self.error > tolerance
         return bool(self.broken) or missed, len(self.broken) + missed, self.error
 
@@ -132,7 +132,7 @@ def attempt(
 
     def report(number: int, z: Array, cost: float, violation: float) -> None:
         watch.spend((len(times) - 1) / problem.segments)
-        if not watch.is_told:
+        if not watch.is_watched:
             return
         last = z.reshape(z0.shape)[-1:, :nx]
         error = goal_error(problem, model.expand_states(last, problem.x_start)[0])

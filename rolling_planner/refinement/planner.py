@@ -22,14 +22,14 @@ from rolling_planner.transcription.bounds import control_limit
 from rolling_planner.transcription.formulation import formulate, Formulation
 
 ITERATIONS = 120  # of the optimisation without the constraint
-AT_LIMIT = 1e-3  # how near to a limit, as a share of its size, counts as at it
+AT_LIMIT = 1e-3  # how near to a limit, as a fraction of its size, counts as at it
 SOLVED = 0.1  # simulated goal error, beyond the tolerance, up to which the rest counts as met
 
 
 def failure(
     problem: PlanProblem, formulation: Formulation, best: Attempt | None, watch: Watch
 ) -> PlanningError:
-    """Return the error that tells why there is no plan."""
+    """Return the error that says why there is no plan."""
     missed = 'no guess was found' if best is None else _missed(problem, best)
     if watch.expired:
         return PlanningTimeoutError(_spent_text(problem, missed, watch))

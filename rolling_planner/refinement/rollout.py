@@ -20,7 +20,7 @@ from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 
 LIMIT_OF = 'limit of '  # before the name of a state, in violations
-LIMIT_TOLERANCE = 1e-6  # share of a state's range by which a bound may be passed
+LIMIT_TOLERANCE = 1e-6  # fraction of a state's range by which a bound may be passed
 
 
 @dataclass(frozen=True)

@@ -110,7 +110,7 @@ STEPS, FINE_STEPS = 16, 48  # of the search, and of the seed that is returned
 MODES = 4  # functions of time for each direction
 STARTS, BATCHES = 6, 4  # loops tried at once, and how often
 NEWTON_STEPS, SLIDING_STEPS = 26, 20
-SLIDE, NEAR = 0.4, 0.3  # share of the way to less effort, and residual from which on to slide
+SLIDE, NEAR = 0.4, 0.3  # fraction of the way to less effort, and residual from which on to slide
 LARGEST_STEP = 1.0  # of the residual, in a Newton step
 EFFORT = np.tile(np.arange(1.0, MODES + 1.0), 2)  # weights of the coefficients
 DIFFERENCE = 1e-6
@@ -193,7 +193,7 @@ class KinematicPlanner:
         Parameters
         ----------
         watch
-            Told of each step; ends the search when the time is spent.
+            Called with each step; ends the search when the time is spent.
 
         """
         rng = np.random.default_rng(self.problem.seed)

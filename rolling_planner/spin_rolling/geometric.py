@@ -236,11 +236,11 @@ class Limits:
         self.on_sphere, self.on_plane = signs
 
     def free(self, *points: Vector) -> bool:
-        """Tell whether great-circle arcs through points of the sphere enter no disc."""
+        """Return whether great-circle arcs through points of the sphere enter no disc."""
         return all(arc_is_free(self.discs, a, b) for a, b in itertools.pairwise(points))
 
     def holds(self, at: Point) -> bool:
-        """Tell whether a point of the plane, seen from the start, lies in the region."""
+        """Return whether a point of the plane, seen from the start, lies in the region."""
         return self.region.holds_point(
             (self.start.u_s + self.radius * at[0], self.start.v_s + self.radius * at[1])
         )

@@ -279,7 +279,7 @@ class ContactRegion:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what is no region."""
+        """Refuse what is not a region."""
         for name in ('u_bounds', 'v_bounds'):
             low, high = getattr(self, name)
             if not low < high:
@@ -295,7 +295,7 @@ class ContactRegion:
 
     @property
     def is_bounded(self) -> bool:
-        """Tell whether anything but the poles is left out."""
+        """Return whether anything but the poles is left out."""
         return self.half_angle < math.pi or (self.u_bounds, self.v_bounds) != (
             EVERYWHERE,
             EVERYWHERE,
@@ -329,13 +329,13 @@ class ContactRegion:
         return discs
 
     def holds_point(self, point: Sequence[float]) -> bool:
-        """Tell whether a point of the plane lies inside."""
+        """Return whether a point of the plane lies inside."""
         u, v = self.u_bounds, self.v_bounds
         return u[0] - EDGE <= point[0] <= u[1] + EDGE and v[0] - EDGE <= point[1] <= v[1] + EDGE
 
 
 def arc_is_free(discs: Sequence[tuple[Vector, float]], a: Vector, b: Vector) -> bool:
-    """Tell whether the short great-circle arc from a to b enters no disc."""
+    """Return whether the short great-circle arc from a to b enters no disc."""
     return all(distance_to_arc(q, a, b) >= radius for q, radius in discs)
 
 
@@ -370,7 +370,7 @@ class InputBounds:
                 )
 
     def allow_spin(self, radius: float) -> bool:
-        """Tell whether the sphere may spin in place: gamma_s = 1/R with alpha_s not zero."""
+        """Return whether the sphere may spin in place: gamma_s = 1/R with alpha_s not zero."""
         return self.gamma_s * radius >= 1 and self.alpha_s > 0
 
     def check(self, inputs: NDArray[np.float64]) -> None:

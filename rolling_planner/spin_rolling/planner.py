@@ -33,7 +33,7 @@ from rolling_planner.spin_rolling.pure_rolling import plan_pure_rolling
 from scipy.spatial.transform import Rotation
 
 Array: TypeAlias = NDArray[np.float64]
-RAMP = 0.25  # share of a turn's time in which its rate rises, and falls
+RAMP = 0.25  # fraction of a turn's time in which its rate rises, and falls
 INSIDE = 9  # nodes of a turn
 SHORT = 0.008  # turn of one step of Magnus' series [rad]
 
@@ -136,7 +136,7 @@ def trapezoid(t: Array) -> Array:
     """
     Return the rate at times from 0 to 1 of a turn that goes from 0 to 1 and rests at both.
 
-    Times are shares of the whole; the rate has their shape.
+    Times are fractions of the whole; the rate has their shape.
     """
     return np.clip(np.minimum(t, 1 - t) / RAMP, 0, 1) / (1 - RAMP)
 

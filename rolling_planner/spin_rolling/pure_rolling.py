@@ -44,11 +44,11 @@ from rolling_planner.spin_rolling.motion import (
     wrap,
 )
 
-ROOMS = (0.5, 0.35, 0.25, 0.15, 0.1, 0.06, 0.03)  # of the loops, shares of the region's half width
+ROOMS = (0.5, 0.35, 0.25, 0.15, 0.1, 0.06, 0.03)  # of loops, over half the region's width
 WIDEST = 3.0  # of half the width of a region without bounds [radius]
 DIRECTIONS = 24  # of a roll to the inside
 REACH = (0.0, 1.0, 1.5, 2.5, 4.0)  # of such a roll, in units of the room
-SMALLER = (0.7, 0.5, 0.35, 0.25)  # loops near an edge, shares of the room that is wanted
+SMALLER = (0.7, 0.5, 0.35, 0.25)  # loops near an edge, fractions of the room that is wanted
 MARGIN = 0.49  # from the poles that is asked for at most; the motion is judged exactly [rad]
 MOST = 20_000  # rolls of a plan
 SIGNS = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))  # sides of the first folds
@@ -271,7 +271,7 @@ def _fits(
     region: ContactRegion,
     inside: ContactRegion,
 ) -> bool:
-    """Tell whether rolls end where loops have room, and stay in the region on their way."""
+    """Return whether rolls end where loops have room, and stay in the region on their way."""
     u, v, R = start
     for w in turns:
         u, v, R = u + radius * w[1], v - radius * w[0], multiply(rotation(w), R)
@@ -314,7 +314,7 @@ def _between(
 
 
 def stays_inside(motion: Motion, region: ContactRegion, goal: Contact) -> bool:
-    """Tell whether a motion stays in a region and off the poles."""
+    """Return whether a motion stays in a region and off the poles."""
     discs = region.keep_out((motion.start.normal, goal.normal))
     if motion.pole_distance() < min(discs[0][1], discs[1][1]):
         return False

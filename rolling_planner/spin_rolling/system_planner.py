@@ -174,7 +174,7 @@ def at_pace(plan: Plan, horizon: float) -> Plan:
 
 
 def _sampled(plan: Plan, problem: SpinRollingProblem, rate: float) -> Plan:
-    """Return a plan with samples a second [Hz] beside its own; its controls go as before."""
+    """Return a plan with samples per second [Hz] beside its own; its controls go as before."""
     grid = np.arange(0.0, plan.duration, 1 / rate)
     times = np.unique(np.concatenate([grid, plan.times]))
     times = times[np.append(True, np.diff(times) > SAME)]

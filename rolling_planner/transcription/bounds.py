@@ -11,7 +11,7 @@ from rolling_planner.transcription.formulation import envelope_bounds, Formulati
 from rolling_planner.transcription.interior_point import Bounds
 from rolling_planner.transcription.transcription import Transcription
 
-GOAL_SHARE = 0.2  # half width of the goal box as a share of the goal tolerance
+GOAL_SHARE = 0.2  # half width of the goal box as a fraction of the goal tolerance
 RELEASE_SHARE = 1e-5  # half width of the box of the contact force at release, in weights
 
 

@@ -84,7 +84,7 @@ def cost_data(problem: PlanProblem, shares: Array, guess_end: Array, *, tracking
     problem
         The problem.
     shares
-        Time of each node as a share of the horizon, shape (k,).
+        Time of each node as a fraction of the horizon, shape (k,).
     guess_end
         Last state of the guess; it chooses the winding of angles.
     tracking
@@ -181,7 +181,7 @@ class Formulation:
     def data(
         self, problem: PlanProblem, shares: Array, guess_end: Array, *, tracking: bool
     ) -> Array:
-        """Return the data of nodes at shares of the horizon, shape (k, n)."""
+        """Return the data of nodes at fractions of the horizon, shape (k, n)."""
         object_goal = [values for values, _ in problem.object_goal.values()]
         fixed = self.model.take_parameters(problem.p, problem.x_start)
         cost = cost_data(problem, shares, guess_end, tracking=tracking)

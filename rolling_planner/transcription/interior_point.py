@@ -60,7 +60,7 @@ class Bounds:
 
 
 class _Callback(ca.Callback):  # type: ignore[misc]
-    """Reports each iteration and stops the solver when told to."""
+    """Reports each iteration and stops the solver when asked to."""
 
     def __init__(
         self,

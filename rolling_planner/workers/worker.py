@@ -46,7 +46,7 @@ class Interruption:
             signal.pthread_kill(self._main, SIGNAL)
 
     def is_cancelled(self, job: int) -> bool:
-        """Tell whether a job is to be given up."""
+        """Return whether a job is to be given up."""
         return job in self._cancelled
 
     def begin(self, job: int) -> None:

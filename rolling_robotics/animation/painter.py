@@ -205,7 +205,7 @@ class Painter:
             self._add_line(above, line, seen, LIFT * self._size)
 
     def _behind(self, seen: Values, body: Body, k: int) -> Values:
-        """Tell which points of a convex body face away from the camera."""
+        """Report which points of a convex body face away from the camera."""
         centre = self._camera.rotation @ body.position[k]
         hidden: Values = seen[:, 2] < centre[2]
         return hidden

@@ -36,7 +36,7 @@ def run(args: Namespace) -> int:
     found = examples()
     if not found:
         raise ParameterError(
-            'the examples are not installed; install the suite anew, or run in its source tree'
+            'the examples are not installed; install the suite again, or run in its source tree'
         )
     for name in args.names:
         if name not in found:

@@ -75,7 +75,7 @@ def goal_of(entries: list[str]) -> dict[str, float]:
 
 
 def run(args: Namespace) -> int:
-    """Plan if a goal is given, execute, and tell."""
+    """Plan if a goal is given, execute, and report."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
     from rolling_robotics.commands.record import need_ros  # noqa: PLC0415
 

@@ -18,7 +18,7 @@ With --scenario and a CSV file: fit the parameters that the scenario marks by it
 `uncertain`, or that --fit names, to a log of its motion. The columns are `time` [s], components
 of the state, and those of the control (without these the scenario's control acts); --columns maps
 other names. The log is cut into windows, each with a start of its own; the last ones are held out
-and predicted. Printed are intervals of 95 %, parameters that cannot be told apart, and errors
+and predicted. Printed are intervals of 95 %, parameters that cannot be distinguished, and errors
 beside those of the last velocity held. The exit status is 1 if a parameter is not determined.
 
 Without --scenario, find delay, servos, gain, offset, kinetic resistance and breakaway tilt of a
@@ -29,7 +29,7 @@ does not determine, it says what motion would; the exit status is then 1. A reco
 vision/object_pose and servo_command will do too, with --scenario for the drive and count of its
 servos.
 
---experiment writes a plan of two minutes whose log tells these numbers, columns time [s], goal_x,
+--experiment writes a plan of two minutes whose log says these numbers, columns time [s], goal_x,
 goal_y [m], tilt_x, tilt_y [counts]: jumps of the set point by 57 and 80 mm; then, where a tilt is
 given, the plate is held at it for two seconds and the ball put down at the goal after one.
 --emulate writes the log of this on the rig of a scenario, under a PID."""

@@ -14,7 +14,7 @@ SCENARIO_HELP = 'scenario of a recording, if it is not one of those that come wi
 
 
 def is_recording(path: Path) -> bool:
-    """Tell whether a path is meant as a recording, not as a result."""
+    """Return whether a path is meant as a recording, not as a result."""
     return path.is_dir() or path.suffix == '.mcap'
 
 
@@ -40,12 +40,12 @@ def opened(command: str, path: Path, scenario: Path | None = None) -> Iterator[R
     """
     from rolling_robotics.commands.record import need_ros  # noqa: PLC0415  (--help stays fast)
     from rolling_robotics.console import say  # noqa: PLC0415
-    from rolling_robotics.damaged import damage_told  # noqa: PLC0415
+    from rolling_robotics.damaged import damage_reported  # noqa: PLC0415
 
     need_ros(command)
     from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415
 
-    with damage_told(str(path)), Recorded(path, scenario) as recorded:
+    with damage_reported(str(path)), Recorded(path, scenario) as recorded:
         if recorded.loss:
             say(f'{path}: {recorded.loss}')
         yield recorded

@@ -1,4 +1,4 @@
-"""`rolling replay`: compute the commands of a recorded experiment anew."""
+"""`rolling replay`: compute the commands of a recorded experiment again."""
 
 from __future__ import annotations
 

@@ -26,16 +26,16 @@ def unpunctual() -> str:
     load, processors = os.getloadavg()[0], os.cpu_count() or 1
     if load > processors / 2:
         return f'{load:.1f} processes are at work on {processors} processors'
-    late = late_share()
+    late = late_fraction()
     if late > LATE_SHARE:
         return f'a bare loop of {1 / PERIOD:g} Hz woke late in {late:.0%} of its iterations'
     return ''
 
 
-def late_share(
+def late_fraction(
     now: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
 ) -> float:
-    """Return the share of turns of a loop that begin a period late, or later."""
+    """Return the fraction of turns of a loop that begin a period late, or later."""
     late, due = 0, now()
     for _ in range(TURNS):
         due += PERIOD
@@ -48,7 +48,7 @@ def late_share(
 
 
 def too_late(share: float, node: str) -> str:
-    """Return why a trial is inconclusive whose node missed this share of its deadlines, or ''."""
+    """Return why a trial whose node missed so many deadlines is inconclusive, or ''."""
     if share <= MISSED_SHARE:
         return ''
     return (

@@ -256,7 +256,7 @@ def _spin(axes: Axes, arrays: Arrays) -> None:
 def _mark_events(axes: Axes, arrays: Arrays) -> None:
     for event in arrays.result['events']:
         if f'margin_{event["name"]}' not in arrays:
-            continue  # a change of chart is no event of the contact
+            continue  # a change of chart is not an event of the contact
         axes.axvline(event['time'], color=COLOURS[1], linewidth=0.8)
 
 

@@ -25,7 +25,8 @@ class Episodes:
     """
     What environments are made of.
 
-    A lane depends on its own generator of random numbers alone, not on the other lanes.
+    An environment depends on its own generator of random numbers alone, not on the other
+    environments.
     """
 
     def __init__(
@@ -38,17 +39,17 @@ class Episodes:
         delay: int = 0,
     ) -> None:
         """
-        Make lanes that are not started.
+        Make environments that are not started.
 
         Parameters
         ----------
         task
             What it is about.
         size
-            Number of lanes.
+            Number of environments.
         randomise
-            Entry of the system's parameters -> greatest share by which an episode's differs from
-            the scenario's, such as ``{'mass': 0.1}``.
+            Entry of the system's parameters -> greatest fraction by which an episode's differs
+            from the scenario's, such as ``{'mass': 0.1}``.
         noise
             Unit of observed entries -> standard deviation, such as ``{'m': 2e-4}``.
         delay
@@ -81,7 +82,7 @@ class Episodes:
         self._deviation = np.repeat([self._noise.get(u, 0.0) for u in units], self._widths)
         self._batch = BatchSimulator(system, size, task.dt, max_step=task.max_step)
         self._goals = np.empty((size, 0))
-        self._seen: deque[Array] = deque(maxlen=int(delay) + 1)  # the first is what is told
+        self._seen: deque[Array] = deque(maxlen=int(delay) + 1)  # the first is what is reported
         self._columns = [system.control.names.index(name) for name in task.actions]
         self._scale = np.array(list(task.actions.values()))
 
@@ -102,11 +103,11 @@ class Episodes:
 
     @property
     def stopped(self) -> list[str]:
-        """Names of the guards that ended the lanes, empty where none did."""
+        """Names of the guards that ended the environments, empty where none did."""
         return [str(name) for name in self._batch.stopped]
 
     def begin(self, which: Flags, rngs: Sequence[np.random.Generator]) -> NDArray[np.float32]:
-        """Start lanes anew, each by its own generator; return what is observed in all lanes."""
+        """Start environments again, each by its own generator; return all observations."""
         scenario = self.task.scenario
         states = np.tile(scenario.x0, (self.size, 1))
         parameters = np.tile(scenario.p, (self.size, 1))
@@ -122,7 +123,7 @@ class Episodes:
         seen = self._measured(which, rngs)
         if not self._seen:
             self._seen.extend(seen.copy() for _ in range(self._seen.maxlen or 1))
-        for old in self._seen:  # nothing is told of the episode before
+        for old in self._seen:  # nothing is reported of the episode before
             old[which] = seen[which]
         return self._told()
 
@@ -137,9 +138,9 @@ class Episodes:
         actions
             Shape (size, number of actions); cut to -1 and 1.
         rngs
-            A generator for each lane.
+            A generator for each environment.
         going
-            Lanes whose observations count; of the others no random numbers are drawn.
+            Environments whose observations count; of the others no random numbers are drawn.
 
         Returns
         -------
@@ -259,9 +260,9 @@ class RollingVectorEnv(VectorEnv[Any, Any, Any]):
     """
     Many environments that are stepped together.
 
-    Lane k, reset with the seed s, is the environment that is reset with s + k, bit by bit. A lane
-    that has ended begins anew at the step after, whose action it does not see and whose reward is
-    zero.
+    Environment k, reset with the seed s, is the environment that is reset with s + k, bit by bit.
+    An environment that has ended begins again at the step after, whose action it does not see and
+    whose reward is zero.
     """
 
     metadata: dict[str, Any] = {'autoreset_mode': AutoresetMode.NEXT_STEP}  # noqa: RUF012
@@ -303,7 +304,7 @@ class RollingVectorEnv(VectorEnv[Any, Any, Any]):
         seed: int | list[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin episodes in all lanes, or in those of ``options['reset_mask']``."""
+        """Begin episodes in all environments, or in those of ``options['reset_mask']``."""
         if seed is not None:
             seeds = range(seed, seed + self.num_envs) if isinstance(seed, int) else seed
             for k, one in enumerate(seeds):
@@ -350,7 +351,7 @@ def _episodes(task: str, size: int, options: dict[str, Any]) -> Episodes:
 
 
 def _spaces(episodes: Episodes) -> tuple[Box, Box]:
-    """Return the spaces of observations and actions of one lane."""
+    """Return the spaces of observations and actions of one environment."""
     most = episodes.most.astype(np.float32)
     count = len(episodes.task.actions)
     return Box(-most, most, dtype=np.float32), Box(-1.0, 1.0, (count,), dtype=np.float32)

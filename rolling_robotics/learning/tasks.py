@@ -32,7 +32,7 @@ class Observed:
     size
         How many.
     most
-        Greatest absolute value that is told; what lies beyond is cut to it.
+        Greatest absolute value that is given; what lies beyond is cut to it.
 
     """
 

@@ -80,7 +80,7 @@ class Watch:
     """
 
     def __init__(self, node: Node, topic: str, kind: str) -> None:
-        """Subscribe; what is kept of a message is told by the kind, see :data:`WATCHABLE`."""
+        """Subscribe; what is kept of a message follows from the kind, see :data:`WATCHABLE`."""
         type_, self._read = WATCHABLE[kind]
         self.topic, self.stamp = topic, -math.inf
         self.row: Sequence[float] | None = None

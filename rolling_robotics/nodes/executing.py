@@ -24,7 +24,7 @@ def execute(
     file: Path | None, goal: Mapping[str, float], horizon: float, namespace: str, timeout: float
 ) -> int:
     """
-    Have a plan executed and tell how it ended.
+    Have a plan executed and report how it ended.
 
     Parameters
     ----------

@@ -233,7 +233,7 @@ def _wrench(force: Values | None, state: Values | None, size: float) -> Wrench |
         return None
     top = float(np.nanmax(np.abs(force[:, 2]))) or 1.0
     mu = np.ones(len(force))
-    if state is not None:  # required friction and its share of mu
+    if state is not None:  # required friction and its fraction of mu
         with np.errstate(divide='ignore', invalid='ignore'):
             found = state[:, 2] / state[:, 0]
         mu[:] = np.nanmedian(found[np.isfinite(found)]) if np.isfinite(found).any() else 1.0

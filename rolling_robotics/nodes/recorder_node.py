@@ -2,9 +2,9 @@
 Recorder: keeps topics as an MCAP recording that the usual ROS tools play.
 
 A process of its own with deep, reliable queues; messages pass through unread, with the time at
-which the middleware received them. A thread takes them a hundred times a second: a callback for
-each would cost a third of a processor at some thousand messages a second. The file is closed when
-the node is stopped, whatever by.
+which the middleware received them. A thread takes them a hundred times per second: a callback for
+each would cost a third of a processor at some thousand messages per second. The file is closed
+when the node is stopped, whatever by.
 """
 
 from __future__ import annotations

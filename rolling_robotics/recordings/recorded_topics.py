@@ -20,7 +20,7 @@ class RecordedJoints:
     """
     Times by the host's clock [s], shape (n,), and what joints did, shape (n, joints).
 
-    Angles [rad], rates [rad/s] and torques [N m]; not numbers where none were told.
+    Angles [rad], rates [rad/s] and torques [N m]; not numbers where none were reported.
     """
 
     times: NDArray[np.float64]
@@ -105,7 +105,7 @@ def read_targets(
 def _ordered(
     topic: str, names: list[str], known: list[str], given: ArrayLike
 ) -> NDArray[np.float64]:
-    """Return what a message tells of the named joints; not numbers where it tells nothing."""
+    """Return what a message says of the named joints; not numbers where it says nothing."""
     if not set(names) <= set(known):
         raise ParameterError(f'{topic}: joints {names} are needed, got {known}')
     values = np.asarray(given, dtype=float)

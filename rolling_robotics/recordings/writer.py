@@ -161,7 +161,7 @@ class Thinning:
         self._period, self._due = 1e9 / rate, -math.inf
 
     def keeps(self, stamp: int) -> bool:
-        """Tell whether a message received at a time [ns] is kept; on average the rate is met."""
+        """Return whether a message received at a time [ns] is kept; on average the rate is met."""
         if stamp < self._due:
             return False
         late = stamp - self._due
@@ -252,7 +252,7 @@ class Recording:
                 self.written += 1
             except queue.Empty:
                 pass
-            except Exception as error:  # noqa: BLE001 - told in the diagnostics
+            except Exception as error:  # noqa: BLE001 - reported in the diagnostics
                 self.fault = f'{type(error).__name__}: {error}'
                 self.dropped += 1
             if time.monotonic() - flushed > FLUSH_PERIOD:

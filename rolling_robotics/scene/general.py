@@ -19,7 +19,7 @@ from rolling_dynamics.robots.view import (
     SHELL,
 )
 from rolling_dynamics.scenario import load_scenario, Scenario
-from rolling_robotics.damaged import damage_told
+from rolling_robotics.damaged import damage_reported
 from rolling_robotics.files import Arrays, Values
 from rolling_robotics.scene.parts import (
     box_mesh,
@@ -251,7 +251,7 @@ def scene_of(result: dict[str, Any], plan: dict[str, Any] | None = None) -> Scen
             f'--plan: is of the system {plan.get("system")!r}, the file of {name!r}; give a plan '
             'of the same system'
         )
-    with damage_told('the result'):
+    with damage_reported('the result'):
         scenario = load_scenario(result['scenario'])
         scenario = replace(scenario, name=result.get('name', scenario.name))
         scene: Scene = build(scenario, Arrays(result))

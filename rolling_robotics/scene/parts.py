@@ -150,7 +150,7 @@ def box_mesh(sides: Sequence[float], colour: Colour, *, opacity: float = 1.0) ->
 
 
 def ghost_mesh(mesh: Mesh) -> Mesh:
-    """Return a mesh as a ghost shows it: translucent, with a chequer that tells its attitude."""
+    """Return a mesh as a ghost shows it: translucent, with a chequer that says its attitude."""
     _, which = np.unique(mesh.colours, axis=0, return_inverse=True)
     return replace(mesh, colours=np.asarray(GHOST)[which.ravel() % 2], opacity=GLASS)
 
@@ -186,7 +186,7 @@ def contact_wrench(arrays: Arrays, size: float) -> Wrench:
 
 
 def contact_strips(arrays: Arrays) -> tuple[Strip, ...]:
-    """Return the share of the friction that is used, and the normal force."""
+    """Return the fraction of the friction that is used, and the normal force."""
     force, mu = arrays['f_contact'], arrays.parameter('mu')
     with np.errstate(divide='ignore', invalid='ignore'):
         used = np.hypot(force[:, 0], force[:, 1]) / (mu * force[:, 2])

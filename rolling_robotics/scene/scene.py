@@ -290,7 +290,7 @@ def seen_from(a: Sequence[float], point: Sequence[float]) -> Vector:
 
 
 def between(a: Sequence[float], b: Sequence[float], share: float) -> Pose:
-    """Return the pose at a share of the way from one to another, the short way round."""
+    """Return the pose at a fraction of the way from one to another, the short way round."""
     sign = -1.0 if sum(m * n for m, n in zip(a[3:], b[3:], strict=True)) < 0 else 1.0
     mixed = [m + share * (n - m) for m, n in zip(a[:3], b[:3], strict=True)]
     q = [m + share * (sign * n - m) for m, n in zip(a[3:], b[3:], strict=True)]
@@ -417,11 +417,11 @@ class NewestFrames:
         self._known.clear()
 
     def __contains__(self, frame: str) -> bool:
-        """Tell whether a frame came as a child."""
+        """Return whether a frame came as a child."""
         return frame in self._own
 
     def __bool__(self) -> bool:
-        """Tell whether there is any."""
+        """Return whether there is any."""
         return bool(self._own)
 
     def pose(self, frame: str) -> Pose:

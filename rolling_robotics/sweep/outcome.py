@@ -68,7 +68,7 @@ def outputs_of(system: RollingSystem, guards: list[str]) -> list[ca.Function]:
 
 def together(scenarios: Mapping[int, Scenario]) -> dict[int, Came]:
     """
-    Simulate what allows it as lanes of one batch.
+    Simulate what allows it as trajectories of one batch.
 
     Points that are left out, to be simulated one at a time: those with a formula for a control,
     several modes or charts, those that cannot start, and those in which something is to be noted
@@ -89,7 +89,7 @@ def together(scenarios: Mapping[int, Scenario]) -> dict[int, Came]:
 
 
 def _kind(scenario: Scenario) -> tuple[object, ...] | None:
-    """Return what lanes of one batch have in common; None for what is no lane."""
+    """Return what trajectories of one batch have in common; None for what is not a trajectory."""
     system, samples = scenario.system, scenario.control.samples
     if samples is None or len(system.modes) > 1 or chart_guards(system):
         return None
@@ -180,7 +180,7 @@ def run_points(
 
 @contextmanager
 def _told(number: int, rows: dict[int, Row]) -> Iterator[None]:
-    """Have what goes wrong at a point told in its row."""
+    """Have what goes wrong at a point reported in its row."""
     try:
         yield
     except RollingError as e:

@@ -123,7 +123,7 @@ class Range:
     log: bool
 
     def at(self, share: NDArray[np.float64]) -> list[float]:
-        """Return the numbers at a vector of shares of the way from the first to the last."""
+        """Return the numbers at a vector of fractions of the way from the first to the last."""
         if self.log:
             ratio = math.log(self.high / self.low)
             return [float(v) for v in self.low * np.exp(ratio * share)]

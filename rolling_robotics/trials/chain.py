@@ -42,7 +42,7 @@ FRESH = 0.02  # s: the estimator does not count on older commands
 
 class Observation(NamedTuple):
     """
-    What the estimator tells.
+    What the estimator says.
 
     State of planar rolling, whether the object is thought to touch, and its moments of inertia
     over those believed.

@@ -1,5 +1,5 @@
 """
-What the estimator tells less what is true, as it was measured on trials of the whole chain.
+What the estimator says less what is true, as it was measured on trials of the whole chain.
 
 An estimator's error follows from image noise, hidden images, latency, and from what its model of
 the object does not know: the inertia, resistance to rolling, a hand that holds the object. All of

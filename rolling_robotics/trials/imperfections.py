@@ -2,7 +2,7 @@
 What is not perfect in the emulated laboratory: fixed, published numbers.
 
 Every trial draws from its seed the signs of what is off, and all that is random in camera and
-motors. What is off is off by its full size.
+motors. What is off is wrong by its full size.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Imperfections:
     Attributes
     ----------
     inertia, friction_torque
-        Share by which inertia and torques of friction differ from what the controller believes.
+        Fraction by which inertia and torques of friction differ from what the controller believes.
     shift, turn
         Distance of the object from where it is believed to start, [m] and [rad].
     camera
@@ -64,8 +64,8 @@ class Imperfections:
     warm_up
         Time for which the object is held while the estimator gets to know it [s].
     informed
-        Whether the estimator is told how large all this may be, and that the object is held. One
-        that is not told expects an object that is held out of rest to roll off.
+        Whether the estimator is given how large all this may be, and that the object is held. One
+        that is not given expects an object that is held out of rest to roll off.
 
     """
 

@@ -41,7 +41,7 @@ from rolling_robotics.trials.prepare import LaboratorySetup
 
 Array = NDArray[np.float64]
 JOINTS = 3
-# of a lane: joints, drives and the bridge's reference; the command on its way; the plate's part of
+# joints, drives and the bridge's reference; the command on its way; the plate's part of
 # the contact force; the object on the hand; how the trial stands
 SIZES = {
     'q': JOINTS, 'qd': JOINTS, 'torque': JOINTS, 'counted': JOINTS, 'reported': JOINTS,
@@ -59,7 +59,7 @@ class Period:
     experiment, law_name
         What is done, and in which way.
     failures
-        What may end a trial: entry k of them is told by k + 1.
+        What may end a trial: entry k of them has the number k + 1.
     function
         ``(state, off, period, error) -> state``, of scalars: ``off`` are factors of the object's
         inertia and of friction, and the phases of the drives' ripple; ``period`` is a row of
@@ -110,12 +110,13 @@ class Period:
 
     def starts(self, imperfections: Imperfections, seeds: Iterable[int]) -> tuple[Array, Array]:
         """
-        Return lanes at their start, a column each, with what the chain draws for their seeds.
+        Return trajectories at their start, a column each, with what their seeds draw.
 
         Returns
         -------
         tuple
-            States, shape (sum of SIZES, lanes), and what is off, shape (2 + joints, lanes).
+            States, shape (sum of SIZES, trajectories), and what is off, shape (2 + joints,
+            trajectories).
 
         Raises
         ------
@@ -159,7 +160,7 @@ class Period:
 
     def periods(self, warm_up: float) -> Array:
         """
-        Return what all lanes have in common, a row for each period.
+        Return what all trajectories have in common, a row for each period.
 
         It is the law's record, the time [s], whether the object is held, whether the plan is over,
         and whether the object's angle counts.

@@ -20,7 +20,7 @@ class PlanRequest:
     text
         The goal in words.
     goal
-        Values by scalar name; empty for the goal that the planner's own scenario tells.
+        Values by scalar name; empty for the goal that the planner's own scenario says.
     horizon
         Duration of the motion [s]; 0 for the shortest.
 

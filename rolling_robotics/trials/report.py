@@ -94,7 +94,7 @@ def report(
 
 
 def _is_faster(by_law: Mapping[str, Sequence[Outcome]], law: str, faster: float) -> bool:
-    """Tell whether a law reaches the goal so many times sooner than the last one, and print it."""
+    """Return, and print, whether a law reaches the goal so many times sooner than the last."""
     slowest = max(one.time for one in by_law[law])
     soonest = min(one.time for one in list(by_law.values())[-1])
     say(

@@ -39,7 +39,7 @@ class Moment(NamedTuple):
         What was true then: of all, of rolling in the plane, shape (11,), and of the
         hybrid plant.
     seen
-        What the estimator told then, shape (11,), or None.
+        What the estimator reported then, shape (11,), or None.
     sent
         The command that answered it, shape (3,), or None.
     control
@@ -243,7 +243,7 @@ def run_many(
     )
     try:
         yield from pool.map(_one, jobs)
-    finally:  # whoever wants no more trials does not wait for those that have not begun
+    finally:  # whoever wants no more trials does not wait for those that have not started
         pool.shutdown(cancel_futures=True)
 
 

@@ -84,7 +84,7 @@ class Stage:
         self._k = 0
 
     def has(self, layer: str) -> bool:
-        """Tell whether there is anything of a layer."""
+        """Return whether there is anything of a layer."""
         scene = self._scene
         there = {
             'ghost': scene.ghosts,
@@ -287,7 +287,7 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
     server.scene.configure_default_lights(cast_shadow=False)
     server.scene.configure_environment_map(None)
     server.scene.add_light_ambient('/light', intensity=0.5)
-    server.on_client_connect(partial(_look_as_begun, server))
+    server.on_client_connect(partial(_look_as_at_start, server))
     try:
         yield server
     finally:
@@ -307,10 +307,10 @@ def look_at(server: viser.ViserServer, low: np.ndarray, high: np.ndarray) -> Non
     server.initial_camera.position = middle + away * ASIDE / np.linalg.norm(ASIDE)
     server.initial_camera.look_at = middle
     for client in server.get_clients().values():
-        _look_as_begun(server, client)
+        _look_as_at_start(server, client)
 
 
-def _look_as_begun(server: viser.ViserServer, client: viser.ClientHandle) -> None:
+def _look_as_at_start(server: viser.ViserServer, client: viser.ClientHandle) -> None:
     """Have a visitor see what a new one sees, also one that came before there was a scene."""
     client.camera.position = server.initial_camera.position
     client.camera.look_at = server.initial_camera.look_at
@@ -350,7 +350,7 @@ def ticks(
     stop
         Set to end.
     rate
-        Ticks a second. A tick that work or the machine made late does not move those after it;
+        Ticks per second. A tick that work or the machine made late does not move those after it;
         those that were missed altogether are left out.
     clock
         Steady clock [s].

@@ -1,4 +1,4 @@
-"""The breakaway tilt from balls that were put down: what is seen in a log, and what it tells."""
+"""The breakaway tilt from balls that were put down: what is seen in a log, and what it says."""
 
 import casadi as ca
 import numpy as np

@@ -1,4 +1,4 @@
-"""Identification from logs: exact derivatives, what emulated logs tell, what is refused."""
+"""Identification from logs: exact derivatives, what emulated logs say, what is refused."""
 
 import json
 
@@ -131,7 +131,7 @@ def test_fit_and_maps_are_drawn_and_written(tmp_path):
 
 
 def test_coverage_goes_on_where_it_was_ended(tmp_path, monkeypatch, capsys):
-    """And tells numbers whose intervals are too wide, or too seldom where they should be."""
+    """And says numbers whose intervals are too wide, or too seldom where they should be."""
     ran = []
 
     def run(seed):

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def trials(monkeypatch):
-    """Have trials end as told, and return which were run."""
+    """Have trials end as reported, and return which were run."""
     ran, failing = [], set()
 
     def run(seed, law, scale):

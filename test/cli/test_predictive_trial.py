@@ -17,7 +17,7 @@ def ended(why='', **values):
 
 @pytest.fixture
 def trials(monkeypatch):
-    """Have seeds end as told, and return which were run."""
+    """Have seeds end as reported, and return which were run."""
     ran, ends = [], {}
 
     def trial(seed, law):

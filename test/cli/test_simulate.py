@@ -1,4 +1,4 @@
-"""`rolling simulate`: known motions come out of the file, and what was not met is told."""
+"""`rolling simulate`: known motions come out of the file, and what was not met is reported."""
 
 import json
 

@@ -12,7 +12,7 @@ from rolling_dynamics.surfaces import Plane, Sphere
 
 SYSTEM = ContactSystem(Sphere(0.1), Plane())
 NOISE = {'contact_h': 2e-4, 'd_HO': np.radians(0.2)}
-STEP, WRONG, PUSH = 2e-3, 1.15, 0.35  # s, share of the assumed inertia, rad/s
+STEP, WRONG, PUSH = 2e-3, 1.15, 0.35  # s, fraction of the assumed inertia, rad/s
 POSE = [SYSTEM.tangent.slice(name) for name in NOISE]
 SPIN = SYSTEM.state.slice('w_HO_H')
 

@@ -374,7 +374,7 @@ def test_slew_holds_while_the_time_repeats_and_leaves_unlimited_controls_free(ha
     law.start()
     for _ in range(3):
         law.step(None, problem.x_start, 0.1)
-        law.follow(law.reference)  # so that the repeated time predicts anew
+        law.follow(law.reference)  # so that the repeated time predicts again
         again = law.step(None, aside, 0.1)[1]
     assert again[0] == pytest.approx(first[0], abs=1e-9)
     assert abs(again[1] - first[1]) > 0.1

@@ -1,4 +1,4 @@
-"""Pursuit of a goal: when plans are made anew, and how they take over."""
+"""Pursuit of a goal: when plans are made again, and how they take over."""
 
 from dataclasses import replace
 from functools import partial
@@ -312,7 +312,7 @@ def test_tolerance_of_an_entry_that_does_not_exist_is_refused(started):
 
 
 def test_what_is_missed_for_a_moment_is_not_planned_for(started):
-    """An estimate right after a push is no start of a plan, and a plan takes its time."""
+    """An estimate right after a push is not a start of a plan, and a plan takes its time."""
     plan = started()[2]
     pursuit, planners, _ = started(plan, options=replace(OPTIONS, certain=0.05))
     begin, system = pursuit.law.reference.end + 1.1 * OPTIONS.settle, pursuit.law.system

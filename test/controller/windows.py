@@ -6,7 +6,7 @@ from rolling_controller.supervisor import threshold
 from scipy.optimize import brentq
 from scipy.stats import ncx2
 
-POWER = 0.99  # share of such faults that are found
+POWER = 0.99  # fraction of such faults that are found
 
 
 @cache

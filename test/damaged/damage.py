@@ -95,7 +95,7 @@ def damaged_document(draw, document):
         except (KeyError, IndexError, TypeError):
             continue  # lost already
         if not isinstance(parent, dict | list):
-            continue  # a text now, whose letters are no entries
+            continue  # a text now, whose letters are not entries
         kind = draw(st.sampled_from(['lose', 'wrong', 'wrong', 'wrong', 'scale', 'nest']))
         if kind == 'lose':
             del parent[path[-1]]

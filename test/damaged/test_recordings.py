@@ -288,7 +288,7 @@ def test_what_is_no_recording_is_told(tmp_path, kind, capsys, fault_row):
     told = fault_row(f'`rolling replay`, `plot`, `animate` of a recording that is a {kind}')
     for command in (['replay'], ['plot'], ['animate', '--out', str(tmp_path / 'out.gif')]):
         assert main([command[0], str(folder), *command[1:]]) == 2
-        err = capsys.readouterr().err.splitlines()  # of long work one line tells, too
+        err = capsys.readouterr().err.splitlines()  # of long work one line says, too
         said = [line for line in err if line.startswith('rolling: ')]
         assert len(said) == 1
         assert str(folder) in said[0]

@@ -135,7 +135,7 @@ def test_command_line_ends_with_one_line(tmp_path, capsys, command, text, words,
     out = ['--out', str(tmp_path / 'out.gif')] if command == 'animate' else []
     told = fault_row(f'`rolling {command}` of a result that holds {str(text)[:24]!r}')
     assert main([command, str(path), *out]) == 2
-    err = capsys.readouterr().err.splitlines()  # of long work one line tells, too
+    err = capsys.readouterr().err.splitlines()  # of long work one line says, too
     said = [line for line in err if line.startswith('rolling: ')]
     assert len(said) == 1
     assert words in said[0]

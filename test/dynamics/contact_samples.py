@@ -100,7 +100,7 @@ def maximal_state(system, p, x):
 
 
 def level_ball(radius=0.2, mass=0.1, hand=None, **options):
-    """A homogeneous ball, at rest on a plate at rest unless told otherwise."""
+    """A homogeneous ball, at rest on a plate at rest unless set otherwise."""
     system = ContactSystem(Sphere(radius), hand or Plane(), **options)
     p = system.pack_parameters(mass=mass, inertia=0.4 * mass * radius**2, mu=1.0, mu_spin=1.0)
     return system, p

@@ -182,7 +182,7 @@ def test_damaged_library_is_built_anew(cache, damage, suffix, fault_row):
     kind = 'library' if suffix == '.so' else 'digest of a library'
     told = fault_row(f'cache: {damage}, in place of a {kind}')
     (g,) = compiled(f)
-    told('built anew' if is_machine_code(g) else 'evaluated without machine code')
+    told('built again' if is_machine_code(g) else 'evaluated without machine code')
     if damage == 'a folder':  # cannot be replaced by a file: evaluated all the same
         assert not is_machine_code(g)
     else:
@@ -217,11 +217,11 @@ def test_what_others_may_write_is_refused(cache, caplog, what, fault_row):
     paths[what].chmod(0o777)
     told = fault_row(f'{"digest" if what == "seal" else what} of the cache: others may write it')
     (g,) = compiled(f)
-    told('not loaded, and told; ' + ('built anew' if is_machine_code(g) else 'no machine code'))
+    told('not loaded; reported; ' + ('built again' if is_machine_code(g) else 'no machine code'))
     assert 'chmod go-w' in caplog.text
     if what == 'folder':
         assert not is_machine_code(g)
-    else:  # built anew, by this user alone
+    else:  # built again, by this user alone
         assert is_machine_code(g)
         assert not paths[what].stat().st_mode & 0o022
 

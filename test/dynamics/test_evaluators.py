@@ -23,7 +23,7 @@ ONE_OF_EACH = (
 
 
 def motion(name):
-    """Return what a scenario's simulation and fixed steps give, its system made anew."""
+    """Return what a scenario's simulation and fixed steps give, its system made again."""
     scenario = load_scenario(SCENARIOS / f'{name}.yaml')
     stepper = Stepper(scenario.system, scenario.p)
     x, u, t = scenario.x0, np.full(scenario.system.control.size, 0.01), 0.0

@@ -60,7 +60,7 @@ def test_formula_takes_the_compiled_way(monkeypatch):
 
 
 def test_known_jumps_are_borders_of_steps():
-    """Told of its jump, the integrator need not look for it; the motion is the same."""
+    """Called with its jump, the integrator need not look for it; the motion is the same."""
     formula = Formula(law(OF_TIME), SYSTEM.state.size, 3, borders=[0.7])
     told, sought = motion(formula), motion(law(OF_TIME))
     assert 0.7 in told.times

@@ -125,7 +125,7 @@ def test_derivatives_are_those_of_differences():
 
 
 def test_what_only_a_product_tells_cannot_be_told_apart():
-    """Arm and damping of a pendulum that hardly moves its arm: only their ratio is told."""
+    """Arm and damping of a pendulum that hardly moves its arm: only their ratio is reported."""
     J = np.column_stack([np.ones(200), np.ones(200)])
     r = 1e-3 * np.random.default_rng(0).standard_normal(200)
     covariance = jackknife(J, r, np.repeat(np.arange(10), 20), np.eye(2))

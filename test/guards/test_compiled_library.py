@@ -149,7 +149,7 @@ def test_links_are_not_followed(made, tmp_path, which):
 def test_a_library_that_lacks_the_function_is_removed(made, caplog):
     assert made.load(['another']) is None
     (record,) = caplog.records
-    assert record.getMessage().startswith(f'{made.file} cannot be loaded and is built anew: ')
+    assert record.getMessage().startswith(f'{made.file} cannot be loaded and is built again: ')
     assert 'another' in record.getMessage()
     assert not made.file.exists()
     assert not made.seal.exists()

@@ -106,7 +106,7 @@ def test_skipped_periods_are_missed_deadlines(clock):
     values = {'overrun_window': 4.0, 'overrun_abort': 0.5}
     told, overruns = [], Overruns(values)
     loop, _ = run(clock, [0.25], overruns=overruns, on_overrun=told.append)
-    assert loop.overrun_share() == overruns.share(clock.now, 0.125) == 1 / 32
+    assert loop.overrun_fraction() == overruns.share(clock.now, 0.125) == 1 / 32
     run(clock, [1.125], overruns=overruns, on_overrun=told.append)  # behind by 8 periods
     assert overruns.share(clock.now, 0.125) == 10 / 32
     assert told == []
@@ -120,9 +120,9 @@ def test_a_turn_without_end_counts_while_it_lasts(clock):
 
     def tick():
         clock.now += 0.125
-        seen.append(loop.overrun_share())
+        seen.append(loop.overrun_fraction())
         clock.now += 0.375
-        seen.append(loop.overrun_share())
+        seen.append(loop.overrun_fraction())
         return False
 
     loop = PeriodicLoop(tick, 0.125, overruns=Overruns(values))
@@ -130,12 +130,12 @@ def test_a_turn_without_end_counts_while_it_lasts(clock):
     loop._thread.join(LONG)
     assert seen == [0.0, 3 / 32]
     clock.now += 100.0
-    assert loop.overrun_share() == 0.0  # it has ended
+    assert loop.overrun_fraction() == 0.0  # it has ended
 
 
 def test_a_loop_without_alarm_has_no_share(clock):
     loop, _ = run(clock, [9.0])
-    assert loop.overrun_share() == 0.0
+    assert loop.overrun_fraction() == 0.0
 
 
 def test_false_ends_the_loop_and_nothing_else_does(clock):

@@ -7,7 +7,11 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import ArmModel
-from rolling_hw_interface.calibration.camera import calibrate_camera, calibrate_joints, SeenPoses
+from rolling_hw_interface.calibration.camera import (
+    calibrate_camera,
+    calibrate_joints,
+    MeasuredPoses,
+)
 from rolling_hw_interface.calibration.rocking import calibrate_rocking, rocking_frequency
 from rolling_hw_interface.emulated_camera import CameraModel, MARKERS
 from rolling_hw_interface.emulated_motors import EmulatedMotors, motors_of
@@ -58,7 +62,7 @@ def recorded_motion(seconds, motors_model, camera=None):
 def test_camera_and_clock_are_found():
     model = CameraModel(clock_offset=0.3, clock_spread=0.0)
     times, joints, _, rows = recorded_motion(3.0, MotorModel(), Camera(model, X_WC, seed=1))
-    seen = SeenPoses(stamps=rows[:, 0], arrivals=rows[:, 1], p=rows[:, 2:5], q=rows[:, 5:])
+    seen = MeasuredPoses(stamps=rows[:, 0], arrivals=rows[:, 1], p=rows[:, 2:5], q=rows[:, 5:])
     found = calibrate_camera(ARM, times, joints, seen, MOUNT)
     assert found.clock_offset == pytest.approx(0.3, abs=3e-4)
     assert found.latency[0] == pytest.approx(6e-3, abs=5e-4)
@@ -110,7 +114,7 @@ def test_upright_object_is_no_place_to_rock():
 def test_recordings_that_tell_nothing_are_refused():
     still = np.tile(ARM.joints_at(AT_ORIGIN), (1000, 1))
     t = np.arange(1000) * DT
-    seen = SeenPoses(
+    seen = MeasuredPoses(
         stamps=t, arrivals=t, p=np.zeros((1000, 3)), q=np.tile([1.0, 0, 0, 0], (1000, 1))
     )
     with pytest.raises(ParameterError, match='the hand moved by'):

@@ -160,11 +160,11 @@ def test_an_estimate_gone_astray_starts_anew_and_says_so():
     run.estimator.filter.body[10:13] = 1e3  # m/s
     run.go(0.02)
     assert run.estimator.restarts == 1
-    assert 'gone astray and starts anew: no object moves like this' in run.estimator.reason
+    assert 'gone astray and starts again: no object moves like this' in run.estimator.reason
     run.estimator.filter.body[4] += 0.1  # m: no image fits
     run.go(0.08)
     assert run.estimator.restarts == 2
-    assert 'starts anew: 12 images in a row did not fit' in run.estimator.reason
+    assert 'starts again: 12 images in a row did not fit' in run.estimator.reason
     run.go(0.4)
     contact, angle, _ = run.errors(after=run.t - 0.2)
     assert (contact < 0.5e-3, math.degrees(angle) < 0.3) == (True, True)

@@ -229,7 +229,7 @@ def test_object_beside_the_hand_is_refused():
 
 
 def test_tilted_dish_at_rest_is_told_of_no_contact_elsewhere():
-    """The far side of a bowl, and the back of a ball, are no closest points."""
+    """The far side of a bowl, and the back of a ball, are not closest points."""
     s = bowl()
     p = s.pack_parameters(mass=0.1, inertia=1e-4)
     x = in_bowl(s, 0.3, q_HO=euler2quat(0.1, 0.2, 0.3))

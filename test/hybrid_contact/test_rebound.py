@@ -1,4 +1,4 @@
-"""Landings that give back a share of the energy: closed forms of a ball, and no energy gained."""
+"""Landings that give back a fraction of the energy: closed forms of a ball."""
 
 from hybrid_samples import state, system
 import numpy as np

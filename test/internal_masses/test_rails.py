@@ -109,7 +109,7 @@ def test_expression_with_an_unknown_name():
 
 
 def test_lengths_are_parameters():
-    """The radius is an argument: a sweep over it compiles nothing anew."""
+    """The radius is an argument: a sweep over it compiles nothing again."""
     rail, theta, r = Circle(0.5), ca.SX.sym('theta'), ca.SX.sym('r')
     f = ca.Function('f', [theta, r], [rail.position(theta, {'radius': r})])
     expected = [0.9 * np.cos(0.3), 0, 0.9 * np.sin(0.3)]

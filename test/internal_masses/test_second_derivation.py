@@ -199,7 +199,7 @@ def test_sliding_ball(seed):
 
 
 def test_oracle_shares_no_result():
-    """A wrong mass changes the oracle alone: the agreement above is no accident of zeros."""
+    """A wrong mass changes the oracle alone: the agreement above is not an accident of zeros."""
     system, p, x, u, t, body = ball_case(0, unilateral=False, rolling=True)
     body.m[2] *= 1.001
     Omega_dot, _, _ = body.solve('rolling')

@@ -1,4 +1,4 @@
-"""Every injected fault: told, borne or at rest in the stated time, and nothing else moves."""
+"""Every injected fault: reported, borne or at rest in the stated time, and nothing else moves."""
 
 import math
 
@@ -34,7 +34,7 @@ def test_fault_leads_to_what_is_stated(fault, fault_row):
     if fault.stops:
         assert row.rest < STATED, row
         assert row.drift < 1e-3, row
-        told(f'told: {row.reaction}; the hand rests', row.rest)
+        told(f'reported: {row.reaction}; the hand rests', row.rest)
     else:
         assert row.way > 0.01, row
         told('the work goes on', math.nan)

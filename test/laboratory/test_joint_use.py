@@ -1,4 +1,4 @@
-"""What is recorded of an arm tells how much of its limits it used."""
+"""What is recorded of an arm says how much of its limits it used."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is told of a loop beside a thread that only sleeps."""
+"""What is reported of a loop beside a thread that only sleeps."""
 
 from evidence.benchmarks.laboratory import PERIOD, Timing
 import numpy as np

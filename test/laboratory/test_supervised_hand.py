@@ -33,8 +33,9 @@ def trial(experiment, seed, duration, fault=lambda x, _t: x, note=lambda *_: Non
     """
     Return when states were no longer believed [s], and why; None if they always were.
 
-    ``note`` is told the predictor, the true state and its stamp [ns] after each answer; ``push``
-    is when the object is pushed [s], and by how much that changes its rate of rolling [rad/s].
+    ``note`` is reported the predictor, the true state and its stamp [ns] after each answer;
+    ``push`` is when the object is pushed [s], and by how much that changes its rate of rolling
+    [rad/s].
     """
     system, p = experiment.laboratory.model()
     imperfections = Imperfections()

@@ -123,7 +123,7 @@ def test_a_trial_has_the_errors_of_one_that_is_alike(upright):
     experiment, _ = upright
     found = measured(experiment, 'closed_loop', OFF, range(6))
     assert found.series.shape == (6, HELD + FREE, 9)
-    assert not found.series.any()  # too few images so far: nothing is told
+    assert not found.series.any()  # too few images so far: nothing is reported
     draws = [OFF.draw(seed) for seed in range(60)]
     drawn = found.drawn(OFF, range(60))
     kinds = [(d.inertia, d.turn) for d in draws]

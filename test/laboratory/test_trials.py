@@ -133,7 +133,7 @@ def test_an_object_that_is_held_out_of_rest_is_known_to_stay():
 
 
 class Told:
-    """A law that keeps what it is told, and does nothing."""
+    """A law that keeps what it is given, and does nothing."""
 
     def __init__(self):
         self.states, self.inertias = [], []

@@ -28,7 +28,7 @@ class Machine:
 )
 def test_late_turns_are_counted_once(every, excess, share):
     machine = Machine(every, excess)
-    assert clock.late_share(machine.now, machine.sleep) == share
+    assert clock.late_fraction(machine.now, machine.sleep) == share
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_simulated_time_where_the_clock_is_not_kept(
     monkeypatch, capsys, allowed, load, late, text
 ):
     monkeypatch.setattr(clock, 'realtime_allowed', lambda: allowed)
-    monkeypatch.setattr(clock, 'late_share', lambda: late)
+    monkeypatch.setattr(clock, 'late_fraction', lambda: late)
     monkeypatch.setattr(os, 'getloadavg', lambda: (load, 0.0, 0.0))
     monkeypatch.setattr(os, 'cpu_count', lambda: 4)
     assert in_simulated_time(None) == bool(text)

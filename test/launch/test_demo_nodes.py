@@ -125,7 +125,7 @@ def descendants(pid):
 
 
 def is_alive(pid):
-    """Tell whether a process still runs; the first process may not have taken note of its end."""
+    """Return whether a process still runs; its parent may not know of its end."""
     try:
         return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] not in 'ZX'
     except (FileNotFoundError, ProcessLookupError):

@@ -330,7 +330,7 @@ def test_processes_are_those_of_the_hardware():
     assert list(bringup.commands()) == names
     with pytest.raises(ParameterError, match='hardware is simulated, emulated, real; got'):
         EXPERIMENTS['balance_3d'].nodes_on('other')
-    with pytest.raises(ParameterError, match='hardware is no choice'):
+    with pytest.raises(ParameterError, match='hardware is not a choice'):
         EXPERIMENTS['spin_rolling'].nodes_on(REAL)
 
 

@@ -51,7 +51,7 @@ def test_result_is_the_episode():
     'options', [pytest.param({}, marks=pytest.mark.slow), {'noise': {'rad/s': 0.1}, 'delay': 2}]
 )
 def test_lane_is_the_environment_of_its_seed_bit_by_bit(name, options):
-    """Over the ends of episodes too: a lane begins anew at the step after."""
+    """Over the ends of episodes too: an environment begins again at the step after."""
     many = gymnasium.make_vec(f'{GYM}{name}', 5, max_episode_steps=12, **options)
     one = gymnasium.make(f'{GYM}{name}', max_episode_steps=12, **options)
     assert many.metadata['autoreset_mode'] is gymnasium.vector.AutoresetMode.NEXT_STEP

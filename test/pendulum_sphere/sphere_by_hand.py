@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-REST_RATE = 1e-3  # rolling slower than this share of sqrt(g / R_o) is resisted in proportion
+REST_RATE = 1e-3  # rolling slower than this fraction of sqrt(g / R_o) is resisted in proportion
 E = ca.DM([0, 0, 1])
 
 

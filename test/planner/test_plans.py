@@ -92,7 +92,7 @@ def test_straight_by_the_published_loop():
 
 @pytest.mark.slow
 def test_the_published_guess_fails_where_it_lies_in_a_symmetry_plane_with_the_goal():
-    """The solver reports success far from the goal; the simulated goal error is what tells."""
+    """The solver reports success far from the goal; the simulated goal error is what says."""
     problem = published(0.1, refinements=0)
     with pytest.raises(NotConvergedError, match=r'goal error 0\.[4-9].* most in goal\.contact_o'):
         plan_rolling(problem)

@@ -175,7 +175,7 @@ class Peer:
         Ask a node for transitions, each once; return which succeeded.
 
         A second request for the same one would fail. The answers find their way once that to
-        another request has come, for what is no transition.
+        another request has come, for what is not a transition.
         """
         client = self.node.create_client(ChangeState, f'{node}/change_state')
         assert client.wait_for_service(timeout_sec=timeout), f'no service of {node}'

@@ -58,7 +58,7 @@ def nodes(run_process, ballbot_installed, tmp_path):
         ),
     ]
     for node in made:
-        node.wait_for('steps a second')
+        node.wait_for('steps per second')
     yield
     for node in reversed(made):
         assert node.stop() == 0, node.text

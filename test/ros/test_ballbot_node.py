@@ -122,7 +122,7 @@ def robot(run_process, peer, scenario, plan, ballbot_installed):
         params={**common, 'rate_factor': 10.0, 'diagnostics_period': 0.2},
     )
     for node in (controller, simulator):
-        node.wait_for('steps a second')
+        node.wait_for('steps per second')
     yield Ballbot(peer, scenario, plan)
     for node in (simulator, controller):
         assert node.stop() == 0, node.text

@@ -102,7 +102,7 @@ class Followed:
         """
         Begin to follow a long plan; return its handle once feedback comes.
 
-        A machine that stands still for the time of ``state_timeout`` ends it: it is begun again.
+        A machine that stands still for the time of ``state_timeout`` ends it: it is started again.
         """
         end = time.monotonic() + LONG
         while True:
@@ -130,7 +130,7 @@ def numbers_of(message):
 
 
 class SimulatedTime(Source):
-    """Tells the time too; faults are of the clock."""
+    """Reports the time too; faults are of the clock."""
 
     def __init__(self, peer, bodies, prefix):
         super().__init__(peer, bodies, prefix)
@@ -160,7 +160,7 @@ def contact(peer, run_process, make_source=Source, prefix='', **changes):
             **changes,
         },
         arguments=('--ros-args', '-r', f'__ns:=/{prefix.rstrip("/")}', '--'),
-    ).wait_for('steps a second')
+    ).wait_for('steps per second')
     plan = lambda *given: still('contact', model.system, model.start, *given)  # noqa: E731
     return source, plan, (AccelStamped, 'hand/accel_command'), process
 
@@ -172,7 +172,7 @@ def robot(peer, run_process):
     process = run_process(
         'rolling_controller.nodes.controller_node',
         params={'scenario_file': 'spin_rolling_plan.yaml', 'open_loop': 'true', **SETTINGS},
-    ).wait_for('steps a second')
+    ).wait_for('steps per second')
     name = model.system.name
     plan = lambda *given: still(name, model.system, model.start, *given)  # noqa: E731
     return source, plan, (JointState, 'robot/control'), process

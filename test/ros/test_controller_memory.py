@@ -42,7 +42,7 @@ DURATION = 0.004  # [s]
 
 
 class Machine:
-    """A machine at rest, seen anew whenever it is looked at."""
+    """A machine at rest, seen again whenever it is looked at."""
 
     missing = 'nothing is missing'
 

@@ -40,7 +40,7 @@ def controller(run_process):
             'state_timeout': 1.0,
             'diagnostics_period': 0.05,
         },
-    ).wait_for('steps a second')
+    ).wait_for('steps per second')
 
 
 @pytest.fixture(scope='module')
@@ -51,7 +51,7 @@ def client(controller, peer):
 @pytest.fixture(scope='module')
 def simulator(run_process, peer, client, model):
     process = run_process('rolling_dynamics.nodes.simulator_node', params=SCENARIO).wait_for(
-        'steps a second'
+        'steps per second'
     )
     end = time.monotonic() + 60.0
     while execute(peer, client, rest_plan(model)).error_code == CODES.STALE_STATE:

@@ -23,7 +23,7 @@ SETTINGS = {
     'drive.command_timeout': 0.1,
     'drive.state_timeout': 1.5,  # a busy machine stands still for tenths of a second
     'drive.stop_time': 0.2,
-    'drive.stiffness': 0.01,  # commands tell of the reference, however late the fake is
+    'drive.stiffness': 0.01,  # commands say of the reference, however late the fake is
     'drive.tracking_limit': 1.0,
     'drive.stall_distance': 0.5,
     'diagnostics_period': 0.1,
@@ -81,7 +81,7 @@ def motors(peer, one_arm):
 
 @pytest.fixture
 def driving(peer, motors):
-    """A controller that commands until it is told to be silent."""
+    """A controller that commands until it is asked to be silent."""
     publisher = peer.node.create_publisher(AccelStamped, 'hand/accel_command', COMMAND)
     silent = threading.Event()
 

@@ -260,7 +260,7 @@ def test_contact_state_tells_the_mode(peer, ready):
 
 def test_without_an_experiment_it_follows_plans_and_another_body_is_refused_in_words(run_process):
     bare = run_process(CONTROLLER, params=SCENARIO, arguments=('--ros-args', '-r', '__ns:=/a'))
-    bare.wait_for('laboratory_damping: 1000 steps a second', timeout=LONG)
+    bare.wait_for('laboratory_damping: 1000 steps per second', timeout=LONG)
     other = run_process(
         CONTROLLER,
         params={'scenario_file': 'ball_on_plate_hard.yaml', 'experiment': 'flip_up'},

@@ -49,7 +49,7 @@ def transform(parent, child, place):
 
 @pytest.fixture
 def ball(peer):
-    """Publish a ball that crosses a plate again and again, a hundred times a second."""
+    """Publish a ball that crosses a plate again and again, a hundred times per second."""
     frames = peer.node.create_publisher(TFMessage, '/tf', STREAM_WRITER)
     shapes = peer.node.create_publisher(MarkerArray, 'simulator/surfaces', LATCHED)
     state = peer.node.create_publisher(RollingContact, 'contact/state', STREAM_WRITER)
@@ -97,7 +97,7 @@ def address(ros_environment):
 
 
 def changed(a, b):
-    """Return the share of the scene, left of the panel, that two pictures do not share."""
+    """Return the fraction of the scene, left of the panel, that two pictures do not share."""
     scene = slice(0, a.shape[1] // 2)
     return (abs(a[:, scene].astype(int) - b[:, scene]).sum(axis=2) > 60).mean()
 

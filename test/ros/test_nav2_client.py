@@ -75,7 +75,7 @@ def test_it_follows_a_path_with_a_bend_by_its_commands(peer, run_process, ballbo
         ),
     ]
     for node in made:
-        node.wait_for('steps a second')
+        node.wait_for('steps per second')
     server = ControllerServer(peer)
     assert server.reached.wait(120.0), server.places[-1:]
     assert server.stood.wait(60.0)

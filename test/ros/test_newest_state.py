@@ -1,4 +1,4 @@
-"""Which states count, how old they are, and what is told of the others."""
+"""Which states count, how old they are, and what is reported of the others."""
 
 import math
 

@@ -25,7 +25,7 @@ def test_name_of_a_frame_is_cut_in_the_diagnostics(peer, run_process, fault_row)
     with peer.every(0.02, lambda: commands.publish(message)):
         (found,) = peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=is_refusal)
     text = found.status[0].message
-    told(f'refused, and told in {len(text)} printable characters')
+    told(f'refused, and reported in {len(text)} printable characters')
     assert text.isprintable()
     assert len(text) < 500
     assert "'hand' is needed" in text, 'what would do is not cut away'

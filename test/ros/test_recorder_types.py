@@ -138,12 +138,12 @@ def test_one_bad_topic_does_not_stop_the_others(peer, recorder, tmp_path, fault_
     recorder._scan()
     said = (text for text in recorder.said if 'is not recorded' in text)
     warned = [text for text in said if "'/a" in text]  # ours may be seen with its type later
-    assert len([text for text in warned if "'/a0'" in text]) == 1, 'told once'
+    assert len([text for text in warned if "'/a0'" in text]) == 1, 'reported once'
     assert len(warned) == len(HOSTILE)
     assert max(len(text) for text in warned) < 400
     _, _, values = recorder.health()
     assert values['topics not recorded'] == len(HOSTILE)
-    told(f'the one is recorded, {len(warned)} are told, once each')
+    told(f'the one is recorded, {len(warned)} are reported, once each')
     recorder.trigger_deactivate()
     recorder.trigger_cleanup()
     with AnyReader([tmp_path / 'bag']) as bag:

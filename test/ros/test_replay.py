@@ -1,4 +1,4 @@
-"""Replay of a recording: every command again bit by bit, and what cannot be replayed is told."""
+"""Replay of a recording: every command bit by bit; what cannot be replayed is reported."""
 
 from functools import cache
 import json

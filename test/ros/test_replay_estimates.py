@@ -1,4 +1,4 @@
-"""A recorded estimator gives its estimates again bit by bit; what is missing is told."""
+"""A recorded estimator gives its estimates again bit by bit; what is missing is reported."""
 
 import json
 import math

@@ -111,7 +111,7 @@ class Rehearsal:
         self.recording.put(f'/{topic}', next(self._arrivals), data)
 
     def measure(self):
-        """Tell the state, each third one twice, as a plant does that waits for an answer."""
+        """Report the state, each third one twice, as a plant does that waits for an answer."""
         self.now += PERIOD
         data = self.encode(self.now, self.plant.observe().x.tolist())
         for _ in range(2 if self.now // PERIOD % 3 == 0 else 1):
@@ -147,7 +147,7 @@ class Rehearsal:
 
 
 def small_plan(model):
-    """Return a motion that is no plan of a planner, but one."""
+    """Return a motion that is not a plan of a planner, but one."""
     times = np.linspace(0.0, 0.6, 13)
     u = 0.05 * np.random.default_rng(3).normal(size=(len(times), model.system.control.size))
     rolled = simulate(model.system, model.params, model.start, (times, u), 0.6, t_eval=times)

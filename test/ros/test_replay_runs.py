@@ -168,7 +168,7 @@ class Rehearsal:
         trial.control.end(trial_module.CODES.CANCELLED, 'asked to stop')
 
     def measure(self, *, dropped, unread):
-        """Tell where the bodies are; perhaps the controller does not hear of it, or cannot."""
+        """Report where the bodies are; perhaps the controller does not hear of it, or cannot."""
         stamp = self.now - self.now % PERIOD + PERIOD
         if self.stamp:  # the plant moves with the stamps, as the watch of its motion expects
             self.plant.step(self.machine.sent, (stamp - self.stamp) * 1e-9)

@@ -40,7 +40,7 @@ def controller(run_process):
     params['stamp_tolerance'] = 60.0  # the frames of a test go by faster than their stamps
     params['law'] = 'pid'  # tilts to where the set point is, whatever the ball has done before
     node = run_process(CONTROLLER, params=params)
-    node.wait_for('steps a second', 60.0)
+    node.wait_for('steps per second', 60.0)
     return node
 
 
@@ -186,7 +186,7 @@ def test_a_frozen_picture_levels_the_plate_and_is_an_error(peer, run_process, an
     """Frames with fresh stamps and one content; true ones later change nothing."""
     params = {'scenario_file': 'ball_balancer', 'diagnostics_period': 0.1, 'frame_timeout': 60.0}
     node = run_process(CONTROLLER, params={**params, 'stamp_tolerance': 60.0})
-    node.wait_for('steps a second', 60.0)
+    node.wait_for('steps per second', 60.0)
     for k in range(3):
         command = answered(k, 0.02, 0.0)
     assert command.points[0].positions[0] < -0.005
@@ -214,7 +214,7 @@ def test_a_labyrinth_is_answered_by_speeds_and_its_plan_is_shown(peer, run_proce
     file.write_text(json.dumps(raw))
     params = {'scenario_file': str(file), 'law': 'predictive', 'stamp_tolerance': 60.0}
     node = run_process(CONTROLLER, params=params)
-    node.wait_for('steps a second', 60.0)
+    node.wait_for('steps per second', 60.0)
     way = peer.collect(Path, 'plan/object_path', LATCHED)[0]
     places = [(p.pose.position.x, p.pose.position.y) for p in way.poses]
     assert places[0] == pytest.approx(raw['board']['path'][0], abs=1e-6)
@@ -254,7 +254,7 @@ def test_commands_come_out_of_a_replay_bit_by_bit(peer, run_process, answered, t
     """A frame is missing, and one has no ball."""
     params = {'scenario_file': 'ball_balancer', 'law': 'lqr', 'frame_timeout': 60.0}
     node = run_process(CONTROLLER, params={**params, 'stamp_tolerance': 60.0})
-    node.wait_for('steps a second', 60.0)
+    node.wait_for('steps per second', 60.0)
     places = {0: 0.02, 1: 0.021, 2: 0.019, 4: 0.018, 5: math.nan, 6: 0.015}
     commands = [answered(k, x, -0.01) for k, x in places.items()]
     settings = peer.collect(ParameterEvent, 'controller/settings', LATCHED)[0]

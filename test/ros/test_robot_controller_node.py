@@ -57,7 +57,7 @@ class Robot:
             },
         )
         for process in (self.controller, self.simulator):
-            process.wait_for('steps a second')
+            process.wait_for('steps per second')
         self.client = ActionClient(peer.node, ExecutePlan, 'execute_plan')
         self.velocities = peer.node.create_publisher(TwistStamped, 'cmd_vel', COMMAND)
         end = time.monotonic() + 60.0
@@ -154,7 +154,7 @@ def robot(request, tmp_path_factory, run_process, peer):
 
 
 def rolls(control):
-    """Tell whether a control of the spin-rolling sphere makes it roll fast."""
+    """Return whether a control of the spin-rolling sphere makes it roll fast."""
     return np.hypot(*control.effort[:2]) > 1.0
 
 
@@ -163,7 +163,7 @@ only = pytest.mark.parametrize('robot', ['spin_rolling'], indirect=True)
 
 @pytest.mark.slow
 def test_feedback_is_better_than_none_from_a_perturbed_start(robot):
-    """The errors that the action tells, without and with feedback, the robot really moving."""
+    """The errors that the action says, without and with feedback, the robot really moving."""
     errors = {}
     for open_loop in (True, False):
         robot.set(open_loop=open_loop, settle_time=robot.case.settle, goal_tolerance=100.0)

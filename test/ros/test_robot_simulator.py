@@ -58,7 +58,7 @@ def robot(request, run_process):
     """A running simulator of each kind of robot, what it runs, and what it ought to show."""
     scenario, links, joints, parts = ROBOTS[request.param]
     node = run_process(SIMULATOR, params={'scenario_file': scenario, 'rate': 200.0})
-    node.wait_for('steps a second', 60.0)
+    node.wait_for('steps per second', 60.0)
     yield load_robot(scenario), links, joints, parts
     assert node.stop() == 0, node.text
 

@@ -26,7 +26,7 @@ def node(run_process):
     params = {'scenario_file': SCENARIO, 'frame_prefix': 'a_', 'diagnostics_period': 0.1}
     params |= {'rate': 200.0}
     params |= {'overrun_warn': 1.0, 'overrun_error': 1.0}  # the machine may be busy
-    return run_process(SIMULATOR, params=params).wait_for('steps a second', 60.0)
+    return run_process(SIMULATOR, params=params).wait_for('steps per second', 60.0)
 
 
 @pytest.fixture
@@ -161,12 +161,12 @@ def in_namespace(run_process, name, **params):
         SIMULATOR,
         params={'scenario_file': SCENARIO, **params},
         arguments=('--ros-args', '-r', f'__ns:=/{name}', '--'),
-    ).wait_for('steps a second', 60.0)
+    ).wait_for('steps per second', 60.0)
 
 
 @pytest.mark.slow
 def test_it_goes_on_slipping_and_flying_where_it_is_asked_to(peer, run_process):
-    """Thrown by its mass, it slips, lifts off and lands; the log and the odometry tell."""
+    """Thrown by its mass, it slips, lifts off and lands; the log and the odometry say."""
     node = in_namespace(run_process, 'jump', motion='all_modes', command_timeout=5.0)
     publisher = peer.node.create_publisher(JointState, 'jump/robot/control', COMMAND)
     modes, gaps = [], []

@@ -80,7 +80,7 @@ def start(run_process, package):
     def begin(module, **params):
         node = run_process(module, params={'scenario_file': str(scenario), **params})
         nodes.append(node)
-        node.wait_for('steps a second', 60.0)
+        node.wait_for('steps per second', 60.0)
 
     yield begin
     for node in reversed(nodes):

@@ -1,4 +1,4 @@
-"""A run ends where the hand is commanded away by states that cannot be told from true ones."""
+"""A run ends where the hand is commanded away by false states that look true."""
 
 from types import SimpleNamespace
 

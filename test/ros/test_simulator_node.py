@@ -23,7 +23,7 @@ RATE = 250.0  # Hz
 @pytest.fixture(scope='module')
 def node(run_process):
     params = {**SCENARIO, 'frame_prefix': 'a_', 'rate': RATE}
-    return run_process(SIMULATOR, params=params).wait_for('steps a second')
+    return run_process(SIMULATOR, params=params).wait_for('steps per second')
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def test_commands_that_are_not_finite_or_of_another_frame_move_nothing(peer, at_
     ids=['SIGINT', 'SIGTERM', 'impatient'],
 )
 def test_stops_cleanly(run_process, numbers):
-    node = run_process(SIMULATOR, params=SCENARIO).wait_for('steps a second')
+    node = run_process(SIMULATOR, params=SCENARIO).wait_for('steps per second')
     status = node.stop(*numbers)
     assert (status, node.text.count('Traceback')) == (0, 0), node.text
 

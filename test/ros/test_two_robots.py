@@ -15,7 +15,7 @@ rclpy = pytest.importorskip('rclpy')
 pytest.importorskip('rolling_interfaces')
 
 ROBOTS = ('left', 'right')
-PATIENT = {  # the machine has other work; in simulated time that is no fault
+PATIENT = {  # the machine has other work; in simulated time that is not a fault
     'simulator': {'lockstep_timeout': 20.0},
     'controller': {'state_timeout': 5.0},
 }

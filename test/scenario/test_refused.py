@@ -1,5 +1,5 @@
 """
-Error texts stay as they are: ``refused.json`` holds what hostile documents are told.
+Error texts stay as they are: ``refused.json`` holds what hostile documents get.
 
 A case is a shipped scenario with one entry replaced (``put``), taken out (``gone``) or renamed,
 and the lines of the error. The order of the lines does not matter.

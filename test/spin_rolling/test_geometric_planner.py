@@ -146,7 +146,7 @@ REGIONS = [
 
 
 def stays_in(motion, region):
-    """Tell by sampling whether a motion stays in a region."""
+    """Report by sampling whether a motion stays in a region."""
     turn = Rotation.from_matrix(np.array(motion.start.R_SO))
     place = np.array([motion.start.u_s, motion.start.v_s])
     axis, share = np.array(unit(region.axis)), np.linspace(0, 1, 30)[:, None]

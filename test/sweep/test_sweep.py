@@ -190,7 +190,7 @@ DRIVEN = DISK | {
 
 @pytest.mark.skipif(compiler() is None, reason='no C compiler')
 def test_points_that_are_lanes_of_a_batch_give_the_same_rows(monkeypatch):
-    """Whether they run through, are stopped, or slip on the way: those are no lanes."""
+    """Whether they run through, are stopped, or slip on the way: those are not lanes."""
     monkeypatch.setenv('ROLLING_COMPILE', 'now')
     sweep = read_sweep(DRIVEN | {'name': 'disk', 'events': {'friction': 'stop'}})
     recorded = read_sweep(DRIVEN | {'name': 'disk'})

@@ -1,4 +1,4 @@
-"""The viewer without a browser: what the server is told, and how the command starts and ends."""
+"""The viewer without a browser: what the server is sent, and how the command starts and ends."""
 
 import base64
 from html import escape
@@ -165,7 +165,7 @@ def test_trace_comes_into_sight_as_it_is_passed(server, plate):
 
 def test_player_goes_on_with_the_clock_and_begins_again(server, plate):
     player = Player(server, plate, speed=2.0)
-    player._slid -= 1.0  # the slider is not moved more often than ten times a second
+    player._slid -= 1.0  # the slider is not moved more often than ten times per second
     player.advance(0.1)
     assert player.slider.value == pytest.approx(0.2)
     player.playing.value = False

@@ -69,7 +69,7 @@ def recipe(radius: float | None = None, tolerance: float = TOLERANCE) -> Recipe:
         return True
 
     problem = replace(table_ii(radius), goal_tolerance=tolerance)
-    # where it stops short, the error of the last iteration tells by how much
+    # where it stops short, the error of the last iteration says by how much
     with suppress(PlanningError):
         error = float(plan_rolling(problem, note).report['goal_error'])
     return Recipe(seconds, error)

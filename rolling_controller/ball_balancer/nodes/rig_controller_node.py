@@ -127,7 +127,7 @@ class RigControllerNode(SuiteNode):
         self._begin()
         self.writer(ParameterEvent, '~/settings', LATCHED).publish(self.values.in_force())
         name, rate = self.values['law'], 1 / law.period
-        self.get_logger().info(f'{scenario.name}: {name}, {rate:.3g} steps a second')
+        self.get_logger().info(f'{scenario.name}: {name}, {rate:.3g} steps per second')
 
     def _show(self, law: LabyrinthLaw) -> None:
         """Publish the way that is planned through a labyrinth."""

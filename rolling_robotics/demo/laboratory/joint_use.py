@@ -30,7 +30,7 @@ def joint_use(chain: Chain, joints: RecordedJoints) -> dict[str, NDArray[np.floa
 
 
 def limits_kept(recording: Path, experiment: str) -> bool:
-    """Tell whether the joints of a recording kept their limits, and print how much they used."""
+    """Return whether the joints of a recording kept their limits, and print how much they used."""
     given = read_parameters(find_config(find_experiment(experiment).params_file))
     chain = chain_from(given)
     names = chain.joint_names

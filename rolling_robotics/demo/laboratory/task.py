@@ -28,7 +28,7 @@ MODES: Mapping[str, str] = {SIMULATED: 'contact/state', EMULATED: 'contact/groun
 LOST = {'separated': 'lift_off', 'slipping': 'slip'}  # mode of the contact -> its beginning
 CORES = 4  # processors that emulated hardware needs in wall-clock time, at its full rate
 SLOW_RATE = 250.0  # of those loops where there are fewer [Hz]
-CAMERA_RATE = 250.0  # images a second at most, and one for two turns of the loops [Hz]
+CAMERA_RATE = 250.0  # images per second at most, and one for two turns of the loops [Hz]
 PATIENT = 50.0  # turns for which a late message is waited for, beyond which the arm is stopped
 LOCKSTEP_TIMEOUT = 30.0  # for which hardware in simulated time waits for a busy node [s]
 

@@ -1,5 +1,5 @@
 """
-Estimates, computed anew: the same messages at the same steps.
+Estimates, computed again: the same messages at the same steps.
 
 The estimator logs which messages each of its steps took, and when. Recorded with its inputs, and
 with its parameters, that is all on which its estimates depend, so a replay finds them again bit by
@@ -58,7 +58,7 @@ class _Queue:
 
 def replay_estimates(recorded: Recorded) -> list[Replayed]:
     """
-    Compute every estimate of a recording anew.
+    Compute every estimate of a recording again.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 """
-Executions of plans, computed anew: the same states through the same feedback.
+Executions of plans, computed again: the same states through the same feedback.
 
 In simulated time each state is answered once, by a command with its stamp, so a replay finds the
 commands again bit by bit. Everything that the controller used is in the recording: the states, the
@@ -27,14 +27,14 @@ def replay_executions(
     recorded: Recorded, say: Callable[[str], None] = lambda _: None
 ) -> list[Replayed]:
     """
-    Compute the commands of every execution anew.
+    Compute the commands of every execution again.
 
     Parameters
     ----------
     recorded
         The recording.
     say
-        Told what is at work.
+        Called with what is at work.
 
     Raises
     ------

@@ -45,7 +45,7 @@ class Answer(NamedTuple):
 @dataclass
 class Replayed:
     """
-    One execution, run or stream, computed anew.
+    One execution, run or stream, computed again.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Replayed:
         return not self.lost and 0 < self.equal == self.recorded
 
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a user."""
+        """Yield what to report to a user."""
         how = f'to {PORTABLE:g}' if self.rounding else 'bit by bit'
         yield (
             f'{self.title}: {self.equal} of {self.recorded} {self.noun} equal {how}, '

@@ -15,14 +15,14 @@ from rolling_robotics.nodes.replay.runs import replay_runs
 
 def replay(recorded: Recorded, say: Callable[[str], None] = lambda _: None) -> list[Replayed]:
     """
-    Compute every estimate and command of a recording anew.
+    Compute every estimate and command of a recording again.
 
     Parameters
     ----------
     recorded
         The recording.
     say
-        Told what is at work.
+        Called with what is at work.
 
     Raises
     ------

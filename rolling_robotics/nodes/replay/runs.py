@@ -1,9 +1,9 @@
 """
-Runs of the laboratory, computed anew: the same states through the same laws.
+Runs of the laboratory, computed again: the same states through the same laws.
 
 The controller logs which state each command answered and when it was to act. Recorded with the
 states and with its parameters, that is all on which its commands depend: they come out bit by bit,
-in wall-clock time as well as in simulated time. Plans and laws are computed anew.
+in wall-clock time as well as in simulated time. Plans and laws are computed again.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ REPLAYED = (STEPS, SETTINGS, COMMANDS, HAND, OBJECT)  # topics that a replay nee
 
 def replay_runs(recorded: Recorded, say: Callable[[str], None] = lambda _: None) -> list[Replayed]:
     """
-    Compute the commands of every run anew.
+    Compute the commands of every run again.
 
     Parameters
     ----------
     recorded
         With the log, the parameters and the states of the controller.
     say
-        Told what is at work.
+        Called with what is at work.
 
     Returns
     -------

@@ -86,7 +86,7 @@ def emulate(scenario: Scenario, path: Path, seed: int) -> None:
 
 
 def experiment(path: Path) -> None:
-    """Write set points and tilts over time as CSV, whose log tells what is identified."""
+    """Write set points and tilts over time as CSV, whose log says what is identified."""
     with path.open('w', encoding='utf-8', newline='') as file:
         writer = csv.writer(file)
         writer.writerow(('time', 'goal_x', 'goal_y', 'tilt_x', 'tilt_y'))
@@ -111,7 +111,7 @@ def draw(found: Identified, path: Path) -> None:
 
 
 def complete(found: Identified) -> bool:
-    """Tell whether the log told every number."""
+    """Return whether the log reported every number."""
     return all(n.half_width is not None for n in found.numbers.values())
 
 

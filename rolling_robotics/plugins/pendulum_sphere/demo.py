@@ -1,4 +1,4 @@
-"""The demonstration of a sphere with a pendulum, on a plant whose masses are off by 10 %."""
+"""The demonstration of a sphere with a pendulum, on a plant whose masses are wrong by 10 %."""
 
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.gait_planner.problem import read_gait_problem

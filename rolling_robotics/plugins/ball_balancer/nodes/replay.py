@@ -1,5 +1,5 @@
 """
-Commands of a ball balancer or a labyrinth, computed anew: the same frames through the same law.
+Commands of a ball balancer or a labyrinth, computed again: the same frames through the same law.
 
 The controller logs what its law was given with each frame. With its parameters that is all on
 which its commands depend: they come out bit by bit, in wall-clock time too.
@@ -29,14 +29,14 @@ FRAMES, SETTINGS, COMMANDS = 'controller/frames', 'controller/settings', 'servo_
 
 def replay_rig(recorded: Recorded, say: Callable[[str], None] = lambda _: None) -> list[Replayed]:
     """
-    Compute the commands of a rig anew.
+    Compute the commands of a rig again.
 
     Parameters
     ----------
     recorded
         With the log and the parameters of the controller.
     say
-        Told what is at work.
+        Called with what is at work.
 
     Returns
     -------

@@ -1,0 +1,73 @@
+"""
+Find words that a reader of this field would stop at, in comments, texts and pages.
+
+    .venv/bin/python tools/words.py
+
+Names of code and what stands between backticks do not count. `make lint` runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import io
+from pathlib import Path
+import re
+import subprocess
+import sys
+import tokenize
+
+ROOT = Path(__file__).resolve().parents[1]
+INSTEAD = {
+    r'(?<!there )\b(is|are) no (?!longer|more|less|such|other|way|one\b|need)[a-z]': 'is not a',
+    r'\b(told|tells?|telling)\b': 'report, return, say, given',
+    r'\bshares? (of|by which)\b': 'fraction',
+    r'\banew\b': 'again',
+    r'\b(is|are) off by\b(?! default)': 'is wrong by, error',
+    r'\bbegun\b': 'started',
+    r'\b(turns|times|steps|frames|samples|messages|ticks|images) a second\b': 'per second',
+}
+PAGES = {'docs/faults.md', 'docs/mutation.md', 'docs/lab_notes.md'}  # written by measurements
+LEFT_OUT = (
+    'test/',
+    'tools/words.py',
+    'tools/fault_page.py',
+    'rolling_robotics/trials/fault_table',
+)
+CODE = re.compile(r'```.*?```|``[^`]*``|`[^`\n]*`', re.DOTALL)
+C = re.compile(r'\bREAL\b|\bvoid \w+\(|;\n|^#')  # in a text: it is C
+Line = tuple[int, str]
+
+
+def prose_of(text: str) -> Iterator[Line]:
+    """Yield line and text of each comment and string of a Python file that holds words."""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        words = ' ' in token.string and not C.search(token.string.strip('# '))
+        if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and words):
+            fields = re.sub(r'\{[^{}]*\}', lambda m: '\n' * m[0].count('\n'), token.string)
+            yield token.start[0], fields if 'f' in token.string[:2].lower() else token.string
+
+
+def house_words(name: str, text: str) -> Iterator[str]:
+    """Yield a line for each of the words in a file, with what to write instead."""
+    parts = prose_of(text) if name.endswith('.py') else [(1, text)]
+    for line, part in parts:
+        plain = CODE.sub(lambda m: '\n' * m[0].count('\n'), part)
+        plain = re.sub(r'\n[ ]+', '\n', plain)  # one character between two words
+        for pattern, instead in INSTEAD.items():
+            for found in re.finditer(pattern.replace(' ', r'\s'), plain, re.IGNORECASE):
+                at = line + plain.count('\n', 0, found.start())
+                yield f'{name}:{at}: {" ".join(found[0].split())!r}; write {instead}'
+
+
+def main() -> int:
+    """Print what was found; return 1 if there is anything."""
+    listed = ['git', '-C', str(ROOT), 'ls-files', '*.py', 'docs/*.md', 'README.md']
+    names = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.split()
+    names = [n for n in names if n not in PAGES and not n.startswith(LEFT_OUT)]
+    found = [line for n in names for line in house_words(n, (ROOT / n).read_text('utf-8'))]
+    print('\n'.join(found))
+    return 1 if found else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
