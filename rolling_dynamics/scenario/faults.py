@@ -260,8 +260,8 @@ def _misfit(kind: str, schema: Json, given: Any) -> str:
         return f'must be at most {schema["maximum"]:g}{unit}, {got}'
     if kind.endswith(('too_short', 'too_long')):
         if not isinstance(given, list):
-            what = 'text that is not empty' if isinstance(given, str) else 'mapping with an entry'
-            return f'must be a {what}, {got}'
+            empty = f'at least one entry is needed, got {", ".join(given) or "none"}'
+            return 'a text is needed that is not empty' if isinstance(given, str) else empty
         low, high = schema.get('minItems'), schema.get('maxItems')
         several = f'at least {low}' if high is None else f'{low} to {high}'
         count = low if low == high else several
