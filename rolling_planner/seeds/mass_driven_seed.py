@@ -32,7 +32,7 @@ def smooth_share(t: Array) -> Array:
     """
     Return the polynomial from 0 to 1 with three derivatives zero at both ends.
 
-    A share, in the shape of the times, from 0 to 1, that are given.
+    A fraction, in the shape of the times, from 0 to 1, that are given.
     """
     return t**4 * (35 - 84 * t + 70 * t**2 - 20 * t**3)
 

@@ -142,7 +142,7 @@ def trapezoid(t: Array) -> Array:
 
 
 def trapezoid_nodes(count: int) -> Array:
-    """Return times as shares from 0 to 1, corners of the trapezoid among them, shape (count,)."""
+    """Return fractions from 0 to 1, corners of the trapezoid among them, shape (count,)."""
     t = np.linspace(0, 1, count)
     for corner in (RAMP, 1 - RAMP):
         t[np.argmin(np.abs(t - corner))] = corner

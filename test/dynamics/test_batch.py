@@ -349,7 +349,7 @@ def test_misuse_is_told(misuse, text):
 @pytest.mark.parametrize(
     ('options', 'text'),
     [
-        ({'size': 0}, 'size must be a positive number of lanes'),
+        ({'size': 0}, 'size must be a positive number of trajectories'),
         ({'dt': -1.0}, 'dt must be positive'),
         ({'max_step': np.nan}, 'max_step must be positive'),
         ({'dtype': 'int8'}, 'dtype must be one of'),
