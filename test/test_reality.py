@@ -4,7 +4,7 @@ import hashlib
 
 import casadi as ca
 from evidence import reality
-from evidence.reality import ballbot, beam, roboball, valley
+from evidence.reality import ballbot, beam, published, roboball, valley
 import numpy as np
 import pytest
 from rolling_dynamics.simulation import simulate
@@ -121,3 +121,13 @@ def test_another_log_is_refused_by_its_checksum(tmp_path, capsys):
 def test_verdicts(error, verdict):
     row = reality.Row(name='a', unit='rad', fitted='b', held_out='c', error=error, goal=0.05)
     assert row.verdict == verdict
+
+
+def test_published_tests_agree_with_closed_forms_and_integrals():
+    rows = published.rows()
+    assert {row.name: row.verdict for row in rows if row.goal} == {
+        row.name: reality.row.MET for row in rows if row.goal
+    }
+    assert sum(row.goal is not None for row in rows) >= 5
+    # the turn of the stone, by the equations of Kane & Levinson 1982, is between these
+    assert 2.61 < published.rattleback()[1] < 2.63

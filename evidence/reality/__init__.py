@@ -1,5 +1,5 @@
 """
-Models of the suite beside measurements that others made, one set of logs a module.
+Models of the suite beside tests and measurements of others, one set of logs a module.
 
 The logs are not part of the suite: ``rolling reproduce reality --data FOLDER`` reads them from a
 folder, in which each repository lies under its owner and name.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evidence.reality import ballbot, beam, roboball, roboball_trials, valley
+from evidence.reality import ballbot, beam, published, roboball, roboball_trials, valley
 from evidence.reality.row import NOT_FETCHED, Row, table
 
 __all__ = ['DATA', 'SETS', 'SUMMARY', 'Row', 'rows', 'stated', 'table']
@@ -19,8 +19,8 @@ SETS = (roboball, roboball_trials, valley, beam, ballbot)
 
 
 def rows(data: Path | None = None) -> list[Row]:
-    """Return a row for each prediction; without its logs, that they are not fetched."""
-    return [row for module in SETS for row in module.rows(data)]
+    """Return a row for each test and each prediction; one without its logs is not fetched."""
+    return [*published.rows(), *(row for module in SETS for row in module.rows(data))]
 
 
 def stated(rows: list[Row]) -> list[str]:

@@ -145,10 +145,13 @@ class HybridMachine(MachineSystem):
         """Let a contact stick where friction can hold it, else slip on."""
         phases = self.parts[s.mode].phases
         phases = phases._replace(slipping=tuple(k for k in phases.slipping if k != i))
-        part = self.parts[self._mode_of(phases)]
-        still = replace(
-            s, x=np.array(part.projection(s.x, s.p)).ravel(), mode=self._mode_of(phases)
-        )
+        part, x = self.parts[self._mode_of(phases)], s.x.copy()
+        # friction ends what is left of the slip by an impulse, which keeps what it would have kept
+        M = np.array(self._impact_terms(x, u, s.t, s.p)[0])
+        off, G, _ = (np.array(a) for a in part.row_function(x, s.p))
+        free = np.linalg.solve(M, G.T)
+        x[self._speed_places] -= (free @ np.linalg.pinv(G @ free) @ off).ravel()
+        still = replace(s, x=np.array(part.projection(x, s.p)).ravel(), mode=self._mode_of(phases))
         if self._margin(i, still, u) < 0:
             return self._slip(i, still, u)
         return still.noted('stick', f'{self.able[i]} rolls')

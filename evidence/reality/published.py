@@ -1,0 +1,207 @@
+"""
+Tests of engines and of the literature, beside closed forms and integrals of motion.
+
+They need no logs: each row has the greatest error over the time that it names.
+"""
+
+from __future__ import annotations
+
+import math
+
+import casadi as ca
+from evidence.reality.row import Row
+import numpy as np
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.mechanism import (
+    Contact,
+    Driven,
+    Ellipsoid,
+    Free,
+    HybridMachine,
+    Machine,
+    MachineSystem,
+    Revolute,
+    Revolution,
+    Rolling,
+    Solid,
+    Sphere,
+)
+from rolling_dynamics.mechanism.shapes import Shape
+from rolling_dynamics.simulation import simulate
+from transforms3d.quaternions import axangle2quat, qmult
+
+G = 9.81  # m/s^2
+RADIUS, MASS, SPEED, KINETIC, DURATION = 0.108, 7.0, 8.0, 0.12, 4.0  # of a bowling ball
+TABLE = 3.0  # rad/s, of the turntable
+LEVER = 2e-3  # m, of the rolling resistance
+BALL = Sphere(ca.SX(RADIUS))
+
+
+def _states(system: RollingSystem, x: Array, times: Array, mode: str | None = None) -> Array:
+    run = simulate(
+        system, np.zeros(0), x, None, times[-1], t_eval=times, rtol=1e-12, atol=1e-14, mode=mode
+    )
+    return np.array(run.states)
+
+
+def _free(axes: str = 'world') -> Free:
+    return Free(
+        position=vector_entry('p', 'm', 'W'),
+        attitude=quaternion_entry('q'),
+        velocity=vector_entry('v', 'm/s', 'W'),
+        speed=vector_entry('w', 'rad/s'),
+        axes=axes,
+    )
+
+
+def _rolling(shape: Shape = BALL, resistance: float = 0.0, axes: str = 'world') -> Rolling:
+    return Rolling(
+        shape=shape,
+        contact=vector_entry('contact', 'm', suffixes='xy'),
+        attitude=quaternion_entry('q'),
+        speed=vector_entry('w', 'rad/s'),
+        axes=axes,
+        resistance=resistance,
+    )
+
+
+def _ball() -> Revolution:
+    return Revolution(ca.SX(MASS), ca.SX(0.4 * MASS * RADIUS**2))
+
+
+def bowling_ball() -> float:
+    """Return the greatest error of the place [m] of a ball that slides and then rolls."""
+    machine = Machine('bowling_ball')
+    machine.body('ball', _free(), _ball())
+    machine.contact(Contact(body='ball', shape=BALL, mu=KINETIC, mu_kinetic=KINETIC))
+    system, times = HybridMachine(machine), np.linspace(0, DURATION, 401)
+    x = system.state.pack(p=[0, 0, RADIUS], v=[SPEED, 0, 0])
+    places = _states(system, x, times)[:, system.state.slice('p')]
+    end = 2 * SPEED / (7 * KINETIC * G)
+    slides = np.minimum(times, end)
+    way = SPEED * slides - KINETIC * G * slides**2 / 2 + 5 / 7 * SPEED * (times - slides)
+    expected = np.column_stack([way, 0 * way, RADIUS + 0 * way])
+    return float(np.abs(places - expected).max())
+
+
+def turntable() -> float:
+    """Return the greatest error of the place [m] of a ball that rolls on a turntable."""
+    machine = Machine('turntable')
+    angle = Entry('turn', ('turn',), 'rad', kind='angle')
+    hinge = Revolute(angle=angle, speed=Entry('rate', ('rate',), 'rad/s'), axis=[0, 0, 1])
+    machine.body('table', Driven(joint=hinge, rates=ca.SX(1, 1)))
+    machine.body('ball', _rolling(), _ball(), on='table')
+    system = MachineSystem(machine)
+    period = 2 * math.pi / (2 / 7 * TABLE)
+    times = np.linspace(0, period, 201)
+    x = system.state.pack(contact=[0.3, 0], rate=TABLE, w=[1.0, 2.0, 0.5])
+    places = np.array([system.pose(y, [])[1][:2, 3] for y in _states(system, x, times)])[..., 0]
+    where = system.pose(system.symbols.x, [])[1][:2, 3]
+    rates = system.mode.dynamics(*system.symbols)
+    speed = ca.Function('v', [system.symbols.x], [ca.jtimes(where, system.symbols.x, rates)])
+    v = np.array(speed(x)).ravel()
+    radius = np.hypot(*v) / (2 / 7 * TABLE)
+    centre = places[0] + np.array([-v[1], v[0]]) / (2 / 7 * TABLE)
+    turned = 2 / 7 * TABLE * times + np.arctan2(*(places[0] - centre)[::-1])
+    circle = centre + radius * np.column_stack([np.cos(turned), np.sin(turned)])
+    return float(np.abs(places - circle).max())
+
+
+def chaplygin() -> float:
+    """Return the greatest relative change of the angular momentum about the contact."""
+    machine, inertia = Machine('chaplygin'), MASS * RADIUS**2 * np.array([0.3, 0.4, 0.55])
+    solid = Solid(ca.SX(MASS), ca.SX(ca.diag(ca.DM(inertia))), ca.SX(3, 1))
+    machine.body('ball', _rolling(axes='body'), solid)
+    system, times = MachineSystem(machine), np.linspace(0, 30.0, 301)
+    states = _states(system, system.state.pack(w=[3.0, 5.0, 2.0]), times)
+    momenta = []
+    for y in states:
+        R = np.array(system.pose(y, [])[0])[:3, :3]
+        w = y[system.state.slice('w')]
+        up = np.array([0, 0, 1.0])
+        slid = MASS * RADIUS**2 * np.cross(up, np.cross(R @ w, up))
+        momenta.append(R @ (inertia * w) + slid)
+    first = momenta[0]
+    return float(np.abs(np.array(momenta) - first).max() / np.linalg.norm(first))
+
+
+def _tilts(system: RollingSystem, states: Array) -> Array:
+    """Return the angle [rad] between the z axis of the first body and the vertical."""
+    return np.array([math.acos(np.array(system.pose(y, [])[0])[2, 2]) for y in states])
+
+
+def hurricane_balls() -> float:
+    """Return the greatest change of the tilt [rad] of two balls in one piece that whirl."""
+    rate, r = 60.0, 0.02  # rad/s, m
+    tilt = math.acos(0.4 - G / (r * rate**2))
+    one = 0.4 * r**2  # inertia of a ball over its mass
+    inertia = ca.SX(ca.diag(ca.DM([2 * one + 2 * r**2, 2 * one + 2 * r**2, 2 * one])))
+    machine = Machine('hurricane_balls')
+    machine.body(
+        'lower', _rolling(Sphere(ca.SX(r))), Solid(ca.SX(2), inertia, ca.SX(ca.DM([0, 0, r])))
+    )
+    system = MachineSystem(machine)
+    along = np.array([0, -math.sin(tilt), math.cos(tilt)])
+    turned = [math.cos(tilt / 2), math.sin(tilt / 2), 0, 0]
+    x = system.state.pack(q=turned, w=rate * (along + np.array([0, 0, 1])))
+    tilts = _tilts(system, _states(system, x, np.linspace(0, 5, 101)))
+    return float(np.abs(tilts - tilt).max())
+
+
+def rattleback() -> tuple[float, float]:
+    """Return the relative change of the energy in 20 s, and when the spin turns round [s]."""
+    machine = Machine('rattleback')  # of Kane & Levinson 1982, with their y and z reversed
+    inertia = ca.DM([[2e-4, 2e-5, 0], [2e-5, 1.6e-3, 0], [0, 0, 1.7e-3]])
+    shape = Ellipsoid(ca.SX(ca.DM([0.2, 0.03, 0.02])))
+    stone = Solid(ca.SX(1), ca.SX(inertia), ca.SX(ca.DM([0, 0, -0.01])))
+    machine.body('stone', _rolling(shape, axes='body'), stone)
+    system, times, lean = MachineSystem(machine), np.linspace(0, 20, 2001), math.radians(0.5)
+    q = qmult(axangle2quat([1, 0, 0], lean), axangle2quat([0, 1, 0], -lean))
+    states = _states(system, system.state.pack(q=q, w=[0, 0, 5.0]), times)
+    energies = [float(system.invariants['energy'](y, [], 0, [])) for y in states]
+    back = times[np.argmax(states[:, system.state.slice('w')][:, 2] < 0)]
+    return float(np.ptp(energies) / (float(inertia[2, 2]) * 5.0**2 / 2)), float(back)
+
+
+def stops() -> tuple[float, float]:
+    """Return the errors of way [m] and time [s] in which rolling resistance stops a ball."""
+    machine, speed = Machine('stops'), 1.0
+    machine.body('ball', _rolling(resistance=LEVER), _ball())
+    system = MachineSystem(machine)
+    slower = 5 / 7 * G * LEVER / RADIUS
+    times = np.linspace(0, 1.2 * speed / slower, 601)
+    states = _states(system, system.state.pack(w=[0, speed / RADIUS, 0]), times)
+    way, rate = states[:, system.state.index('contact_x')[0]], states[:, system.state.slice('w')]
+    moving = times < speed / slower
+    expected = speed * times - slower * times**2 / 2
+    late = np.abs(RADIUS * rate[:, 1] - np.maximum(speed - slower * times, 0.0)).max() / slower
+    off = np.abs(way - np.where(moving, expected, speed**2 / (2 * slower))).max()
+    return float(off), float(late)
+
+
+def rows() -> list[Row]:
+    """Return a row for each test."""
+    energy, back = rattleback()
+    way, late = stops()
+    given = [
+        ('Bowling ball, slide to roll', 'm', f'{DURATION:g} s', bowling_ball(), 1e-10,
+         'closed form, a test of Drake'),
+        ('Ball on a turntable', 'm', 'a circle at 2/7 of its rate', turntable(), 1e-10,
+         'closed form'),
+        ("Chaplygin's sphere", '1', '30 s, angular momentum about the contact', chaplygin(),
+         1e-10, 'integral of motion'),
+        ('Hurricane balls', 'rad', '5 s at 60 rad/s', hurricane_balls(), 1e-10,
+         'closed form of steady whirling, 66.4 degrees at most (Jackson et al. 2015)'),
+        ('Rattleback, energy', '1', f'20 s, turns round after {back:.2f} s', energy, 1e-9,
+         'integral of motion; the stone of Kane & Levinson 1982'),
+        ('Ball with rolling resistance, way', 'm', 'until after it stops', way, None,
+         'closed form, a test of Chrono: it slows by (5/7) g e/R'),
+        ('Ball with rolling resistance, time', 's', 'until after it stops', late, None,
+         'closed form'),
+    ]  # fmt: skip
+    return [
+        Row(name=n, unit=u, fitted='nothing', held_out=h, error=e, goal=g, published=by)
+        for n, u, h, e, g, by in given
+    ]
