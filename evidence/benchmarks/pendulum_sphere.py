@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 import math
 import statistics
@@ -12,6 +13,7 @@ from typing import Any
 from evidence.benchmarks.row import DURATION, Row, simulated, timed, TOLERANCE
 import numpy as np
 from rolling_controller.gait_following import follow, random_disturbance
+from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.pendulum_sphere import (
     paper_parameters,
     PendulumSphere,
@@ -19,10 +21,14 @@ from rolling_dynamics.pendulum_sphere import (
     SphereParameters,
 )
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, gaits_for_speed
+from rolling_dynamics.pendulum_sphere.system import STATE
 from rolling_planner.gait_planner import Circle, GaitProblem, GaitSequence, plan_gaits, Waypoint
-from rolling_planner.gait_planner.direct_comparison import compare
+from rolling_planner.plan import Plan
+from rolling_planner.problem import PlanProblem, Weights
+from rolling_planner.refinement.planner import plan_rolling
 
 DISTURBED = 100
+SHORTER, SHORTENINGS = 0.85, 6  # ratio of one horizon to the one before, and how many
 COURSE = (
     (1.0, 0.3),
     (2.0, -0.3),
@@ -134,15 +140,22 @@ def _disturbed(plan: GaitSequence) -> Iterator[Row]:
 
 
 def _comparison() -> Iterator[Row]:
-    found = compare(
-        GaitProblem(
-            params=paper_parameters(),
-            start=(0, 0),
-            waypoints=[Waypoint(position=(0.6, 0.8))],
-            limits=GaitLimits(torque=0.5),
-        )
+    problem = GaitProblem(
+        params=paper_parameters(),
+        start=(0, 0),
+        waypoints=[Waypoint(position=(0.6, 0.8))],
+        limits=GaitLimits(torque=0.5),
     )
-    for name, row in found.rows.items():
+    gaits = plan_gaits(problem)
+    efforts = {
+        'gaits': gaits.effort(),
+        'direct': plan_effort(direct_plan(problem, gaits.duration)),
+    }
+    with suppress(PlanningError):  # the last horizon is too short
+        for k in range(1, SHORTENINGS + 1):
+            plan = direct_plan(problem, gaits.duration * SHORTER**k)
+            efforts['direct, fastest'] = plan_effort(plan)
+    for name, row in efforts.items():
         yield Row(
             name=f'1 m from rest to rest, energy: {name}',
             value=row['energy'],
@@ -150,3 +163,43 @@ def _comparison() -> Iterator[Row]:
             reference=f'time {row["time"]:.3g} s, torque {row["peak_torque"]:.3g} N m, '
             f'friction {row["friction"]:.3g}',
         )
+
+
+def direct_plan(problem: GaitProblem, horizon: float) -> Plan:
+    """
+    Return a plan by collocation to the only waypoint, within the limits of the gaits.
+
+    Obstacles are not regarded.
+    """
+    system, limits = PendulumSphere(), problem.planning_limits
+    p = system.pack_parameters(problem.params)
+    p[system.parameters.slice('mu')] = limits.friction or problem.params.mu
+    (waypoint,) = problem.waypoints
+    return plan_rolling(
+        PlanProblem(
+            system=system,
+            p=p,
+            x_start=system.rolling_state(problem.params, contact=problem.start),
+            goal={'contact': waypoint.position},
+            horizon=horizon,
+            control_limits=limits.torque / math.sqrt(2),
+            segments=30,
+            refinements=3,
+            normal_force_min=limits.normal_force,
+            weights=Weights(control=1.0),
+            goal_tolerance=waypoint.tolerance / 10,
+        )
+    )
+
+
+def plan_effort(plan: Plan) -> dict[str, float]:
+    """Return time, energy of the drive, peak torque and friction of a plan."""
+    Omega, omega = (plan.states[:, STATE.slice(name)] for name in ('w_WS_W', 'w_WP_W'))
+    power = np.abs((plan.controls * (omega - Omega)).sum(axis=1))
+    force = plan.contact_wrenches[:, 3:]
+    return {
+        'time': plan.duration,
+        'energy': float(np.trapezoid(power, plan.times)),
+        'peak_torque': float(np.linalg.norm(plan.controls, axis=1).max()),
+        'friction': float((np.hypot(force[:, 0], force[:, 1]) / force[:, 2]).max()),
+    }

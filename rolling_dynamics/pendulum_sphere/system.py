@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.contract.layout import quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import (
     Machine,
@@ -27,8 +27,8 @@ from rolling_dynamics.rotations import solve_3x3
 from transforms3d.quaternions import axangle2quat, quat2mat
 
 
-def pendulum_sphere(*more: Entry) -> Machine:
-    """Return the machine; ``more`` are parameters that the equations do not depend on."""
+def pendulum_sphere() -> Machine:
+    """Return the machine."""
     machine = Machine('pendulum_sphere')
     shell_mass = machine.parameter('shell_mass', 'kg', 'M')
     shell_inertia = machine.parameter('shell_inertia', 'kg m^2', 'I')
@@ -64,8 +64,6 @@ def pendulum_sphere(*more: Entry) -> Machine:
     )
     torque = vector_entry('tau_W', 'N m', 'W', 'torque on the pendulum, reversed on the shell')
     machine.torque(machine.control(torque), on='pendulum', reaction='shell')
-    for entry in more:
-        machine.parameter(entry)
     return machine
 
 
@@ -166,9 +164,9 @@ class PendulumSphere(MachineSystem):
     W stands on the floor, z along its outward normal; on a slope it is gravity that is tilted.
     """
 
-    def __init__(self, *more: Entry) -> None:
-        """Build the system, with ``more`` parameters that its equations do not depend on."""
-        super().__init__(pendulum_sphere(*more))
+    def __init__(self) -> None:
+        """Build the system."""
+        super().__init__(pendulum_sphere())
 
     def pack_parameters(self, params: SphereParameters) -> Array:
         """Return the vector p of checked parameters."""

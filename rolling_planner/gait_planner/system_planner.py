@@ -14,7 +14,6 @@ from rolling_dynamics.pendulum_sphere import SphereParameters
 from rolling_dynamics.pendulum_sphere.system import pendulum_direction, resting_direction, STATE
 from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
 from rolling_dynamics.scenario.scenario import Tolerances
 from rolling_planner.errors import InfeasibleError
@@ -55,14 +54,6 @@ class GaitPlanner(SystemPlanner):
     def goal_entries(self, scenario: Scenario) -> tuple[Entry, ...]:  # noqa: ARG002
         """Return the contact point; a manoeuvre ends at rest."""
         return (CONTACT,)
-
-    def compare(self, scenario: Scenario) -> list[dict[str, Any]]:
-        """Return rows of the same motion by gaits, by collocation, and by its fastest success."""
-        from rolling_planner.gait_planner.direct_comparison import compare  # noqa: PLC0415
-
-        with located('plan'):
-            found = compare(self.problem(scenario))
-        return [{'way': name, **row} for name, row in found.rows.items()]
 
     def problem(self, scenario: Scenario, request: Request | None = None) -> GaitProblem:
         """

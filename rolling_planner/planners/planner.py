@@ -160,10 +160,6 @@ class SystemPlanner(ABC):
     def warm_up(self, scenario: Scenario, request: Request) -> None:  # noqa: B027
         """Load and compile what the first plan needs."""
 
-    def compare(self, scenario: Scenario) -> list[dict[str, Any]] | None:  # noqa: ARG002
-        """Return rows of the same motion planned in several ways; None if there is one way."""
-        return None
-
     @abstractmethod
     def problem(self, scenario: Scenario, request: Request | None = None) -> Any:  # noqa: ANN401
         """

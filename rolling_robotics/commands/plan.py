@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 
 from rolling_robotics.commands.arguments import add_scenario_and_result
 
@@ -16,26 +16,11 @@ EXAMPLE = """\
   rolling plan ball_on_plate_hard --out plan.json
   rolling plot plan.json"""
 
-COMPARED = (
-    '  {way:<16} {time:.4g} s, {energy:.4g} J, peak torque {peak_torque:.4g} N m, friction needed '
-    '{friction:.4g}'
-)
-
-
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the options."""
-    add_scenario_and_result(parser)
-    parser.add_argument(
-        '--compare',
-        action='store_true',
-        help='systems with several planners only (pendulum_sphere): run each, and print time, '
-        'energy, peak torque and friction',
-    )
+add_arguments = add_scenario_and_result
 
 
 def run(args: Namespace) -> int:
     """Plan."""
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415  (--help stays fast)
     from rolling_planner import Iteration  # noqa: PLC0415
     from rolling_planner.planners.planner import planner_of  # noqa: PLC0415
@@ -52,17 +37,11 @@ def run(args: Namespace) -> int:
             progress.say(i.line)
             return not interrupt.raised
 
-        ways = planner.compare(scenario) if args.compare else []
-        if ways is None:
-            raise ParameterError(
-                f'--compare: there is one planner for {scenario.system.name!r}; leave it out'
-            )
         planned = planner.plan(scenario, on_iteration)
         progress.say('simulating the plan')
-        result = plan_result(planned) | ({'comparison': ways} if ways else {})
+        result = plan_result(planned)
         write_json(out, result)
-    compared = [COMPARED.format(**row) for row in ways]
-    say_written(out, plan_summary(result, planner.lines), *compared)
+    say_written(out, plan_summary(result, planner.lines))
     if not result['reached']:
         say(
             f'goal: the error {result["goal_error"]:.3g} exceeds the tolerance '

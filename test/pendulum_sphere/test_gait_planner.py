@@ -2,7 +2,7 @@
 
 import itertools
 
-from evidence.benchmarks.pendulum_sphere import COURSE, course, OBSTACLES
+from evidence.benchmarks.pendulum_sphere import COURSE, course, direct_plan, OBSTACLES, plan_effort
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError, PlanningError
@@ -10,7 +10,6 @@ from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.simulation import simulate
 from rolling_planner.gait_planner import Circle, GaitProblem, plan_gaits, Waypoint
-from rolling_planner.gait_planner.direct_comparison import compare
 
 SI = paper_parameters()
 SYSTEM = PendulumSphere()
@@ -194,38 +193,17 @@ def test_bad_input_is_refused_with_what_would_work():
 
 
 @pytest.mark.slow
-def test_direct_way_beside_the_gaits():
-    found = compare(
-        GaitProblem(
-            params=SI,
-            start=(0, 0),
-            waypoints=[Waypoint(position=(1, 0))],
-            limits=GaitLimits(torque=0.5),
-        ),
-        shortenings=1,
-    )
-    gaits, direct = found.rows['gaits'], found.rows['direct']
-    assert direct['time'] == pytest.approx(gaits['time'])
-    assert direct['energy'] < gaits['energy']  # it minimises the torque, gaits are fixed in shape
-    assert direct['peak_torque'] <= 0.35 * (1 + 1e-6)
-    np.testing.assert_allclose(found.direct.states[-1, :2], (1, 0), atol=2e-3)
-    with pytest.raises(ParameterError, match='one waypoint to compare, got'):
-        compare(course())
-
-
-@pytest.mark.slow
-def test_direct_way_keeps_out_of_circles():
-    circle = Circle(center=(1, 0.05), radius=0.1)
+def test_collocation_needs_less_energy_than_gaits_in_the_same_time():
     problem = GaitProblem(
         params=SI,
         start=(0, 0),
-        waypoints=[Waypoint(position=(2, 0))],
-        obstacles=[circle],
+        waypoints=[Waypoint(position=(1, 0))],
         limits=GaitLimits(torque=0.5),
     )
-    found = compare(problem, shortenings=0)
-    keep = circle.radius + problem.keep_off
-    away = np.hypot(*(found.direct.states[:, :2] - circle.center).T)
-    assert away.min() > keep - 1e-4
-    assert away.min() == pytest.approx(keep, abs=5e-3)  # it has to go round, and no further
-    assert found.rows['direct']['energy'] < found.rows['gaits']['energy']
+    gaits = plan_gaits(problem)
+    plan = direct_plan(problem, gaits.duration)
+    direct = plan_effort(plan)
+    assert direct['time'] == pytest.approx(gaits.duration)
+    assert direct['energy'] < gaits.effort()['energy']  # gaits are fixed in shape
+    assert direct['peak_torque'] <= 0.35 * (1 + 1e-6)
+    np.testing.assert_allclose(plan.states[-1, :2], (1, 0), atol=2e-3)
