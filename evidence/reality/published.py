@@ -150,6 +150,21 @@ def hurricane_balls() -> float:
     return float(np.abs(tilts - tilt).max())
 
 
+def tippe_top(ratio: float, duration: float = 6.0) -> float:
+    """Return the tilt [rad] to which a top comes, by its moments of inertia across over along."""
+    mass, r, low, along = 6e-3, 0.015, 1.5e-3, 7.2e-7  # kg, m, m, kg m^2
+    machine, across = Machine('tippe_top'), ratio * along
+    inertia = ca.SX(ca.diag(ca.DM([across, across, along])))
+    machine.body('top', _free('body'), Solid(ca.SX(mass), inertia, ca.SX(ca.DM([0, 0, -low]))))
+    shape, patch = Sphere(ca.SX(r)), 3e-4
+    machine.contact(Contact(body='top', shape=shape, mu=0.3, mu_kinetic=0.3, patch=patch))
+    system, lean = HybridMachine(machine), 0.1
+    q = axangle2quat([1, 0, 0], lean)
+    x = system.state.pack(p=[0, 0, r], q=q, w=[0, 0, 155.0])
+    run = simulate(system, np.zeros(0), x, None, duration, rtol=1e-7, atol=1e-9)
+    return float(_tilts(system, np.array(run.states[-1:]))[0])
+
+
 def rattleback() -> tuple[float, float]:
     """Return the relative change of the energy in 20 s, and when the spin turns round [s]."""
     machine = Machine('rattleback')  # of Kane & Levinson 1982, with their y and z reversed
@@ -185,6 +200,8 @@ def rows() -> list[Row]:
     """Return a row for each test."""
     energy, back = rattleback()
     way, late = stops()
+    upright, inverted, between = map(tippe_top, (0.7, 0.97, 1.25))
+    apart = max(upright, math.pi - inverted)
     given = [
         ('Bowling ball, slide to roll', 'm', f'{DURATION:g} s', bowling_ball(), 1e-10,
          'closed form, a test of Drake'),
@@ -196,6 +213,8 @@ def rows() -> list[Row]:
          'closed form of steady whirling, 66.4 degrees at most (Jackson et al. 2015)'),
         ('Rattleback, energy', '1', f'20 s, turns round after {back:.2f} s', energy, 1e-9,
          'integral of motion; the stone of Kane & Levinson 1982'),
+        ('Tippe top', 'rad', f'after 6 s, two ends; a third is at {between:.2f} rad', apart, 0.1,
+         'where tops of the first and second class end (Ciocci et al. 2012)'),
         ('Ball with rolling resistance, way', 'm', 'until after it stops', way, None,
          'closed form, a test of Chrono: it slows by (5/7) g e/R'),
         ('Ball with rolling resistance, time', 's', 'until after it stops', late, None,

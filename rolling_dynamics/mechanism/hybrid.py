@@ -14,7 +14,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Mode, MotionState, Transition
 from rolling_dynamics.errors import JammingError, ParameterError
 from rolling_dynamics.mechanism.impact import Friction, impact, STILL
-from rolling_dynamics.mechanism.loops import Phases
+from rolling_dynamics.mechanism.loops import Phases, SPINNING
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.start import OPEN
 from rolling_dynamics.mechanism.system import CREEP, MachineSystem, ROLLING
@@ -104,9 +104,10 @@ class HybridMachine(MachineSystem):
         return self._mode_of(self._phases(v, away))
 
     def _phases(self, v: Array, separated: Iterable[int]) -> Phases:
-        """Return what contacts do by their velocities (n, 3) [m/s]."""
+        """Return what contacts do by their velocities (n, 4) [m/s]."""
         away = tuple(separated)
-        fast = (i for i in self.able if i not in away and np.hypot(*v[i][:2]) > CREEP)
+        slips = np.linalg.norm(np.delete(v, 2, axis=1), axis=1)
+        fast = (i for i in self.able if i not in away and slips[i] > CREEP)
         return Phases(tuple(fast), away)
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float) -> MotionState:
@@ -130,13 +131,14 @@ class HybridMachine(MachineSystem):
 
     def _slip(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact slip against the force that holds it, or part if there is no force."""
-        fx, fy, fz, _ = self._at(i, s, u)
+        *force, fz, _ = self._at(i, s, u)
         if fz <= 0 and i in self._parting:
             return self._part(i, s, u)
         phases = self.parts[s.mode].phases
         phases = phases._replace(slipping=tuple(sorted({*phases.slipping, i})))
-        part, way = self.parts[self._mode_of(phases)], -np.array([fx, fy]) / np.hypot(fx, fy)
-        off = self.closures[i].velocity[:2] - START * CREEP * way
+        part, way = self.parts[self._mode_of(phases)], -np.array(force) / np.linalg.norm(force)
+        v = self.closures[i].velocity
+        off = ca.vertcat(v[:2], v[3:]) - START * CREEP * way
         x = self._numbers(part.nearest(ca.vertcat(*part.rows, off)), s.x, s.p)
         slips = replace(s, x=x, mode=self._mode_of(phases))
         return slips.noted('slip', f'{self.able[i]} begins to slip')
@@ -196,17 +198,17 @@ class HybridMachine(MachineSystem):
             share[bound] = -np.linalg.solve(B @ free[:, bound], B @ free[:, rows])
         try:
             W = J[rows] @ free @ share
-            found = impact(W, before[near].ravel(), [Friction(*coefficients[i]) for i in near])
+            found = impact(W, before[near, :3].ravel(), [Friction(*coefficients[i]) for i in near])
         except JammingError as e:
             return s.noted('jammed', str(e), ends=True)
         whole = share @ found.impulse.ravel()
         change = free @ whole
-        after = before + (J @ change).reshape(before.shape)
+        x = x.copy()
+        x[self._speed_places] += change
+        after = self._contact_motion(x, p)[1]
         away = {i for i in phases.separated if i not in near}
         away |= {i for i in near if after[i][2] > STILL}
         mode = self._mode_of(self._phases(after, sorted(away)))
-        x = x.copy()
-        x[self._speed_places] += change
         met = replace(s, x=self._clear(x, p, [i for i in near if i in away]), mode=mode)
         if np.any(found.impulse):
             pushed = [
@@ -259,9 +261,10 @@ class HybridMachine(MachineSystem):
 
     @cached_property
     def _motion_function(self) -> ca.Function:
-        """``(x, p) -> gaps (n), velocities (3, n)`` of the contacts beside the joints."""
+        """``(x, p) -> gaps (n), velocities (4, n)`` of the contacts beside the joints."""
         rows = self.closures
-        outputs = [ca.vertcat(*(r.gap for r in rows)), ca.horzcat(*(r.velocity for r in rows))]
+        velocities = (ca.vertcat(r.velocity, ca.SX(4 - r.velocity.numel(), 1)) for r in rows)
+        outputs = [ca.vertcat(*(r.gap for r in rows)), ca.horzcat(*velocities)]
         inputs = [self.symbols.x, self.symbols.p]
         return ca.Function('motion', inputs, [ca.densify(o) for o in outputs])
 
@@ -273,7 +276,7 @@ class HybridMachine(MachineSystem):
     def _impact_terms(self) -> ca.Function:
         """Mass matrix, rows (3 n) of the contacts beside the joints, their coefficients."""
         contacts = self.machine.contacts
-        J = ca.jacobian(ca.vertcat(*(r.velocity for r in self.closures)), self._speeds)
+        J = ca.jacobian(ca.vertcat(*(r.velocity[:3] for r in self.closures)), self._speeds)
         kinetic = (0 if c.mu_kinetic is None else c.mu_kinetic for c in contacts)
         pairs = zip(contacts, kinetic, strict=True)
         terms = (ca.horzcat(c.mu, sliding, c.restitution) for c, sliding in pairs)
@@ -303,16 +306,20 @@ class HybridMachine(MachineSystem):
         return out
 
     def _at(self, i: int, s: MotionState, u: Array) -> Array:
-        """Return force (3) [N] and margin of a contact in the mode of a state."""
+        """Return along what a contact would slip, its normal force [N], and its margin."""
         if (s.mode, i) not in self._forces:
             part = self.parts[s.mode]
             at = part.contacts[self.able[i]]
             margin = at.margins['friction' if at.slip is None else 'stick']
-            self._forces[s.mode, i] = part.function('at', ca.vertcat(at.wrench[3:], margin))
+            contact, along = self.machine.contacts[i], at.wrench[3:5]
+            if contact.patch is not None:  # the slip is along the normal of the limit surface
+                along = ca.vertcat(along, at.wrench[2] / contact.patch / SPINNING**2)
+            given = ca.vertcat(along, at.wrench[5], margin)
+            self._forces[s.mode, i] = part.function('at', given)
         return np.array(self._forces[s.mode, i](s.x, u, s.t, s.p)).ravel()
 
     def _margin(self, i: int, s: MotionState, u: Array) -> float:
-        return float(self._at(i, s, u)[3])
+        return float(self._at(i, s, u)[-1])
 
     def _lift(self, i: int, s: MotionState, u: Array) -> float:
         """Return the acceleration of the gap of a contact in the mode of a state [m/s^2]."""

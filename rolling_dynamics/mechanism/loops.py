@@ -21,6 +21,8 @@ from rolling_dynamics.mechanism.shapes import Plane, Shape, Surface
 
 STILL = 1e-12  # m/s: keeps the direction of no slip a number
 RETURN = 10.0  # 1/s: rate at which a slip or gap from outside the equations vanishes
+SPINNING = 3 * math.pi / 16  # torque over mu N a of a patch that only spins
+SLOPE = 3 * math.pi / 8  # friction over mu N of such a patch, by speed over that of the rim
 STEEP = 0.9  # cosine between a normal and y beyond which x takes the place of y
 
 
@@ -52,6 +54,10 @@ class Contact:
     stiffness, damping
         Of a contact that gives way along its normal [N/m], [N s/m]: the gap may be negative, and
         rolling holds where the undeformed surfaces are closest. None where it is rigid.
+    patch
+        Radius a [m] of the patch of contact, over which sliding and spinning resist each other by
+        Contensou's law, in a Pade form of Hertz's pressure. While the body spins the contact
+        slips, and rolling holds the spin. At least 1e-5 m; None where spin is free.
     rollers
         Angle [rad] from the axis of a wheel, about the normal, of the way that ideal rollers on
         its rim leave free: 0 of an omni wheel, pi/4 of a mecanum wheel. None of a plain wheel.
@@ -69,6 +75,7 @@ class Contact:
     side_force: ca.SX | float | None = None
     stiffness: ca.SX | float | None = None
     damping: ca.SX | float = 0.0
+    patch: ca.SX | float | None = None
     rollers: float | None = None
 
     @property
@@ -91,12 +98,39 @@ class Contact:
         return ca.fmax(rows.gap, rows.gap + self.damping / self.stiffness * rows.velocity[2])
 
     def directions(self, rows: ContactRows, *, slips: bool) -> dict[int, ca.SX]:
-        """Return the force (3) for a unit of each component, by its number; kinetic friction."""
+        """Return the force for a unit of each component, by its number; kinetic friction."""
+        size = rows.velocity.numel()
         if not slips:
-            return {k: ca.SX(ca.DM.eye(3)[:, k]) for k in range(3)}
+            return {k: ca.SX(ca.DM.eye(size)[:, k]) for k in range(size)}
         mu = ca.SX(0 if self.mu_kinetic is None else self.mu_kinetic)
-        v = rows.velocity[:2]
-        return {2: ca.vertcat(-mu * v / ca.sqrt(ca.sumsqr(v) + STILL**2), 1)}
+        slides = rows.velocity[:2]
+        v = ca.sqrt(ca.sumsqr(slides) + STILL**2)
+        if self.patch is None:
+            return {2: ca.vertcat(-mu * slides / v, 1)}
+        spins = rows.velocity[3]
+        return {2: ca.vertcat(-mu * slides * _sliding(v, ca.fabs(spins)), 1,
+                              -mu * spins * _spinning(v, ca.fabs(spins)))}  # fmt: skip
+
+    def held_by(self, force: ca.SX) -> ca.SX:
+        """Return the force [N] that friction holds, over the spin too where there is a patch."""
+        spun = force[3:] / SPINNING
+        return ca.sqrt(ca.sumsqr(force[:2]) + ca.sumsqr(spun) + 1e-300)
+
+
+def _sliding(v: ca.SX, u: ca.SX) -> ca.SX:
+    """
+    Return friction over mu N and speed v, where the rim of the patch turns at u.
+
+    Both limits have the slopes of the integral over Hertz's pressure (Contensou 1963, Zhuravlev
+    1998): 3 pi v / (8 u) where the body only spins; 8 % of mu N apart between.
+    """
+    return (v + 0.3 * SLOPE * u) / (v**2 + 0.3 * SLOPE * u * v + 0.3 * u**2)
+
+
+def _spinning(v: ca.SX, u: ca.SX) -> ca.SX:
+    """Return spin friction over mu N a and the speed u of the rim; 1 / (5 v) where it slides."""
+    b = 2 / (5 * SPINNING)
+    return SPINNING * (u + b * v) / (u**2 + b * u * v + 2 * v**2 + STILL**2)
 
 
 class ContactRows(NamedTuple):
@@ -106,7 +140,8 @@ class ContactRows(NamedTuple):
     Attributes
     ----------
     velocity
-        Of the body over the plane at the contact, in the frame of the plane (3) [m/s].
+        Of the body over the plane at the contact, in the frame of the plane (3) [m/s], and of the
+        rim of a patch about it. The force has components along each.
     gap
         Height of the body's lowest point over the plane [m].
     place_W
@@ -139,7 +174,11 @@ def contact_rows(contact: Contact, links: Mapping[str, Link]) -> ContactRows:
     if contact.rollers is not None:
         c, s = math.cos(contact.rollers), math.sin(contact.rollers)
         R_WP = R_WP @ ca.DM([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-    return ContactRows(R_WP.T @ (of_body - of_carrier), gap, place, R_WP)
+    velocity = R_WP.T @ (of_body - of_carrier)
+    if contact.patch is not None:
+        over = body.R_WF @ body.w - carrier.R_WF @ carrier.w
+        velocity = ca.vertcat(velocity, contact.patch * ca.dot(R_WP[:, 2], over))
+    return ContactRows(velocity, gap, place, R_WP)
 
 
 def _frame(normal: ca.SX, side: ca.SX) -> ca.SX:
@@ -217,13 +256,13 @@ def closed_rates(
     matrix, right = equations
     known, columns, each = [], [], []
     for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
-        given, J = c.given(r), ca.jacobian(r.velocity, speeds)
+        given, J, n = c.given(r), ca.jacobian(r.velocity, speeds), r.velocity.numel()
         units = c.directions(r, slips=i in phases.slipping)
         if i in phases.separated:
             units = {}
-        known.append(sum((f * units[k] for k, f in given.items() if k in units), ca.SX(3, 1)))
+        known.append(sum((f * units[k] for k, f in given.items() if k in units), ca.SX(n, 1)))
         free = [u for k, u in units.items() if k not in given]
-        columns.append(ca.horzcat(ca.SX(3, 0), *free))
+        columns.append(ca.horzcat(ca.SX(n, 0), *free))
         each.append(J.T @ columns[-1])
         right = right + J.T @ known[-1]
     velocity = ca.vertcat(*constraints(contacts, rows, phases))
@@ -256,8 +295,8 @@ def returning(contacts: Sequence[Contact], rows: Sequence[ContactRows], phases: 
     out = [ca.SX(0, 1)]
     for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
         given, closed = c.given(r), i not in phases.separated
-        first = 2 if i in phases.slipping else 0
-        for k in range(first, 3) if closed else ():
+        slips = i in phases.slipping
+        for k in (2,) if slips else range(r.velocity.numel()) if closed else ():
             if k not in given:
                 back = 2 * r.velocity[k] + RETURN * r.gap if k == 2 else r.velocity[k]
                 out.append(RETURN * back)
@@ -278,7 +317,13 @@ def constraints(
     """Return the velocities that vanish, along which the force is unknown."""
     out = []
     for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
-        possible = () if i in phases.separated else (2,) if i in phases.slipping else range(3)
+        possible = (
+            ()
+            if i in phases.separated
+            else (2,)
+            if i in phases.slipping
+            else range(r.velocity.numel())
+        )
         free = [k for k in possible if k not in c.given(r)]
         out.append(ca.vertcat(ca.SX(0, 1), *(r.velocity[k] for k in free)))
     return out

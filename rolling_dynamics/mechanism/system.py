@@ -55,12 +55,15 @@ class _Carrying:
     ----------
     mu
         Coefficient of static friction.
+    held
+        The force that friction holds [N].
     place_W, R_WP
         The contact in W, and the frame of the plane.
     wrench
         Torque and force (6) on the body that rolls, in the frame of the plane.
     slip
-        Velocity (2) [m/s] over the plane where the contact slips, else None.
+        Velocity (2) [m/s] over the plane, and of the rim of a patch, where the contact slips, else
+        None.
     push
         Of a contact that slips: see :class:`rolling_dynamics.mechanism.loops.Closed`, else None.
     gap
@@ -69,6 +72,7 @@ class _Carrying:
     """
 
     mu: ca.SX | float
+    held: ca.SX
     place_W: ca.SX
     R_WP: ca.SX
     wrench: ca.SX
@@ -84,8 +88,7 @@ class _Carrying:
         out = {} if self.push is None else {'painleve': self.push}
         out['normal_force'] = self.wrench[5]
         if self.slip is None:
-            along = ca.sqrt(ca.sumsqr(self.wrench[3:5]) + 1e-300)
-            return {**out, 'friction': self.mu * self.wrench[5] - along}
+            return {**out, 'friction': self.mu * self.wrench[5] - self.held}
         return {**out, 'stick': ca.norm_2(self.slip) - CREEP}
 
 
@@ -195,19 +198,23 @@ class MachineSystem(WrittenSystem):
                 wrench = self.wrench(self._solution.rates, name)
                 force = wrench[3:] - R.T @ self._closing_force(name, self._solution.forces)
                 place = link.p_WB + link.R_WF @ link.contact.reach
-                out[name] = _Carrying(body.joint.mu, place, R, ca.vertcat(wrench[:3], force))
+                held = ca.sqrt(ca.sumsqr(force[:2]) + 1e-300)
+                out[name] = _Carrying(body.joint.mu, held, place, R, ca.vertcat(wrench[:3], force))
         forces = self._solution.forces
         closing = zip(machine.contacts, self.closures, forces, strict=True)
         for i, (contact, rows, force) in enumerate(closing):
             first, second = contact.body, f'{contact.body}_{contact.on or 2}'
             options = (first, second, *(f'{first}_{k + 3}' for k in range(i)))
             name = next(n for n in options if n not in out)
+            torque = 0 if contact.patch is None else contact.patch * force[3]
+            slip = ca.vertcat(rows.velocity[:2], rows.velocity[3:])
             out[name] = _Carrying(
                 contact.mu,
+                contact.held_by(force),
                 rows.place_W,
                 rows.R_WP,
-                ca.vertcat(ca.SX(3, 1), force),
-                slip=rows.velocity[:2] if i in self.phases.slipping else None,
+                ca.vertcat(0, 0, torque, force[:3]),
+                slip=slip if i in self.phases.slipping else None,
                 push=self._solution.pushes.get(i),
                 gap=contact.opening(rows) if i in self.phases.separated else None,
             )
@@ -223,7 +230,7 @@ class MachineSystem(WrittenSystem):
         contacts = zip(self.machine.contacts, self.closures, forces, strict=True)
         for contact, rows, force in contacts:
             sign = (contact.body in carried) - (contact.on in carried)
-            total += sign * (rows.R_WP @ force)
+            total += sign * (rows.R_WP @ force[:3])
         return total
 
     @cached_property

@@ -237,6 +237,12 @@ class ContactSection(Section):
         'of a contact that gives way along its normal', 'N/m', positive=True, default=None
     )
     damping: float = quantity('of a contact that gives way', 'N s/m', least=0, default=0.0)
+    patch: float | None = quantity(
+        'radius of the patch of contact, over which sliding and spinning resist each other',
+        'm',
+        least=1e-5,
+        default=None,
+    )
     rollers: float | None = quantity(
         'angle of ideal rollers on a rim, from its axle: 0 of an omni wheel, pi/4 of a mecanum '
         'wheel',
@@ -257,6 +263,7 @@ class ContactSection(Section):
             'side_force': 'N',
             'stiffness': 'N/m',
             'damping': 'N s/m',
+            'patch': 'm',
         }
         for entry, u in units.items():
             value = getattr(self, entry)

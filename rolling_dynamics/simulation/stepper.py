@@ -287,7 +287,7 @@ class Stepper:
         while True:
             inputs[3][0] = h
             v = advance.function.evaluate()[where].reshape(STAGES, size)
-            along, sizes = v @ slip, np.hypot(v[:, 0], v[:, -1] if size > 1 else 0.0)
+            along, sizes = v @ slip, np.sqrt(np.einsum('ij,ij->i', v, v))
             if h <= SHORTEST or (along > speed * sizes).all():
                 return h
             h /= 2

@@ -24,7 +24,7 @@ from rolling_dynamics.mechanism import (
 from rolling_dynamics.mechanism.impact import _at_once, Friction, impact
 from rolling_dynamics.point_contact.impact import rebound_impulse
 from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.simulation import simulate
+from rolling_dynamics.simulation import simulate, Stepper
 from rolling_dynamics.surfaces import Ellipsoid as Quadric
 from transforms3d import quaternions
 
@@ -301,3 +301,92 @@ def _tip(mass, mu):
     tip = Contact(body='ball', shape=Sphere(ca.SX(1e-9)), mu=mu, mu_kinetic=mu)
     machine.contact(tip)
     return HybridMachine(machine)
+
+
+PATCH = 1e-3
+
+
+def on_patch(patch=PATCH, mu=0.3):
+    """Return a ball on the floor with a torque about the vertical, and what it begins from."""
+    machine = Machine('ball')
+    machine.body('ball', free('ball'), Revolution(ca.SX(MASS), ca.SX(EVEN)))
+    torque = machine.control(Entry('torque', ('torque',), 'N m'))
+    machine.torque(torque * ca.DM([0, 0, 1]), on='ball')
+    machine.contact(
+        Contact(body='ball', shape=Sphere(ca.SX(R)), mu=mu, mu_kinetic=mu, patch=patch)
+    )
+    return HybridMachine(machine)
+
+
+def hertz(v, u):
+    """Return friction over mu N, and torque over mu N a, by the integral over Hertz's pressure."""
+    r, weights = np.polynomial.legendre.leggauss(120)
+    angles = (np.arange(240) + 0.5) * math.pi / 120
+    r, weights = (r[:, None] + 1) / 2, weights[:, None] / 2
+    pressure = weights * r * 1.5 / math.pi * np.sqrt(1 - r**2) * math.pi / 120
+    x, y = v - u * r * np.sin(angles), u * r * np.cos(angles)
+    speed = np.hypot(x, y)
+    turning = r * np.cos(angles) * y - r * np.sin(angles) * x
+    return (pressure * x / speed).sum(), (pressure * turning / speed).sum()
+
+
+@pytest.mark.parametrize('ratio', [0.01, 0.3, 1.0, 2.0, 5.0, 100.0])
+def test_sliding_and_spinning_resist_as_hertz_pressure_has_it(ratio):
+    """To 9 % of what either has alone between the limits, to 3 % of itself at them."""
+    system, v = on_patch(), 0.2
+    spin = ratio * v / PATCH
+    x = system.state.pack(p_ball=[0, 0, R], v_ball=[v, 0, 0], w_ball=[0, 0, spin])
+    wrench = np.array(system.modes['slipping'].wrench(x, 0, 0, [])).ravel()
+    found = -wrench[[3, 2]] / (0.3 * MASS * G) / [1, PATCH]
+    alone = np.array([1, 3 * math.pi / 16])
+    for k, expected in enumerate(hertz(v, ratio * v)):
+        assert found[k] == pytest.approx(expected, abs=0.09 * alone[k])
+        if ratio in (0.01, 100.0):
+            assert found[k] == pytest.approx(expected, rel=0.03)
+
+
+def test_a_ball_that_spins_in_place_stops_by_the_torque_of_its_patch():
+    system, spin = on_patch(), 5.0
+    slows = 3 * math.pi / 16 * 0.3 * MASS * G * PATCH / EVEN
+    x = system.state.pack(p_ball=[0, 0, R], w_ball=[0, 0, spin])
+    motion = run(system, x, 1.1 * spin / slows)
+    (stop,) = motion.events
+    creep = 1e-6 / PATCH  # rad/s, below which it sticks
+    assert stop.time == pytest.approx((spin - creep) / slows, rel=1e-6)
+    np.testing.assert_array_equal(system.state.unpack(motion.states[-1])['w_ball'], 0)
+
+
+def test_a_ball_that_spins_does_not_stick_and_one_without_patch_does():
+    """Sliding ends as Coulomb has it, 2/7 of the speed spent, but the spin goes on to slip."""
+    v = 1.4
+    for patch, sticks in ((PATCH, False), (1e-5, False), (None, True)):
+        system = on_patch(patch)
+        x = system.state.pack(p_ball=[0, 0, R], v_ball=[v, 0, 0], w_ball=[0, 0, 40.0])
+        motion = run(system, x, 2 * v)
+        assert [e.name for e in motion.events] == ['stick'] * sticks
+        speed = system.state.unpack(motion.states[-1])['v_ball']
+        np.testing.assert_allclose(speed, [5 / 7 * v, 0, 0], atol=1e-7)
+
+
+@pytest.mark.parametrize(('over', 'slips'), [(0.99, False), (1.01, True)])
+def test_one_limit_holds_force_and_torque(over, slips):
+    """A ball on a slope that a torque turns: the limit is an ellipse of both."""
+    system, part = on_patch(), 0.6
+    limit = 3 * math.pi / 16 * 0.3 * MASS * G * PATCH
+    x = system.state.pack(p_ball=[0, 0, R])
+    s = system.begin([], x, [over * limit], 0.0)
+    assert s.mode == ('slipping' if slips else 'rolling')
+    force, torque = part * 0.3 * MASS * G, math.sqrt(1 - part**2) * limit
+    held = system.machine.contacts[0].held_by(ca.vertcat(force, 0, 0, torque / PATCH))
+    assert float(ca.DM(held)) == pytest.approx(0.3 * MASS * G, rel=1e-12)
+
+
+def test_fixed_steps_follow_sliding_and_spinning():
+    system = on_patch()
+    x = system.state.pack(p_ball=[0, 0, R], v_ball=[1.0, 0.5, 0], w_ball=[3.0, 0, 90.0])
+    stepper = Stepper(system, np.zeros(0), through_modes=True)
+    s = stepper.start(x, np.zeros(1))
+    for _ in range(100):
+        s = stepper.step(s, np.zeros(1), 1e-3)
+    motion = run(system, x, 0.1)
+    np.testing.assert_allclose(s.x, motion.states[-1], atol=1e-6)
