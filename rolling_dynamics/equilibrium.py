@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import casadi as ca
@@ -27,9 +27,15 @@ class LinearModel(NamedTuple):
     B: Array
 
 
-def linear_model(system: RollingSystem, p: ArrayLike, x: ArrayLike, u: ArrayLike) -> LinearModel:
+def linear_model(
+    system: RollingSystem,
+    p: ArrayLike,
+    x: ArrayLike,
+    u: ArrayLike,
+    ignorable: Collection[str] = (),
+) -> LinearModel:
     """
-    Return the linearisation of the first mode about an equilibrium.
+    Return the linearisation of the first mode about an equilibrium, or a steady motion.
 
     Parameters
     ----------
@@ -37,11 +43,15 @@ def linear_model(system: RollingSystem, p: ArrayLike, x: ArrayLike, u: ArrayLike
         The system and its parameters.
     x, u
         State and control of the equilibrium.
+    ignorable
+        Entries of the state that may move there, such as the way along the floor and the angle
+        of a wheel. The equations must not depend on them; they are left out.
 
     Returns
     -------
     LinearModel
-        A of shape (n, n) and B of shape (n, m), n the size of the tangent space.
+        A of shape (n, n) and B of shape (n, m), n the size of the tangent space without what is
+        left out.
 
     Raises
     ------
@@ -51,6 +61,13 @@ def linear_model(system: RollingSystem, p: ArrayLike, x: ArrayLike, u: ArrayLike
     """
     f = next(iter(system.modes.values())).dynamics
     rate = np.array(f(x, u, 0.0, p)).ravel()
+    kept: list[int] = []
+    for entry, turn in zip(system.state.entries, system.tangent.entries, strict=True):
+        if entry.name in ignorable:
+            rate[system.state.slice(entry.name)] = 0.0
+        else:
+            where = system.tangent.slice(turn.name)
+            kept += range(where.start, where.stop)
     if not np.all(np.abs(rate) < STILL):
         worst = int(np.argmax(np.abs(rate)))
         raise ParameterError(
@@ -58,7 +75,7 @@ def linear_model(system: RollingSystem, p: ArrayLike, x: ArrayLike, u: ArrayLike
             'give a state at rest and the control that keeps it'
         )
     J, n = np.array(tangent_rate(system)(x, u, p)[1]), system.tangent.size
-    return LinearModel(J[:, :n], J[:, n:])
+    return LinearModel(J[np.ix_(kept, kept)], J[kept, n:])
 
 
 def tangent_rate(system: RollingSystem) -> ca.Function:

@@ -472,7 +472,9 @@ def _limited(
 ) -> tuple[tuple[ca.Function, ...], Array]:
     """Return what is limited, functions of the envelope and states, and its least values."""
     known = envelope(system)
-    least = [horizon.normal_force_min if name == 'normal_force' else 0.0 for name in known]
+    least = [
+        horizon.normal_force_min if name.startswith('normal_force') else 0.0 for name in known
+    ]
     own = offers(system, StateBounds)
     moved = {system.tangent.names[k] for k in moving}
     sided = [

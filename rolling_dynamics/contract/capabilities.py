@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol, TYPE_CHECKING, TypeVar
 
 import casadi as ca
@@ -61,7 +61,7 @@ class Envelope(Protocol):
         Name -> smooth ``(x, u, t, p) -> scalar``, positive inside.
 
         The planner knows ``normal_force`` (in weights), ``friction``, ``spin``, and what begins
-        with ``keep_out``.
+        with ``keep_out``; of a machine with several contacts each with the contact behind it.
         """
         ...
 
@@ -79,6 +79,23 @@ class StateCheck(Protocol):
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
         """Raise ParameterError or SurfaceError, naming the entry, where no motion can start."""
+        ...
+
+
+class Report(Protocol):
+    """A result in sentences."""
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """Sentences for people."""
+        ...
+
+
+class Structured(Protocol):
+    """Has contacts that leave some motions free and some forces open."""
+
+    def structure(self, p: ArrayLike, x: ArrayLike) -> Report:
+        """Return what they leave at a state, in sentences too."""
         ...
 
 

@@ -17,6 +17,7 @@ from rolling_dynamics.mechanism.impact import Friction, impact, STILL
 from rolling_dynamics.mechanism.loops import Phases, SPINNING
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.start import OPEN
+from rolling_dynamics.mechanism.structure import Structure
 from rolling_dynamics.mechanism.system import CREEP, MachineSystem, ROLLING
 from rolling_dynamics.point_contact.transitions import DETACHED, LIFTS, PAINLEVE
 
@@ -78,14 +79,13 @@ class HybridMachine(MachineSystem):
         mode, slip = part.modes['rolling'], None
         resets: dict[str, Transition] = {}
         for i, name in self.able.items():
-            ending = f'_{name}' if len(part.contacts) > 1 else ''
             follows = {'stick': self._stick, 'friction': self._slip, 'painleve': _painleve}
             if i in self._parting:
                 follows |= {'normal_force': self._part, 'gap': self._close}
             resets |= {
-                kind + ending: partial(follow, i)
+                part.named(kind, name): partial(follow, i)
                 for kind, follow in follows.items()
-                if kind + ending in mode.guards
+                if part.named(kind, name) in mode.guards
             }
         if part.phases.slipping:
             slip = ca.vertcat(*(part.contacts[self.able[i]].slip for i in part.phases.slipping))
@@ -97,6 +97,10 @@ class HybridMachine(MachineSystem):
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
         """Refuse a state as :meth:`MachineSystem.check_state`, in the mode in which it is."""
         self.parts[self._mode_at(p, x)].check_state(p, x)
+
+    def structure(self, p: ArrayLike, x: ArrayLike) -> Structure:
+        """Return what contacts leave free in the mode of a state."""
+        return self.parts[self._mode_at(p, x)].structure(p, x)
 
     def _mode_at(self, p: ArrayLike, x: ArrayLike) -> str:
         gaps, v = self._contact_motion(x, p)

@@ -315,15 +315,18 @@ def constraints(
     contacts: Sequence[Contact], rows: Sequence[ContactRows], phases: Phases
 ) -> list[ca.SX]:
     """Return the velocities that vanish, along which the force is unknown."""
-    out = []
-    for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
-        possible = (
-            ()
-            if i in phases.separated
-            else (2,)
-            if i in phases.slipping
-            else range(r.velocity.numel())
-        )
-        free = [k for k in possible if k not in c.given(r)]
-        out.append(ca.vertcat(ca.SX(0, 1), *(r.velocity[k] for k in free)))
-    return out
+    kept = [
+        kept_rows(i, c, r, phases) for i, (c, r) in enumerate(zip(contacts, rows, strict=True))
+    ]
+    return [
+        ca.vertcat(ca.SX(0, 1), *(r.velocity[k] for k in which))
+        for r, which in zip(rows, kept, strict=True)
+    ]
+
+
+def kept_rows(i: int, contact: Contact, rows: ContactRows, phases: Phases) -> list[int]:
+    """Return which velocities of contact i vanish: its numbers in ``ContactRows.velocity``."""
+    if i in phases.separated:
+        return []
+    possible = [2] if i in phases.slipping else range(rows.velocity.numel())
+    return [k for k in possible if k not in contact.given(rows)]

@@ -21,6 +21,7 @@ from rolling_dynamics.mechanism.loops import (
     constraints,
     contact_rows,
     ContactRows,
+    kept_rows,
     Phases,
     spread_over,
 )
@@ -28,6 +29,7 @@ from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.outline import joint_entries, outlines
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling, SurfaceRolling
 from rolling_dynamics.mechanism.start import check_start, placed
+from rolling_dynamics.mechanism.structure import Structure
 from rolling_dynamics.robots.view import Shape
 from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.simulation.guards import unit_norms
@@ -40,7 +42,11 @@ NEWTON_STEPS = 2  # towards closed gaps; a step of an integrator leaves them tin
 
 @dataclass(frozen=True, eq=False)
 class MachineExpressions(Symbols):
-    """The equations with their symbols: xdot, and the wrench of all contacts at the first one."""
+    """
+    The equations with their symbols: xdot, and the wrench of contacts at the first one.
+
+    Contacts between bodies of the machine have none, since they move only one against the other.
+    """
 
     xdot: ca.SX
     wrench: ca.SX
@@ -61,6 +67,8 @@ class _Carrying:
         The contact in W, and the frame of the plane.
     wrench
         Torque and force (6) on the body that rolls, in the frame of the plane.
+    outside
+        Whether it is with the ground, or with a body whose motion is prescribed.
     slip
         Velocity (2) [m/s] over the plane, and of the rim of a patch, where the contact slips, else
         None.
@@ -76,6 +84,7 @@ class _Carrying:
     place_W: ca.SX
     R_WP: ca.SX
     wrench: ca.SX
+    outside: bool
     slip: ca.SX | None = None
     push: ca.SX | None = None
     gap: ca.SX | None = None
@@ -199,7 +208,8 @@ class MachineSystem(WrittenSystem):
                 force = wrench[3:] - R.T @ self._closing_force(name, self._solution.forces)
                 place = link.p_WB + link.R_WF @ link.contact.reach
                 held = ca.sqrt(ca.sumsqr(force[:2]) + 1e-300)
-                out[name] = _Carrying(body.joint.mu, held, place, R, ca.vertcat(wrench[:3], force))
+                both, outside = ca.vertcat(wrench[:3], force), self._prescribed(body.parent)
+                out[name] = _Carrying(body.joint.mu, held, place, R, both, outside)
         forces = self._solution.forces
         closing = zip(machine.contacts, self.closures, forces, strict=True)
         for i, (contact, rows, force) in enumerate(closing):
@@ -214,11 +224,18 @@ class MachineSystem(WrittenSystem):
                 rows.place_W,
                 rows.R_WP,
                 ca.vertcat(0, 0, torque, force[:3]),
+                self._prescribed(contact.on),
                 slip=slip if i in self.phases.slipping else None,
                 push=self._solution.pushes.get(i),
                 gap=contact.opening(rows) if i in self.phases.separated else None,
             )
         return out
+
+    def _prescribed(self, name: str) -> bool:
+        """Return whether the motion of a body, or of the ground, is prescribed."""
+        while name and isinstance(self.machine.bodies[name].joint, Driven):
+            name = self.machine.bodies[name].parent
+        return not name
 
     def _closing_force(self, name: str, forces: Sequence[ca.SX]) -> ca.SX:
         """Return the force (3) [N] in W on a body and all it carries by closing contacts."""
@@ -236,10 +253,9 @@ class MachineSystem(WrittenSystem):
     @cached_property
     def expressions(self) -> MachineExpressions:
         """The equations, written once."""
-        contacts = list(self.contacts.values())
-        first = contacts[0]
-        torque, force = first.R_WP @ first.wrench[:3], first.R_WP @ first.wrench[3:]
-        for other in contacts[1:]:
+        first = next(iter(self.contacts.values()))
+        torque, force = ca.SX(3, 1), ca.SX(3, 1)
+        for other in (c for c in self.contacts.values() if c.outside):
             pushed = other.R_WP @ other.wrench[3:]
             force += pushed
             torque += other.R_WP @ other.wrench[:3]
@@ -286,8 +302,7 @@ class MachineSystem(WrittenSystem):
         """One mode: rolling while every contact holds."""
         e, guards = self.expressions, dict(self.machine.guards)
         for name, at in self.contacts.items():
-            ending = f'_{name}' if len(self.contacts) > 1 else ''
-            guards |= {f'{kind}{ending}': margin for kind, margin in at.margins.items()}
+            guards |= {self.named(kind, name): margin for kind, margin in at.margins.items()}
         return {
             'rolling': Mode(
                 dynamics=self.function('dynamics', e.xdot),
@@ -298,13 +313,19 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def envelope(self) -> Mapping[str, ca.Function]:
-        """The limits of the first contact as smooth functions over the weight, positive inside."""
-        machine, first = self.machine, next(iter(self.contacts.values()))
+        """The limits of each contact as smooth functions over the weight, positive inside."""
+        machine, out = self.machine, {}
         mass = sum((b.mass.mass for b in machine.bodies.values() if b.mass), ca.SX(0))
         weight = mass * ca.norm_2(machine.gravity_W)
-        fx, fy, fz = (first.wrench[k] / weight for k in (3, 4, 5))
-        out = {'normal_force': fz, 'friction': (first.mu * fz) ** 2 - fx * fx - fy * fy}
+        for name, at in self.contacts.items():
+            fx, fy, fz = (at.wrench[k] / weight for k in (3, 4, 5))
+            out[self.named('normal_force', name)] = fz
+            out[self.named('friction', name)] = (at.mu * fz) ** 2 - fx * fx - fy * fy
         return self.functions(out)
+
+    def named(self, what: str, contact: str) -> str:
+        """Return the name of something of a contact, as guards and the envelope have it."""
+        return f'{what}_{contact}' if len(self.contacts) > 1 else what
 
     @cached_property
     def projection(self) -> ca.Function:
@@ -368,6 +389,17 @@ class MachineSystem(WrittenSystem):
         """``(x, p) -> gaps`` of the contacts that close loops."""
         gaps = ca.vertcat(ca.SX(0, 1), *(r.gap for r in self.closures))
         return ca.Function('gaps', [self.symbols.x, self.symbols.p], [ca.densify(gaps)])
+
+    def structure(self, p: ArrayLike, x: ArrayLike) -> Structure:
+        """Return what the contacts beside the joints leave free at a state."""
+        names, rows = list(self.contacts)[len(self.contacts) - len(self.closures) :], []
+        closing = zip(names, self.machine.contacts, self.closures, strict=True)
+        for i, (name, contact, of) in enumerate(closing):
+            kept = kept_rows(i, contact, of, self.phases)
+            rows += [f'{name}_{("x", "y", "z", "spin")[k]}' for k in kept]
+        entries = (self.state.entry(name) for name in self.speed_names)
+        speeds = [component for e in entries for component in e.components]
+        return Structure.of(np.array(self.row_function(x, p)[1]), rows, speeds)
 
     def placed(self, p: ArrayLike, x: ArrayLike, kept: Container[str] = ()) -> Array:
         """Return the nearest state with closed contacts that roll; see :func:`.placed`."""

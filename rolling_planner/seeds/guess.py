@@ -98,6 +98,10 @@ def initial_guesses(problem: PlanProblem, watch: Watch) -> Iterator[Guess]:
     if seeds is not None:
         yield from seeds.guesses(problem, watch)
     yield stationary_guess(problem)
+    if seeds is None and problem.guess == 'kinematic':
+        from rolling_planner.seeds.shooting import shooting_guesses  # noqa: PLC0415  a circle
+
+        yield from shooting_guesses(problem, watch)
 
 
 def prepare_guesses(problem: PlanProblem) -> None:

@@ -215,13 +215,17 @@ _KEPT: OrderedDict[Hashable, Formulation] = OrderedDict()
 def envelope_bounds(problem: PlanProblem) -> dict[str, float]:
     """Return the least value of each function of the contact's envelope that is to be kept."""
     known = envelope(problem.system)
-    bounds = {'normal_force': problem.normal_force_min}
+    bounds = {'normal_force': problem.normal_force_min, KEEP_OUT: 0.0}
     if problem.friction_cone:
         bounds['friction'] = 0.0
     if problem.spin_friction:
         bounds['spin'] = 0.0
-    bounds |= {name: 0.0 for name in known if name.startswith(KEEP_OUT)}
-    return {name: least for name, least in bounds.items() if name in known}
+    return {
+        name: bounds[kind]
+        for kind in ('normal_force', 'friction', 'spin', KEEP_OUT)
+        for name in known
+        if kind in bounds and (name == kind or name.startswith(f'{kind}_'))
+    }
 
 
 def formulate(problem: PlanProblem) -> Formulation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,9 @@ DESCRIPTION = """\
 Validate scenario files, with their sections `plan` and `sweep` if present. Each error names the
 path of the entry, the value given and what is allowed. Values that are allowed but unlikely, such
 as a ball of 100 m, are questioned and do not change the exit status. With `--picture` the start is
-drawn: bodies, axes and contact frame."""
+drawn: bodies, axes and contact frame. Of a machine from parts it reports how many of the
+velocities at contacts are independent, which twists they leave free, and which forces move
+nothing."""
 EXAMPLE = '  rolling check spinning_plate my_scenario.yaml'
 
 
@@ -33,10 +36,8 @@ def run(args: Namespace) -> int:
     """Check each file."""
     from rolling_dynamics.errors import ParameterError, RollingError  # noqa: PLC0415  (--help stays fast)
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-    from rolling_dynamics.scenario.scenario import doubts  # noqa: PLC0415
     from rolling_planner.planners.planner import planner_of  # noqa: PLC0415
     from rolling_robotics.console import say  # noqa: PLC0415
-    from rolling_robotics.sweep.points import probe, read_sweep  # noqa: PLC0415
 
     if args.picture and len(args.scenarios) > 1:
         raise ParameterError('--picture: draws one scenario; give one file')
@@ -47,11 +48,8 @@ def run(args: Namespace) -> int:
             scenario = load_scenario(path)
             if 'plan' in scenario.raw:
                 planner_of(scenario.system.name).problem(scenario)
-            for line in doubts(scenario.raw):
+            for line in _doubtful(scenario):
                 say(f'{path}: {line}')
-            if 'sweep' in scenario.raw:
-                for line in probe(read_sweep(scenario.raw)).refused:
-                    say(f'{path}: sweep: {line}; the other points are swept')
             if args.picture:
                 _draw(scenario, args.picture)
         except RollingError as e:
@@ -59,6 +57,8 @@ def run(args: Namespace) -> int:
             return '\n'.join(
                 f'{path}: {line}' if several else line for line in str(e).splitlines()
             )
+        for line in _structure(scenario):
+            print(f'{path}: {line}')
         print(f'{path}: good; {scenario.system.name}, {scenario.duration:g} s')
         return ''
 
@@ -66,6 +66,25 @@ def run(args: Namespace) -> int:
     if faults:
         say('\n'.join(faults))
     return 2 if faults else 0
+
+
+def _doubtful(scenario: Scenario) -> Iterator[str]:
+    """Yield what is questioned, and points of a sweep that are refused."""
+    from rolling_dynamics.scenario.scenario import doubts  # noqa: PLC0415
+    from rolling_robotics.sweep.points import probe, read_sweep  # noqa: PLC0415
+
+    yield from doubts(scenario.raw)
+    if 'sweep' in scenario.raw:
+        for line in probe(read_sweep(scenario.raw)).refused:
+            yield f'sweep: {line}; the other points are swept'
+
+
+def _structure(scenario: Scenario) -> Sequence[str]:
+    """Return what contacts of a machine leave free, in sentences."""
+    from rolling_dynamics.contract.capabilities import offers, Structured  # noqa: PLC0415
+
+    structured = offers(scenario.system, Structured)
+    return () if structured is None else structured.structure(scenario.p, scenario.x0).lines
 
 
 def _draw(scenario: Scenario, path: Path) -> None:

@@ -390,3 +390,22 @@ def test_fixed_steps_follow_sliding_and_spinning():
         s = stepper.step(s, np.zeros(1), 1e-3)
     motion = run(system, x, 0.1)
     np.testing.assert_allclose(s.x, motion.states[-1], atol=1e-6)
+
+
+def test_an_impact_of_many_contacts_ends_and_tries_few_orders():
+    """Six contacts have 720 orders; 24 of them are tried, each contact first in four."""
+    from rolling_dynamics.mechanism.impact import _orders
+
+    assert sorted(map(tuple, _orders(3))) == sorted(set(map(tuple, _orders(3))))
+    assert len(list(_orders(3))) == 6
+    orders = list(_orders(6))
+    assert len(orders) == 24
+    assert all(sorted(order) == list(range(6)) for order in orders)
+    assert [sum(o[0] == k for o in orders) for k in range(6)] == [4] * 6
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(18, 18))
+    W, v = A @ A.T + 5 * np.eye(18), rng.normal(size=18)
+    v[2::3] = -0.1 - rng.uniform(size=6)
+    found = impact(W, v, [Friction(0.3, 0.3, 0.0)] * 6)  # in a second
+    after = v + W @ found.impulse.ravel()
+    assert after[2::3].min() > -1e-9

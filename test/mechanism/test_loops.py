@@ -203,3 +203,19 @@ def test_a_ball_between_plates_that_turn_and_tilt_obeys_newton_and_euler(plates)
     checks = {'newton-euler': EVERY['newton-euler']}
     outcomes = check_system(plates, p, x, checks=checks)
     assert [o.verdict for o in outcomes] == ['passed']
+
+
+def test_contacts_are_described_by_rank_free_twists_and_internal_forces(system):
+    found = system.structure(P, upright(system, 2.0))
+    assert (len(found.rows), found.rank, found.free.shape[1]) == (6, 6, 3)
+    assert found.lines[0].endswith('6 rows of rank 6; of 9 speeds 3 are free')
+    J = np.array(system.row_function(upright(system, 2.0), P)[1])
+    assert np.abs(J @ found.free).max() < 1e-12
+    given = load_scenario('hamster_ball').raw
+    contacts = {k: {'against': 'shell', 'surface': 'inside'} for k in ('left', 'right')}
+    both = load_scenario({**given, 'machine': {**given['machine'], 'contacts': contacts}})
+    found = both.system.structure(both.p, both.x0)
+    assert (len(found.rows), found.rank) == (6, 5)
+    assert found.lines[-1] == 'internal force: +1 left_shell_y, +1 right_shell_y' or (
+        'internal force' in found.lines[-1]
+    )
