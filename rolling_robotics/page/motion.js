@@ -3,6 +3,7 @@
 const NOISE = 1e-12, STRAIGHT = 0.9, SHORTEST = 1e-10, AT_ONCE = 40, SAME_TIME = 1e-9, STAGES = 4;
 const noted = (s, name, why, ends) => ({...s, events: [...s.events, {name, why, t: s.t}],
   ended: ends ? name : s.ended});
+const finite = x => { for (let k = 0; k < x.length; ++k) if (!Number.isFinite(x[k])) return false; return true; };
 const ulp = v => 2 ** (Math.floor(Math.log2(Math.abs(v) || 5e-324)) - 52);
 
 class Motion {
@@ -16,7 +17,7 @@ class Motion {
       let at = this.wasm['in_' + name]();
       const given = sizes.in.map(n => (at += 8 * n, this.numbers(at - 8 * n, n)));
       const out = this.numbers(this.wasm['out_' + name](), sizes.out.reduce((a, b) => a + b, 0));
-      this.calls[name] = {given, out, run: this.wasm['run_' + name]};
+      this.calls[name] = {given, out, held: [], run: this.wasm['run_' + name]};
     }
     this.n = data.x.length;
     this.contact = data.contact && new Contact(this);
@@ -29,7 +30,11 @@ class Motion {
 
   run(name, ...values) { // what a function gives, in memory that the next call overwrites
     const c = this.calls[name];
-    values.forEach((v, k) => { if (typeof v === 'number') c.given[k][0] = v; else c.given[k].set(v); });
+    for (let k = 0; k < values.length; ++k) { // arrays are replaced, not written to: one that is there already stays
+      const v = values[k];
+      if (typeof v === 'number') c.given[k][0] = v;
+      else if (c.held[k] !== v) c.given[k].set(c.held[k] = v);
+    }
     c.run();
     return c.out;
   }
@@ -72,7 +77,7 @@ class Motion {
       h = high;
     }
     const x = this.calls[`step_${mode.k}`].out.slice(0, this.n);
-    if (!x.every(Number.isFinite)) return [noted(s, 'not_finite', 'the state is no longer finite', true), null];
+    if (!finite(x)) return [noted(s, 'not_finite', 'the state is no longer finite', true), null];
     return [{...s, t: !guard && h === goal - s.t ? goal : s.t + h, x}, guard];
   }
 

@@ -105,7 +105,7 @@ class Rig {
     this.given.set(this.goal, law.nm);
     this.m.wasm.law_run();
     this.r = {...this.r, z: this.z.slice()};
-    this.send(law.mapped ? this.m.f('command', this.output, this.m.p) : this.output.slice(), at);
+    this.send(law.mapped ? this.m.f('command', this.output.slice(), this.m.p) : this.output.slice(), at);
   }
 
   send(u, at) {
