@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from rolling_controller.law import Law, STATE
-from rolling_controller.nominal import Linearization
+from rolling_controller.nominal import step_functions
 from rolling_controller.supervisor import Memory, Sample, Source, step, Verdict
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
@@ -124,13 +124,14 @@ class SensorFilter:
             )
         )
         self._step = Stepper(system, self._p, max_step=LONGEST).step
-        self._linearization = Linearization(system)
-        self._retract = FastFunction(compiled(_retraction(system))[0])
-        self._measured = [FastFunction(compiled(_measured(s, system))[0]) for s in sensors]
+        self._jacobian = FastFunction(step_functions(system)[1])
         self._noisy = [np.diag(s.covariance) > 0.0 for s in sensors]
         tangent, forces = system.tangent, dict(forces or {})
         rows = [k for name in forces for k in range(*tangent.slice(name).indices(tangent.size))]
         self._B = np.eye(tangent.size)[:, rows]
+        self._moved = FastFunction(compiled(_retraction(system))[0])
+        corrections = compiled(*(_correction(s, system, len(rows)) for s in sensors))
+        self._corrections = [FastFunction(f) for f in corrections]
         sizes = [len(tangent.entry(name).components) for name in forces]
         unsure, walk = (
             np.repeat([pair[k] for pair in forces.values()], sizes) if forces else np.zeros(0)
@@ -187,31 +188,30 @@ class SensorFilter:
     ) -> tuple[Belief, Verdict]:
         """Return what is known after a measurement, and what the supervisor says of it."""
         used = self._noisy[k] & np.isfinite(y)
-        r, H = self._innovation(belief, k, sensor, y, t)
-        R, verdict = sensor.covariance[np.ix_(used, used)], Verdict()
-        source = self._sources.get(sensor.name)
+        r, corrected = self._corrected(belief, k, y, used, t)
+        source, verdict = self._sources.get(sensor.name), Verdict()
         if source is not None:
-            S = H[used] @ belief.P @ H[used].T + R
             content = y[self._noisy[k]]
-            sample = Sample(r[used], S, content, content)
+            sample = Sample(r[used], np.ones(r[used].size), content, content)
             memory = belief.memories.get(sensor.name, Memory())
             memory, verdict = step(source, memory, sample, t)
-            belief = belief._replace(memories={**belief.memories, sensor.name: memory})
+            memories = {**belief.memories, sensor.name: memory}
+            belief, corrected = (one._replace(memories=memories) for one in (belief, corrected))
         if verdict.reopen and verdict.possible:
-            belief = self._reopened(belief)
-            r, H = self._innovation(belief, k, sensor, y, t)
-        if verdict.possible and used.any():
-            belief = self._corrected(belief, r[used], H[used], R)
-        return belief, verdict
+            _, corrected = self._corrected(self._reopened(belief), k, y, used, t)
+        return (corrected if verdict.possible else belief), verdict
 
-    def _innovation(
-        self, belief: Belief, k: int, sensor: Sensor, y: Array, t: float
-    ) -> tuple[Array, Array]:
-        """Return measured less expected, and its derivative by what is estimated."""
+    def _corrected(
+        self, belief: Belief, k: int, y: Array, used: NDArray[np.bool_], t: float
+    ) -> tuple[Array, Belief]:
+        """Return innovations of unit covariance, shape (y.size,), and the belief with them."""
         u = _in_force(belief.sent, t)
-        out = self._measured[k](belief.x, u, t, self._p).reshape(-1, y.size).T
-        H = np.hstack([out[:, 1:], np.zeros((y.size, belief.force.size))])
-        return _near(sensor, y, out[:, 0]) - out[:, 0], H
+        out = self._corrections[k](
+            belief.x, belief.force, belief.P.ravel(), np.where(used, y, 0.0), used, u, t, self._p
+        )
+        P, n, end = belief.P, belief.x.size, out.size - y.size
+        force, after = out[n : n + belief.force.size], out[n + belief.force.size : end]
+        return out[end:], belief._replace(x=out[:n], force=force, P=after.reshape(P.shape))
 
     def _reopened(self, belief: Belief) -> Belief:
         """Return a belief that is as unsure as one that is lost; forces stay."""
@@ -229,28 +229,20 @@ class SensorFilter:
         x, P, n, force = belief.x, belief.P, len(self._B), belief.force
         for u, begin, h in _pieces(belief.sent, t if since is None else since, t):
             kick = self._B @ force * (h / 2)
-            x = self._retract(x, kick) if force.size else x
+            x = self._moved(x, kick) if force.size else x
             after = self._step(x, u, h, begin)
-            ramps, times = (u[None], u[None]), np.array([begin, begin + h])
-            steps = self._linearization.along(self._p, times, np.array([x, after]), ramps)
+            self._jacobian.renew()
+            J = self._jacobian(x, after, u, u, begin, h, self._p).reshape(-1, n).T[:, :n]
             F = np.eye(len(P))
-            F[:n, :n] = steps.A[0]
-            F[:n, n:] = h / 2 * (steps.A[0] @ self._B + self._B)
+            F[:n, :n] = J
+            F[:n, n:] = h / 2 * (J @ self._B + self._B)
             P = F @ P @ F.T + h * self._Q
-            x = self._retract(after, kick).copy() if force.size else after
+            x = self._moved(after, kick) if force.size else after
         sent = tuple(
             pair for k, pair in enumerate(belief.sent)
             if k + 1 == len(belief.sent) or belief.sent[k + 1][0] > t
         )  # fmt: skip
         return belief._replace(x=x, P=P, t=t, sent=sent)
-
-    def _corrected(self, belief: Belief, innovation: Array, H: Array, R: Array) -> Belief:
-        P, n = belief.P, len(self._B)
-        K = np.linalg.solve(H @ P @ H.T + R, H @ P).T
-        rest, d = np.eye(len(P)) - K @ H, K @ innovation
-        x = self._retract(belief.x, d[:n]).copy()
-        P = rest @ P @ rest.T + K @ R @ K.T
-        return belief._replace(x=x, force=belief.force + d[n:], P=P)
 
 
 def _pieces(
@@ -281,25 +273,42 @@ def _spread(tangent: Layout, given: Spread) -> Array:
     return out
 
 
-def _near(sensor: Sensor, y: Array, expected: Array) -> Array:
-    """Return a measurement with each quaternion on the side of the one expected."""
-    out = y.copy()
-    for entry in sensor.output.entries:
-        where = sensor.output.slice(entry.name)
-        if entry.kind == 'quaternion' and out[where] @ expected[where] < 0:
-            out[where] *= -1
-    return out
+def _correction(sensor: Sensor, system: RollingSystem, forces: int) -> ca.Function:
+    """
+    Return ``(x, force, P, y, used, u, t, p) -> [x, force, P, r]``, the update by a measurement.
 
-
-def _measured(sensor: Sensor, system: RollingSystem) -> ca.Function:
-    """Return ``(x, u, t, p) -> y`` beside its derivative by the tangent of x, column by column."""
+    P is row by row; ``used`` is 1 where y is measured, else 0; the innovations r have unit
+    covariance. A quaternion is taken with the sign that is nearer to the expected one.
+    """
+    n, m = system.tangent.size, sensor.output.size
     x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
     t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
-    d = ca.SX.sym('d', system.tangent.size)
+    d, force = ca.SX.sym('d', n), ca.SX.sym('force', forces)
+    P = ca.SX.sym('P', n + forces, n + forces)
+    y, used = ca.SX.sym('y', m), ca.SX.sym('used', m)
     function = sensor.function(system, next(iter(system.modes)))
-    y = function(system.retract(x, d), u, t, p)
-    both = ca.horzcat(function(x, u, t, p), ca.substitute(ca.jacobian(y, d), d, 0))
-    return ca.Function(f'measured_{sensor.name}', [x, u, t, p], [ca.densify(ca.vec(both))])
+    H = ca.substitute(ca.jacobian(function(system.retract(x, d), u, t, p), d), d, 0)
+    expected, near = ca.SX(function(x, u, t, p)), ca.SX(y)
+    for entry in sensor.output.entries:
+        where = sensor.output.slice(entry.name)
+        if entry.kind == 'quaternion':
+            near[where] *= ca.if_else(ca.dot(y[where], expected[where]) < 0, -1, 1)
+    only = ca.diag(used)
+    H = ca.horzcat(only @ H, ca.SX(m, forces))
+    R = only @ ca.SX(sensor.covariance) @ only
+    S = ca.densify(H @ P @ H.T + R + ca.diag(1 - used))  # what is not used is expected as it is
+    L = ca.chol(S).T
+    r = ca.solve(L, used * (near - expected))
+    G = ca.solve(L, H @ P)  # the gain is G.T inv(L)
+    K = ca.solve(L.T, G).T
+    rest = ca.SX.eye(n + forces) - K @ H
+    change = G.T @ r
+    after = rest @ P @ rest.T + K @ R @ K.T
+    out = ca.vertcat(
+        system.retract(x, change[:n]), force + change[n:], ca.densify(ca.vec(after)), r
+    )
+    args = [x, force, P, y, used, u, t, p]
+    return ca.Function(f'correction_{sensor.name}', args, [ca.densify(out)])
 
 
 def _retraction(system: RollingSystem) -> ca.Function:

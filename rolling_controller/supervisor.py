@@ -8,6 +8,7 @@ second one, before the motion agreed for a while, is a fault.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cache
 import math
@@ -174,7 +175,7 @@ def step(source: Source, memory: Memory, sample: Sample, t: float) -> tuple[Memo
 
 
 def _noted(memory: Memory, sample: Sample, t: float, window: float, *, seen: bool) -> Memory:
-    times = tuple(s for s in memory.times if s > t - RATE_WINDOW)
+    times = memory.times[bisect_right(memory.times, t - RATE_WINDOW) :]
     if not seen:
         return memory._replace(times=(*times, t), content=None, equal=0)
     r, S = sample.innovation, sample.covariance

@@ -52,7 +52,7 @@ class Stamped(NamedTuple):
     values: NDArray[np.float64]
 
 
-def decode_stamped(data: bytes, count: int) -> Stamped:
+def decode_stamped(data: bytes, count: int, *, child: bool = False) -> Stamped:
     """
     Return what a serialized message says.
 
@@ -62,6 +62,8 @@ def decode_stamped(data: bytes, count: int) -> Stamped:
         The message: ``std_msgs/Header``, then 64-bit floats only.
     count
         Number of the floats.
+    child
+        Whether the name of a child frame is between them.
 
     Raises
     ------
@@ -74,6 +76,9 @@ def decode_stamped(data: bytes, count: int) -> Stamped:
         (length,) = LENGTH.unpack_from(data, ENCAPSULATION + 8)
         end = ENCAPSULATION + 12 + length
         frame = bytes(data[end - length : end - 1]).decode()
+        if child:
+            at = aligned(end, 4)
+            end = at + 4 + LENGTH.unpack_from(data, at)[0]
         values = np.frombuffer(data, '<f8', count, aligned(end, 8)).astype(float)
     except ParameterError:  # which is a ValueError too
         raise
@@ -85,10 +90,12 @@ def decode_stamped(data: bytes, count: int) -> Stamped:
 class StampedEncoder:
     """Writes serialized messages of one frame."""
 
-    def __init__(self, frame: str, count: int) -> None:
-        """Prepare messages of this frame with so many floats."""
-        name = frame.encode() + b'\0'
-        head = HEAD + bytes(8) + LENGTH.pack(len(name)) + name
+    def __init__(self, frame: str, count: int, *, child: bool = False) -> None:
+        """Prepare messages of this frame, and of a child without name, with so many floats."""
+        head = HEAD + bytes(8)
+        for text in (frame, '') if child else (frame,):
+            name = text.encode() + b'\0'
+            head += bytes(aligned(len(head), 4) - len(head)) + LENGTH.pack(len(name)) + name
         self._at = aligned(len(head), 8)
         self._data = bytearray(self._at + 8 * count)
         self._data[: len(head)] = head

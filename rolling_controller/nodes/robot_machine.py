@@ -16,10 +16,10 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.sensor_topics import read_measurement, TYPES
+from rolling_dynamics.nodes.sensor_topics import SensorReader, TYPES
 from rolling_dynamics.robots import Observer
 from rolling_dynamics.scenario_model import RobotModel
-from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
+from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.joint_state_codec import JointStateDecoder
 from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.odometry_codec import decode_odometry
@@ -120,8 +120,10 @@ class SensedStates(NewestState[Array]):
             scenario.system, scenario.p, scenario.sensors, scenario.x0, sources=sources
         )
         self._named = {
-            s.name: node.polled(TYPES[s.message], s.topic, SENSOR_DATA) for s in scenario.sensors
+            s.name: node.polled(TYPES[s.message], s.topic, SENSOR_DATA, raw=True)
+            for s in scenario.sensors
         }
+        self._readers = {s.name: SensorReader(s) for s in scenario.sensors}
         self.topics, self._can_replace = list(self._named.values()), replaceable
         self.restart()
 
@@ -134,19 +136,15 @@ class SensedStates(NewestState[Array]):
 
     def poll(self) -> None:
         """Take what came; a state is new once all sensors have measured that were to."""
-        came = [
-            (time_to_nanoseconds(message.header.stamp), name, message)
-            for name, topic in self._named.items()
-            for message in topic.take()
-            if name not in self.lost
-        ]
-        for stamp, name, message in sorted(came, key=lambda one: one[0]):
+        came = []
+        for name, topic in self._named.items():
+            for data in topic.take() if name not in self.lost else ():
+                try:
+                    came.append((*self._readers[name].read(data), name))
+                except ParameterError as error:
+                    self.refuse(f'{topic.topic}: {error}')
+        for stamp, value, name in sorted(came, key=lambda one: one[0]):
             if stamp <= self._last[name]:
-                continue
-            try:
-                value = read_measurement(self._filter.sensors[name], message)
-            except ParameterError as error:
-                self.refuse(f'{self._named[name].topic}: {error}')
                 continue
             self._first, self._last[name] = self._first or stamp, stamp
             y = self._filter.of(name, value)

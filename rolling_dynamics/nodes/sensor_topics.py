@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-from typing import Any
+import math
 
 from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
+from rclpy.serialization import deserialize_message
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Sensor
-from rolling_node_kit.conversions import cloud_to_points, nanoseconds_to_time, points_to_cloud
+from rolling_dynamics.errors import ParameterError
+from rolling_node_kit.cdr import decode_stamped, POSE, StampedEncoder
+from rolling_node_kit.conversions import (
+    cloud_to_points,
+    nanoseconds_to_time,
+    points_to_cloud,
+    time_to_nanoseconds,
+)
 from rolling_node_kit.joint_state_codec import FIELDS as JOINT_FIELDS
-from rolling_node_kit.joint_state_codec import JointStateEncoder
+from rolling_node_kit.joint_state_codec import JointReader, JointStateEncoder
 from rolling_node_kit.qos import SENSOR_DATA, STREAM_WRITER
 from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import Imu, JointState, PointCloud2
@@ -26,24 +33,21 @@ TYPES = {
     'joint_states': JointState,
     'points': PointCloud2,
 }
-# Of an entry of a layout: the field of the message, and its covariance with row length and offset.
-FIELDS = {
-    ('pose', 'position'): ('pose.pose.position', 'pose.covariance', 6, 0),
-    ('pose', 'orientation'): ('pose.pose.orientation', 'pose.covariance', 6, 3),
-    ('odometry', 'position'): ('pose.pose.position', 'pose.covariance', 6, 0),
-    ('odometry', 'orientation'): ('pose.pose.orientation', 'pose.covariance', 6, 3),
-    ('odometry', 'linear'): ('twist.twist.linear', 'twist.covariance', 6, 0),
-    ('odometry', 'angular'): ('twist.twist.angular', 'twist.covariance', 6, 3),
-    ('imu', 'orientation'): ('orientation', 'orientation_covariance', 3, 0),
-    ('imu', 'angular_velocity'): ('angular_velocity', 'angular_velocity_covariance', 3, 0),
-    ('imu', 'linear_acceleration'): (
-        'linear_acceleration',
-        'linear_acceleration_covariance',
-        3,
-        0,
-    ),
-    ('wrench', 'force'): ('wrench.force', '', 3, 0),
-    ('wrench', 'torque'): ('wrench.torque', '', 3, 0),
+# of messages of a header and floats: their number, that of a twist with covariance behind a pose
+FLOATS = {'pose': POSE, 'odometry': POSE + 42, 'imu': 37, 'wrench': 6}
+# Of an entry of a layout: where its floats begin, and its covariance with row length and offset.
+FIELDS: dict[tuple[str, str], tuple[int, tuple[int, int, int] | None]] = {
+    ('pose', 'position'): (0, (7, 6, 0)),
+    ('pose', 'orientation'): (3, (7, 6, 3)),
+    ('odometry', 'position'): (0, (7, 6, 0)),
+    ('odometry', 'orientation'): (3, (7, 6, 3)),
+    ('odometry', 'linear'): (POSE, (POSE + 6, 6, 0)),
+    ('odometry', 'angular'): (POSE + 3, (POSE + 6, 6, 3)),
+    ('imu', 'orientation'): (0, (4, 3, 0)),
+    ('imu', 'angular_velocity'): (13, (16, 3, 0)),
+    ('imu', 'linear_acceleration'): (25, (28, 3, 0)),
+    ('wrench', 'force'): (0, None),
+    ('wrench', 'torque'): (3, None),
 }
 
 
@@ -57,12 +61,12 @@ class SensorTopic:
         qos = STREAM_WRITER if joints else SENSOR_DATA
         self._writer = node.writer(TYPES[sensor.message], sensor.topic, qos)
         if joints:
-            # components are JOINT_position and the like: the joints of the first entry are all
-            first, fields = sensor.output.entries[0], [e.name for e in sensor.output.entries]
-            names = [c.removesuffix(f'_{first.name}') for c in first.components]
-            self._encode = JointStateEncoder(names, fields, self._frame).encode
+            fields = [e.name for e in sensor.output.entries]
+            self._encode = JointStateEncoder(_joints(sensor), fields, self._frame).encode
         elif sensor.message != 'points':
-            self._message = sensor_message(sensor, self._frame)
+            count, child = FLOATS[sensor.message], sensor.message == 'odometry'
+            self._floats, self._where = _covariances(sensor), _places(sensor)
+            self._stamped = StampedEncoder(self._frame, count, child=child).encode
 
     def publish(self, value: Array, stamp: int) -> None:
         """
@@ -76,50 +80,81 @@ class SensorTopic:
             When it was taken [ns].
 
         """
-        sensor, given = self._sensor, self._sensor.output.unpack(value)
+        sensor, output = self._sensor, self._sensor.output
         if sensor.message == 'joint_states':
-            fields = (given[name].tolist() for name in JOINT_FIELDS if name in given)
+            fields = (value[output.slice(n)].tolist() for n in JOINT_FIELDS if n in output)
             self._writer.publish(self._encode(stamp, *fields))
-            return
-        time = nanoseconds_to_time(max(stamp, 0))
-        if sensor.message == 'points':
+        elif sensor.message == 'points':
+            time = nanoseconds_to_time(max(stamp, 0))
             self._writer.publish(points_to_cloud(value.reshape(-1, 3), time, self._frame))
-            return
-        self._message.header.stamp = time
-        for name, numbers in given.items():
-            field = attrgetter(FIELDS[sensor.message, name][0])(self._message)
-            components = sensor.output.entry(name).components
-            for component, number in zip(components, numbers.tolist(), strict=True):
-                setattr(field, component[-1], number)
-        self._writer.publish(self._message)
+        else:
+            self._floats[self._where] = value
+            self._writer.publish(self._stamped(max(stamp, 0), self._floats.tolist()))
 
 
-def sensor_message(sensor: Sensor, frame: str) -> Any:
-    """Return the message of a sensor with its frame and covariance, without a measurement."""
-    message = TYPES[sensor.message]()
-    message.header.frame_id = frame
+class SensorReader:
+    """Reads the serialized messages of a sensor."""
+
+    def __init__(self, sensor: Sensor) -> None:
+        """Expect the message of this sensor."""
+        self._sensor = sensor
+        if sensor.message == 'joint_states':
+            self._joints = JointReader(_joints(sensor))
+        elif sensor.message != 'points':
+            self._where = _places(sensor)
+
+    def read(self, data: bytes) -> tuple[int, Array]:
+        """
+        Return stamp [ns] and measurement, shape (output.size,), in the units of its layout.
+
+        Raises
+        ------
+        ParameterError
+            It is not such a message, or its numbers are not finite.
+
+        """
+        message, output = self._sensor.message, self._sensor.output
+        if message == 'joint_states':
+            reading = self._joints.read(data)
+            y, stamp = np.concatenate([reading.needed(e.name) for e in output.entries]), reading[0]
+        elif message == 'points':
+            cloud = deserialize_message(data, PointCloud2)
+            stamp, y = time_to_nanoseconds(cloud.header.stamp), cloud_to_points(cloud).ravel()
+        else:
+            count, child = FLOATS[message], message == 'odometry'
+            stamp, _, values = decode_stamped(data, count, child=child)
+            y = values[self._where]
+        if not math.isfinite(y.sum()):
+            raise ParameterError(f'measurements must be finite, got {y.tolist()}')
+        return stamp, y
+
+
+def _joints(sensor: Sensor) -> list[str]:
+    """Return the joints: components are JOINT_position and the like, each entry has them all."""
+    first = sensor.output.entries[0]
+    return [c.removesuffix(f'_{first.name}') for c in first.components]
+
+
+def _places(sensor: Sensor) -> list[int]:
+    """Return where the floats of a message have each number of a measurement."""
+    return [
+        FIELDS[sensor.message, entry.name][0] + 'xyzw'.index(component[-1])
+        for entry in sensor.output.entries
+        for component in entry.components
+    ]
+
+
+def _covariances(sensor: Sensor) -> Array:
+    """Return the floats of the message of a sensor, with its covariance and no measurement."""
+    floats = np.zeros(FLOATS[sensor.message])
     for entry in sensor.output.entries:
-        _, name, row, offset = FIELDS[sensor.message, entry.name]
+        _, covariance = FIELDS[sensor.message, entry.name]
         where = [AXES.index(c[-1]) for c in entry.components if c[-1] in AXES]
-        if not name or len(where) != entry.size:
+        if covariance is None or len(where) != entry.size:
             continue  # a quaternion has three errors, not four
+        begin, row, offset = covariance
         block = sensor.covariance[(sensor.output.slice(entry.name),) * 2]
-        covariance = attrgetter(name)(message)
         for i, a in enumerate(where):
             for j, b in enumerate(where):
-                covariance[row * (offset + a) + offset + b] = float(block[i, j])
-    return message
-
-
-def read_measurement(sensor: Sensor, message: Any) -> Array:
-    """Return the measurement that the message of a sensor carries, in the units of its layout."""
-    if sensor.message == 'points':
-        return cloud_to_points(message).ravel()
-    values = {}
-    for entry in sensor.output.entries:
-        if sensor.message == 'joint_states':
-            values[entry.name] = np.array(getattr(message, entry.name), dtype=float)
-            continue
-        field = attrgetter(FIELDS[sensor.message, entry.name][0])(message)
-        values[entry.name] = np.array([getattr(field, c[-1]) for c in entry.components])
-    return sensor.output.pack(**values)
+                floats[begin + row * (offset + a) + offset + b] = block[i, j]
+    return floats

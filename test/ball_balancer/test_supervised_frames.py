@@ -86,7 +86,7 @@ class Watched:
         if given.innovation.size != true.innovation.size or self.knowable is not None:
             return
         caused = given.innovation - true.innovation
-        caused = caused @ np.linalg.solve(true.covariance, caused) if caused.size else 0.0
+        caused = float(caused @ (caused / true.covariance))
         self.window = [row for row in self.window if row[0] > t - 0.1]
         self.window.append((t, caused, given.innovation.size))
         degrees = sum(n for _, _, n in self.window)

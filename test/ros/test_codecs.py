@@ -1,11 +1,17 @@
 """Fast readers and writers of messages of the hardware agree with rclpy."""
 
+from operator import attrgetter
+from types import SimpleNamespace
+
 from geometry_msgs.msg import AccelStamped, PoseWithCovarianceStamped
 import numpy as np
 from numpy.testing import assert_array_equal
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
+from rolling_dynamics.contract.instruments import Sensor
+from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.sensor_topics import SensorReader, SensorTopic, TYPES
 from rolling_node_kit.cdr import (
     ACCEL,
     accel_values,
@@ -58,6 +64,60 @@ def test_poses_with_covariance(frame):
     assert_array_equal(values, [*p, *q[[1, 2, 3, 0]], *C.ravel()])
     again = StampedEncoder(frame, POSE).encode(STAMP, values.tolist())
     assert deserialize_message(again, PoseWithCovarianceStamped) == message
+
+
+ATTRIBUTES = {  # of entries of a sensor: where the message has the numbers, and their covariance
+    'pose': {'position': 'pose.pose.position', 'orientation': 'pose.pose.orientation'},
+    'odometry': {
+        'position': 'pose.pose.position',
+        'orientation': 'pose.pose.orientation',
+        'linear': 'twist.twist.linear',
+        'angular': 'twist.twist.angular',
+    },
+    'imu': {n: n for n in ('orientation', 'angular_velocity', 'linear_acceleration')},
+    'wrench': {'force': 'wrench.force', 'torque': 'wrench.torque'},
+}
+COVARIANCES = {
+    ('pose', 'position'): ('pose.covariance', 6, 0),
+    ('odometry', 'position'): ('pose.covariance', 6, 0),
+    ('odometry', 'linear'): ('twist.covariance', 6, 0),
+    ('odometry', 'angular'): ('twist.covariance', 6, 3),
+    ('imu', 'angular_velocity'): ('angular_velocity_covariance', 3, 0),
+    ('imu', 'linear_acceleration'): ('linear_acceleration_covariance', 3, 0),
+}
+
+
+@pytest.mark.parametrize('message', ATTRIBUTES)
+@pytest.mark.parametrize('frame', FRAMES)
+def test_sensors(message, frame):
+    entries = tuple(
+        Entry(name, tuple(f'{name}_{c}' for c in ('wxyz' if name == 'orientation' else 'xyz')), '')
+        for name in ATTRIBUTES[message]
+    )
+    layout = Layout(entries)
+    A, y = RNG.normal(size=(layout.size,) * 2), RNG.normal(size=layout.size)
+    sensor = Sensor(
+        name='s', output=layout, measure=lambda _: None, covariance=A @ A.T, rate=10.0,
+        message=message, topic='s', frame=frame,
+    )  # fmt: skip
+    sent = []
+    node = SimpleNamespace(writer=lambda *_: SimpleNamespace(publish=sent.append))
+    SensorTopic(node, sensor).publish(y, STAMP)
+    written = deserialize_message(sent[0], TYPES[message])
+    assert written.header.frame_id == frame
+    for entry in entries:
+        field = attrgetter(ATTRIBUTES[message][entry.name])(written)
+        numbers = [getattr(field, c[-1]) for c in entry.components]
+        assert_array_equal(numbers, y[layout.slice(entry.name)])
+        if (message, entry.name) in COVARIANCES:
+            name, row, k = COVARIANCES[message, entry.name]
+            C = np.array(attrgetter(name)(written)).reshape(row, row)[k : k + 3, k : k + 3]
+            assert_array_equal(C, sensor.covariance[(layout.slice(entry.name),) * 2])
+    if message == 'odometry':
+        written.child_frame_id = 'base'
+    stamp, value = SensorReader(sensor).read(bytes(serialize_message(written)))
+    assert stamp == STAMP
+    assert_array_equal(value, y)
 
 
 @pytest.mark.parametrize('data', [b'', b'\0\1\0\0', b'\0\0' + bytes(800), b'\0\1\0\0' + bytes(30)])
