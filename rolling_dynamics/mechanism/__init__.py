@@ -13,12 +13,20 @@ from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.mass import Revolution, Solid
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling, SurfaceRolling
-from rolling_dynamics.mechanism.shapes import Ellipsoid, Hollow, Plane, Sphere, Wheel
+from rolling_dynamics.mechanism.shapes import (
+    Cylinder,
+    Ellipsoid,
+    Hollow,
+    Plane,
+    Sphere,
+    Wheel,
+)
 from rolling_dynamics.mechanism.system import MachineSystem
 
 __all__ = [
     'Contact',
     'Custom',
+    'Cylinder',
     'Driven',
     'Ellipsoid',
     'Free',

@@ -21,6 +21,7 @@ from rolling_dynamics.mechanism.shapes import Plane, Shape, Surface
 
 STILL = 1e-12  # m/s: keeps the direction of no slip a number
 RETURN = 10.0  # 1/s: rate at which a slip or gap from outside the equations vanishes
+ALONG, ACROSS = 0.1, 1e3  # weights of undetermined forces by a normal: those across it are least
 SPINNING = 3 * math.pi / 16  # torque over mu N a of a patch that only spins
 SLOPE = 3 * math.pi / 8  # friction over mu N of such a patch, by speed over that of the rim
 STEEP = 0.9  # cosine between a normal and y beyond which x takes the place of y
@@ -250,19 +251,22 @@ def closed_rates(
         Contacts that slip or are separated.
     spread
         Fraction of the diagonal that is added to the equations of the multipliers: tiny where
-        rows depend on others, which gives the least forces; 0 where they are independent.
+        rows depend on others, which gives the least forces across the normals; 0 where they are
+        independent.
 
     """
     matrix, right = equations
     known, columns, each = [], [], []
+    weights: list[float] = []
     for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
         given, J, n = c.given(r), ca.jacobian(r.velocity, speeds), r.velocity.numel()
         units = c.directions(r, slips=i in phases.slipping)
         if i in phases.separated:
             units = {}
         known.append(sum((f * units[k] for k, f in given.items() if k in units), ca.SX(n, 1)))
-        free = [u for k, u in units.items() if k not in given]
-        columns.append(ca.horzcat(ca.SX(n, 0), *free))
+        free = {k: u for k, u in units.items() if k not in given}
+        columns.append(ca.horzcat(ca.SX(n, 0), *free.values()))
+        weights += [ALONG if k == 2 else ACROSS for k in free]
         each.append(J.T @ columns[-1])
         right = right + J.T @ known[-1]
     velocity = ca.vertcat(*constraints(contacts, rows, phases))
@@ -277,8 +281,13 @@ def closed_rates(
     units = ca.SX(ca.DM.eye(starts[-1])[:, [starts[i] for i in slips]])
     both = ca.horzcat(needed, units)
     symmetric = symmetric and not phases.slipping
-    found = eliminate(spread_over(J @ answer, spread), both, symmetric=symmetric)
+    exact = J @ answer
+    matrix = spread_over(exact, spread, weights)
+    found = eliminate(matrix, both, symmetric=symmetric)
     multipliers = found[:, 0]
+    if spread:  # what the weights take from the constraints, given back
+        rest = needed - exact @ multipliers
+        multipliers += eliminate(matrix, rest, symmetric=symmetric)
     pushes = {i: 1 / found[starts[i], 1 + k] for k, i in enumerate(slips)}
     parts = ca.vertsplit(multipliers, starts)
     forces = [f + u @ part for f, u, part in zip(known, columns, parts, strict=True)]
@@ -303,12 +312,12 @@ def returning(contacts: Sequence[Contact], rows: Sequence[ContactRows], phases: 
     return ca.vertcat(*out)
 
 
-def spread_over(matrix: ca.SX, fraction: float) -> ca.SX:
-    """Return a matrix with a fraction of its mean diagonal added to the diagonal."""
+def spread_over(matrix: ca.SX, fraction: float, weights: Sequence[float] = ()) -> ca.SX:
+    """Return a matrix with a fraction of its mean diagonal, by weights, added to the diagonal."""
     if not fraction:
         return matrix
     n = matrix.shape[0]
-    return matrix + fraction / n * ca.trace(matrix) * ca.SX.eye(n)
+    return matrix + fraction / n * ca.trace(matrix) * ca.diag(ca.SX(weights or [1.0] * n))
 
 
 def constraints(

@@ -15,7 +15,7 @@ from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.mass import Distribution, Revolution
 from rolling_dynamics.mechanism.rolling import PureRolling, REST_RATE, Rolling
-from rolling_dynamics.mechanism.shapes import Hollow, Plane, Sphere, Wheel
+from rolling_dynamics.mechanism.shapes import Cylinder, Hollow, Plane, Sphere, Wheel
 from rolling_dynamics.robots.view import Shape
 
 
@@ -154,7 +154,8 @@ class Machine:
         hollow = isinstance(contact.surface, Hollow) and contact.surface.axes == 3
         plane, shape = isinstance(contact.surface, Plane), contact.shape
         edge = isinstance(shape, Wheel) and ca.SX(shape.tyre).is_zero()
-        if not (plane or isinstance(shape, Sphere) or (hollow and edge)):
+        flat = plane and not isinstance(shape, Cylinder)  # touches it along a line
+        if not (flat or isinstance(shape, Sphere) or (hollow and edge)):
             raise ParameterError(
                 f'{self.name}: the contact of {contact.body!r}: a {type(shape).__name__} does not '
                 f'roll on a {type(contact.surface).__name__}; a Sphere does, a Wheel without a '

@@ -96,6 +96,26 @@ class Sphere:
 
 
 @dataclass(frozen=True, eq=False)
+class Cylinder:
+    """
+    A cylinder about the z axis of its body, on which others roll.
+
+    Attributes
+    ----------
+    radius
+        Radius [m].
+
+    """
+
+    radius: ca.SX
+    side = ca.DM.zeros(3)
+
+    def distance(self, place: ca.SX) -> ca.SX:
+        """Return the distance [m] of a place (3) from the outside."""
+        return ca.norm_2(place[:2]) - self.radius
+
+
+@dataclass(frozen=True, eq=False)
 class Ellipsoid:
     """
     An ellipsoid about the origin of its body, along its axes.

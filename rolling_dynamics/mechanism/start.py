@@ -78,9 +78,9 @@ def check_start(system: MachineSystem, p: ArrayLike, x: ArrayLike) -> None:
     """
     Refuse a state in which contacts that close loops are open, slip or contradict.
 
-    Rows that depend on others in every state, as of two wheels on one axle, are none: the least
-    forces that fit are taken. Where motions that are prescribed decide whether they agree, they
-    are refused.
+    Rows that depend on others in every state, as of two wheels on one axle, are fine: the forces
+    with the least friction that fit are taken. Where motions that are prescribed decide whether
+    they agree, they are refused.
 
     Raises
     ------

@@ -21,7 +21,7 @@ from rolling_dynamics.mechanism.joints import (
 )
 from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
-from rolling_dynamics.mechanism.shapes import Hollow, Plane, Sphere, Surface
+from rolling_dynamics.mechanism.shapes import Cylinder, Hollow, Plane, Sphere, Surface
 from rolling_dynamics.scenario.fields import Kinds, note, numbers, quantity, Section, vector
 from rolling_dynamics.scenario.machine_parts import Builder, GROUND, unit
 
@@ -278,10 +278,10 @@ class ContactSection(Section):
         if self.surface == 'plane':
             return Plane(unit(self.normal, 'normal'))
         if self.surface == 'outside':
-            shape = builder.shape(on) if on else None
-            if not isinstance(shape, Sphere):
+            shape = (builder.made[on].side or builder.made[on].shape) if on else None
+            if not isinstance(shape, Sphere | Cylinder):
                 raise ParameterError(
-                    'against: a ball or a shell is needed, to roll on its outside'
+                    'against: a ball, a shell or a cylinder is needed, to roll on its outside'
                 )
             return shape
         axes, hollow = (3 if self.surface == 'inside' else 2), None

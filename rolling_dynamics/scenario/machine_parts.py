@@ -12,8 +12,8 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, suggestion
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.mass import Distribution, Revolution, Solid
-from rolling_dynamics.mechanism.shapes import Ellipsoid, Shape, Sphere, Wheel
-from rolling_dynamics.robots.view import Ball, Block, Rod
+from rolling_dynamics.mechanism.shapes import Cylinder, Ellipsoid, Shape, Sphere, Wheel
+from rolling_dynamics.robots.view import Ball, Block, Disk, Rod
 from rolling_dynamics.robots.view import Shape as Drawn
 from rolling_dynamics.scenario.fields import (
     array,
@@ -39,6 +39,7 @@ class Made:
     mass: Distribution | None = None
     shape: Shape | None = None
     inside: ca.SX | None = None  # radius of a hollow
+    side: Cylinder | None = None  # on which others roll
     drawn: tuple[Drawn, ...] = ()
 
 
@@ -172,6 +173,33 @@ class EllipsoidPart(Part):
         about = ca.diag(m / 5 * ca.DM(square.sum() - square))
         shape = Ellipsoid(ca.SX(ca.DM(self.radii)))
         return Made(mass=Solid(m, about), shape=shape, drawn=self.rods(name))
+
+
+@PARTS.add
+class CylinderPart(Part):
+    """A homogeneous cylinder about z, on whose side balls may roll."""
+
+    kind: Literal['cylinder']
+    radius: float = quantity('radius', 'm', positive=True)
+    length: float = quantity('along z', 'm', positive=True)
+    centre: float = quantity('height of its middle over its joint', 'm', default=0.0)
+
+    def make(self, builder: Builder, name: str) -> Made:
+        """Return it."""
+        units = {'mass': 'kg', 'radius': 'm', 'length': 'm'}
+        m, r, long = (self.number(builder, name, *of) for of in units.items())
+        height = self.number(builder, name, 'centre', 'm') if self.centre else 0.0
+        along = m * r**2 / 2
+        across = along / 2 + m * long**2 / 12
+        drawn = Disk(
+            name='link',
+            link=f'{name}_link',
+            radius=self.radius,
+            thickness=self.length,
+            centre=(0.0, 0.0, self.centre),
+        )
+        mass = Revolution(m, across, along - across, height)
+        return Made(mass=mass, side=Cylinder(r), drawn=(drawn,))
 
 
 @PARTS.add

@@ -322,7 +322,7 @@ class Feedback:
     ) -> NDArray[np.float64]:
         """Return the controls at many times and states, shape (M, size)."""
         values = [self(float(t), x) for t, x in zip(times, states, strict=True)]
-        return np.array(values).reshape(-1, self._size)
+        return np.reshape(values, (len(values), self._size))
 
     def pieces(self, start: float, end: float) -> list[Piece]:
         """Return the whole time as one piece."""
