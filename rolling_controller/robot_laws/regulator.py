@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 import math
@@ -11,7 +12,7 @@ from typing import Any
 from rolling_controller.balance.hold import Hold
 from rolling_controller.law import Following, Law
 from rolling_controller.lqr_weights import Option, read_weights
-from rolling_controller.robot_laws.steering import VelocityHold
+from rolling_controller.robot_laws.steering import prepare_velocity_hold, VelocityHold
 from rolling_controller.time_varying_lqr import prepare_regulator, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.equilibrium import FAR
@@ -114,6 +115,12 @@ class RegulatedRobot:
 
 class HeldRobot(RegulatedRobot):
     """Laws of a system whose plug-in names none: each plan ends in a hold."""
+
+    def warm_up(self) -> None:
+        """Compile what the first plan needs, and the first velocity where one can be kept."""
+        super().warm_up()
+        with suppress(ParameterError):
+            prepare_velocity_hold(self._scenario.system)
 
     def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
         """

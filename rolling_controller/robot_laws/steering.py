@@ -13,9 +13,11 @@ from rolling_controller.law import COMMANDED, Law, state_inputs
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.per_system import once_per_system
+from rolling_dynamics.rotations import product
 from rolling_dynamics.scenario import Scenario
-from transforms3d.quaternions import qmult
 
 LONGEST = 0.5  # s between two steps that count: after a pause ahead has not turned on
 
@@ -107,28 +109,6 @@ LONGEST_STEP = 0.1  # s between two steps that count: after a pause the referenc
 KEPT = 1e-6  # fraction of a motion that may be left over where it counts as steady
 
 
-class Moving(NamedTuple):
-    """
-    Memory.
-
-    Attributes
-    ----------
-    time
-        Time of the last step [s]; None at first.
-    position, yaw, velocity
-        Of the reference [m], [rad], (forward, left, turn) [m/s, m/s, rad/s].
-    bend
-        What the steady motion of this velocity differs by from the linear one: state and control.
-
-    """
-
-    time: float | None
-    position: Array
-    yaw: float
-    velocity: Array
-    bend: Array
-
-
 class VelocityHold:
     """
     Hold about a reference that moves as commanded; see :class:`Law`.
@@ -137,10 +117,14 @@ class VelocityHold:
     looks the same everywhere, state and reference are turned into the frame of the reference,
     where the hold stands still. The reference has the state and control of the steady motion with
     its velocity, by the equations themselves: on a circle it leans inward.
+
+    Its memory is the time of the last step [s], not a number at first; then the reference:
+    position [m], yaw [rad], velocity (forward, left, turn) [m/s, m/s, rad/s], and what state and
+    control of its steady motion differ by from those of first order.
     """
 
     period: float | None = None
-    opaque = 'a function of Python'
+    opaque = ''
 
     def __init__(self, scenario: Scenario, x: Array, yaw: float) -> None:
         """
@@ -160,102 +144,156 @@ class VelocityHold:
 
         """
         system = self._system = scenario.system
-        planar = [e for e in system.state.entries if e.name.startswith('p_W') and e.size >= 2]
-        if not planar:
-            raise ParameterError(
-                f'no velocity of {system.name} can be commanded: no entry p_W... of its state '
-                'is a position on the floor'
-            )
-        self._place, self._yaw = planar[0], yaw
         self.inputs, self.output = state_inputs(system, COMMANDED), system.control
-        self._position = np.array(x[system.state.slice(self._place.name)][:2])
-        local = self._seen(x, self._position, yaw)
-        hold = self._hold = Hold(
-            system, scenario.p, local, control_limits=scenario.control_limits, within=math.inf
+        position = np.array(x[system.state.slice(_place(system).name)][:2])
+        step, jacobian, seen = _functions(system)
+        hold = Hold(
+            system,
+            scenario.p,
+            np.array(seen(x, position, yaw)).ravel(),
+            control_limits=scenario.control_limits,
+            within=math.inf,
         )
         self.uncontrollable = hold.uncontrollable
-        self._state_size = system.tangent.size
-        drift, jacobian = self._drift(scenario.p)
-        self._drift_of = FastFunction(drift)
-        J = np.array(jacobian(np.zeros(drift.numel_in(0)), np.zeros(3)))
-        self._steady(J[:, :-3], -J[:, -3:])
+        size = system.tangent.size + system.control.size
+        at = scenario.p, hold.x, hold.u
+        J = np.array(jacobian(np.zeros(size), np.zeros(3), *at))
+        inverse, linear, possible = self._steady(hold.cost, J[:, :-3], -J[:, -3:])
+        self._start = np.concatenate([[math.nan], position, [yaw], np.zeros(3 + size)])
+        self._step = FastFunction(step)
+        tables = (table.ravel('F') for table in (hold.gain, inverse, linear))
+        for array, value in zip(
+            self._step.inputs[4:], (*at, *tables, possible, *hold.limits), strict=True
+        ):
+            array[:] = value
 
-    def _drift(self, p: Array) -> tuple[ca.Function, ca.Function]:
-        """
-        Return ``(d, v) -> rate`` of a state seen from a frame that moves, and its Jacobian.
-
-        d is state and control less those of the hold, v the velocity (forward, left, turn) of the
-        frame; the rate is in tangent units. In a steady motion it is zero.
-        """
-        system, hold, n = self._system, self._hold, self._system.tangent.size
-        d, v = ca.SX.sym('d', n + system.control.size), ca.SX.sym('v', 3)
-        x = ca.SX(system.retract(hold.x, d[:n]))
-        rate = ca.SX(next(iter(system.modes.values())).dynamics(x, hold.u + d[n:], 0.0, p))
-        for entry in system.state.entries:
-            where = system.state.slice(entry.name)
-            first = slice(where.start, where.start + 2)
-            if entry.kind == 'quaternion' and entry.name.startswith('q_W'):
-                q = x[where]
-                rate[where] -= v[2] / 2 * ca.vertcat(-q[3], -q[2], q[1], q[0])
-            elif _is_in_world(entry):
-                rate[first] -= v[2] * ca.vertcat(-x[first][1], x[first][0])
-                if entry.name == self._place.name:
-                    rate[first] -= v[:2]
-        y, y0 = ca.SX.sym('y', system.state.size), ca.SX.sym('y0', system.state.size)
-        turned = ca.jtimes(system.difference(y, y0), y, rate)
-        seen = ca.densify(ca.substitute(turned, ca.vertcat(y, y0), ca.vertcat(x, x)))
-        jacobian = ca.Function('jacobian', [d, v], [ca.jacobian(seen, ca.vertcat(d, v))])
-        return compiled(ca.Function('drift', [d, v], [seen]))[0], jacobian
-
-    def _steady(self, linear: Array, moves: Array) -> None:
-        """Find state and control, less the hold's, that keep each motion to first order."""
-        values, vectors = np.linalg.eigh(self._hold.cost)
+    def _steady(self, cost: Array, linear: Array, moves: Array) -> tuple[Array, Array, Array]:
+        """Return from rates to what lacks, what keeps each velocity, and whether it is kept."""
+        values, vectors = np.linalg.eigh(cost)
         counted = (vectors * (values > 1e-9 * values.max())).T
-        self._inverse = np.linalg.pinv(counted @ linear, rcond=1e-9) @ counted
-        found = self._inverse @ moves
+        inverse = np.linalg.pinv(counted @ linear, rcond=1e-9) @ counted
+        found = inverse @ moves
         left = np.linalg.norm(counted @ (linear @ found - moves), axis=0)
         wanted = np.linalg.norm(counted @ moves, axis=0)
-        self._possible = (left <= KEPT * np.maximum(wanted, 1e-12)) & (wanted > 0)
-        if not self._possible[:2].any():
+        possible = (left <= KEPT * np.maximum(wanted, 1e-12)) & (wanted > 0)
+        if not possible[:2].any():
             raise ParameterError(f'no velocity of {self._system.name} can be kept')
-        self._linear = found * self._possible
+        return inverse, found * possible, possible.astype(float)
 
-    def _seen(self, x: Array, position: Array, yaw: float) -> Array:
-        """Return a state as it is seen from a place on the floor, heading along a yaw."""
-        out, c, s = np.array(x), math.cos(yaw), math.sin(yaw)
-        back = np.array([[c, s], [-s, c]])
-        turn = [math.cos(yaw / 2), 0.0, 0.0, -math.sin(yaw / 2)]
-        for entry in self._system.state.entries:
-            where = self._system.state.slice(entry.name)
-            if entry.kind == 'quaternion' and entry.name.startswith('q_W'):
-                out[where] = qmult(turn, out[where])
-            elif _is_in_world(entry):
-                first = slice(where.start, where.start + 2)
-                shifted = out[first] - position if entry.name == self._place.name else out[first]
-                out[first] = back @ shifted
-        return out
-
-    def start(self, before: Moving | None = None) -> Moving:
+    def start(self, before: Array | None = None) -> Array:
         """Return the reference at rest where the robot was."""
-        still = np.zeros(len(self._linear))
-        return before or Moving(None, self._position, self._yaw, np.zeros(3), still)
+        return self._start if before is None else before
 
-    def step(self, memory: Moving, inputs: ArrayLike, t: float) -> tuple[Moving, Array]:
+    def step(self, memory: Array, inputs: ArrayLike, t: float) -> tuple[Array, Array]:
         """Return the memory, and the control within the limits at a time [s]."""
-        x, command = np.split(np.asarray(inputs, dtype=float), [-3])
-        dt = 0.0 if memory.time is None else min(max(t - memory.time, 0.0), LONGEST_STEP)
-        change = np.clip(command * self._possible - memory.velocity, -STEEP * dt, STEEP * dt)
-        velocity, yaw = memory.velocity + change, memory.yaw + memory.velocity[2] * dt
-        c, s = math.cos(yaw), math.sin(yaw)
-        position = memory.position + np.array([[c, -s], [s, c]]) @ velocity[:2] * dt
-        hold, n, linear = self._hold, self._state_size, self._linear @ velocity
-        bend = memory.bend - self._inverse @ self._drift_of(linear + memory.bend, velocity)
-        size = float(np.linalg.norm(bend))  # far from small velocities it may not converge
-        bend *= min(1.0, float(np.linalg.norm(linear)) / max(size, 1e-12))
-        kept = linear + bend
-        apart = hold.error(self._seen(x, position, yaw)) - kept[:n]
-        u = hold.u + kept[n:] - hold.gain @ apart
-        return Moving(t, position, yaw, velocity, bend), np.clip(u, *hold.limits)
+        given = np.asarray(inputs, dtype=float)
+        dt = min(max(t - memory[0], 0.0), LONGEST_STEP) if memory[0] <= t else 0.0
+        self._step.renew()
+        z, x, command, h = self._step.inputs[:4]
+        z[:], x[:], command[:], h[0] = memory[1:], given[:-3], given[-3:], dt
+        out, count = self._step.evaluate(), self.output.size
+        return np.concatenate([[t], out[:-count]]), out[-count:].copy()
+
+
+def prepare_velocity_hold(system: RollingSystem) -> None:
+    """Compile the step of :class:`VelocityHold`; raise ParameterError where it cannot be."""
+    _functions(system)
+
+
+def _place(system: RollingSystem) -> Entry:
+    """Return the entry of the state that is a position on the floor, or raise ParameterError."""
+    found = next(
+        (e for e in system.state.entries if e.name.startswith('p_W') and e.size >= 2), None
+    )
+    if found is None:
+        raise ParameterError(
+            f'no velocity of {system.name} can be commanded: no entry p_W... of its state '
+            'is a position on the floor'
+        )
+    return found
+
+
+@once_per_system
+def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Function]:
+    """
+    Return the step of the law, the Jacobian of the drift, and the state as it is seen.
+
+    The step is ``(memory without time, x, command, dt, p, x_e, u_e, gain, inverse, linear,
+    possible, low, high) -> [memory, u]``. The drift ``(d, v, p, x_e, u_e) -> rate`` is that of a
+    state seen from a frame that moves with the velocity v (forward, left, turn), in tangent units;
+    d is state and control less those of the hold, x_e and u_e. In a steady motion it is zero.
+    """
+    n, m = system.tangent.size, system.control.size
+    x, command, dt = ca.SX.sym('x', system.state.size), ca.SX.sym('command', 3), ca.SX.sym('dt')
+    d, v, p = ca.SX.sym('d', n + m), ca.SX.sym('v', 3), ca.SX.sym('p', system.parameters.size)
+    x_e, u_e = ca.SX.sym('x_e', system.state.size), ca.SX.sym('u_e', m)
+    at = [p, x_e, u_e]
+    rate = _drift(system, d, v, at)
+    drift = ca.Function('drift', [d, v, *at], [rate])
+    jacobian = ca.Function('jacobian', [d, v, *at], [ca.jacobian(rate, ca.vertcat(d, v))])
+    position, yaw, velocity, bend = (
+        ca.SX.sym(name, size)
+        for name, size in (('position', 2), ('yaw', 1), ('velocity', 3), ('bend', n + m))
+    )
+    seen = ca.Function('seen', [x, position, yaw], [_seen(system, x, position, yaw)])
+    memory = ca.vertcat(position, yaw, velocity, bend)
+    gain, inverse = ca.SX.sym('gain', m, n), ca.SX.sym('inverse', n + m, n)
+    linear, possible = ca.SX.sym('linear', n + m, 3), ca.SX.sym('possible', 3)
+    low, high = ca.SX.sym('low', m), ca.SX.sym('high', m)
+    most = STEEP * dt
+    velocity += ca.fmin(ca.fmax(command * possible - velocity, -most), most)
+    after, c, s = yaw + memory[5] * dt, ca.cos(yaw + memory[5] * dt), ca.sin(yaw + memory[5] * dt)
+    position += (
+        ca.vertcat(c * velocity[0] - s * velocity[1], s * velocity[0] + c * velocity[1]) * dt
+    )
+    first = linear @ velocity
+    bend -= inverse @ drift(first + bend, velocity, *at)
+    # far from small velocities it may not converge
+    bend *= ca.fmin(1.0, ca.norm_2(first) / ca.fmax(ca.norm_2(bend), 1e-12))
+    kept = first + bend
+    apart = system.difference(seen(x, position, after), x_e) - kept[:n]
+    u = ca.fmin(ca.fmax(u_e + kept[n:] - gain @ apart, low), high)
+    out = ca.densify(ca.vertcat(position, after, velocity, bend, u))
+    tables = [ca.vec(gain), ca.vec(inverse), ca.vec(linear)]
+    flat = [ca.SX.sym(f'table_{k}', table.numel()) for k, table in enumerate(tables)]
+    out = ca.substitute(out, ca.vertcat(*tables), ca.vertcat(*flat))
+    arguments = [memory, x, command, dt, *at, *flat, possible, low, high]
+    return compiled(ca.Function('velocity_step', arguments, [out]))[0], jacobian, seen
+
+
+def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:
+    """Return the rate of a state seen from a frame that moves, see :func:`_functions`."""
+    (p, x_e, u_e), n = at, system.tangent.size
+    x = ca.SX(system.retract(x_e, d[:n]))
+    rate = ca.SX(next(iter(system.modes.values())).dynamics(x, u_e + d[n:], 0.0, p))
+    for entry in system.state.entries:
+        where = system.state.slice(entry.name)
+        first = slice(where.start, where.start + 2)
+        if entry.kind == 'quaternion' and entry.name.startswith('q_W'):
+            q = x[where]
+            rate[where] -= v[2] / 2 * ca.vertcat(-q[3], -q[2], q[1], q[0])
+        elif _is_in_world(entry):
+            rate[first] -= v[2] * ca.vertcat(-x[first][1], x[first][0])
+            if entry.name == _place(system).name:
+                rate[first] -= v[:2]
+    y, y0 = ca.SX.sym('y', system.state.size), ca.SX.sym('y0', system.state.size)
+    turned = ca.jtimes(system.difference(y, y0), y, rate)
+    return ca.densify(ca.substitute(turned, ca.vertcat(y, y0), ca.vertcat(x, x)))
+
+
+def _seen(system: RollingSystem, x: ca.SX, position: ca.SX, yaw: ca.SX) -> ca.SX:
+    """Return a state as it is seen from a place on the floor, heading along a yaw."""
+    out, c, s = ca.SX(x), ca.cos(yaw), ca.sin(yaw)
+    turn = ca.vertcat(ca.cos(yaw / 2), 0, 0, -ca.sin(yaw / 2))
+    for entry in system.state.entries:
+        where = system.state.slice(entry.name)
+        if entry.kind == 'quaternion' and entry.name.startswith('q_W'):
+            out[where] = product(turn, x[where])
+        elif _is_in_world(entry):
+            first = slice(where.start, where.start + 2)
+            a, b = ca.vertsplit(x[first] - (position if entry == _place(system) else 0))
+            out[first] = ca.vertcat(c * a + s * b, c * b - s * a)
+    return ca.densify(out)
 
 
 def _is_in_world(entry: Entry) -> bool:

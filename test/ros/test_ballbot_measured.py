@@ -17,6 +17,7 @@ from rolling_planner import plan_rolling
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_planner.problem.scenario import read_problem
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
 
 NEAR = 5e-3  # m, rad, from where the plan ends
 # of the estimate where the plan ends, by the noise of the instruments alone: 0.01 to 0.04 over 40
@@ -86,4 +87,11 @@ def test_it_follows_its_plan_and_stands(peer, scenario, nodes, hold_for):
     d = np.array(system.difference(truth.position, plan.states[-1])).ravel()
     assert np.abs(d[:2]).max() < NEAR
     assert np.abs(d[5:7]).max() < NEAR
+    # put at its start: its place is not measured, but it goes on to stand, its heading kept
+    assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+    first.clear()
+    truth = peer.collect(JointState, 'robot/state', EVENT, accept=late, timeout=300)[0]
+    d = np.array(system.difference(truth.position, x)).ravel()
+    assert np.abs(d[5:7]).max() < NEAR
+    assert np.abs(d[8:]).max() < 0.05
     client.destroy()
