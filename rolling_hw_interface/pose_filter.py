@@ -11,14 +11,15 @@ scale is estimated too, and the covariance moves by derivatives of the equations
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 import math
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.kalman_update import update_function
 from rolling_hw_interface.object_prediction import (
     BODY,
     CONTACT,
@@ -28,6 +29,47 @@ from rolling_hw_interface.object_prediction import (
     spread_function,
 )
 from transforms3d.quaternions import qmult, quat2mat
+
+
+@cache
+def update_function(rows: int, states: int) -> ca.Function:
+    """
+    Return ``(C, H C, S, innovation) -> distance, correction, C``, compiled.
+
+    Parameters
+    ----------
+    rows, states
+        Numbers of the measurement, and of what is estimated.
+
+    Returns
+    -------
+    casadi.Function
+        Of the covariance (states, states), ``H C`` (states, rows) by columns, so its transpose,
+        ``H C H^T`` with the noise (rows, rows), and the innovation; gives the squared Mahalanobis
+        distance, the correction and the new covariance. Where S is not positive definite, nothing
+        is finite.
+
+    """
+    C, S = ca.SX.sym('C', states, states), ca.SX.sym('S', rows, rows)
+    CH, innovation = ca.SX.sym('CH', states, rows), ca.SX.sym('r', rows)
+    # by columns: column k of L needs those before it
+    L = [[ca.SX(0)] * rows for _ in range(rows)]
+    for j in range(rows):
+        L[j][j] = ca.sqrt(S[j, j] - sum(L[j][k] ** 2 for k in range(j)))
+        for i in range(j + 1, rows):
+            L[i][j] = (S[i, j] - sum(L[i][k] * L[j][k] for k in range(j))) / L[j][j]
+    whitened: list[ca.SX] = []  # rows of L^-1 (innovation, H C)
+    for i in range(rows):
+        given = ca.horzcat(innovation[i], CH[:, i].T)
+        rest = sum((L[i][k] * whitened[k] for k in range(i)), ca.SX.zeros(1, states + 1))
+        whitened.append((given - rest) / L[i][i])
+    W = ca.vertcat(*whitened)
+    r, Y = W[:, 0], W[:, 1:]
+    upper = ca.triu(ca.densify(C - Y.T @ Y))
+    new = upper + ca.triu(upper, False).T
+    out = ca.vertcat(ca.sumsqr(r), Y.T @ r, ca.vec(ca.densify(new)))
+    return compiled(ca.Function(f'kalman_update_{rows}', [C, CH, S, innovation], [out]))[0]
+
 
 GATE = {2: 13.8, 3: 16.3, 4: 18.5, 6: 22.5}  # 99.9 % of chi squared, by degrees of freedom
 LONGEST_STEP = 5e-3  # of the prediction [s]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import math
 import time
 from typing import Any
@@ -13,8 +13,73 @@ from rolling_node_kit.overruns import Overruns
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.suite_node import SuiteNode
-from rolling_node_kit.turn_taking import TurnTaking
 from std_srvs.srv import SetBool, Trigger
+
+LONGEST_WAIT = 0.02  # between two looks whether the waiting is over [s]
+LOCKSTEP_REPEAT = 0.05  # until a state without an answer is published again [s]
+
+
+class TurnTaking:
+    """
+    Waits for answers.
+
+    Attributes
+    ----------
+    answered
+        Stamp of the newest state that was answered [ns]; 0 while nobody answers.
+    over
+        Whether nothing is waited for any more: the node is to stop.
+
+    """
+
+    def __init__(self) -> None:
+        """Wait for nobody until a first answer has come."""
+        self.answered, self.over = 0, False
+
+    def note(self, stamp: int) -> None:
+        """Take an answer to the state of this stamp [ns]."""
+        self.answered = stamp
+
+    def wait(
+        self,
+        stamp: int,
+        poll: Callable[[], None],
+        pause: Callable[[float], None],
+        repeat: Callable[[], None] = lambda: None,
+        *,
+        timeout: float,
+    ) -> None:
+        """
+        Wait for the answer to a state, if somebody is at work.
+
+        Parameters
+        ----------
+        stamp
+            Of the state [ns].
+        poll
+            Takes what came, and says :meth:`note`.
+        pause
+            Returns when something came, after the seconds that it is given at the latest.
+        repeat
+            Publishes the state again: readers take states without acknowledging them.
+        timeout
+            After which nobody is waited for until an answer comes [s].
+
+        """
+        begin = time.monotonic()
+        end, again = begin + timeout, begin + LOCKSTEP_REPEAT
+        while self.answered < stamp:
+            poll()
+            if not self.answered or self.over or time.monotonic() > end:
+                self.answered = 0
+                return
+            if self.answered >= stamp:
+                return
+            if time.monotonic() > again:
+                again = time.monotonic() + LOCKSTEP_REPEAT
+                repeat()
+            pause(LONGEST_WAIT)
+
 
 STOP_TIMEOUT = 0.8  # for the loop to end [s]
 LOOK_PERIOD = 0.02  # longest time between two turns, in simulated time [s]

@@ -13,6 +13,8 @@ from typing import Any
 
 from rolling_dynamics.errors import ParameterError
 
+SIMULATED, EMULATED, REAL = 'simulated', 'emulated', 'real'
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NodeEntry:

@@ -9,7 +9,6 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.damaged import damage_reported
 from rolling_robotics.figures.beside import plan_figure
 from rolling_robotics.figures.paths import paths_figure, phase_figure
 from rolling_robotics.figures.states import (
@@ -19,7 +18,7 @@ from rolling_robotics.figures.states import (
     world_figure,
 )
 from rolling_robotics.figures.style import STYLE
-from rolling_robotics.files import Arrays
+from rolling_robotics.files import Arrays, damage_reported
 
 mpl.use('Agg')
 

@@ -383,7 +383,7 @@ OF_SYSTEM = {
     'masses inside': (
         'rolling_dynamics.internal_masses',
         'rolling_dynamics.scenario.point_mass',
-        'rolling_planner.mass_driven_plan',
+        'evidence.benchmarks.internal_masses',
         'rolling_planner.seeds.mass_driven_seed',
         'rolling_controller.mass_driven_velocity',
         'rolling_controller.robot_laws.point_mass',
@@ -437,7 +437,7 @@ HAND = (
     'rolling_hw_interface.',
     'rolling_robotics.calibration_report',
     'rolling_robotics.demo.laboratory',
-    'rolling_robotics.nodes.replay.hand_source',
+    'rolling_robotics.nodes.replay.executed',
     'rolling_robotics.nodes.replay.runs',
     'rolling_robotics.trials',
 )

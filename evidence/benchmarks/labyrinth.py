@@ -18,7 +18,7 @@ from rolling_controller.ball_balancer.labyrinth import arrived, LabyrinthLaw, ru
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
-from rolling_robotics.plugins.labyrinth.picture import draw_runs
+from rolling_robotics.plugins.labyrinth.demo import draw_runs
 
 SEEDS = range(2000, 2100)
 DRAWN = 10

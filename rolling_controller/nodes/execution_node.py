@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import threading
 import time
 from typing import Any, NamedTuple
@@ -18,26 +18,76 @@ from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Ending, Execution, Standing
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.machine import Machine
-from rolling_controller.nodes.plan_intake import accepted_plan
 from rolling_controller.nodes.planner_client import GoalPoses
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import BEHIND, settle, when
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import CancelledError, described, RollingError
+from rolling_dynamics.errors import CancelledError, described, ParameterError, RollingError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.scenario_model import check_limits, ScenarioModel
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact, RollingPlan
-from rolling_node_kit.conversions import nanoseconds_to_time
-from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
+from rolling_node_kit.parameters import Parameter, ParameterTable
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.priority import drop_priority
 from rolling_node_kit.qos import EVENT, LATCHED
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
-from rolling_planner.plan import Plan
+from rolling_planner.nodes.conversions import message_to_plan
+from rolling_planner.plan import check_plan_fits, Plan
 from std_srvs.srv import Trigger
+
+
+def accepted_plan(
+    message: RollingPlan,
+    system: RollingSystem,
+    values: ParameterTable | Mapping[str, Any],
+    now: int,
+) -> Plan:
+    """
+    Return the plan of a goal.
+
+    Parameters
+    ----------
+    message
+        The plan as it came.
+    system
+        The system that is to follow it.
+    values
+        Parameters ``max_plan_duration``, ``plan_stamp_tolerance`` and ``require_model_hash``.
+    now
+        Time of the node [ns].
+
+    Raises
+    ------
+    ParameterError
+        It is not a plan, one of another system, too long, or its stamp is far from now.
+
+    """
+    stamp = time_to_nanoseconds(message.header.stamp)
+    tolerance = values['plan_stamp_tolerance']
+    if stamp and not abs(stamp - now) <= tolerance * 1e9:
+        raise ParameterError(
+            f'plan.header.stamp is {stamp * 1e-9:.9g} s, the clock of this node {now * 1e-9:.9g} '
+            f's; plan_stamp_tolerance allows {tolerance:g} s between them. A plan with stamp 0 '
+            'starts when it is accepted'
+        )
+    plan = message_to_plan(message)
+    if plan.times[0] != 0.0:
+        raise ParameterError(
+            f'plan.times must begin at 0, got {plan.times[0]:.9g}: subtract the first time from '
+            'all, and give the start of the motion as header.stamp'
+        )
+    longest = values['max_plan_duration']
+    if not plan.duration <= longest:
+        raise ParameterError(
+            f'the plan lasts {plan.duration:.6g} s; max_plan_duration allows {longest:g} s'
+        )
+    check_plan_fits(plan, system, require_hash=values['require_model_hash'])
+    return plan
+
 
 COMPILE_LIMIT = 60.0  # longest wait for what a loop evaluates to be compiled [s]
 STATE_POLL = 0.002  # between two looks for the first state of an execution [s]

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.identification.estimate import Estimate
-from rolling_dynamics.identification.intervals import jackknife
+from rolling_dynamics.identification.intervals import Estimate, jackknife
 from rolling_dynamics.identification.log import Log
 from rolling_dynamics.identification.shooting import projected, Shooting, Window, windows_of
 from rolling_dynamics.scenario import Scenario

@@ -8,6 +8,7 @@ after the controller has, where one is at work.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import math
 import os
 import sys
@@ -23,7 +24,6 @@ from rolling_hw_interface.arm_chain import Chain
 from rolling_hw_interface.arm_urdf import arm_urdf
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_hw_interface.network_security import security_gap
 from rolling_hw_interface.nodes.conversions import joints_to_trajectory
 from rolling_hw_interface.nodes.model_parameters import (
     arm_frames,
@@ -56,6 +56,32 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory
+
+
+def security_gap(environment: Mapping[str, str]) -> str:
+    """
+    Return in one line what is open, or the empty string.
+
+    ROS compares both variables letter by letter: ``True`` and ``enforce`` count as not set.
+
+    Parameters
+    ----------
+    environment
+        Environment of the process.
+
+    """
+    if environment.get('ROS_SECURITY_ENABLE') != 'true':
+        return (
+            'security is off (ROS_SECURITY_ENABLE is not "true"): whoever reaches this ROS domain '
+            'can move the motors; see docs/security.md'
+        )
+    if environment.get('ROS_SECURITY_STRATEGY') != 'Enforce':
+        return (
+            'security is not enforced (ROS_SECURITY_STRATEGY is not "Enforce"): a node without '
+            'keys starts all the same, unprotected; see docs/security.md'
+        )
+    return ''
+
 
 OUTPUTS = {  # name -> type, default topic
     'joint_state': (JointState, 'robot_joint_command'),

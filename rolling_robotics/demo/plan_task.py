@@ -10,9 +10,11 @@ from typing import Any, TYPE_CHECKING
 
 from rolling_dynamics.configuration import find_scenario
 from rolling_dynamics.scenario import load_scenario, Scenario
+from rolling_dynamics.scenario_model import load_robot
 from rolling_robotics.demo.demo import Demo
+from rolling_robotics.experiment import Experiment
 from rolling_robotics.experiments import find_experiment
-from rolling_robotics.trials.plan_request import PlanRequest
+from rolling_robotics.trials.plan_request import PlanRequest, state_goal
 from rolling_robotics.trials.trial import (
     CLOSED_LOOP,
     Criterion,
@@ -136,3 +138,13 @@ def plan_demo(
         start=lambda _: {'position': position, 'rotation': rotation},
         **options,
     )
+
+
+OFF = 0.02  # m, of the start from that of the plan, along x and y
+
+
+def demo(experiment: Experiment) -> Demo:
+    """Return the demonstration of a robot; it starts beside the plan where it can be moved."""
+    view = load_robot(experiment.scenario_file).view
+    moved = (OFF, -OFF) if view.shift.any(axis=0).all() else (0.0, 0.0)
+    return plan_demo(experiment.scenario_file, state_goal, moved)

@@ -19,8 +19,7 @@ from rolling_dynamics.robots.view import (
     SHELL,
 )
 from rolling_dynamics.scenario import load_scenario, Scenario
-from rolling_robotics.damaged import damage_reported
-from rolling_robotics.files import Arrays, Values
+from rolling_robotics.files import Arrays, damage_reported, Values
 from rolling_robotics.scene.parts import (
     box_mesh,
     contact_strips,

@@ -4,9 +4,9 @@ from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
-from rolling_node_kit import periodic_loop, turn_taking
+from rolling_node_kit import loop_node, periodic_loop
+from rolling_node_kit.loop_node import TurnTaking
 from rolling_node_kit.periodic_loop import PeriodicLoop
-from rolling_node_kit.turn_taking import TurnTaking
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def clock(monkeypatch):
 
     made.sleep = sleep
     stand_in = SimpleNamespace(monotonic=lambda: made.time, sleep=sleep)
-    monkeypatch.setattr(turn_taking, 'time', stand_in)
+    monkeypatch.setattr(loop_node, 'time', stand_in)
     monkeypatch.setattr(periodic_loop, 'time', stand_in)
     return made
 

@@ -9,7 +9,7 @@ from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_chain import ArmModel
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_hw_interface.network_security import security_gap
+from rolling_hw_interface.nodes.motor_bridge_node import security_gap
 from rolling_hw_interface.watchdog import StopRamp, Watchdog
 
 DT = 1e-3

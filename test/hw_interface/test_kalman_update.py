@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rolling_dynamics.compiled import FastFunction
-from rolling_hw_interface.kalman_update import update_function
+from rolling_hw_interface.pose_filter import update_function
 
 STATES = 13
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from evidence.benchmarks.internal_masses import plan_along
 import numpy as np
 import pytest
 from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
@@ -12,7 +13,6 @@ from rolling_dynamics.internal_masses.rails import Circle
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_planner import plan_rolling
-from rolling_planner.mass_driven_plan import plan_along
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.scenario import read_problem
 from rolling_planner.seeds.mass_driven_seed import rolling_seed, straight_path

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from evidence.papers.woodruff_lynch.laboratory import band
 import numpy as np
 import pytest
 from rolling_controller.laboratory.laws import predictive_flip_up
@@ -16,7 +17,6 @@ from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.judge import ANGLE, Judge
 from rolling_robotics.trials.prepare import build, CRITERIA, LaboratorySetup, setting
 from rolling_robotics.trials.run import moments, run_many, run_trial
-from rolling_robotics.trials.summary import band
 from rolling_robotics.trials.trial import Record
 
 PUBLISHED = Imperfections()

@@ -22,7 +22,7 @@ from rolling_robotics.bringup import Bringup, private_domain
 from rolling_robotics.cli import main
 from rolling_robotics.experiments import find_experiment
 from rolling_robotics.nodes.client import Client
-from rolling_robotics.nodes.goal_sender import GoalSender
+from rolling_robotics.nodes.live_view import GoalSender
 import yaml
 
 pytestmark = pytest.mark.ros

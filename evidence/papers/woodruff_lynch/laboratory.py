@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 import math
+from typing import NamedTuple
 
 from evidence.papers.row import beside, Row, unprinted
 from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
 from rolling_controller.laboratory.experiment_model import experiment_plan, restricted_plan
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.robots.view import HAND, OBJECT
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.surfaces import Ellipsoid, Plane
@@ -23,8 +27,40 @@ from rolling_robotics.scene.scene import Body, GROUND, Scene
 from rolling_robotics.trials.judge import ANGLE
 from rolling_robotics.trials.prepare import CRITERIA
 from rolling_robotics.trials.run import run_many
-from rolling_robotics.trials.summary import band
 from rolling_robotics.trials.trial import Record
+
+
+class Band(NamedTuple):
+    """Times [s], mean, and two standard deviations over trials; shape (k,) each."""
+
+    times: Array
+    mean: Array
+    spread: Array
+
+
+def band(trials: Sequence[Record]) -> Band:
+    """
+    Return mean and two standard deviations of the angle over trials, as in Figs. 10 and 13.
+
+    Parameters
+    ----------
+    trials
+        Run to the end, all of one length.
+
+    Raises
+    ------
+    ParameterError
+        There are no trials, or some ended early.
+
+    """
+    if len({len(trial.times) for trial in trials}) != 1:
+        raise ParameterError(
+            'trials of one length are needed; run them with to_the_end, got lengths '
+            f'{sorted({len(trial.times) for trial in trials})}'
+        )
+    rows = np.array([trial[ANGLE] for trial in trials])
+    return Band(trials[0].times, rows.mean(axis=0), 2 * rows.std(axis=0))
+
 
 SEEDS = range(1, 13)  # twelve trials, as in the paper
 FEWER = SEEDS[:2]  # in a fast run

@@ -9,16 +9,53 @@ from pathlib import Path
 from typing import Any, ClassVar, TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError
+from rolling_hw_interface.arm_chain import Chain
 from rolling_robotics.arrays import Series
-from rolling_robotics.demo.laboratory.joint_use import limits_kept
+from rolling_robotics.calibration_report import chain_from, read_parameters
 from rolling_robotics.demo.laboratory.lockstep_trials import lockstep_trials
-from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
-from rolling_robotics.recordings.recorded_topics import read_modes, read_poses
+from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
+from rolling_robotics.experiments import find_experiment
+from rolling_robotics.recordings.recorded_topics import (
+    read_joints,
+    read_modes,
+    read_poses,
+    RecordedJoints,
+)
 from rolling_robotics.trials.judge import ANGLE
 from rolling_robotics.trials.report import say
 from rolling_robotics.trials.trial import Record, Task, Trial
+
+
+def joint_use(chain: Chain, joints: RecordedJoints) -> dict[str, NDArray[np.float64]]:
+    """
+    Return the maximum use of each limit, 1 where it is met, without unit; shape (joints,) each.
+
+    Of an angle it is the distance from the middle of its range.
+    """
+    middle, half = (chain.high + chain.low) / 2, (chain.high - chain.low) / 2
+    shares = {
+        'angle': (joints.position - middle) / half,
+        'rate': joints.velocity / chain.speed,
+        'torque': joints.effort / chain.torque,
+    }
+    return {name: np.nanmax(np.abs(share), axis=0) for name, share in shares.items()}
+
+
+def limits_kept(recording: Path, experiment: str) -> bool:
+    """Return whether the joints of a recording kept their limits, and print how much they used."""
+    given = read_parameters(find_config(find_experiment(experiment).params_file))
+    chain = chain_from(given)
+    names = chain.joint_names
+    used = joint_use(chain, read_joints(recording, 'robot_joint_states', names))
+    worst = {name: int(np.argmax(share)) for name, share in used.items()}
+    told = (f'{used[n][k]:.2f} of its {n} ({names[k]})' for n, k in worst.items())
+    say(f'limits of the joints, at most: {", ".join(told)}')
+    return bool(max(share.max() for share in used.values()) <= 1)
+
 
 if TYPE_CHECKING:
     from rolling_robotics.nodes.trial_client import TrialClient

@@ -7,13 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from rolling_controller.design import follow
+from rolling_controller.design import follow, PREDICTIVE
 from rolling_controller.law import Following
 from rolling_controller.nodes.controller_parameters import TABLE as HAND_TABLE
 from rolling_controller.nodes.robot_controller_node import TABLE as ROBOT_TABLE
 from rolling_controller.nodes.robot_machine import RobotStates
+from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import load_any, Model, RobotModel
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_planner.nodes.conversions import message_to_plan
@@ -21,9 +23,47 @@ from rolling_planner.plan import check_states_fit, Plan
 from rolling_robotics.arrays import layout_series
 from rolling_robotics.figures.beside import motion_of_plan
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.hand_source import HandSource
-from rolling_robotics.nodes.replay.replayed import recorded_values, Timed
+from rolling_robotics.nodes.replay.replayed import NOT_AGAIN, recorded_values, Timed
 from rolling_robotics.trials.trial import CLOSED_LOOP, OPEN_LOOP, Record
+
+
+class HandSource:
+    """
+    The object on a hand: two streams of odometry, accelerations of the hand.
+
+    Attributes
+    ----------
+    commands
+        Topic of the commands.
+    system
+        The system.
+    limits
+        Greatest magnitude of each control; None for no limit.
+
+    """
+
+    commands = 'hand/accel_command'
+
+    def __init__(self, model: Model) -> None:
+        """Take the model."""
+        self._model, self.system, self.limits = model, model.system, model.control_limits
+        contact_h = model.start[model.system.state.slice('contact_h')]
+        self._measured = Measurements(StateSource(model.system, model.params, contact_h))
+
+    def states(self, recorded: Recorded) -> Iterator[Timed]:
+        """Yield the states as the controller read them."""
+        for topic, _, data in recorded.raw(['hand/odometry', 'object/odometry']):
+            if self._measured.take(data, is_hand=topic == 'hand/odometry'):
+                found = self._measured.state()
+                if found is not None:
+                    yield found
+
+    def follow(self, plan: Plan, settings: Mapping[str, Any]) -> Following:
+        """Return the feedback along a plan."""
+        if settings.get('law') == PREDICTIVE and not settings['open_loop']:
+            raise ParameterError(NOT_AGAIN)
+        return follow(self._model, plan, settings)
+
 
 SETTINGS, PLAN = 'execution/settings', 'execution/plan'
 
