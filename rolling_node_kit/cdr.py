@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import struct
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
+from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.errors import ParameterError
+from rclpy.serialization import serialize_message
+from rolling_dynamics.errors import ParameterError, printable
 from rolling_node_kit.conversions import NANOSECONDS
 
 ACCEL, POSE = 6, 7 + 36  # floats of an AccelStamped, of a PoseWithCovarianceStamped
@@ -116,3 +118,286 @@ def accel_values(u: Sequence[float]) -> tuple[float, ...]:
 def hand_control(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return alpha_WH_H [rad/s^2] and a_WH_H [m/s^2] of the numbers of an ``AccelStamped``."""
     return np.concatenate([values[3:6], values[0:3]])
+
+
+POSE_SIZE = (3 + 4 + 36) * 8
+
+_POSE = struct.Struct('<7d')
+_TWIST = struct.Struct('<6d')
+
+
+def _pose_offset(data: bytes | bytearray) -> int:
+    """Return where the position begins: after stamp and two strings, aligned to 8."""
+    at = ENCAPSULATION + 8
+    for _ in range(2):
+        at = aligned(at, 4)
+        at += 4 + LENGTH.unpack_from(data, at)[0]
+    return aligned(at, 8)
+
+
+def decode_odometry(data: bytes) -> tuple[int, NDArray[np.float64]]:
+    """
+    Return stamp, pose and twist of a serialized message.
+
+    Parameters
+    ----------
+    data
+        A serialized ``nav_msgs/Odometry``.
+
+    Returns
+    -------
+    stamp
+        Time [ns].
+    state
+        q (w, x, y, z), p [m] in the parent, w [rad/s], v [m/s] in the child; shape (13,).
+
+    Raises
+    ------
+    ParameterError
+        It is not such a message.
+
+    """
+    try:
+        stamp = read_stamp(data)
+        at = _pose_offset(data)
+        x, y, z, qx, qy, qz, qw = _POSE.unpack_from(data, at)
+        vx, vy, vz, wx, wy, wz = _TWIST.unpack_from(data, at + POSE_SIZE)
+    except ParameterError as error:
+        raise ParameterError(f'odometry: {error}') from None
+    except (struct.error, IndexError):
+        raise ParameterError('odometry: the message is too short') from None
+    return stamp, np.array((qw, qx, qy, qz, x, y, z, wx, wy, wz, vx, vy, vz))
+
+
+class OdometryEncoder:
+    """Writes serialized messages of one pair of frames."""
+
+    def __init__(self, frame: str, child: str) -> None:
+        """Prepare messages of the child's pose in the frame."""
+        message = Odometry(child_frame_id=child)
+        message.header.frame_id = frame
+        self._data = bytearray(serialize_message(message))
+        self._pose = _pose_offset(self._data)
+
+    def encode(self, stamp: int, state: Sequence[float]) -> bytes:
+        """
+        Return the serialized message.
+
+        Parameters
+        ----------
+        stamp
+            Time [ns].
+        state
+            q (w, x, y, z), p [m], w [rad/s], v [m/s]; 13 floats.
+
+        """
+        qw, qx, qy, qz, x, y, z, wx, wy, wz, vx, vy, vz = state
+        data = self._data
+        write_stamp(data, stamp)
+        _POSE.pack_into(data, self._pose, x, y, z, qx, qy, qz, qw)
+        _TWIST.pack_into(data, self._pose + POSE_SIZE, vx, vy, vz, wx, wy, wz)
+        return bytes(data)
+
+
+T = TypeVar('T')
+
+FIELDS = ('position', 'velocity', 'effort')
+
+
+class _Reader(Generic[T]):
+    """Reads messages of some joints, whose names it compares as bytes once it knows them."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """Expect these names."""
+        self._names = list(names)
+        self._pieces: list[tuple[slice, bytes]] = []  # what stays, without the padding
+        self._positions = 0
+
+    def read(self, data: bytes) -> T:
+        """
+        Return what a serialized ``sensor_msgs/JointState`` says.
+
+        Raises
+        ------
+        ParameterError
+            It is not such a message, or its names or values are others.
+
+        """
+        try:
+            stamp = read_stamp(data)
+            pieces = self._pieces
+            if not pieces or any(data[where] != known for where, known in pieces):
+                self._learn(data)
+            return self._take(stamp, data)
+        except ParameterError:  # which is a ValueError too
+            raise
+        except (struct.error, IndexError, ValueError):
+            raise ParameterError('the message is too short') from None
+
+    def _take(self, stamp: int, data: bytes) -> T:
+        """Return what stands behind the names."""
+        raise NotImplementedError
+
+    def _check(self, names: list[str]) -> None:
+        """Raise ParameterError where the names of a message will not do."""
+        raise NotImplementedError
+
+    def _learn(self, data: bytes) -> None:
+        """Check the names of a message, and remember their bytes and where they stand."""
+        self._pieces, names = [], []
+        at = ENCAPSULATION + 8
+        pieces = [_piece(data, at, 4)]  # another length of frame_id would move the names
+        at = aligned(at + 4 + LENGTH.unpack_from(data, at)[0], 4)
+        pieces.append(_piece(data, at, 4))
+        (count,) = LENGTH.unpack_from(data, at)
+        at += 4
+        for _ in range(min(count, len(data))):
+            at = aligned(at, 4)
+            (length,) = LENGTH.unpack_from(data, at)
+            names.append(bytes(data[at + 4 : at + 3 + length]).decode())
+            pieces.append(_piece(data, at, 4 + length))
+            at += 4 + length
+        self._check(names)
+        self._pieces, self._positions = pieces, aligned(at, 4)
+
+
+class JointStateDecoder(_Reader[tuple[int, NDArray[np.float64]]]):
+    """
+    Reads stamp [ns] and positions of messages that have given names in a given order.
+
+    The positions are a new array, in that order.
+    """
+
+    def _take(self, stamp: int, data: bytes) -> tuple[int, NDArray[np.float64]]:
+        at = self._positions
+        (count,) = LENGTH.unpack_from(data, at)
+        if count != len(self._names):
+            raise ParameterError(f'takes {len(self._names)} positions, got {count}')
+        return stamp, np.frombuffer(data, '<f8', count, aligned(at + 4, 8)).astype(float)
+
+    def _check(self, names: list[str]) -> None:
+        if names != self._names:
+            raise ParameterError(
+                f'names must be {", ".join(self._names)}, got {printable(", ".join(names))}'
+            )
+
+
+class JointReading(NamedTuple):
+    """
+    What a message says of some joints, in their order.
+
+    Attributes
+    ----------
+    stamp
+        Time [ns].
+    position, velocity, effort
+        Angles [rad], rates [rad/s] and torques [N m]; None where the message has none.
+
+    """
+
+    stamp: int
+    position: NDArray[np.float64] | None
+    velocity: NDArray[np.float64] | None
+    effort: NDArray[np.float64] | None
+
+    def needed(self, field: str) -> NDArray[np.float64]:
+        """Return a field, or raise ParameterError where the message has none."""
+        value: NDArray[np.float64] | None = getattr(self, field)
+        if value is None:
+            raise ParameterError(f'joint states with {field} are needed, got none')
+        return value
+
+
+class JointReader(_Reader[JointReading]):
+    """Reads all fields of some joints, in whatever order and beside whatever others they stand."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """Want these joints."""
+        super().__init__(names)
+        self._order: list[int] = []
+        self._all = 0
+
+    def _take(self, stamp: int, data: bytes) -> JointReading:
+        at = self._positions
+        values: list[NDArray[np.float64] | None] = []
+        for field in FIELDS:
+            at = aligned(at, 4)
+            (count,) = LENGTH.unpack_from(data, at)
+            at += 4
+            if not count:
+                values.append(None)
+                continue
+            if count != self._all:
+                raise ParameterError(
+                    f'joint states with {field} of {self._names} are needed, got {count} values '
+                    f'of {self._all} joints'
+                )
+            at = aligned(at, 8)
+            values.append(np.frombuffer(data, '<f8', count, at).astype(float)[self._order])
+            at += 8 * count
+        return JointReading(stamp, *values)
+
+    def _check(self, names: list[str]) -> None:
+        try:
+            self._order = [names.index(name) for name in self._names]
+        except ValueError:
+            raise ParameterError(
+                f'joint states of {self._names} are needed, got {printable(names)}'
+            ) from None
+        self._all = len(names)
+
+
+class JointStateEncoder:
+    """Writes serialized messages of some joints and fields."""
+
+    def __init__(
+        self, names: Sequence[str], fields: Sequence[str] = FIELDS, frame: str = ''
+    ) -> None:
+        """Prepare messages of these joints with these fields in a frame; others stay empty."""
+        text = frame.encode() + b'\0'
+        data = bytearray(HEAD) + bytes(8) + LENGTH.pack(len(text)) + text
+        _pad(data, 4)
+        data += LENGTH.pack(len(names))
+        for name in names:
+            _pad(data, 4)
+            text = name.encode() + b'\0'
+            data += LENGTH.pack(len(text)) + text
+        self._places: list[int] = []
+        for field in FIELDS:
+            _pad(data, 4)
+            count = len(names) if field in fields else 0
+            data += LENGTH.pack(count)
+            if count:
+                _pad(data, 8)
+                self._places.append(len(data))
+                data += bytes(8 * count)
+        self._data = data
+        self._values = struct.Struct(f'<{len(names)}d')
+
+    def encode(self, stamp: int, *values: Sequence[float]) -> bytes:
+        """
+        Return the serialized message.
+
+        Parameters
+        ----------
+        stamp
+            Time [ns].
+        values
+            Of the fields that were asked for, in the order position, velocity, effort.
+
+        """
+        write_stamp(self._data, stamp)
+        for place, numbers in zip(self._places, values, strict=True):
+            self._values.pack_into(self._data, place, *numbers)
+        return bytes(self._data)
+
+
+def _pad(data: bytearray, size: int) -> None:
+    """Lengthen up to the next place for numbers of a size."""
+    data += bytes(aligned(len(data), size) - len(data))
+
+
+def _piece(data: bytes, begin: int, size: int) -> tuple[slice, bytes]:
+    """Return where some bytes stand, and the bytes."""
+    where = slice(begin, begin + size)
+    return where, bytes(data[where])

@@ -26,9 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.one_thread import one_thread
 from rolling_robotics.figures.style import saved_panels
-from rolling_robotics.trials.estimate_error import EstimateError, measured
 from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.lanes import TrialLanes
+from rolling_robotics.trials.lanes import EstimateError, measured, TrialLanes
 from rolling_robotics.trials.period import Period
 from rolling_robotics.trials.prepare import build
 from rolling_robotics.trials.run import run_many

@@ -19,10 +19,9 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.sensor_topics import SensorReader, TYPES
 from rolling_dynamics.robots import Observer
 from rolling_dynamics.scenario_model import RobotModel
+from rolling_node_kit.cdr import decode_odometry, JointStateDecoder
 from rolling_node_kit.conversions import nanoseconds_to_time
-from rolling_node_kit.joint_state_codec import JointStateDecoder
 from rolling_node_kit.newest_state import NewestState, StampCheck
-from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_node_kit.parameters import ParameterTable
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import COMMAND, SENSOR_DATA, STREAM_POLLED, STREAM_READER

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import casadi as ca
 from rolling_dynamics.compiled import Target
-from rolling_dynamics.compiled.statements import NumberType, statement
+from rolling_dynamics.compiled.source import NumberType, statement
 from rolling_dynamics.fingerprint import processor_features
 from rolling_dynamics.simulation.dormand_prince import (
     EXTRA,

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contact.contact_view import Source
 from rolling_dynamics.errors import ParameterError
+from rolling_node_kit.cdr import decode_odometry
 from rolling_node_kit.newest_state import NewestState, StampCheck
-from rolling_node_kit.odometry_codec import decode_odometry
 
 WAITING = 32  # messages whose counterpart has not come
 UNIT = 0.01  # by which the norm of a quaternion may differ from 1

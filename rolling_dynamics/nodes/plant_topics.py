@@ -20,12 +20,12 @@ from rolling_dynamics.nodes.markers import (
 from rolling_dynamics.nodes.simulated import Slow
 from rolling_dynamics.scenario_model import Model
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.cdr import OdometryEncoder
 from rolling_node_kit.conversions import (
     array_to_wrench,
     matrix_to_transform,
     time_to_nanoseconds,
 )
-from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.qos import EVENT, LATCHED, STREAM_WRITER
 from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import JointState

@@ -17,12 +17,12 @@ from rolling_dynamics.robots import Observation
 from rolling_dynamics.robots.emulated_robot import EmulatedRobot
 from rolling_dynamics.robots.urdf import robot_urdf
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.cdr import OdometryEncoder
 from rolling_node_kit.conversions import (
     array_to_wrench,
     matrix_to_transform,
     nanoseconds_to_time,
 )
-from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.qos import EVENT, LATCHED, STREAM_WRITER
 from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import JointState

@@ -11,15 +11,20 @@ from rclpy.serialization import deserialize_message
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.errors import ParameterError
-from rolling_node_kit.cdr import decode_stamped, POSE, StampedEncoder
+from rolling_node_kit.cdr import (
+    decode_stamped,
+    JointReader,
+    JointStateEncoder,
+    POSE,
+    StampedEncoder,
+)
+from rolling_node_kit.cdr import FIELDS as JOINT_FIELDS
 from rolling_node_kit.conversions import (
     cloud_to_points,
     nanoseconds_to_time,
     points_to_cloud,
     time_to_nanoseconds,
 )
-from rolling_node_kit.joint_state_codec import FIELDS as JOINT_FIELDS
-from rolling_node_kit.joint_state_codec import JointReader, JointStateEncoder
 from rolling_node_kit.qos import SENSOR_DATA, STREAM_WRITER
 from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import Imu, JointState, PointCloud2

@@ -21,8 +21,7 @@ from rolling_hw_interface.nodes.model_parameters import arm_of, model_of
 from rolling_hw_interface.object_estimator import Estimate, ObjectEstimator
 from rolling_hw_interface.pose_filter import FilterModel
 from rolling_hw_interface.watchdog import Watchdog
-from rolling_node_kit.cdr import hand_control, Stamped
-from rolling_node_kit.joint_state_codec import JointReading
+from rolling_node_kit.cdr import hand_control, JointReading, Stamped
 
 LOST = 20  # measurements in a row without a joint, after which the hand is not known
 LONGEST_GAP = 0.2  # between two joint states, that is bridged [s]

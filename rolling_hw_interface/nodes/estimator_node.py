@@ -34,12 +34,18 @@ from rolling_hw_interface.nodes.model_parameters import (
 from rolling_hw_interface.object_estimator import Estimate, VISION_TIMEOUT
 from rolling_hw_interface.step_log import BEGIN, ENABLED, FORGET, step_of
 from rolling_interfaces.msg import RollingContact
-from rolling_node_kit.cdr import ACCEL, decode_stamped, POSE, Stamped
+from rolling_node_kit.cdr import (
+    ACCEL,
+    decode_stamped,
+    JointReader,
+    JointReading,
+    OdometryEncoder,
+    POSE,
+    Stamped,
+)
 from rolling_node_kit.common_parameters import TF_RATE
 from rolling_node_kit.conversions import matrix_to_transform, nanoseconds_to_time
-from rolling_node_kit.joint_state_codec import JointReader, JointReading
 from rolling_node_kit.loop_node import LOOP_TABLE, LoopNode
-from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import run_node

@@ -42,11 +42,12 @@ from rolling_node_kit.cdr import (
     ACCEL,
     decode_stamped,
     hand_control,
+    JointReader,
+    JointStateEncoder,
     Stamped,
 )
 from rolling_node_kit.common_parameters import LOCKSTEP_TIMEOUT, TF_RATE
 from rolling_node_kit.conversions import nanoseconds_to_time
-from rolling_node_kit.joint_state_codec import JointReader, JointStateEncoder
 from rolling_node_kit.loop_node import LOOP_TABLE, LoopNode
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.process import run_node

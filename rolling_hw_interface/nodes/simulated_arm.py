@@ -55,12 +55,10 @@ from rolling_hw_interface.nodes.model_parameters import (
     WORLD_FRAME,
 )
 from rolling_interfaces.msg import RollingContact
-from rolling_node_kit.cdr import ACCEL, decode_stamped
+from rolling_node_kit.cdr import ACCEL, decode_stamped, JointReader, OdometryEncoder
 from rolling_node_kit.common_parameters import LOCKSTEP_TIMEOUT, RATE_FACTOR
 from rolling_node_kit.conversions import time_to_nanoseconds
-from rolling_node_kit.joint_state_codec import JointReader
 from rolling_node_kit.loop_node import LOOP_TABLE
-from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.qos import COMMAND, EVENT, STREAM_WRITER
 from rolling_node_kit.suite_node import Health, OK, WARN

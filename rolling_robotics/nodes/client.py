@@ -24,8 +24,8 @@ from rclpy.task import Future
 from rolling_dynamics.errors import printable, RollingError
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingPlan
+from rolling_node_kit.cdr import decode_odometry
 from rolling_node_kit.conversions import time_to_nanoseconds
-from rolling_node_kit.odometry_codec import decode_odometry
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import events_executor
 from rolling_node_kit.qos import EVENT, STREAM_READER

@@ -13,11 +13,9 @@ from rolling_dynamics.compiled import compiler
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.laboratory.laboratory import Laboratory, UPRIGHT
 from rolling_planner.plan import Plan
-from rolling_robotics.trials import estimate_error
 from rolling_robotics.trials.chain import HardwareInterface, PERIOD
-from rolling_robotics.trials.estimate_error import EstimateError, measured
 from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.lanes import BEGINS, TrialLanes
+from rolling_robotics.trials.lanes import BEGINS, EstimateError, measured, TrialLanes
 from rolling_robotics.trials.period import Period, SIZES
 from rolling_robotics.trials.prepare import build, LaboratorySetup
 
@@ -143,7 +141,7 @@ def test_errors_after_a_failure_are_those_of_another_trial(upright, monkeypatch)
     def series(_experiment, _law, seed, _imperfections):
         return np.full((lengths[seed], 9), float(seed)), lengths[seed] == periods
 
-    monkeypatch.setattr(estimate_error, '_series', series)
+    monkeypatch.setattr('rolling_robotics.trials.lanes._series', series)
     found = measured(experiment, 'closed_loop', replace(OFF, inertia=0.0, turn=0.0), range(3))
     assert list(found.successes) == [False, True, False]
     for k, length in enumerate(lengths):

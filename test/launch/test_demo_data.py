@@ -12,7 +12,7 @@ from rolling_robotics.arrays import layout_series
 from rolling_robotics.demo import clock, plan_lockstep, run
 from rolling_robotics.demo.clock import judged, MISSED_SHARE, too_late
 from rolling_robotics.demo.demo import Demo
-from rolling_robotics.demo.laboratory.demos import LABORATORY
+from rolling_robotics.demo.laboratory.task import LABORATORY
 from rolling_robotics.demo.plan_task import PlanTask
 from rolling_robotics.demo.run import draw
 from rolling_robotics.experiments import EXPERIMENTS, find_experiment

@@ -12,8 +12,7 @@ from rolling_robotics.bringup import Bringup
 from rolling_robotics.commands import demo as command
 from rolling_robotics.demo import run
 from rolling_robotics.demo.laboratory import task as module
-from rolling_robotics.demo.laboratory.demos import LABORATORY, start
-from rolling_robotics.demo.laboratory.task import contact_events, pitch, tilt
+from rolling_robotics.demo.laboratory.task import contact_events, LABORATORY, pitch, start, tilt
 from rolling_robotics.demo.run import draw, run_demo
 from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
 from rolling_robotics.experiments import EXPERIMENTS

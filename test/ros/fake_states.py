@@ -7,8 +7,8 @@ from nav_msgs.msg import Odometry
 import numpy as np
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.scenario_model import load_model
+from rolling_node_kit.cdr import OdometryEncoder
 from rolling_node_kit.conversions import nanoseconds_to_time
-from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.qos import STREAM_WRITER
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_planner.plan import Plan

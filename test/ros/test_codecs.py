@@ -16,12 +16,14 @@ from rolling_node_kit.cdr import (
     ACCEL,
     accel_values,
     decode_stamped,
+    FIELDS,
     hand_control,
+    JointReader,
+    JointStateEncoder,
     POSE,
     StampedEncoder,
 )
 from rolling_node_kit.conversions import accel_to_control, nanoseconds_to_time
-from rolling_node_kit.joint_state_codec import FIELDS, JointReader, JointStateEncoder
 from sensor_msgs.msg import JointState
 
 STAMP = 12_345_678_901

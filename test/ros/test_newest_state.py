@@ -7,8 +7,8 @@ from numpy.testing import assert_array_equal
 import pytest
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_node_kit import newest_state
+from rolling_node_kit.cdr import OdometryEncoder
 from rolling_node_kit.newest_state import NewestState, StampCheck
-from rolling_node_kit.odometry_codec import OdometryEncoder
 
 SECOND = 1_000_000_000
 TOLERANCE = 0.5

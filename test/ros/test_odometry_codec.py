@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from rolling_dynamics.errors import ParameterError
-from rolling_node_kit.odometry_codec import decode_odometry, OdometryEncoder
+from rolling_node_kit.cdr import decode_odometry, OdometryEncoder
 
 FRAMES = [(a * 'w', b * 'h') for a in range(4) for b in range(9)]
 

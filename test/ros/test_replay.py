@@ -16,8 +16,8 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import fingerprint
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import load_model
+from rolling_node_kit.cdr import OdometryEncoder
 from rolling_node_kit.conversions import list_to_vector, nanoseconds_to_time
-from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.parameters import parameter_values
 from rolling_planner import Plan
 from rolling_planner.nodes.conversions import plan_to_message

@@ -15,11 +15,12 @@ from rolling_node_kit.cdr import (
     ACCEL,
     accel_values,
     decode_stamped,
+    JointReader,
+    JointStateEncoder,
+    OdometryEncoder,
     POSE,
     StampedEncoder,
 )
-from rolling_node_kit.joint_state_codec import JointReader, JointStateEncoder
-from rolling_node_kit.odometry_codec import OdometryEncoder
 from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.cli import main
 from rolling_robotics.nodes.recorded import Recorded

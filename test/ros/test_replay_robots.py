@@ -20,8 +20,8 @@ from rolling_dynamics.robots.emulated_robot import emulated_robot
 from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.simulation import simulate
 from rolling_interfaces.msg import RollingPlan
+from rolling_node_kit.cdr import JointStateEncoder
 from rolling_node_kit.conversions import nanoseconds_to_time
-from rolling_node_kit.joint_state_codec import JointStateEncoder
 from rolling_node_kit.periodic_loop import Punctuality
 from rolling_planner import Plan
 from rolling_planner.nodes.conversions import plan_to_message

@@ -37,8 +37,7 @@ from rolling_dynamics.hybrid_contact.from_contact_system import ObservedState, p
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.msg import RollingContact
-from rolling_node_kit.cdr import ACCEL, accel_values, StampedEncoder
-from rolling_node_kit.odometry_codec import OdometryEncoder
+from rolling_node_kit.cdr import ACCEL, accel_values, OdometryEncoder, StampedEncoder
 from rolling_node_kit.parameters import FINGERPRINT
 from rolling_node_kit.periodic_loop import Punctuality
 from rolling_robotics.cli import main

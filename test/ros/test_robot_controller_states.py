@@ -10,7 +10,7 @@ from rclpy.serialization import serialize_message
 from rolling_controller.nodes.robot_machine import RobotStates
 from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry
 from rolling_dynamics.errors import ParameterError
-from rolling_node_kit.joint_state_codec import JointStateDecoder
+from rolling_node_kit.cdr import JointStateDecoder
 from sensor_msgs.msg import JointState
 
 NAMES = ['u', 'path_along', 'q_w']

@@ -32,8 +32,7 @@ from rolling_controller.ball_balancer.identification.servo_response import (
 )
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.identification.intervals import Estimate
-from rolling_dynamics.identification.intervals import jackknife
+from rolling_dynamics.identification.intervals import Estimate, jackknife
 from scipy.optimize import least_squares, minimize
 from scipy.special import ndtri
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 import os
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm_chain import Chain
 from rolling_robotics.arrays import Series
 from rolling_robotics.calibration_report import chain_from, read_parameters
+from rolling_robotics.demo.demo import Demo
 from rolling_robotics.demo.laboratory.lockstep_trials import lockstep_trials
 from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
 from rolling_robotics.experiments import find_experiment
@@ -25,9 +27,11 @@ from rolling_robotics.recordings.recorded_topics import (
     read_poses,
     RecordedJoints,
 )
-from rolling_robotics.trials.judge import ANGLE
+from rolling_robotics.trials.imperfections import Imperfections
+from rolling_robotics.trials.judge import ANGLE, AngleHeld
+from rolling_robotics.trials.prepare import CRITERIA
 from rolling_robotics.trials.report import say
-from rolling_robotics.trials.trial import Record, Task, Trial
+from rolling_robotics.trials.trial import OPEN_LOOP, Record, Task, Trial
 
 
 def joint_use(chain: Chain, joints: RecordedJoints) -> dict[str, NDArray[np.float64]]:
@@ -224,3 +228,58 @@ def _at_rate(rate: float) -> dict[str, dict[str, object]]:
         # a command waits for a turn of the bridge and one of the motors, half of each in the mean
         'controller': {'rate': rate, 'state_timeout': 2 * late, 'command_delay': 1.5 / rate},
     }  # fmt: skip
+
+
+def start(seed: int) -> dict[str, Any]:
+    """Return start and disturbances of a trial: of full size, with signs drawn from the seed."""
+    draw = Imperfections().draw(seed)
+    return {
+        'position': (draw.shift, 0.0),
+        'rotation': (0.0, draw.turn, 0.0),
+        'disturbances': {
+            'inertia_factor': draw.inertia,
+            'resistance_factor': draw.friction_torque,
+        },
+    }
+
+
+FLIP_UP = Demo(
+    experiment='flip_up',
+    task=LaboratoryTask(experiment='flip_up'),
+    criterion=CRITERIA['flip_up'],
+    duration=7.0,
+    compared={'replay_balance': 7.0, OPEN_LOOP: 7.0},
+    start=start,
+    trials=12,
+)
+DAMPING = Demo(
+    experiment='damping',
+    task=LaboratoryTask(experiment='damping'),
+    criterion=CRITERIA['damping'],
+    duration=4.0,
+    compared={OPEN_LOOP: 28.0},  # at rest after 20 to 24 s
+    start=start,
+    trials=4,
+    faster=5.0,
+)
+THROW_CATCH = Demo(
+    experiment='throw_catch',
+    task=LaboratoryTask(experiment='throw_catch'),
+    criterion=CRITERIA['throw_catch'],
+    duration=5.0,
+    compared={OPEN_LOOP: 5.0},
+    start=start,
+    trials=12,
+)
+BALANCE_3D = Demo(
+    experiment='balance_3d',
+    task=LaboratoryTask(experiment='balance_3d', angle=tilt, spatial=True),
+    criterion=AngleHeld(goal=0.0),
+    duration=5.0,
+    compared={OPEN_LOOP: 1.0},
+    start=start,
+    trials=12,
+)
+LABORATORY: Mapping[str, Demo] = MappingProxyType(
+    {demo.experiment: demo for demo in (DAMPING, FLIP_UP, THROW_CATCH, BALANCE_3D)}
+)

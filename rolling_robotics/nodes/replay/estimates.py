@@ -17,8 +17,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
 from rolling_hw_interface.nodes.estimator_node import TABLE
 from rolling_hw_interface.step_log import BEGIN, ENABLED, FORGET, Step, steps_in
-from rolling_node_kit.cdr import ACCEL, decode_stamped, POSE
-from rolling_node_kit.joint_state_codec import JointReader
+from rolling_node_kit.cdr import ACCEL, decode_stamped, JointReader, POSE
 from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.replayed import Answer, recorded_values, Replayed

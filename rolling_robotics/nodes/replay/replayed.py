@@ -11,8 +11,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import other_machine, PORTABLE
-from rolling_node_kit.cdr import ACCEL, decode_stamped, hand_control
-from rolling_node_kit.odometry_codec import decode_odometry
+from rolling_node_kit.cdr import ACCEL, decode_odometry, decode_stamped, hand_control
 from rolling_robotics.nodes.recorded import Recorded
 
 Timed = tuple[int, Array]  # stamp [ns] and values

@@ -76,7 +76,7 @@ def _in_laboratory(name: str, text: str, scenario_file: str, *laws: str) -> Expe
             '/diagnostics',
         ),
         laws=laws,
-        demo=f'rolling_robotics.demo.laboratory.demos:{name.upper()}',
+        demo=f'rolling_robotics.demo.laboratory.task:{name.upper()}',
     )
 
 
