@@ -49,6 +49,12 @@ TABLE = (
         'robot/state',
         read_only=True,
     ),
+    Parameter(
+        'hold_at_start',
+        False,
+        'whether a robot that falls is held from its first state on, before any plan; from the '
+        'next activation on',
+    ),
     Parameter('frame_prefix', '', 'prefix of the frame base_link', read_only=True),
     Parameter(
         'enable_stamped_cmd_vel',
@@ -137,9 +143,25 @@ class RobotControllerNode(ExecutionNode):
         """Start again with what is measured from now on."""
         self._machine.measured.restart()
         super().activate()
+        if self.values['hold_at_start']:
+            self._look = self._stand
+            self._looking.reset()
+
+    def _stand(self) -> None:
+        """Hold the robot where its first state is, if it falls there."""
+        self._machine.poll()
+        measured = self._machine.measured
+        now = measured.state()
+        if now is None or measured.age > self._equipment.timeout:
+            return
+        self._looking.cancel()
+        law = None if self.executing or self._driving else self._robot.stand(now[1])
+        if law is not None:
+            self._hold(law)
 
     def deactivate(self) -> None:
         """End what is at work, the robot safe."""
+        self._looking.cancel()
         self._stop_driving()
         super().deactivate()
 

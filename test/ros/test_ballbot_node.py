@@ -115,7 +115,7 @@ def robot(run_process, peer, scenario, plan, ballbot_installed):
     common = {'scenario_file': str(path), 'use_sim_time': 'true', 'rate': 250.0}
     controller = run_process(
         'rolling_controller.nodes.controller_node',
-        params={**common, 'state_timeout': 5.0, 'start_tolerance': 0.5},
+        params={**common, 'state_timeout': 5.0, 'start_tolerance': 0.5, 'hold_at_start': True},
     )
     simulator = run_process(
         'rolling_dynamics.nodes.simulator_node',
@@ -126,6 +126,11 @@ def robot(run_process, peer, scenario, plan, ballbot_installed):
     yield Ballbot(peer, scenario, plan)
     for node in (simulator, controller):
         assert node.stop() == 0, node.text
+
+
+def test_it_is_held_before_any_plan(robot, scenario):
+    robot.says('holding')  # from a lean of 0.02, with which it would fall in a second
+    assert np.abs(robot.error(robot.after(4.0), scenario.x0)).max() < 0.05
 
 
 def test_it_stands_after_its_plan_and_starts_the_next_from_there(robot):
