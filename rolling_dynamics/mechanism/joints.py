@@ -112,7 +112,7 @@ class Revolute(Joint):
 
     @classmethod
     def named(
-        cls, name: str, axis: Sequence[float], place: Sequence[float] = (0, 0, 0)
+        cls, name: str, axis: Sequence[float], place: ca.SX | Sequence[float] = (0, 0, 0)
     ) -> Revolute:
         """Return a hinge with the entries ``name`` and ``name_rate``; see the attributes."""
         angle = Entry(name, (name,), 'rad', kind='angle')

@@ -45,7 +45,7 @@ class MachineExpressions(Symbols):
     """
     The equations with their symbols: xdot, and the wrench of contacts at the first one.
 
-    Contacts between bodies of the machine have none, since they move only one against the other.
+    Contacts between two bodies that move freely are left out: they pass momentum on.
     """
 
     xdot: ca.SX
@@ -68,7 +68,8 @@ class _Carrying:
     wrench
         Torque and force (6) on the body that rolls, in the frame of the plane.
     outside
-        Whether it is with the ground, or with a body whose motion is prescribed.
+        1 where it is with the ground, or with a body whose motion is prescribed; -1 where the body
+        that rolls is that one; else 0.
     slip
         Velocity (2) [m/s] over the plane, and of the rim of a patch, where the contact slips, else
         None.
@@ -84,7 +85,7 @@ class _Carrying:
     place_W: ca.SX
     R_WP: ca.SX
     wrench: ca.SX
-    outside: bool
+    outside: int
     slip: ca.SX | None = None
     push: ca.SX | None = None
     gap: ca.SX | None = None
@@ -208,7 +209,7 @@ class MachineSystem(WrittenSystem):
                 force = wrench[3:] - R.T @ self._closing_force(name, self._solution.forces)
                 place = link.p_WB + link.R_WF @ link.contact.reach
                 held = ca.sqrt(ca.sumsqr(force[:2]) + 1e-300)
-                both, outside = ca.vertcat(wrench[:3], force), self._prescribed(body.parent)
+                both, outside = ca.vertcat(wrench[:3], force), self._outside(name, body.parent)
                 out[name] = _Carrying(body.joint.mu, held, place, R, both, outside)
         forces = self._solution.forces
         closing = zip(machine.contacts, self.closures, forces, strict=True)
@@ -224,12 +225,16 @@ class MachineSystem(WrittenSystem):
                 rows.place_W,
                 rows.R_WP,
                 ca.vertcat(0, 0, torque, force[:3]),
-                self._prescribed(contact.on),
+                self._outside(contact.body, contact.on),
                 slip=slip if i in self.phases.slipping else None,
                 push=self._solution.pushes.get(i),
                 gap=contact.opening(rows) if i in self.phases.separated else None,
             )
         return out
+
+    def _outside(self, body: str, on: str) -> int:
+        """Return the sign of a contact force on a body in the momentum of what moves freely."""
+        return int(self._prescribed(on)) - int(self._prescribed(body))
 
     def _prescribed(self, name: str) -> bool:
         """Return whether the motion of a body, or of the ground, is prescribed."""
@@ -255,10 +260,10 @@ class MachineSystem(WrittenSystem):
         """The equations, written once."""
         first = next(iter(self.contacts.values()))
         torque, force = ca.SX(3, 1), ca.SX(3, 1)
-        for other in (c for c in self.contacts.values() if c.outside):
-            pushed = other.R_WP @ other.wrench[3:]
+        for other in self.contacts.values():
+            pushed = other.outside * (other.R_WP @ other.wrench[3:])
             force += pushed
-            torque += other.R_WP @ other.wrench[:3]
+            torque += other.outside * (other.R_WP @ other.wrench[:3])
             torque += ca.cross(other.place_W - first.place_W, pushed)
         return MachineExpressions(
             **vars(self.symbols),
@@ -441,10 +446,10 @@ class MachineSystem(WrittenSystem):
         return self.functions({'energy': self.energy})
 
     def rigid_bodies(self, p: ArrayLike) -> dict[str, RigidBody]:
-        """Return mass, centre and inertia of each body."""
+        """Return mass, centre and inertia of each body whose motion is not prescribed."""
         out = {}
         for name, body in self.machine.bodies.items():
-            if body.mass is None:
+            if body.mass is None or self._prescribed(name):
                 continue
             given = [body.mass.mass, body.mass.centre, body.mass.about_centre]
             values = ca.Function('body', [self.symbols.p], [ca.densify(ca.SX(v)) for v in given])

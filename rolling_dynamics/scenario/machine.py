@@ -106,7 +106,7 @@ class MachineSection(Section):
         """Return the machine with the values of its parameters."""
         builder = Builder(machine=Machine('machine'))
         machine = builder.machine
-        machine.gravity_W = ca.SX(ca.DM(self.gravity))
+        machine.gravity_W = builder.vector('gravity', self.gravity, 'm/s^2', 'gravity in W')
         moved = {d.of: name for name, d in self.drives.items() if isinstance(d, MotionDrive)}
         for name in moved.keys() - self.bodies.keys():
             with located(f'machine.drives.{moved[name]}', inner=True):

@@ -62,8 +62,11 @@ class RollingSection(JointSection):
             speed=vector_entry(f'w_{name}', 'rad/s', 'W' if world else name),
             axes='world' if world else 'body',
             mu=builder.number(f'{name}_mu', self.mu, '', f'static friction of {name}'),
-            resistance=self.resistance,
-            damping=self.damping,
+            **{
+                entry: builder.number(f'{name}_{entry}', value, u, f'{entry} of {name}')
+                for entry, u in (('resistance', 'm'), ('damping', 'N m s'))
+                if (value := getattr(self, entry))
+            },
         )
 
 
@@ -156,7 +159,8 @@ class SphericalSection(TurningSection):
         """Return the joint."""
         attitude, speed = self.turning(builder, name)
         axes = self.frame(builder, name)
-        return Spherical(attitude=attitude, speed=speed, axes=axes, place=ca.DM(self.place))
+        place = builder.vector(f'{name}_place', self.place, 'm', f'joint of {name}')
+        return Spherical(attitude=attitude, speed=speed, axes=axes, place=place)
 
 
 class AxisSection(JointSection):
@@ -167,6 +171,10 @@ class AxisSection(JointSection):
     range: Array | None = numbers(
         'lowest and highest position, at which the motion ends', count=2, default=None
     )
+
+    def at(self, builder: Builder, name: str) -> ca.SX:
+        """Return the place of the joint in what carries it."""
+        return builder.vector(f'{name}_place', self.place, 'm', f'joint of {name}')
 
     def limit(self, builder: Builder, name: str) -> None:
         """End at either limit."""
@@ -182,9 +190,9 @@ class RevoluteSection(AxisSection):
 
     kind: Literal['revolute']
 
-    def make(self, builder: Builder, name: str) -> Joint:  # noqa: ARG002
+    def make(self, builder: Builder, name: str) -> Joint:
         """Return the joint."""
-        return Revolute.named(name, unit(self.axis, 'axis'), self.place.tolist())
+        return Revolute.named(name, unit(self.axis, 'axis'), self.at(builder, name))
 
 
 @JOINTS.add
@@ -193,13 +201,13 @@ class PrismaticSection(AxisSection):
 
     kind: Literal['prismatic']
 
-    def make(self, builder: Builder, name: str) -> Joint:  # noqa: ARG002
+    def make(self, builder: Builder, name: str) -> Joint:
         """Return the joint."""
         return Prismatic(
             travel=Entry(name, (name,), 'm'),
             speed=Entry(f'{name}_rate', (f'{name}_rate',), 'm/s'),
             axis=unit(self.axis, 'axis'),
-            place=self.place.tolist(),
+            place=self.at(builder, name),
         )
 
 
@@ -348,7 +356,8 @@ class MotorDrive(DriveSection):
             return
         machine.force(push * axis, on=self.of, frame=parent)
         if parent:
-            lever = ca.cross(ca.DM(joint.place), axis)  # the line of the force is the axis
+            place = machine.bodies[self.of].joint.place
+            lever = ca.cross(place, axis)  # the line of the force is the axis
             machine.force(-push * axis, on=parent, frame=parent)
             machine.torque(-push * lever, on=parent, frame=parent)
 

@@ -68,6 +68,16 @@ class Builder:
         self.values[name] = value
         return self.machine.parameter(name, unit, text)
 
+    def vector(self, name: str, values: Array, unit: str, text: str) -> ca.SX:
+        """Declare the components of a vector, or a symmetric matrix, that are not zero."""
+        out, lower = ca.SX(len(values), values.size // len(values)), np.tril(values)
+        for at in np.argwhere(values if values.ndim == 1 else lower).tolist():
+            title = f'{name}_{"".join("xyz"[k] for k in reversed(at))}'
+            out[tuple(at) if len(at) == 2 else at[0]] = self.number(
+                title, float(values[tuple(at)]), unit, text
+            )
+        return out if values.ndim == 1 else ca.tril2symm(out)
+
     def body(self, name: str, entry: str) -> str:
         """Return a name as the machine has it, or raise ParameterError if no body has it."""
         if name == GROUND:
@@ -105,6 +115,10 @@ class Part(Section):
     def number(self, builder: Builder, name: str, entry: str, unit: str) -> ca.SX:
         """Declare an entry as a parameter."""
         return builder.number(f'{name}_{entry}', getattr(self, entry), unit, f'{entry} of {name}')
+
+    def vector(self, builder: Builder, name: str, entry: str, unit: str) -> ca.SX:
+        """Declare what is not zero of an entry as parameters."""
+        return builder.vector(f'{name}_{entry}', getattr(self, entry), unit, f'{entry} of {name}')
 
     def rods(self, name: str) -> tuple[Drawn, ...]:
         """Return the outline as rods."""
@@ -169,10 +183,12 @@ class EllipsoidPart(Part):
 
     def make(self, builder: Builder, name: str) -> Made:
         """Return it."""
-        m, square = self.number(builder, name, 'mass', 'kg'), self.radii**2
-        about = ca.diag(m / 5 * ca.DM(square.sum() - square))
-        shape = Ellipsoid(ca.SX(ca.DM(self.radii)))
-        return Made(mass=Solid(m, about), shape=shape, drawn=self.rods(name))
+        m, radii = (
+            self.number(builder, name, 'mass', 'kg'),
+            self.vector(builder, name, 'radii', 'm'),
+        )
+        about = ca.diag(m / 5 * (ca.sumsqr(radii) - radii**2))
+        return Made(mass=Solid(m, about), shape=Ellipsoid(radii), drawn=self.rods(name))
 
 
 @PARTS.add
@@ -229,7 +245,8 @@ class WheelPart(Part):
             across = self.number(builder, name, 'across', 'kg m^2')
         axis = ca.DM(unit(self.axis, 'axis'))
         mass = Revolution(m, across, along - across, axis=axis)
-        return Made(mass=mass, shape=Wheel(r, self.tyre, axis), drawn=self.rods(name))
+        tyre = self.number(builder, name, 'tyre', 'm') if self.tyre else ca.SX(0)
+        return Made(mass=mass, shape=Wheel(r, tyre, axis), drawn=self.rods(name))
 
 
 @PARTS.add
@@ -274,8 +291,9 @@ class SolidPart(Part):
                 'inertia: must be a symmetric positive definite matrix (3, 3) or its diagonal, '
                 f'got {about.tolist()}'
             )
-        mass = Solid(m, ca.DM(about), ca.SX(ca.DM(self.centre)))
-        return Made(mass=mass, drawn=self.rods(name))
+        inertia = builder.vector(f'{name}_inertia', about, 'kg m^2', f'inertia of {name}')
+        centre = self.vector(builder, name, 'centre', 'm')
+        return Made(mass=Solid(m, inertia, centre), drawn=self.rods(name))
 
 
 @PARTS.add
@@ -288,11 +306,15 @@ class BlockPart(Part):
 
     def make(self, builder: Builder, name: str) -> Made:
         """Return it."""
-        m, square = self.number(builder, name, 'mass', 'kg'), self.sides**2
-        about = ca.diag(m / 12 * ca.DM(square.sum() - square))
+        m, edges = (
+            self.number(builder, name, 'mass', 'kg'),
+            self.vector(builder, name, 'sides', 'm'),
+        )
+        about = ca.diag(m / 12 * (ca.sumsqr(edges) - edges**2))
         sides, centre = (tuple(map(float, v)) for v in (self.sides, self.centre))
         drawn = Block(name='link', link=f'{name}_link', centre=centre, sides=sides)  # type: ignore[arg-type]
-        return Made(mass=Solid(m, about, ca.SX(ca.DM(self.centre))), drawn=(drawn,))
+        middle = self.vector(builder, name, 'centre', 'm')
+        return Made(mass=Solid(m, about, middle), drawn=(drawn,))
 
 
 @PARTS.add

@@ -93,6 +93,7 @@ class Subject:
         for _ in range(SAMPLES):
             d = SPREAD * rng.normal(size=system.tangent.size) * scales(system.tangent)
             x = values(onto, values(system.retract, self.x, d), self.p)
+            x = values(onto, x, self.p)  # a projection takes a few steps of Newton's method
             out.append((x, self.u + rng.normal(size=self.u.size) * scales(system.control)))
         return out
 

@@ -38,6 +38,8 @@ SCENARIOS = [
     'labyrinth',
     'point_mass_wind',
     'point_mass_s_path',
+    'bicycle',
+    'hamster_ball',
 ]
 
 
