@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import math
-from typing import Literal
+from typing import cast, Literal
 
 import casadi as ca
 import numpy as np
@@ -356,8 +356,8 @@ class MotorDrive(DriveSection):
             return
         machine.force(push * axis, on=self.of, frame=parent)
         if parent:
-            place = machine.bodies[self.of].joint.place
-            lever = ca.cross(place, axis)  # the line of the force is the axis
+            slide = cast('Prismatic', machine.bodies[self.of].joint)
+            lever = ca.cross(slide.place, axis)  # the line of the force is the axis
             machine.force(-push * axis, on=parent, frame=parent)
             machine.torque(-push * lever, on=parent, frame=parent)
 
