@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact import closest_points, ContactSystem
 from rolling_dynamics.errors import RollingError
-from rolling_hw_interface.clock_offset import ClockOffset
 from rolling_hw_interface.pose_filter import (
     at_rest,
     FilterModel,
@@ -25,6 +24,7 @@ from rolling_hw_interface.pose_filter import (
     plausible,
     PoseFilter,
 )
+from rolling_hw_interface.vision import ClockOffset
 from transforms3d.quaternions import quat2mat
 
 # Age of the last image up to which an estimate is reported [s]. With images hidden a tenth of

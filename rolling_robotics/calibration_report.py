@@ -24,9 +24,8 @@ from rolling_hw_interface.calibration.camera import (
     MeasuredPoses,
 )
 from rolling_hw_interface.calibration.rocking import calibrate_rocking, calibrate_sliding
-from rolling_hw_interface.clock_offset import ClockOffset
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_hw_interface.vision import camera_pose
+from rolling_hw_interface.vision import camera_pose, ClockOffset
 from rolling_robotics.files import written_beside
 from rolling_robotics.recordings.recorded_topics import read_joints, read_poses, RecordedPoses
 from transforms3d.quaternions import mat2quat, qmult

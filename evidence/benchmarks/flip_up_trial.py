@@ -25,8 +25,7 @@ import numpy as np
 from rolling_dynamics.one_thread import one_thread
 from rolling_robotics.trials.chain import PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.judge import Judge
-from rolling_robotics.trials.prepare import build, LaboratorySetup
+from rolling_robotics.trials.judge import build, Judge, LaboratorySetup
 from rolling_robotics.trials.run import moments
 
 LAWS = ('closed_loop', 'predictive')

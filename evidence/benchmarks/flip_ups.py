@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 from rolling_dynamics.one_thread import one_thread
 from rolling_robotics.figures.style import saved_panels
 from rolling_robotics.trials.imperfections import Imperfections
+from rolling_robotics.trials.judge import build
 from rolling_robotics.trials.lanes import EstimateError, measured, TrialLanes
 from rolling_robotics.trials.period import Period
-from rolling_robotics.trials.prepare import build
 from rolling_robotics.trials.run import run_many
 from scipy.stats import binomtest
 

@@ -8,10 +8,9 @@ import math
 from threading import RLock
 
 import numpy as np
-from rolling_dynamics.batch.adaptive_steps import AdaptiveSteps, Watcher
-from rolling_dynamics.batch.fixed_steps import FixedSteps
 from rolling_dynamics.batch.kernels import Kernel, kernel_of
 from rolling_dynamics.batch.lanes import Equations, equations, Index, Lanes
+from rolling_dynamics.batch.steps import AdaptiveSteps, FixedSteps, Watcher
 from rolling_dynamics.contract.capabilities import StartMode
 from rolling_dynamics.contract.rolling_system import Mode, MotionState, RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.batch.adaptive_steps import interpolated
 from rolling_dynamics.batch.kernels import compiled_kernel
 from rolling_dynamics.batch.lanes import Attempt, equations, Index, Lanes
 from rolling_dynamics.batch.modes import ADAPTIVE, Modes, Options
+from rolling_dynamics.batch.steps import interpolated
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.control import PiecewiseLinear

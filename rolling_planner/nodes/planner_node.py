@@ -19,25 +19,119 @@ from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import RollingError
 from rolling_interfaces.action import PlanRolling
 from rolling_interfaces.srv import CheckPlan
+from rolling_node_kit.parameters import Parameter, ParameterTable
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import REQUESTS
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_node_kit.suite_node import Health, OK, SuiteNode
 from rolling_planner.nodes.conversions import (
+    failure,
+    feedback_message,
     message_to_plan,
     named_values,
+    PlanTopics,
+    result_message,
     start_vector,
     trajectory_to_arrays,
 )
 from rolling_planner.nodes.goal_request import check_system, goal_job, split_start
-from rolling_planner.nodes.plan_topics import failure, feedback_message, PlanTopics, result_message
-from rolling_planner.nodes.planner_parameters import planning_options, TABLE
 from rolling_planner.nodes.present_state import present_state
 from rolling_planner.plan import check_plan_fits, Plan
 from rolling_planner.planners.job import planning_model, PlanningModel
-from rolling_planner.planners.planner import bodies_named
+from rolling_planner.planners.planner import bodies_named, DEFAULTS
+from rolling_planner.transcription.transcription import METHODS
 from rolling_planner.workers.worker import FAULT, Outcome
 from rolling_planner.workers.worker_pool import WorkerPool
+
+WORK = 'rolling_planner.planners.job:work'
+
+TABLE = (
+    Parameter(
+        'scenario_file',
+        '',
+        'scenario with bodies, surfaces and limits; a path, or a name in config/',
+        read_only=True,
+    ),
+    Parameter(
+        'work', WORK, 'function that the worker process runs, package.module:name', read_only=True
+    ),
+    Parameter(
+        'method',
+        DEFAULTS['method'],
+        'collocation scheme if a goal has no planner_id',
+        choices=tuple(METHODS),
+    ),
+    Parameter(
+        'segments',
+        DEFAULTS['segments'],
+        'number of segments of the first, coarsest grid',
+        limits=(2, 1600),
+    ),
+    Parameter(
+        'refinements',
+        DEFAULTS['refinements'],
+        'maximum number of times that the segments are doubled',
+        limits=(0, 8),
+    ),
+    Parameter(
+        'goal_tolerance',
+        DEFAULTS['goal_tolerance'],
+        'maximum goal error of a simulated plan if a goal has no tolerances',
+        limits=(1e-9, 10.0),
+    ),
+    Parameter(
+        'normal_force_min',
+        DEFAULTS['normal_force_min'],
+        'minimum normal force as a fraction of the weight of the object',
+        limits=(0.0, 10.0),
+    ),
+    Parameter(
+        'quiet_ends',
+        DEFAULTS['quiet_ends'],
+        'whether controls are zero at start and end, so that a late last command does little',
+    ),
+    Parameter(
+        'sample_rate',
+        DEFAULTS['sample_rate'],
+        'minimum sample rate of the plan of a rolling robot',
+        limits=(10.0, 2000.0),
+        unit='Hz',
+    ),
+    Parameter(
+        'time_budget',
+        DEFAULTS['time_budget'],
+        'planning time if a goal has no time_budget',
+        limits=(0.01, 3600.0),
+        unit='s',
+    ),
+    Parameter(
+        'state_timeout',
+        5.0,  # a new subscription finds its writers in a second or two on a busy machine
+        'maximum wait for a state if a goal has no start',
+        limits=(0.05, 60.0),
+        unit='s',
+    ),
+    Parameter(
+        'place_duration',
+        2.0,
+        'duration of the motion to a place that has no horizon, where the planner finds none',
+        limits=(0.01, 120.0),
+        unit='s',
+    ),
+    Parameter('world_frame', 'world', 'name of the world frame', read_only=True),
+    Parameter(
+        'frame_prefix', '', 'prefix of that frame, where it belongs to a robot', read_only=True
+    ),
+)
+
+COLLOCATION = ('method', 'segments', 'refinements', 'normal_force_min', 'quiet_ends')
+OPTIONS = tuple(DEFAULTS)
+
+
+def planning_options(values: ParameterTable) -> dict[str, Any]:
+    """Return the values of the parameters that a job of planning takes along."""
+    return {name: values[name] for name in OPTIONS}
+
 
 NEAR = 0.5  # of the newest plan: a motion that takes over from it begins there
 GRACE = 3.0  # beyond its time budget in which a worker may still answer [s]

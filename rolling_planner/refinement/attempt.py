@@ -23,8 +23,7 @@ from rolling_planner.refinement.rollout import (
     violations,
 )
 from rolling_planner.seeds.guess import Guess
-from rolling_planner.transcription.bounds import plan_bounds
-from rolling_planner.transcription.formulation import envelope_bounds, Formulation
+from rolling_planner.transcription.formulation import envelope_bounds, Formulation, plan_bounds
 from rolling_planner.transcription.interior_point import Bounds, Optimum, solve
 from rolling_planner.transcription.transcription import Transcription
 

@@ -18,8 +18,7 @@ from rolling_planner.problem.goal import goal_misses
 from rolling_planner.progress import Report, Watch
 from rolling_planner.refinement.attempt import as_guess, Attempt, attempt, collocated, drift
 from rolling_planner.seeds.guess import Guess, initial_guesses, prepare_guesses
-from rolling_planner.transcription.bounds import control_limit
-from rolling_planner.transcription.formulation import formulate, Formulation
+from rolling_planner.transcription.formulation import control_limit, formulate, Formulation
 
 ITERATIONS = 120  # of the optimisation without the constraint
 AT_LIMIT = 1e-3  # how near to a limit, as a fraction of its size, counts as at it

@@ -11,7 +11,7 @@ from rolling_planner.problem.goal import goal_misses
 from rolling_planner.progress import Watch
 from rolling_planner.refinement.rollout import RolloutSimulator
 from rolling_planner.seeds.guess import Guess
-from rolling_planner.transcription.bounds import control_limit
+from rolling_planner.transcription.formulation import control_limit
 
 SINES = 6  # of each control
 STARTS = 6  # random ones, until a motion reaches the goal

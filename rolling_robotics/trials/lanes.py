@@ -17,9 +17,8 @@ from rolling_dynamics.compiled import compiled_source
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.trials.chain import PERIOD
 from rolling_robotics.trials.imperfections import Draw, Imperfections
-from rolling_robotics.trials.judge import Judge
+from rolling_robotics.trials.judge import Judge, LaboratorySetup
 from rolling_robotics.trials.period import Period, SIZES
-from rolling_robotics.trials.prepare import LaboratorySetup
 from rolling_robotics.trials.run import moments
 
 

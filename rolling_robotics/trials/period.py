@@ -37,7 +37,7 @@ from rolling_hw_interface.motor_bridge import (
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_robotics.trials.chain import emulated_laboratory, PERIOD
 from rolling_robotics.trials.imperfections import Draw, Imperfections
-from rolling_robotics.trials.prepare import LaboratorySetup
+from rolling_robotics.trials.judge import LaboratorySetup
 
 Array = NDArray[np.float64]
 JOINTS = 3

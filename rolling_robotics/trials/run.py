@@ -17,8 +17,7 @@ from rolling_planner.laboratory.laboratory import turn_about_y
 from rolling_robotics.arrays import Series
 from rolling_robotics.trials.chain import HardwareInterface, Observation, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.judge import ANGLE, Judge
-from rolling_robotics.trials.prepare import build, LaboratorySetup
+from rolling_robotics.trials.judge import ANGLE, build, Judge, LaboratorySetup
 from rolling_robotics.trials.trial import Record
 
 OTHERS = ('estimate', 'control', 'hand', 'object')

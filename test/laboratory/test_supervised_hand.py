@@ -12,7 +12,7 @@ from rolling_controller.motion_watch import HandBound, MotionWatch, Predictor
 from rolling_controller.supervisor import step
 from rolling_robotics.trials.chain import HardwareInterface, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.prepare import build
+from rolling_robotics.trials.judge import build
 
 sys.path.append(str(Path(__file__).parents[1] / 'controller'))
 

@@ -15,9 +15,9 @@ from rolling_planner.laboratory.laboratory import Laboratory, UPRIGHT
 from rolling_planner.plan import Plan
 from rolling_robotics.trials.chain import HardwareInterface, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
+from rolling_robotics.trials.judge import build, LaboratorySetup
 from rolling_robotics.trials.lanes import BEGINS, EstimateError, measured, TrialLanes
 from rolling_robotics.trials.period import Period, SIZES
-from rolling_robotics.trials.prepare import build, LaboratorySetup
 
 HELD, FREE = 20, 60  # periods
 OFF = Imperfections(warm_up=HELD * PERIOD)

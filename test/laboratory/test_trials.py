@@ -14,8 +14,7 @@ from rolling_planner.plan import Plan
 from rolling_robotics.arrays import Series
 from rolling_robotics.trials.chain import HardwareInterface, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.judge import ANGLE, Judge
-from rolling_robotics.trials.prepare import build, CRITERIA, LaboratorySetup, setting
+from rolling_robotics.trials.judge import ANGLE, build, CRITERIA, Judge, LaboratorySetup, setting
 from rolling_robotics.trials.run import moments, run_many, run_trial
 from rolling_robotics.trials.trial import Record
 

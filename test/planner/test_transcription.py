@@ -6,8 +6,7 @@ from planning_problems import at_rest, ball, published, reorientation, TILT
 import pytest
 from rolling_dynamics.simulation import simulate
 from rolling_planner import PlanProblem
-from rolling_planner.transcription.bounds import plan_bounds
-from rolling_planner.transcription.formulation import formulate, Formulation
+from rolling_planner.transcription.formulation import formulate, Formulation, plan_bounds
 from rolling_planner.transcription.node_functions import node_functions
 from rolling_planner.transcription.transcription import METHODS, RULES, Triplets
 from scipy.sparse.linalg import spsolve

@@ -8,7 +8,7 @@ import pytest
 from rolling_controller.nodes.planner_client import plan_goal
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.nodes.goal_request import goal_job, split_start
-from rolling_planner.nodes.planner_parameters import TABLE
+from rolling_planner.nodes.planner_node import TABLE
 from rolling_planner.plan import Plan
 from rolling_planner.planners.job import planning_model
 from rolling_planner.planners.planner import Request

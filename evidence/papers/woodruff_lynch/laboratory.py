@@ -24,8 +24,7 @@ from rolling_robotics.animation.painter import Camera
 from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
 from rolling_robotics.scene.parts import surface_mesh
 from rolling_robotics.scene.scene import Body, GROUND, Scene
-from rolling_robotics.trials.judge import ANGLE
-from rolling_robotics.trials.prepare import CRITERIA
+from rolling_robotics.trials.judge import ANGLE, CRITERIA
 from rolling_robotics.trials.run import run_many
 from rolling_robotics.trials.trial import Record
 

@@ -28,8 +28,7 @@ from rolling_robotics.recordings.recorded_topics import (
     RecordedJoints,
 )
 from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.judge import ANGLE, AngleHeld
-from rolling_robotics.trials.prepare import CRITERIA
+from rolling_robotics.trials.judge import ANGLE, AngleHeld, CRITERIA
 from rolling_robotics.trials.report import say
 from rolling_robotics.trials.trial import OPEN_LOOP, Record, Task, Trial
 
