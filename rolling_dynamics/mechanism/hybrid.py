@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import product
 
 import casadi as ca
 import numpy as np
@@ -30,8 +29,9 @@ class HybridMachine(MachineSystem):
     """
     A machine of which every contact with a ``mu_kinetic`` may slip, part and meet.
 
-    A mode is a choice of rolling, slipping and separated for each of these contacts; it is named
-    by those that do not roll, such as ``slipping_front_separated_rear``, or ``slipping`` of the
+    A mode is a choice of rolling, slipping and separated for each of these contacts, and of
+    resting where it has a resistance. It is named by those that do not roll, such as
+    ``slipping_front_separated_rear``, or ``slipping`` of the
     only contact. A contact whose ``normal_force`` is given does not part. Slip begins against the
     static friction at its limit; where it ends, the contact sticks if friction can hold it. Where
     a contact closes there is an impact, whose impulses act at all closed contacts at once; where
@@ -53,14 +53,12 @@ class HybridMachine(MachineSystem):
             raise ParameterError(f'{self.name}: no contact has a mu_kinetic')
         self.able = {i: names[i] for i in able}
         self._parting = [i for i in able if machine.contacts[i].normal_force is None]
-        choices = product(*(range(3 if i in self._parting else 2) for i in able))
-        every = [
-            Phases(
-                *(tuple(i for i, c in zip(able, choice, strict=True) if c == k) for k in (1, 2))
-            )
-            for choice in choices
-        ]
-        self._forces: dict[tuple[str, int], ca.Function] = {}
+        self._resisted = [i for i in able if machine.contacts[i].resistance is not None]
+        every = [Phases()]
+        for i in able:
+            more = ['separated'] * (i in self._parting) + ['resting'] * (i in self._resisted)
+            every = [p.moved(i, k) for p in every for k in ('rolling', 'slipping', *more)]
+        self._forces: dict[tuple[str, int, str], ca.Function] = {}
         self.parts = {self._mode_of(phases): MachineSystem(machine, phases) for phases in every}
 
     def _mode_of(self, phases: Phases) -> str:
@@ -80,6 +78,7 @@ class HybridMachine(MachineSystem):
         resets: dict[str, Transition] = {}
         for i, name in self.able.items():
             follows = {'stick': self._stick, 'friction': self._slip, 'painleve': _painleve}
+            follows |= {'rest': self._rest, 'turn': self._turn}
             if i in self._parting:
                 follows |= {'normal_force': self._part, 'gap': self._close}
             resets |= {
@@ -87,8 +86,9 @@ class HybridMachine(MachineSystem):
                 for kind, follow in follows.items()
                 if part.named(kind, name) in mode.guards
             }
-        if part.phases.slipping:
-            slip = ca.vertcat(*(part.contacts[self.able[i]].slip for i in part.phases.slipping))
+        moves = [(c.slip, c.turns) for c in (part.contacts[n] for n in self.able.values())]
+        if found := [v for pair in moves for v in pair if v is not None]:
+            slip = ca.vertcat(*found)
             slip = ca.Function('slip', [self.symbols.x, self.symbols.p], [slip])
         return replace(mode, resets=resets, projection=part.projection, slip=slip)
 
@@ -105,14 +105,18 @@ class HybridMachine(MachineSystem):
     def _mode_at(self, p: ArrayLike, x: ArrayLike) -> str:
         gaps, v = self._contact_motion(x, p)
         away = [i for i in self._parting if gaps[i] > OPEN or v[i][2] > OPEN]
-        return self._mode_of(self._phases(v, away))
+        return self._mode_of(self._phases(x, p, away))
 
-    def _phases(self, v: Array, separated: Iterable[int]) -> Phases:
-        """Return what contacts do by their velocities (n, 4) [m/s]."""
-        away = tuple(separated)
-        slips = np.linalg.norm(np.delete(v, 2, axis=1), axis=1)
-        fast = (i for i in self.able if i not in away and slips[i] > CREEP)
-        return Phases(tuple(fast), away)
+    def _phases(self, x: ArrayLike, p: ArrayLike, separated: Iterable[int]) -> Phases:
+        """Return what contacts do in a state, some of which are separated."""
+        out = Phases(separated=tuple(separated))
+        slips, turns = (np.array(v).ravel() for v in self._pace(x, p))
+        for i in set(self.able) - set(out.separated):
+            if slips[i] > CREEP:
+                out = out.moved(i, 'slipping')
+            elif i in self._resisted and turns[i] <= CREEP:
+                out = out.moved(i, 'resting')
+        return out
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float) -> MotionState:
         """Return a state with its mode; contacts that meet there have met afterwards."""
@@ -123,9 +127,10 @@ class HybridMachine(MachineSystem):
             s = self._meet(s, u)
         for i in self.able:
             phases = self.parts[s.mode].phases
-            rolls = i not in (*phases.slipping, *phases.separated)
-            if rolls and self._margin(i, s, u) < 0:
+            if phases.of(i) in ('rolling', 'resting') and self._margin(i, s, u) < 0:
                 s = self._slip(i, s, u)
+            elif phases.of(i) == 'resting' and self._margin(i, s, u, 'turn') < 0:
+                s = self._turn(i, s, u)
         return s
 
     def _rigid(self, i: int) -> bool:
@@ -138,37 +143,54 @@ class HybridMachine(MachineSystem):
         *force, fz, _ = self._at(i, s, u)
         if fz <= 0 and i in self._parting:
             return self._part(i, s, u)
-        phases = self.parts[s.mode].phases
-        phases = phases._replace(slipping=tuple(sorted({*phases.slipping, i})))
-        part, way = self.parts[self._mode_of(phases)], -np.array(force) / np.linalg.norm(force)
-        v = self.closures[i].velocity
-        off = ca.vertcat(v[:2], v[3:]) - START * CREEP * way
-        x = self._numbers(part.nearest(ca.vertcat(*part.rows, off)), s.x, s.p)
-        slips = replace(s, x=x, mode=self._mode_of(phases))
+        v, phases = self.closures[i].velocity, self.parts[s.mode].phases.moved(i, 'slipping')
+        along = ca.vertcat(v[:2], v[3 : self.machine.contacts[i].turning])
+        slips = self._begun(phases, along, force, s)
         return slips.noted('slip', f'{self.able[i]} begins to slip')
+
+    def _turn(self, i: int, s: MotionState, u: Array) -> MotionState:
+        """Let a contact turn against the torque that holds it."""
+        *force, _, _ = self._at(i, s, u, 'turn')
+        along = self.closures[i].velocity[self.machine.contacts[i].turning :]
+        turns = self._begun(self.parts[s.mode].phases.moved(i), along, force, s)
+        return turns.noted('turn', f'{self.able[i]} begins to roll')
+
+    def _begun(
+        self, phases: Phases, along: ca.SX, against: Sequence[float], s: MotionState
+    ) -> MotionState:
+        """Return a state in other phases, with velocities of a contact just above the creep."""
+        part, way = self.parts[self._mode_of(phases)], -np.array(against)
+        off = along - START * CREEP * way / np.linalg.norm(way)
+        x = self._numbers(part.nearest(ca.vertcat(*part.rows, off)), s.x, s.p)
+        return replace(s, x=x, mode=self._mode_of(phases))
 
     def _stick(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact stick where friction can hold it, else slip on."""
-        phases = self.parts[s.mode].phases
-        phases = phases._replace(slipping=tuple(k for k in phases.slipping if k != i))
-        part, x = self.parts[self._mode_of(phases)], s.x.copy()
-        # friction ends what is left of the slip by an impulse, which keeps what it would have kept
-        M = np.array(self._impact_terms(x, u, s.t, s.p)[0])
-        off, G, _ = (np.array(a) for a in part.row_function(x, s.p))
-        free = np.linalg.solve(M, G.T)
-        x[self._speed_places] -= (free @ np.linalg.pinv(G @ free) @ off).ravel()
-        still = replace(s, x=np.array(part.projection(x, s.p)).ravel(), mode=self._mode_of(phases))
+        still = self._stopped(self.parts[s.mode].phases.moved(i), s, u)
         if self._margin(i, still, u) < 0:
             return self._slip(i, still, u)
         return still.noted('stick', f'{self.able[i]} rolls')
 
+    def _rest(self, i: int, s: MotionState, u: Array) -> MotionState:
+        """Let a contact rest where its resistance can hold it, else roll on."""
+        still = self._stopped(self.parts[s.mode].phases.moved(i, 'resting'), s, u)
+        if self._margin(i, still, u, 'turn') < 0:
+            return self._turn(i, still, u)
+        return still.noted('rest', f'{self.able[i]} comes to rest')
+
+    def _stopped(self, phases: Phases, s: MotionState, u: Array) -> MotionState:
+        """Return a state in other phases; an impulse, as friction gives, takes out the rest."""
+        part, x = self.parts[self._mode_of(phases)], s.x.copy()
+        M = np.array(self._impact_terms(x, u, s.t, s.p)[0])
+        off, G, _ = (np.array(a) for a in part.row_function(x, s.p))
+        free = np.linalg.solve(M, G.T)
+        x[self._speed_places] -= (free @ np.linalg.pinv(G @ free) @ off).ravel()
+        x = np.array(part.projection(x, s.p)).ravel()
+        return replace(s, x=x, mode=self._mode_of(phases))
+
     def _part(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact part whose normal force has vanished."""
-        phases = self.parts[s.mode].phases
-        phases = Phases(
-            tuple(k for k in phases.slipping if k != i), tuple(sorted({*phases.separated, i}))
-        )
-        away = replace(s, mode=self._mode_of(phases))
+        away = replace(s, mode=self._mode_of(self.parts[s.mode].phases.moved(i, 'separated')))
         if self._rigid(i) and self._lift(i, away, u) < LIFTS:
             return s.noted('detached', DETACHED, ends=True)
         return away.noted('lift_off', f'{self.able[i]} parts')
@@ -178,7 +200,7 @@ class HybridMachine(MachineSystem):
         if self._rigid(i):
             return self._meet(s, u)
         away = (k for k in self.parts[s.mode].phases.separated if k != i)
-        phases = self._phases(self._contact_motion(s.x, s.p)[1], away)
+        phases = self._phases(s.x, s.p, away)
         return replace(s, mode=self._mode_of(phases)).noted('landing', f'{self.able[i]} closes')
 
     def _meet(self, s: MotionState, u: Array) -> MotionState:
@@ -202,7 +224,7 @@ class HybridMachine(MachineSystem):
             share[bound] = -np.linalg.solve(B @ free[:, bound], B @ free[:, rows])
         try:
             W = J[rows] @ free @ share
-            found = impact(W, before[near, :3].ravel(), [Friction(*coefficients[i]) for i in near])
+            found = impact(W, before[near].ravel(), [Friction(*coefficients[i]) for i in near])
         except JammingError as e:
             return s.noted('jammed', str(e), ends=True)
         whole = share @ found.impulse.ravel()
@@ -212,7 +234,7 @@ class HybridMachine(MachineSystem):
         after = self._contact_motion(x, p)[1]
         away = {i for i in phases.separated if i not in near}
         away |= {i for i in near if after[i][2] > STILL}
-        mode = self._mode_of(self._phases(after, sorted(away)))
+        mode = self._mode_of(self._phases(x, p, sorted(away)))
         met = replace(s, x=self._clear(x, p, [i for i in near if i in away]), mode=mode)
         if np.any(found.impulse):
             pushed = [
@@ -265,12 +287,20 @@ class HybridMachine(MachineSystem):
 
     @cached_property
     def _motion_function(self) -> ca.Function:
-        """``(x, p) -> gaps (n), velocities (4, n)`` of the contacts beside the joints."""
+        """``(x, p) -> gaps (n), velocities (3, n)`` of the contacts beside the joints."""
         rows = self.closures
-        velocities = (ca.vertcat(r.velocity, ca.SX(4 - r.velocity.numel(), 1)) for r in rows)
-        outputs = [ca.vertcat(*(r.gap for r in rows)), ca.horzcat(*velocities)]
+        outputs = [ca.vertcat(*(r.gap for r in rows)), ca.horzcat(*(r.velocity[:3] for r in rows))]
         inputs = [self.symbols.x, self.symbols.p]
         return ca.Function('motion', inputs, [ca.densify(o) for o in outputs])
+
+    @cached_property
+    def _pace(self) -> ca.Function:
+        """``(x, p) -> speeds (n) of slip and spin, of turning against a resistance`` [m/s]."""
+        pairs = list(zip(self.machine.contacts, self.closures, strict=True))
+        slips = (ca.vertcat(r.velocity[:2], r.velocity[3 : c.turning]) for c, r in pairs)
+        turns = (r.velocity[c.turning :] for c, r in pairs)
+        outputs = [ca.densify(ca.vertcat(*map(ca.norm_2, v))) for v in (slips, turns)]
+        return ca.Function('pace', [self.symbols.x, self.symbols.p], outputs)
 
     def _contact_motion(self, x: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
         gaps, velocities = self._motion_function(x, p)
@@ -309,21 +339,21 @@ class HybridMachine(MachineSystem):
                 out[name] = ca.Function('joint', inputs, [ca.vertcat(P, body.joint.mu)])
         return out
 
-    def _at(self, i: int, s: MotionState, u: Array) -> Array:
-        """Return along what a contact would slip, its normal force [N], and its margin."""
-        if (s.mode, i) not in self._forces:
-            part = self.parts[s.mode]
+    def _at(self, i: int, s: MotionState, u: Array, what: str = 'slip') -> Array:
+        """Return along what a contact would slip or turn, its normal force [N], and its margin."""
+        if (s.mode, i, what) not in self._forces:
+            part, contact = self.parts[s.mode], self.machine.contacts[i]
             at = part.contacts[self.able[i]]
-            margin = at.margins['friction' if at.slip is None else 'stick']
-            contact, along = self.machine.contacts[i], at.wrench[3:5]
-            if contact.patch is not None:  # the slip is along the normal of the limit surface
+            along = at.wrench[:2] if what == 'turn' else at.wrench[3:5]
+            if what == 'slip' and contact.patch is not None:  # the normal of the limit surface
                 along = ca.vertcat(along, at.wrench[2] / contact.patch / SPINNING**2)
-            given = ca.vertcat(along, at.wrench[5], margin)
-            self._forces[s.mode, i] = part.function('at', given)
-        return np.array(self._forces[s.mode, i](s.x, u, s.t, s.p)).ravel()
+            margins = {'slip': 'friction' if at.slip is None else 'stick'}
+            given = ca.vertcat(along, at.wrench[5], at.margins[margins.get(what, what)])
+            self._forces[s.mode, i, what] = part.function('at', given)
+        return np.array(self._forces[s.mode, i, what](s.x, u, s.t, s.p)).ravel()
 
-    def _margin(self, i: int, s: MotionState, u: Array) -> float:
-        return float(self._at(i, s, u)[-1])
+    def _margin(self, i: int, s: MotionState, u: Array, what: str = 'slip') -> float:
+        return float(self._at(i, s, u, what)[-1])
 
     def _lift(self, i: int, s: MotionState, u: Array) -> float:
         """Return the acceleration of the gap of a contact in the mode of a state [m/s^2]."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.shapes import Plane, Shape, Surface
@@ -59,6 +60,9 @@ class Contact:
         Radius a [m] of the patch of contact, over which sliding and spinning resist each other by
         Contensou's law, in a Pade form of Hertz's pressure. While the body spins the contact
         slips, and rolling holds the spin. At least 1e-5 m; None where spin is free.
+    resistance
+        Lever arm [m] of dry rolling resistance: its torque is at most this times the normal force,
+        and what turns slowly enough comes to rest. At least 1e-5 m, with a mu_kinetic.
     rollers
         Angle [rad] from the axis of a wheel, about the normal, of the way that ideal rollers on
         its rim leave free: 0 of an omni wheel, pi/4 of a mecanum wheel. None of a plain wheel.
@@ -77,7 +81,21 @@ class Contact:
     stiffness: ca.SX | float | None = None
     damping: ca.SX | float = 0.0
     patch: ca.SX | float | None = None
+    resistance: ca.SX | float | None = None
     rollers: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ParameterError for a resistance without kinetic friction."""
+        if self.resistance is not None and self.mu_kinetic is None:
+            raise ParameterError(
+                f'the contact of {self.body!r}: resistance needs a mu_kinetic, since only a '
+                'contact with modes comes to rest'
+            )
+
+    @property
+    def turning(self) -> int:
+        """The first component of motion and force that is of rolling resistance."""
+        return 3 if self.patch is None else 4
 
     @property
     def rigid(self) -> bool:
@@ -98,23 +116,35 @@ class Contact:
             return rows.gap
         return ca.fmax(rows.gap, rows.gap + self.damping / self.stiffness * rows.velocity[2])
 
-    def directions(self, rows: ContactRows, *, slips: bool) -> dict[int, ca.SX]:
-        """Return the force for a unit of each component, by its number; kinetic friction."""
-        size = rows.velocity.numel()
-        if not slips:
-            return {k: ca.SX(ca.DM.eye(size)[:, k]) for k in range(size)}
+    def directions(self, rows: ContactRows, phase: str) -> dict[int, ca.SX]:
+        """Return the force for a unit of each component that is free in a phase, by its number."""
+        size, first, u = rows.velocity.numel(), self.turning, ca.SX(rows.velocity)
+        if phase == 'separated':
+            return {}
+        units = ca.SX(ca.DM.eye(size))
+        if phase == 'resting':
+            return dict(enumerate(ca.horzsplit(units)))
+        if size > first:
+            units[first:, 2] = -u[first:] / ca.sqrt(ca.sumsqr(u[first:]) + STILL**2)
+        if phase == 'rolling':
+            return dict(enumerate(ca.horzsplit(units)[:first]))
         mu = ca.SX(0 if self.mu_kinetic is None else self.mu_kinetic)
-        slides = rows.velocity[:2]
-        v = ca.sqrt(ca.sumsqr(slides) + STILL**2)
+        v = ca.sqrt(ca.sumsqr(u[:2]) + STILL**2)
         if self.patch is None:
-            return {2: ca.vertcat(-mu * slides / v, 1)}
-        spins = rows.velocity[3]
-        return {2: ca.vertcat(-mu * slides * _sliding(v, ca.fabs(spins)), 1,
-                              -mu * spins * _spinning(v, ca.fabs(spins)))}  # fmt: skip
+            units[:2, 2] = -mu * u[:2] / v
+        else:
+            units[:2, 2] = -mu * u[:2] * _sliding(v, ca.fabs(u[3]))
+            units[3, 2] = -mu * u[3] * _spinning(v, ca.fabs(u[3]))
+        return {2: units[:, 2]}
+
+    def holds(self, rows: ContactRows, phase: str) -> list[int]:
+        """Return the components that vanish in a phase, along which the force is unknown."""
+        given = self.given(rows)
+        return [k for k in self.directions(rows, phase) if k not in given]
 
     def held_by(self, force: ca.SX) -> ca.SX:
         """Return the force [N] that friction holds, over the spin too where there is a patch."""
-        spun = force[3:] / SPINNING
+        spun = force[3 : self.turning] / SPINNING
         return ca.sqrt(ca.sumsqr(force[:2]) + ca.sumsqr(spun) + 1e-300)
 
 
@@ -142,7 +172,8 @@ class ContactRows(NamedTuple):
     ----------
     velocity
         Of the body over the plane at the contact, in the frame of the plane (3) [m/s], and of the
-        rim of a patch about it. The force has components along each.
+        rim of a patch about it, and the rates of rolling over x and y times the lever arm of the
+        resistance. The force has components along each.
     gap
         Height of the body's lowest point over the plane [m].
     place_W
@@ -176,9 +207,11 @@ def contact_rows(contact: Contact, links: Mapping[str, Link]) -> ContactRows:
         c, s = math.cos(contact.rollers), math.sin(contact.rollers)
         R_WP = R_WP @ ca.DM([[c, -s, 0], [s, c, 0], [0, 0, 1]])
     velocity = R_WP.T @ (of_body - of_carrier)
+    over = R_WP.T @ (body.R_WF @ body.w - carrier.R_WF @ carrier.w)
     if contact.patch is not None:
-        over = body.R_WF @ body.w - carrier.R_WF @ carrier.w
-        velocity = ca.vertcat(velocity, contact.patch * ca.dot(R_WP[:, 2], over))
+        velocity = ca.vertcat(velocity, contact.patch * over[2])
+    if contact.resistance is not None:
+        velocity = ca.vertcat(velocity, contact.resistance * over[:2])
     return ContactRows(velocity, gap, place, R_WP)
 
 
@@ -194,10 +227,22 @@ def _frame(normal: ca.SX, side: ca.SX) -> ca.SX:
 
 
 class Phases(NamedTuple):
-    """Numbers of the contacts that slip, and of those that are separated; the others roll."""
+    """Numbers of the contacts that slip, are separated, or rest; the others roll."""
 
     slipping: tuple[int, ...] = ()
     separated: tuple[int, ...] = ()
+    resting: tuple[int, ...] = ()
+
+    def of(self, i: int) -> str:
+        """Return the phase of a contact."""
+        return next((name for name, these in self._asdict().items() if i in these), 'rolling')
+
+    def moved(self, i: int, phase: str = 'rolling') -> Phases:
+        """Return phases of which one contact is in another."""
+        rest = {n: tuple(k for k in these if k != i) for n, these in self._asdict().items()}
+        if phase in rest:
+            rest[phase] = tuple(sorted((*rest[phase], i)))
+        return Phases(**rest)
 
 
 class Closed(NamedTuple):
@@ -260,9 +305,7 @@ def closed_rates(
     weights: list[float] = []
     for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
         given, J, n = c.given(r), ca.jacobian(r.velocity, speeds), r.velocity.numel()
-        units = c.directions(r, slips=i in phases.slipping)
-        if i in phases.separated:
-            units = {}
+        units = c.directions(r, phases.of(i))
         known.append(sum((f * units[k] for k, f in given.items() if k in units), ca.SX(n, 1)))
         free = {k: u for k, u in units.items() if k not in given}
         columns.append(ca.horzcat(ca.SX(n, 0), *free.values()))
@@ -280,7 +323,7 @@ def closed_rates(
     slips = [i for i in phases.slipping if columns[i].shape[1]]
     units = ca.SX(ca.DM.eye(starts[-1])[:, [starts[i] for i in slips]])
     both = ca.horzcat(needed, units)
-    symmetric = symmetric and not phases.slipping
+    symmetric = symmetric and not phases.slipping and all(c.resistance is None for c in contacts)
     exact = J @ answer
     matrix = spread_over(exact, spread, weights)
     found = eliminate(matrix, both, symmetric=symmetric)
@@ -303,12 +346,9 @@ def returning(contacts: Sequence[Contact], rows: Sequence[ContactRows], phases: 
     """
     out = [ca.SX(0, 1)]
     for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
-        given, closed = c.given(r), i not in phases.separated
-        slips = i in phases.slipping
-        for k in (2,) if slips else range(r.velocity.numel()) if closed else ():
-            if k not in given:
-                back = 2 * r.velocity[k] + RETURN * r.gap if k == 2 else r.velocity[k]
-                out.append(RETURN * back)
+        for k in c.holds(r, phases.of(i)):
+            back = 2 * r.velocity[k] + RETURN * r.gap if k == 2 else r.velocity[k]
+            out.append(RETURN * back)
     return ca.vertcat(*out)
 
 
@@ -324,18 +364,8 @@ def constraints(
     contacts: Sequence[Contact], rows: Sequence[ContactRows], phases: Phases
 ) -> list[ca.SX]:
     """Return the velocities that vanish, along which the force is unknown."""
-    kept = [
-        kept_rows(i, c, r, phases) for i, (c, r) in enumerate(zip(contacts, rows, strict=True))
-    ]
-    return [
-        ca.vertcat(ca.SX(0, 1), *(r.velocity[k] for k in which))
-        for r, which in zip(rows, kept, strict=True)
-    ]
-
-
-def kept_rows(i: int, contact: Contact, rows: ContactRows, phases: Phases) -> list[int]:
-    """Return which velocities of contact i vanish: its numbers in ``ContactRows.velocity``."""
-    if i in phases.separated:
-        return []
-    possible = [2] if i in phases.slipping else range(rows.velocity.numel())
-    return [k for k in possible if k not in contact.given(rows)]
+    out = []
+    for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
+        held = c.holds(r, phases.of(i))
+        out.append(ca.vertcat(ca.SX(0, 1), *(r.velocity[k] for k in held)))
+    return out

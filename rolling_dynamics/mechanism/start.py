@@ -46,9 +46,7 @@ def placed(system: MachineSystem, p: ArrayLike, x: ArrayLike, kept: Container[st
     pairs = enumerate(zip(system.machine.contacts, system.closures, strict=True))
     held = [(c, r) for i, (c, r) in pairs if i not in system.able]
     gaps = [r.gap for c, r in held if c.rigid]
-    slips = [
-        r.velocity[k] for c, r in held for k in range(r.velocity.numel()) if k not in c.given(r)
-    ]
+    slips = [r.velocity[k] for c, r in held for k in c.holds(r, 'rolling')]
     entries = list(zip(system.state.entries, system.tangent.entries, strict=True))
     free = [e.name not in kept for e, t in entries for _ in range(t.size)]
     symbols = system.symbols

@@ -21,7 +21,6 @@ from rolling_dynamics.mechanism.loops import (
     constraints,
     contact_rows,
     ContactRows,
-    kept_rows,
     Phases,
     spread_over,
 )
@@ -77,6 +76,10 @@ class _Carrying:
         Of a contact that slips: see :class:`rolling_dynamics.mechanism.loops.Closed`, else None.
     gap
         Of a contact that is separated: what falls to zero where it closes [m], else None.
+    turns
+        Rates of rolling (2) times the lever arm of a resistance [m/s], else None.
+    rests
+        By how much the normal force exceeds what keeps a contact from turning [N], else None.
 
     """
 
@@ -89,6 +92,8 @@ class _Carrying:
     slip: ca.SX | None = None
     push: ca.SX | None = None
     gap: ca.SX | None = None
+    turns: ca.SX | None = None
+    rests: ca.SX | None = None
 
     @property
     def margins(self) -> dict[str, ca.SX]:
@@ -97,6 +102,10 @@ class _Carrying:
             return {'gap': self.gap}
         out = {} if self.push is None else {'painleve': self.push}
         out['normal_force'] = self.wrench[5]
+        if self.turns is not None:
+            out['rest'] = ca.sqrt(ca.sumsqr(self.turns) + 1e-300) - CREEP
+        if self.rests is not None:
+            out['turn'] = self.rests
         if self.slip is None:
             return {**out, 'friction': self.mu * self.wrench[5] - self.held}
         return {**out, 'stick': ca.norm_2(self.slip) - CREEP}
@@ -214,21 +223,27 @@ class MachineSystem(WrittenSystem):
         forces = self._solution.forces
         closing = zip(machine.contacts, self.closures, forces, strict=True)
         for i, (contact, rows, force) in enumerate(closing):
-            first, second = contact.body, f'{contact.body}_{contact.on or 2}'
-            options = (first, second, *(f'{first}_{k + 3}' for k in range(i)))
+            one, second = contact.body, f'{contact.body}_{contact.on or 2}'
+            options = (one, second, *(f'{one}_{k + 3}' for k in range(i)))
             name = next(n for n in options if n not in out)
-            torque = 0 if contact.patch is None else contact.patch * force[3]
-            slip = ca.vertcat(rows.velocity[:2], rows.velocity[3:])
+            phase, first, v = self.phases.of(i), contact.turning, rows.velocity
+            spin = 0 if contact.patch is None else contact.patch * force[3]
+            turn = (
+                ca.SX(2, 1) if contact.resistance is None else contact.resistance * force[first:]
+            )
+            rolls = v.numel() > first and phase == 'rolling'
             out[name] = _Carrying(
                 contact.mu,
                 contact.held_by(force),
                 rows.place_W,
                 rows.R_WP,
-                ca.vertcat(0, 0, torque, force[:3]),
+                ca.vertcat(turn, spin, force[:3]),
                 self._outside(contact.body, contact.on),
-                slip=slip if i in self.phases.slipping else None,
+                slip=ca.vertcat(v[:2], v[3:first]) if phase == 'slipping' else None,
                 push=self._solution.pushes.get(i),
-                gap=contact.opening(rows) if i in self.phases.separated else None,
+                gap=contact.opening(rows) if phase == 'separated' else None,
+                turns=v[first:] if rolls else None,
+                rests=force[2] - ca.norm_2(force[first:]) if phase == 'resting' else None,
             )
         return out
 
@@ -400,7 +415,7 @@ class MachineSystem(WrittenSystem):
         names, rows = list(self.contacts)[len(self.contacts) - len(self.closures) :], []
         closing = zip(names, self.machine.contacts, self.closures, strict=True)
         for i, (name, contact, of) in enumerate(closing):
-            kept = kept_rows(i, contact, of, self.phases)
+            kept = contact.holds(of, self.phases.of(i))
             rows += [f'{name}_{("x", "y", "z", "spin")[k]}' for k in kept]
         entries = (self.state.entry(name) for name in self.speed_names)
         speeds = [component for e in entries for component in e.components]

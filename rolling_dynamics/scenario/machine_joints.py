@@ -251,6 +251,12 @@ class ContactSection(Section):
         least=1e-5,
         default=None,
     )
+    resistance: float | None = quantity(
+        'lever arm of dry rolling resistance, by which it comes to rest',
+        'm',
+        least=1e-5,
+        default=None,
+    )
     rollers: float | None = quantity(
         'angle of ideal rollers on a rim, from its axle: 0 of an omni wheel, pi/4 of a mecanum '
         'wheel',
@@ -272,6 +278,7 @@ class ContactSection(Section):
             'stiffness': 'N/m',
             'damping': 'N s/m',
             'patch': 'm',
+            'resistance': 'm',
         }
         for entry, u in units.items():
             value = getattr(self, entry)

@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.mechanism import (
     Contact,
@@ -409,3 +410,74 @@ def test_an_impact_of_many_contacts_ends_and_tries_few_orders():
     found = impact(W, v, [Friction(0.3, 0.3, 0.0)] * 6)  # in a second
     after = v + W @ found.impulse.ravel()
     assert after[2::3].min() > -1e-9
+
+
+LEVER = 2e-3
+
+
+def resisted(slope=0.0, lever=LEVER, mu=0.5):
+    """Return a ball with rolling resistance on a plane that falls along x."""
+    machine = Machine('ball')
+    machine.gravity_W = ca.SX(G * ca.DM([math.sin(slope), 0, -math.cos(slope)]))
+    machine.body('ball', free('ball'), Revolution(ca.SX(MASS), ca.SX(EVEN)))
+    shape = Sphere(ca.SX(R))
+    machine.contact(Contact(body='ball', shape=shape, mu=mu, mu_kinetic=mu, resistance=lever))
+    return HybridMachine(machine)
+
+
+@pytest.mark.parametrize('steps', [False, True])
+def test_a_ball_comes_to_rest_where_and_when_the_lever_arm_says(steps):
+    """It slows by (5/7) g e/R (Johnson 1985), rests, and stays there."""
+    system, v = resisted(), np.array([0.3, 0.4, 0])
+    slows = 5 / 7 * G * LEVER / R
+    stop, way = 0.5 / slows, 0.5**2 / (2 * slows)
+    turns = np.array([-v[1], v[0], 0]) / R
+    x = system.state.pack(p_ball=[0, 0, R], v_ball=v, w_ball=turns)
+    if steps:
+        stepper = Stepper(system, np.zeros(0), through_modes=True)
+        s, events = stepper.start(x, np.zeros(0)), []
+        for _ in range(round(1.2 * stop / 1e-3)):
+            s = stepper.step(s, np.zeros(0), 1e-3)
+            events += s.events
+        end, rest = s.x, events
+    else:
+        motion = run(system, x, 1.2 * stop)
+        end, rest = motion.states[-1], motion.events
+    assert [e.name for e in rest] == ['rest']
+    creep = 1e-6 / LEVER * R  # m/s, below which it rests
+    assert rest[0].time == pytest.approx(stop - creep / slows, rel=1e-7)
+    last = system.state.unpack(end)
+    np.testing.assert_allclose(last['p_ball'], [*way * v[:2] / 0.5, R], atol=1e-8)
+    np.testing.assert_allclose(last['v_ball'], 0, atol=1e-15)
+
+
+@pytest.mark.parametrize(('part', 'rests'), [(0.99, True), (1.01, False)])
+def test_a_ball_rests_on_a_slope_up_to_the_lever_arm_over_its_radius(part, rests):
+    slope = math.atan(part * LEVER / R)
+    system = resisted(slope)
+    x = system.state.pack(p_ball=[0, 0, R])
+    s = system.begin([], x, [], 0.0)
+    assert s.mode == ('resting' if rests else 'rolling')
+    time = 2.0
+    motion = run(system, x, time)
+    found = system.state.unpack(motion.states[-1])['p_ball'][0]
+    way = 5 / 14 * G * (math.sin(slope) - math.cos(slope) * LEVER / R) * time**2
+    way += 3e-6 / LEVER * R * time  # it begins at three times the creep
+    assert found == pytest.approx(0.0 if rests else way, rel=1e-6, abs=1e-9)
+
+
+def test_a_ball_rolls_up_a_slope_rests_there_or_comes_back():
+    """Up it is slowed by slope and lever arm together, down by their difference."""
+    for part, back in ((0.8, False), (1.5, True)):
+        slope = math.atan(part * LEVER / R)
+        system, v = resisted(slope), -0.2
+        x = system.state.pack(p_ball=[0, 0, R], v_ball=[v, 0, 0], w_ball=[0, v / R, 0])
+        up, over = 5 / 7 * G * math.sin(slope), 5 / 7 * G * math.cos(slope) * LEVER / R
+        motion = run(system, x, 2 * abs(v) / (up + over))
+        assert [e.name for e in motion.events] == (['turn'] if back else ['rest'])
+        assert motion.events[0].time == pytest.approx(abs(v) / (up + over), rel=1e-3)
+
+
+def test_resistance_without_kinetic_friction_is_refused():
+    with pytest.raises(ParameterError, match="the contact of 'ball': resistance needs a mu_kin"):
+        Contact(body='ball', shape=Sphere(ca.SX(R)), resistance=LEVER)
