@@ -416,7 +416,8 @@ class MachineSystem(WrittenSystem):
         closing = zip(names, self.machine.contacts, self.closures, strict=True)
         for i, (name, contact, of) in enumerate(closing):
             kept = contact.holds(of, self.phases.of(i))
-            rows += [f'{name}_{("x", "y", "z", "spin")[k]}' for k in kept]
+            along = ('x', 'y', 'z', *('spin',) * (contact.turning - 3), 'turn_x', 'turn_y')
+            rows += [f'{name}_{along[k]}' for k in kept]
         entries = (self.state.entry(name) for name in self.speed_names)
         speeds = [component for e in entries for component in e.components]
         return Structure.of(np.array(self.row_function(x, p)[1]), rows, speeds)
