@@ -433,7 +433,7 @@ HAND = (
     'rolling_controller.design',
     'rolling_controller.nodes.hand',
     'rolling_controller.nodes.laboratory_controller_node',
-    'rolling_controller.nodes.trial',
+    'rolling_controller.nodes.experiment_run',
     'rolling_hw_interface.',
     'rolling_robotics.calibration_report',
     'rolling_robotics.demo.laboratory',
@@ -591,3 +591,45 @@ class Loop:
         _, u = self.law.step(None, x, t)
 """
     assert list(law_steps(ast.parse(code), 'm')) == ['m.Loop.tick']
+
+
+# what drove, ran and recorded machines before one mechanism did it for all
+ONE_OF_EACH = {
+    'SteppedPlant', 'RobotPlant', 'HybridRobotPlant', 'RigPlant',
+    'EmulatedRig', 'HybridPlant', 'ObservedPlant', 'SimulatedHybridPlant',
+    'EmulatedPlant', 'LaboratoryChain', 'ExperimentLaw', 'Robot',
+    'FrameLaw', 'SupervisedLaw', 'StickDrive', 'MassDrive',
+    'RollingDrive', 'TrialSeen', 'RigRun', 'LabyrinthRun',
+    'Seen', 'End',
+}  # fmt: skip
+
+SUITE = ('rolling_dynamics', 'rolling_planner', 'rolling_controller', 'rolling_hw_interface')
+SUITE += ('rolling_node_kit', 'rolling_robotics')
+
+
+def classes_of(*folders):
+    """Yield name and node of each class in folders of the suite."""
+    for folder in folders:
+        for path in (ROOT / folder).rglob('*.py'):
+            for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+                if isinstance(node, ast.ClassDef):
+                    yield node.name, node
+
+
+def test_what_one_mechanism_replaced_does_not_return():
+    names = [name for name, _ in classes_of(*SUITE)]
+    assert not set(names) & ONE_OF_EACH
+    for name in ('Trial', 'Execution', 'Emulation', 'ControlLoop', 'Experiment', 'Imperfections'):
+        assert names.count(name) == 1, name
+
+
+def methods(node):
+    return {child.name for child in node.body if isinstance(child, ast.FunctionDef)}
+
+
+def test_plant_and_tick_are_implemented_once():
+    """A plant takes controls and returns measurements; a tick of a controller judges and sends."""
+    found = [(name, methods(node)) for name, node in classes_of(*SUITE)]
+    assert [n for n, m in found if {'restart', 'send', 'advance'} <= m] == ['Emulation']
+    loops = [n for n, node in classes_of('rolling_controller') if 'tick' in methods(node)]
+    assert loops == ['ControlLoop']

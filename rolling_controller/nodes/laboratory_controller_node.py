@@ -28,9 +28,9 @@ from rolling_controller.laboratory.run_log import RunLog
 from rolling_controller.law import Law
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.equipment import LoopEquipment
+from rolling_controller.nodes.experiment_run import CODES, ExperimentRun, RunState
 from rolling_controller.nodes.hand import Hand
 from rolling_controller.nodes.prediction import Prediction
-from rolling_controller.nodes.trial import CODES, Trial, TrialState
 from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.law import PredictiveLaw
 from rolling_dynamics.arrays import Array
@@ -124,7 +124,7 @@ class LaboratoryControllerNode(CompilingNode):
         self._prediction = Prediction(self)
         self._preparation: threading.Thread | None = None
         self._failed = ''
-        self._trial: Trial | None = None
+        self._running: ExperimentRun | None = None
         self._runs = 0
         self._server: SingleGoalServer | None = None
 
@@ -222,16 +222,16 @@ class LaboratoryControllerNode(CompilingNode):
     def cleanup(self) -> None:
         """Forget the scenario."""
         self._end(CODES.INACTIVE, 'the node was cleaned up')
-        self._hand = self._equipment = self._prepared = self._trial = None
+        self._hand = self._equipment = self._prepared = self._running = None
         self._server = self._preparation = None
         self._failed = ''
 
     # -- runs -------------------------------------------------------------------------------
 
     def _take_contact(self, message: RollingContact) -> None:
-        trial = self._trial
-        if trial is not None:
-            trial.control.contact_mode = message.mode
+        run = self._running
+        if run is not None:
+            run.control.contact_mode = message.mode
 
     async def _run(self, goal: Goal) -> RunExperiment.Result:
         wanted = goal.request
@@ -253,22 +253,22 @@ class LaboratoryControllerNode(CompilingNode):
         hand.measured.restart()  # states from before, when the object was elsewhere
         self._settings.publish(self.values.in_force(law=law))
         goal.handle.publish_feedback(RunExperiment.Feedback(phase=PHASES.PHASE_WAITING))
-        self._trial = trial = Trial(
+        self._running = current = ExperimentRun(
             self,
             self._equipment,
             followed,
             duration or self.values['duration'],
             lambda state: resolve(self, ended, state),
-            lambda x, u: goal.handle.publish_feedback(self._progress(trial, x, u)),
+            lambda x, u: goal.handle.publish_feedback(self._progress(current, x, u)),
             RunLog(lambda numbers: self._steps.publish(Int64MultiArray(data=numbers))),
         )
-        trial.control.loop.start()
-        goal.on_stop(lambda: trial.control.end(CODES.CANCELLED, 'asked to stop'))
-        state: TrialState = await ended
+        current.control.loop.start()
+        goal.on_stop(lambda: current.control.end(CODES.CANCELLED, 'asked to stop'))
+        state: RunState = await ended
         self.alarm = state.ended if state.code == CODES.INTERNAL else ''
         self._prediction.show(None)
         self.get_logger().info(_ending(run, law, state))
-        since = trial.balancing_since
+        since = current.balancing_since
         return RunExperiment.Result(
             error_code=state.code,
             error_string=state.ended if state.code != CODES.NONE else '',
@@ -300,13 +300,13 @@ class LaboratoryControllerNode(CompilingNode):
             return CODES.INVALID_GOAL, f'this experiment has the laws {known}; got {quoted(law)}'
         return CODES.NONE, ''
 
-    def _progress(self, trial: Trial, x: Array, u: Array) -> RunExperiment.Feedback:
+    def _progress(self, run: ExperimentRun, x: Array, u: Array) -> RunExperiment.Feedback:
         """Return how a run goes, in a state, under a control."""
-        balances = trial.balancing_since is not None
+        balances = run.balancing_since is not None
         out = RunExperiment.Feedback(
             phase=PHASES.PHASE_BALANCING if balances else PHASES.PHASE_FOLLOWING,
-            time=trial.state.time,
-            contact_mode=trial.control.contact_mode,
+            time=run.state.time,
+            contact_mode=run.control.contact_mode,
             state_names=list(self._hand.subject.system.state.names),
             state_values=x.tolist(),
         )
@@ -320,35 +320,35 @@ class LaboratoryControllerNode(CompilingNode):
         return response
 
     def _end(self, code: int, reason: str) -> None:
-        if self._trial is not None:
-            self._trial.control.end(code, reason)
+        if self._running is not None:
+            self._running.control.end(code, reason)
 
     # -- health -----------------------------------------------------------------------------
 
     @property
     def loop(self) -> PeriodicLoop | None:
         """The loop of the run that goes on."""
-        trial = self._trial
-        return None if trial is None or trial.state.ended else trial.control.loop
+        run = self._running
+        return None if run is None or run.state.ended else run.control.loop
 
     def health(self) -> Health:
         """Return what is run."""
         if self._equipment is None or self._hand is None:
             return OK, 'not running', {}
-        measured, trial = self._hand.measured, self._trial
-        running = trial is not None and not trial.state.ended
+        measured, run = self._hand.measured, self._running
+        running = run is not None and not run.state.ended
         values: dict[str, Any] = {
             'states accepted': measured.count,
             'state age [s]': measured.age,
             'runs': self._runs,
             'running': running,
         }
-        if trial is not None and running:
-            values['time [s]'] = trial.state.time
+        if run is not None and running:
+            values['time [s]'] = run.state.time
         if self._failed:
             return ERROR, f'nothing can be run: {self._failed}', values
-        if trial is not None and trial.control.fault:
-            return ERROR, f'states are not plausible: {trial.control.fault}', values
+        if run is not None and run.control.fault:
+            return ERROR, f'states are not plausible: {run.control.fault}', values
         if measured.refused:
             message, measured.refused = measured.refused, ''
             return WARN, message, values
@@ -358,7 +358,7 @@ class LaboratoryControllerNode(CompilingNode):
         return self._prediction.health(OK, 'running' if running else waiting, values)
 
 
-def _ending(run: int, law: str, state: TrialState) -> str:
+def _ending(run: int, law: str, state: RunState) -> str:
     r = state.last
     text = f'run {run} ({law}) ended after {state.time:.3f} s: {state.ended}'
     if r is None or not r.ticks:

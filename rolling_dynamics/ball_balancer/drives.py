@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 import casadi as ca
 from rolling_dynamics.contract.layout import Entry, Layout
@@ -42,31 +41,6 @@ def servo_acceleration(target: ca.SX, angle: ca.SX, rate: ca.SX, p: Mapping[str,
 def limited(value: ca.SX, limit: ca.SX) -> ca.SX:
     """Return a value between -limit and limit."""
     return ca.fmax(ca.fmin(value, limit), -limit)
-
-
-class Drive(Protocol):
-    """
-    A mechanism between servos and plate.
-
-    Attributes
-    ----------
-    servos
-        How many there are.
-    parameters
-        Its lengths.
-
-    """
-
-    servos: int
-    parameters: Layout
-
-    def pose(self, angles: ca.SX, p: Parameters) -> tuple[ca.SX, ca.SX]:
-        """Return R_WH (3, 3) and the origin of the plate's surface in W (3) [m]."""
-        ...
-
-    def servo_angles(self, tilt: ca.SX, p: Parameters) -> ca.SX:
-        """Return the servos' angles [rad] for tilts (2) [rad] that pull a ball along x and y."""
-        ...
 
 
 class Gimbal:
@@ -150,4 +124,5 @@ def _fermat_weights(joints: list[ca.SX], double_area: ca.SX) -> list[ca.SX]:
     return out
 
 
-DRIVES: Mapping[str, type[Gimbal | Legs]] = {'gimbal': Gimbal, 'legs': Legs}
+Drive = Gimbal | Legs
+DRIVES: Mapping[str, type[Drive]] = {'gimbal': Gimbal, 'legs': Legs}

@@ -8,7 +8,7 @@ from rolling_controller.law import Memoryless, TOUCHING
 from rolling_controller.motion_watch import HandBound
 from rolling_controller.nodes.control_loop import HELD
 from rolling_controller.nodes.equipment import LoopEquipment
-from rolling_controller.nodes.trial import CODES, Trial
+from rolling_controller.nodes.experiment_run import CODES, ExperimentRun
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.layout import Layout
 from rolling_planner.laboratory.laboratory import Laboratory
@@ -46,7 +46,9 @@ def run(control):
     )
     law = Memoryless(Layout((TOUCHING,)), Layout(()), lambda *_: control)
     log = SimpleNamespace(note=lambda *_: None, flush=lambda: None)
-    trial = Trial(SimpleNamespace(), equipment, law, 0.0, ends.append, lambda *_: None, log)
+    trial = ExperimentRun(
+        SimpleNamespace(), equipment, law, 0.0, ends.append, lambda *_: None, log
+    )
     k = 0
     while k < 300 and not trial.control.ending:
         trial.control._answer(k * PERIOD, start)

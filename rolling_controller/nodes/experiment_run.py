@@ -23,7 +23,7 @@ CODES = RunExperiment.Result
 
 
 @dataclass
-class TrialState:
+class RunState:
     """
     How far a run is.
 
@@ -49,7 +49,7 @@ class TrialState:
     last: Punctuality | None = None
 
 
-class Trial:
+class ExperimentRun:
     """
     Runs the law of an experiment until something ends it.
 
@@ -68,7 +68,7 @@ class Trial:
         equipment: LoopEquipment,
         law: Law[Any],
         duration: float,
-        on_end: Callable[[TrialState], None],
+        on_end: Callable[[RunState], None],
         on_progress: Callable[[Array, Array], None],
         log: RunLog,
     ) -> None:
@@ -93,7 +93,7 @@ class Trial:
         """
         self._node, self._equipment, self._log = node, equipment, log
         self._on_end, self._on_progress = on_end, on_progress
-        self.state, self._next_progress = TrialState(), 0.0
+        self.state, self._next_progress = RunState(), 0.0
         self._restarts = equipment.machine.measured.restarts
         self._bound: HandBound | None = None
         task = Task(
