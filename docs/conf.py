@@ -18,6 +18,7 @@ release = ET.parse(Path(__file__).parents[1] / 'package.xml').findtext('version'
 extensions = [
     'mathematics',
     'myst_parser',
+    'notebooks',
     'sphinx.ext.autodoc',
     'sphinx.ext.autosummary',
     'sphinx.ext.napoleon',
@@ -35,7 +36,7 @@ html_css_files = ['mathematics.css']
 # Pages that simulate: `make docs` writes them; without, the gallery has empty frames.
 html_extra_path = [str(p) for p in [Path(__file__).parents[1] / 'build' / 'gallery'] if p.is_dir()]
 templates_path = ['_templates']
-exclude_patterns = ['_build', '_ext', 'notebooks']
+exclude_patterns = ['_build', '_ext']
 
 myst_enable_extensions = ['dollarmath']
 myst_heading_anchors = 3

@@ -101,6 +101,9 @@ def test_pages_are_built_without_a_warning_and_load_nothing_from_elsewhere(tmp_p
     subprocess.run([*command, ROOT / 'docs', tmp_path], check=True, env=os.environ | nowhere)
     assert (tmp_path / 'experiments.html').read_text().count('_images/nodes_') == 12
     assert foreign(tmp_path) == []
+    notebook = (tmp_path / 'notebooks' / 'from_mujoco.html').read_text()
+    assert 'the radius differs by' in notebook
+    assert 'src="data:image/png;base64,' in notebook
     text = (tmp_path / 'contact.html').read_text()
     assert text.count('<math') > 20
     assert 'source/rolling_dynamics/contact/equations.py.html#L-' in text
