@@ -71,6 +71,7 @@ def tables() -> dict[str, str]:
     machine = schemas['machine']['properties']['machine']['properties']
     for name, entry in (('part', 'bodies'), ('joint', 'joints'), ('drive', 'drives')):
         out[name] = _kinds_table(machine[entry]['additionalProperties'])
+    out['ring'] = _table(machine['rings']['additionalProperties'], '')
     out['machine_contact'] = _table(machine['contacts']['additionalProperties'], '')
     out['plan'] = _table(schema_of(PlanProblem), 'plan')
     out['sweep'] = _table(schema_of(SweepSection), 'sweep')

@@ -1,5 +1,6 @@
 """Machines from parts: bodies and joints, of which rolling is one, become a rolling system."""
 
+from rolling_dynamics.mechanism.hand_over import HandOver
 from rolling_dynamics.mechanism.hybrid import HybridMachine
 from rolling_dynamics.mechanism.joints import (
     Custom,
@@ -14,6 +15,7 @@ from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.mass import Revolution, Solid
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling, SurfaceRolling
 from rolling_dynamics.mechanism.shapes import (
+    Barrel,
     Cylinder,
     Ellipsoid,
     Hollow,
@@ -24,12 +26,14 @@ from rolling_dynamics.mechanism.shapes import (
 from rolling_dynamics.mechanism.system import MachineSystem
 
 __all__ = [
+    'Barrel',
     'Contact',
     'Custom',
     'Cylinder',
     'Driven',
     'Ellipsoid',
     'Free',
+    'HandOver',
     'Hollow',
     'HybridMachine',
     'Machine',

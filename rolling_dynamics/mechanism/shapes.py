@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+import math
 from typing import Protocol
 
 import casadi as ca
+
+BEYOND = 1e-6  # rad by which a roller touches beyond where it hands over
 
 
 class Shape(Protocol):
@@ -133,6 +136,53 @@ class Ellipsoid:
     def touch(self, normal_B: ca.SX) -> ca.SX:
         """Return the point (3) [m] that touches a plane of this normal (3)."""
         return -(self.radii**2) * normal_B / ca.norm_2(self.radii * normal_B)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Barrel:
+    """
+    A barrel roller of a mecanum wheel, about its middle: the rim of the wheel envelops it.
+
+    A normal of the roller goes through its axis and, where it touches the ground, through the
+    axle. An angle phi about the axle from the middle it is at d tan(phi) / sin(angle) along the
+    axis, R - d / cos(phi) from the contact.
+
+    Attributes
+    ----------
+    rim
+        Radius R of the wheel [m].
+    offset
+        Distance d of the middle of the roller from the axle [m].
+    angle
+        Between the axes of roller and wheel [rad].
+    reach
+        Greatest phi [rad]: pi over the number of rollers.
+    axis
+        Unit vector along the roller (3).
+
+    """
+
+    rim: ca.SX
+    offset: ca.SX
+    angle: float
+    reach: float
+    axis: ca.DM
+    side = ca.DM.zeros(3)
+
+    def profile(self, phi: ca.SX | float) -> tuple[ca.SX, ca.SX]:
+        """Return place along the axis and radius there [m] of the circle that touches at phi."""
+        inclined = ca.sin(phi) * math.sin(self.angle)
+        along, height = ca.tan(phi) / math.sin(self.angle), self.rim - self.offset / ca.cos(phi)
+        return self.offset * along + height * inclined, height * ca.sqrt(1 - inclined**2)
+
+    def touch(self, normal_B: ca.SX) -> ca.SX:
+        """Return the point (3) [m] that touches a plane of this normal (3): its end, beyond it."""
+        end = math.sin(self.reach + BEYOND)
+        low = ca.dot(self.axis, normal_B)
+        sine = ca.fmax(-end, ca.fmin(end, -low / math.sin(self.angle)))
+        place, radius = self.profile(ca.asin(sine))
+        across = low * self.axis - normal_B
+        return place * self.axis + radius * across / ca.norm_2(across)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from rolling_dynamics.arrays import Array
 
-WORTH_NAMING = 0.05  # of the largest component of a free twist or an internal force
+WORTH_NAMING = 1e-6  # of the largest component of a free twist or an internal force
 DEPENDS = 1e-10  # fraction of the largest singular value below which a row depends on others
 
 

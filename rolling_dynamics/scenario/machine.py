@@ -11,6 +11,7 @@ from pydantic import model_validator
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.errors import ParameterError, ScenarioError, suggestion
+from rolling_dynamics.mechanism.hand_over import HandOver
 from rolling_dynamics.mechanism.hybrid import HybridMachine
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.system import MachineSystem
@@ -41,6 +42,7 @@ from rolling_dynamics.scenario.machine_joints import (
     MotionDrive,
 )
 from rolling_dynamics.scenario.machine_parts import Builder, GROUND, Part, PARTS, PlatePart
+from rolling_dynamics.scenario.machine_rings import RingSection
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 
 NORM = 1e-3  # by which a quaternion may be off one
@@ -60,6 +62,7 @@ class MachineSection(Section):
         'how each body moves on its parent, by its name',
     )
     contacts: dict[str, ContactSection] = note('contacts beside the joints, by name', default={})
+    rings: dict[str, RingSection] = note('barrel rollers on a wheel, by name', default={})
     drives: dict[str, DriveSection] = entry(
         by_name(DRIVES),
         'drives by name',
@@ -124,6 +127,9 @@ class MachineSection(Section):
         for name, contact in self.contacts.items():
             with located(f'machine.contacts.{name}', inner=True):
                 contact.add(builder, name)
+        for name, ring in self.rings.items():
+            with located(f'machine.rings.{name}', inner=True):
+                ring.add(builder, name)
         for name, drive in self.drives.items():
             with located(f'machine.drives.{name}', inner=True):
                 drive.act(builder, name, self.joints)
@@ -152,7 +158,8 @@ class MachineFile(ScenarioFile):
         builder = self.machine.described()
         hybrid = any(c.mu_kinetic is not None for c in self.machine.contacts.values())
         try:  # an error begins with the name of the machine, which is the entry
-            system = (HybridMachine if hybrid else MachineSystem)(builder.machine)
+            kind = HandOver if self.machine.rings else HybridMachine if hybrid else MachineSystem
+            system = kind(builder.machine)
         except ParameterError as e:
             raise ScenarioError(str(e)) from None
         p = system.parameters.pack(**builder.values)

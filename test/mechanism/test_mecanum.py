@@ -1,0 +1,152 @@
+"""A mecanum wheel with nine barrel rollers: geometry, rolling and hand-overs by hand."""
+
+import math
+import re
+
+import casadi as ca
+import numpy as np
+import pytest
+from rolling_dynamics.errors import ParameterError, ScenarioError
+from rolling_dynamics.mechanism import HandOver, Machine
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.simulation import simulate
+
+RIM, ROLLER, ANGLE, COUNT = 0.05, 0.008, math.pi / 4, 9
+OFFSET, REACH, MASS, WHEEL = RIM - ROLLER, math.pi / COUNT, 0.02, 4e-4
+
+
+@pytest.fixture(scope='module')
+def wheel():
+    return load_scenario('mecanum_wheel')
+
+
+def turned(scenario, angle, **speeds):
+    """Return a state that rolls, the wheel turned by an angle [rad]."""
+    system = scenario.system
+    x = system.state.pack(wheel=angle, **speeds)
+    return system.placed(scenario.p, x, ['wheel', *speeds])
+
+
+def test_the_rim_envelops_the_rollers(wheel):
+    """The axle stays at the radius of the rim, and the contact moves sideways by d tan / tan."""
+    system, p = wheel.system, wheel.p
+    for angle in np.linspace(-math.pi, math.pi, 37):
+        x = system.state.pack(wheel=angle)
+        gap = system.parts[system.on_roller(p, x)].gap_function(x, p)
+        assert abs(float(gap)) < 1e-15
+        phi = (angle + REACH) % (2 * REACH) - REACH
+        if abs(abs(phi) - REACH) > 1e-9:
+            place = np.array(system.contact_frame(x, p))[:3, 3]
+            aside = OFFSET * math.tan(phi) / math.tan(ANGLE)
+            assert place == pytest.approx([0, aside, 0], abs=1e-15)
+
+
+def test_the_roller_is_the_surface_that_the_rim_envelops(wheel):
+    """Points of the barrel, turned about the axle, lie within the rim and reach it."""
+    barrel = wheel.system.machine.contacts[0].shape
+    profile = ca.Function('profile', [wheel.system.symbols.p], barrel.profile(0.2))
+    at, radius = (float(v) for v in profile(wheel.p))
+    axis = np.array([math.sin(ANGLE), math.cos(ANGLE), 0])
+    across = np.linalg.svd(axis[None])[2][1:]
+    around = np.linspace(0, 2 * math.pi, 20001)[:, None]
+    circle = at * axis + radius * (np.cos(around) * across[0] + np.sin(around) * across[1])
+    away = np.hypot(circle[:, 0], circle[:, 2] - OFFSET)
+    assert away.max() == pytest.approx(RIM, abs=1e-9)
+
+
+def by_hand(angle):
+    """Return the mass matrix over v_x, v_y, the wheel's and nine rollers' rates, and the rows."""
+    along, length = MASS * ROLLER**2 / 2, 0.0
+    inclined = math.sin(REACH) * math.sin(ANGLE)
+    length = OFFSET * math.tan(REACH) / math.sin(ANGLE)
+    length += (RIM - OFFSET / math.cos(REACH)) * inclined
+    across = along / 2 + MASS * (2 * length) ** 2 / 12
+    M = np.diag([5.5 + COUNT * MASS] * 2 + [0.0] + [along] * COUNT)
+    c, s = math.cos(ANGLE), math.sin(ANGLE)
+    M[2, 2] = WHEEL + COUNT * (MASS * OFFSET**2 + across * s**2 + along * c**2)
+    M[2, 3:] = M[3:, 2] = along * c
+    k = -round(angle / (2 * REACH)) % COUNT  # the roller that is low
+    phi = angle + 2 * REACH * k
+    phi = (phi + math.pi) % (2 * math.pi) - math.pi
+    lever = RIM - OFFSET / math.cos(phi)
+    J = np.zeros((2, 3 + COUNT))
+    J[0, [0, 2, 3 + k]] = 1, -RIM, -c * lever
+    J[1, [1, 3 + k]] = 1, s * math.cos(phi) * lever
+    return M, J, k
+
+
+def speeds_of(system, x):
+    names = ['lengthwise_rate', 'sideways_rate', 'wheel_rate']
+    names += [f'roller_{k}_rate' for k in range(COUNT)]
+    return np.array([x[system.state.slice(n)][0] for n in names])
+
+
+@pytest.mark.parametrize('angle', [-0.3, 0.1, 0.32, 2.0])
+def test_the_wheel_rolls_as_by_gauss(wheel, angle):
+    """The rates are those of least constraint: M a = tau + J^T f, J a = -dJ/dt v."""
+    system, p, torque = wheel.system, wheel.p, 0.3
+    x = turned(wheel, angle, wheel_rate=[6.0], sideways_rate=[-0.4])
+    M, J, k = by_hand(angle)
+    v = speeds_of(system, x)
+    assert J @ v == pytest.approx([0, 0], abs=1e-12)
+    mode = system.modes[f'rolling_roller_{k}']
+    found = speeds_of(system, np.array(mode.dynamics(x, [torque], 0, p)).ravel())
+    step = 1e-6
+    bias = (by_hand(angle + step * v[2])[1] - by_hand(angle - step * v[2])[1]) @ v / (2 * step)
+    forces = np.zeros(len(v))
+    forces[2] = torque
+    K = np.block([[M, -J.T], [J, np.zeros((2, 2))]])
+    expected = np.linalg.solve(K, np.concatenate([forces, -bias]))[: len(v)]
+    assert found == pytest.approx(expected, abs=1e-6 * np.abs(expected).max())
+
+
+def test_rollers_hand_over_with_the_loss_of_a_plastic_impact(wheel):
+    """In more than a turn the axle keeps its height; each event says what it cost."""
+    system, p = wheel.system, wheel.p
+    t = np.linspace(0, 1, 101)
+    run = simulate(system, p, wheel.x0, np.zeros(1), 1.0, t_eval=t, rtol=1e-11, atol=1e-12)
+    heights = run.states[:, system.state.slice('carriage')]
+    assert np.abs(heights).max() < 1e-12
+    assert run.states[-1][system.state.slice('wheel')] > 2 * math.pi
+    events = [e for e in run.events if e.name == 'hand_over']
+    assert len(events) == 14
+    order = [int(re.match(r'roller_(\d)', e.text)[1]) for e in events]
+    assert order == [(8 - k) % COUNT for k in range(14)]
+    # by Gauss's principle from the speeds before: the nearest ones, by the mass, that roll
+    before = events[0].time - 1e-9
+    first = simulate(system, p, wheel.x0, np.zeros(1), before, rtol=1e-11, atol=1e-12)
+    M, J, k = by_hand(REACH + 1e-7)
+    assert k == 8
+    slip = J @ speeds_of(system, first.states[-1])
+    inverse = np.linalg.inv(M)
+    lost = slip @ np.linalg.solve(J @ inverse @ J.T, slip) / 2
+    said = float(re.search(r'loses (\S+) J', events[0].text)[1])
+    assert said == pytest.approx(lost, rel=1e-5)
+    energy = run.evaluate(lambda s: s.invariants['energy'])[:, 0]
+    whole = sum(float(re.search(r'loses (\S+) J', e.text)[1]) for e in events)
+    assert energy[0] - energy[-1] == pytest.approx(whole, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ('given', 'text'),
+    [
+        ({'length': 0.03}, r'length: 0\.03 m leaves gaps between 9 rollers; 0\.04\d+ m covers'),
+        ({'length': 0.05}, 'length: 0.05 m lets two touch, of 9 rollers'),
+        ({'count': 4}, r'roller: must be more than 0\.01464 m, so that 4 rollers cover'),
+        ({'roller': 0.06}, 'roller: must be less than the radius of the rim'),
+        ({'angle': 2.0}, 'angle: must be less than pi/2, got 2'),
+        ({'wheel': 'whel'}, "wheel: got 'whel'; did you mean 'wheel'"),
+    ],
+)
+def test_rings_that_do_not_roll_are_rejected(wheel, given, text):
+    ring = {**wheel.raw['machine']['rings']['roller'], **given}
+    machine = {**wheel.raw['machine'], 'rings': {'roller': ring}}
+    with pytest.raises(ScenarioError, match=text):
+        load_scenario({**wheel.raw, 'machine': machine})
+
+
+def test_a_ring_with_a_roller_missing_is_rejected(wheel):
+    machine = Machine('open')
+    machine.contacts = load_scenario('mecanum_wheel').system.machine.contacts
+    with pytest.raises(ParameterError, match=r'cover 0\.698\d* rad of the rim, not 2 pi: gaps'):
+        HandOver(machine)
