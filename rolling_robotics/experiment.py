@@ -100,7 +100,7 @@ class Experiment:
         if not hardware:
             return self.nodes
         if hardware not in self.hardware:
-            known = ', '.join(self.hardware) or 'no choice'
+            known = ', '.join(self.hardware) or 'not a choice'
             raise ParameterError(f'{self.name}: hardware is {known}; got {hardware!r}')
         return self.hardware[hardware]
 

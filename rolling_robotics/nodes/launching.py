@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-import re
-import tempfile
 
 from launch.actions import DeclareLaunchArgument, EmitEvent, OpaqueFunction, RegisterEventHandler
 from launch.conditions import IfCondition
@@ -18,6 +15,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from rolling_dynamics.configuration import find_config, find_scenario, PACKAGE
 from rolling_robotics.experiment import Experiment, NodeEntry, of_robot, OWN_CLOCK, RECORDER
 from rolling_robotics.experiments import find_experiment, of_scenario
+from rolling_robotics.rviz_view import view_file
 
 from launch import LaunchContext, LaunchDescription
 
@@ -221,34 +219,3 @@ def _nodes(context: LaunchContext, experiment: Experiment) -> list[Node | Regist
 
 
 WORLDS = ('world', '<Fixed Frame>')  # frames that no robot has to itself
-
-
-def prefixed_view(view: str, prefix: str) -> str:
-    """
-    Return a view that looks at the frames with a prefix.
-
-    Parameters
-    ----------
-    view
-        Text of an ``.rviz`` file.
-    prefix
-        Put before the names of the robot's frames; those of the world are left as they are.
-
-    """
-
-    def prefixed(match: re.Match[str]) -> str:
-        key, frame = match.groups()
-        return match.group() if frame in WORLDS else f'{key}{prefix}{frame}'
-
-    return re.sub(r'^(\s*(?:Fixed|Target) Frame: )(.+)$', prefixed, view, flags=re.MULTILINE)
-
-
-def view_file(path: Path, prefix: str) -> Path:
-    """Return the file of a view, with a prefix a copy among the temporary files."""
-    if not prefix:
-        return path
-    with tempfile.NamedTemporaryFile(
-        'w', prefix=f'{path.stem}_', suffix=path.suffix, delete=False, encoding='utf-8'
-    ) as copy:
-        copy.write(prefixed_view(path.read_text(encoding='utf-8'), prefix))
-    return Path(copy.name)

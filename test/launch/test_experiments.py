@@ -22,7 +22,7 @@ from rolling_robotics.bringup import (
 )
 from rolling_robotics.experiment import Experiment, NodeEntry
 from rolling_robotics.experiments import EXPERIMENTS, find_experiment
-from rolling_robotics.nodes.launching import view_file
+from rolling_robotics.rviz_view import view_file
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
