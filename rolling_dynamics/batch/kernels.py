@@ -7,7 +7,7 @@ import ctypes
 from functools import cache, cached_property
 from importlib.resources import files
 import logging
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 import weakref
 
 import numpy as np
@@ -22,11 +22,18 @@ LOG = logging.getLogger(__name__)
 CARRIED = ('x', 'u', 'p', 'levels', 't', 'goal', 'stop', 'mode', 'h')  # arrays of a step
 
 
-class Kernel(Protocol):
-    """What is evaluated for each trajectory; none depends on another."""
+class VectorKernel:
+    """Machine code whose numbers are vectors; no trajectory depends on another."""
 
-    compiled: bool
-    width: int
+    compiled = True
+
+    def __init__(self, equations: Equations, file: str, real: str) -> None:
+        """Load a library made of :func:`kernel_source`."""
+        self.width = vectors().lanes(real)
+        self._real = np.dtype(real if real == 'double' else 'float32')
+        self._count = np.dtype(np.int64 if real == 'double' else np.int32)
+        self._guards = len(equations.names)
+        self._library = ctypes.CDLL(file)
 
     def carry(self, lanes: Lanes, number: int, longest: float) -> int:
         """
@@ -51,7 +58,18 @@ class Kernel(Protocol):
             How many trajectories stopped so.
 
         """
-        ...
+        stride = lanes.x.strides[0] // lanes.x.itemsize
+        given = (lanes.addresses[name] for name in CARRIED)
+        return int(self._carry(lanes.size, stride, *given, number, longest))
+
+    @cached_property
+    def _carry(self) -> Callable[..., int]:
+        """The C of :meth:`carry`; its arguments are turned into those of C here, it is quicker."""
+        carry: Any = self._library.carry
+        arrays = [ctypes.c_void_p] * len(CARRIED)
+        carry.argtypes = [ctypes.c_long, ctypes.c_long, *arrays, ctypes.c_long, ctypes.c_double]
+        carry.restype = ctypes.c_long
+        return carry  # type: ignore[no-any-return]
 
     def dop853(
         self, lanes: Lanes, rate: Array, h: Array, asked: Array, tolerance: tuple[float, float]
@@ -73,49 +91,6 @@ class Kernel(Protocol):
             Relative and absolute.
 
         """
-        ...
-
-    def rates(self, lanes: Lanes) -> Array:
-        """Return the rates of the states."""
-        ...
-
-    def guards(self, lanes: Lanes) -> Array:
-        """Return the guards, shape (guards, trajectories), in their units."""
-        ...
-
-
-class VectorKernel:
-    """Machine code whose numbers are vectors."""
-
-    compiled = True
-
-    def __init__(self, equations: Equations, file: str, real: str) -> None:
-        """Load a library made of :func:`kernel_source`."""
-        self.width = vectors().lanes(real)
-        self._real = np.dtype(real if real == 'double' else 'float32')
-        self._count = np.dtype(np.int64 if real == 'double' else np.int32)
-        self._guards = len(equations.names)
-        self._library = ctypes.CDLL(file)
-
-    def carry(self, lanes: Lanes, number: int, longest: float) -> int:
-        """See :class:`Kernel`."""
-        stride = lanes.x.strides[0] // lanes.x.itemsize
-        given = (lanes.addresses[name] for name in CARRIED)
-        return int(self._carry(lanes.size, stride, *given, number, longest))
-
-    @cached_property
-    def _carry(self) -> Callable[..., int]:
-        """The C of :meth:`carry`; its arguments are turned into those of C here, it is quicker."""
-        carry: Any = self._library.carry
-        arrays = [ctypes.c_void_p] * len(CARRIED)
-        carry.argtypes = [ctypes.c_long, ctypes.c_long, *arrays, ctypes.c_long, ctypes.c_double]
-        carry.restype = ctypes.c_long
-        return carry  # type: ignore[no-any-return]
-
-    def dop853(
-        self, lanes: Lanes, rate: Array, h: Array, asked: Array, tolerance: tuple[float, float]
-    ) -> Attempt:
-        """See :class:`Kernel`."""
         attempt = Attempt.empty(len(lanes.x), lanes.size)
         given = (lanes.x, rate, lanes.u, lanes.slope, lanes.p, lanes.t, h, lanes.levels)
         counts = asked.astype(self._count)
@@ -123,13 +98,13 @@ class VectorKernel:
         return attempt
 
     def rates(self, lanes: Lanes) -> Array:
-        """See :class:`Kernel`."""
+        """Return the rates of the states."""
         out = np.empty((len(lanes.x), lanes.size))
         self._call('rates_at', lanes, lanes.x, lanes.u, lanes.p, lanes.t, out)
         return out
 
     def guards(self, lanes: Lanes) -> Array:
-        """See :class:`Kernel`."""
+        """Return the guards, shape (guards, trajectories), in their units."""
         out = np.empty((self._guards, lanes.size), self._real)
         clocks = lanes.t.astype(self._real)
         self._call('watch', lanes, lanes.x, lanes.u, lanes.p, clocks, out)
@@ -149,6 +124,7 @@ class VectorKernel:
         )
 
 
+Kernel: TypeAlias = MappedKernel | VectorKernel
 _known: weakref.WeakKeyDictionary[RollingSystem, dict[tuple[object, ...], Kernel]] = (
     weakref.WeakKeyDictionary()
 )

@@ -236,7 +236,7 @@ class MappedKernel:
         self._mapped = self._step, 1
 
     def carry(self, lanes: Lanes, number: int, longest: float) -> int:
-        """See :class:`Kernel`."""
+        """See :class:`.VectorKernel`."""
         todo = (lanes.stop == 0) & (lanes.mode == number) & (lanes.t < lanes.goal)
         span = np.where(todo, lanes.goal - lanes.t, 0.0)
         steps = np.where(todo, np.maximum(np.ceil(span / longest * (1 - 1e-12)), 1), 0)
@@ -280,7 +280,7 @@ class MappedKernel:
     def dop853(
         self, lanes: Lanes, rate: Array, h: Array, asked: Array, tolerance: tuple[float, float]
     ) -> Attempt:
-        """See :class:`Kernel`."""
+        """See :class:`.VectorKernel`."""
         n, attempt = len(lanes.x), Attempt.empty(len(lanes.x), lanes.size)
         k = np.flatnonzero(asked)
         slope = lanes.slope if lanes.slope.size else np.zeros_like(lanes.u)
@@ -301,11 +301,11 @@ class MappedKernel:
         return attempt
 
     def rates(self, lanes: Lanes) -> Array:
-        """See :class:`Kernel`."""
+        """See :class:`.VectorKernel`."""
         return np.array(self._rates.map(lanes.size)(lanes.x, lanes.u, lanes.t[None, :], lanes.p))
 
     def guards(self, lanes: Lanes) -> Array:
-        """See :class:`Kernel`."""
+        """See :class:`.VectorKernel`."""
         found = self._watch.map(lanes.size)(lanes.x, lanes.u, lanes.t[None, :], lanes.p)
         return np.array(found).reshape(-1, lanes.size)
 

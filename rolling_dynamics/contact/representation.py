@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import casadi as ca
 from rolling_dynamics.contact.rolling_dynamics import (
@@ -67,26 +67,6 @@ class ContactState:
     spin_rate: ca.SX
     relative_curvature: ca.SX
     point_h: ca.SX
-
-
-class Representation(Protocol):
-    """A set of coordinates for the contact configuration and the relative velocity."""
-
-    name: str
-    configuration: tuple[Entry, ...]
-    velocity: Entry
-    hand_chart: int
-
-    def evaluate(
-        self,
-        values: Mapping[str, ca.SX],
-        object_surface: Surface,
-        hand_surface: Surface,
-        object_parameters: ca.SX,
-        hand_parameters: ca.SX,
-    ) -> ContactState:
-        """Return the contact at a state given by the entries' values."""
-        ...
 
 
 def support_point(surface: Surface, n_O: ca.SX, parameters: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -244,4 +224,5 @@ class CoordinatesRepresentation:
         )
 
 
+Representation: TypeAlias = AttitudeRepresentation | CoordinatesRepresentation
 # the contact on charts weighs as the attitude and the point on the hand do

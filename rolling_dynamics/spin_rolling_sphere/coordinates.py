@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 import math
-from typing import Protocol
 
 import casadi as ca
 import numpy as np
@@ -162,23 +161,6 @@ def coordinate_rates(v_o: ca.SX, psi: ca.SX, w_SO_S: ca.SX) -> ca.SX:
     return matrix @ w_SO_S
 
 
-class Representation(Protocol):
-    """How the state holds the attitude of the sphere."""
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        """Entries of the state."""
-        ...
-
-    def rates(self, named: Mapping[str, ca.SX], w_SO_S: ca.SX) -> ca.SX:
-        """Return the derivative of the entries."""
-        ...
-
-    def tan_v_o(self, named: Mapping[str, ca.SX]) -> ca.SX:
-        """Return the tangent of the latitude of the contact on the sphere."""
-        ...
-
-
 @dataclass(frozen=True)
 class Coordinates:
     """The coordinates (u_o, v_o), psi of the paper; singular at v_o = +-pi/2."""
@@ -213,7 +195,7 @@ class Attitude:
         return n[1] / ca.sqrt(n[0] ** 2 + n[2] ** 2)
 
 
-REPRESENTATIONS: dict[str, Representation] = {
+REPRESENTATIONS: dict[str, Attitude | Coordinates] = {
     'attitude': Attitude(),
     'coordinates': Coordinates(),
 }

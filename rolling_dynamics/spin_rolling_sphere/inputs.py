@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 import math
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -151,23 +151,6 @@ _DELTA = Entry('delta', ('delta',), 'm/s', text='rolling rate ds/dt')
 Named = Mapping[str, ca.SX]
 
 
-class InputLaw(Protocol):
-    """A set of inputs and the angular velocity that they give."""
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        """Entries of u but for the rolling rate."""
-        ...
-
-    def layout(self, independent_variable: str) -> Layout:
-        """Return the layout of u."""
-        ...
-
-    def rotation(self, u: Named, radius: ca.SX, tan_v_o: ca.SX, variant: str, phi: float) -> ca.SX:
-        """Return the angular velocity in S, per time or per arc length."""
-        ...
-
-
 @dataclass(frozen=True)
 class AngularVelocity:
     """The angular velocity itself."""
@@ -229,6 +212,7 @@ class Direction(VirtualSurface):
         return angular_velocity(inputs, radius, tan_v_o, variant)
 
 
+InputLaw: TypeAlias = AngularVelocity | VirtualSurface
 INPUTS: dict[str, InputLaw] = {
     'angular_velocity': AngularVelocity(),
     'virtual_surface': VirtualSurface(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast, Protocol
+from typing import Any, cast, TypeAlias
 
 from nav_msgs.msg import Odometry
 import numpy as np
@@ -22,27 +22,6 @@ from rolling_node_kit.single_goal_server import Goal, resolve
 from sensor_msgs.msg import JointState
 
 Take = Callable[[Array], None]
-
-
-class StateStream(Protocol):
-    """
-    Topics from which a state can be had.
-
-    Attributes
-    ----------
-    topics
-        Their names, for the text of an error.
-
-    """
-
-    topics: str
-
-    @property
-    def refused(self) -> str:
-        """Why the last message was of no use, or the empty string."""
-
-    def subscribe(self, node: Node, take: Take) -> list[Any]:
-        """Have ``take`` called with each state; return the subscriptions."""
 
 
 class OdometryStream:
@@ -108,6 +87,9 @@ class RobotStateStream:
                 take(x)
 
         return [node.create_subscription(JointState, 'robot/state', came, STREAM_READER)]
+
+
+StateStream: TypeAlias = OdometryStream | RobotStateStream
 
 
 def state_stream(scenario: Scenario) -> StateStream:
