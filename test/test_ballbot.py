@@ -27,6 +27,7 @@ from rolling_planner import plan_rolling
 from rolling_planner.planners.planner import planner_of, Request
 from rolling_planner.problem.goal import goal_error
 from rolling_planner.problem.scenario import read_problem
+from rolling_robotics.cli import main
 from rolling_robotics.plan_result import plan_result
 from transforms3d import quaternions as tq
 
@@ -382,3 +383,18 @@ def test_on_a_slope_the_equilibrium_has_the_torque_that_holds_there():
     rate = np.array(slope.system.modes['rolling'].dynamics(x, u, 0, slope.p)).ravel()
     assert np.abs(rate).max() < 1e-8
     assert np.abs(u).max() > 1e-3
+
+
+def test_no_error_counts_the_turn_of_its_ball(scenario):
+    assert robot_kind('ballbot').make(scenario, {}).uncounted == ('d_WS',)
+
+
+@pytest.mark.slow  # it plans and follows: 3.5 CPU s
+def test_its_demonstration_succeeds_without_ros(scenario, monkeypatch, tmp_path, capsys):
+    """From 20 mm beside its plan, whose correction turns the ball: no error counts that turn."""
+    monkeypatch.setattr(sys, 'argv', ['rolling', 'demo', 'ballbot', '--no-ros'])
+    monkeypatch.chdir(tmp_path)
+    assert main() == 0
+    out = capsys.readouterr().out
+    assert 'closed_loop           1 of 1' in out
+    assert 'open_loop             0 of 1' in out  # it falls without feedback

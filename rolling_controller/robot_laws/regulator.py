@@ -114,7 +114,20 @@ class RegulatedRobot:
 
 
 class HeldRobot(RegulatedRobot):
-    """Laws of a system whose plug-in names none: each plan ends in a hold."""
+    """
+    Laws of a system whose plug-in names none: each plan ends in a hold.
+
+    No error counts of an angle or an attitude whose scale is half a turn or more, such as the
+    attitude of a ball that carries a robot: no deviation of it matters.
+    """
+
+    def __init__(self, scenario: Scenario, values: Mapping[str, float]) -> None:
+        """Take what a scenario describes, see :class:`RegulatedRobot`."""
+        super().__init__(scenario, values)
+        self.uncounted = tuple(
+            e.name for e in scenario.system.tangent.entries
+            if e.unit == 'rad' and e.scale >= math.pi
+        )  # fmt: skip
 
     def warm_up(self) -> None:
         """Compile what the first plan needs, and the first velocity where one can be kept."""
