@@ -3,11 +3,13 @@ Write the pages that docs/gallery.md embeds, each a simulation that runs in the 
 
     .venv/bin/python tools/gallery.py build/gallery
 
-A page `pages/SCENARIO.html` or `pages/SCENARIO-LAW.html` in the text is what is written.
+A page `pages/SCENARIO.html` or `pages/SCENARIO-LAW.html` in the text is what is written, with the
+path of another simulator in `docs/beside/SCENARIO.json` beside it.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 import re
 import sys
@@ -30,7 +32,9 @@ def main() -> None:
     folder = Path(sys.argv[1]) / 'pages'
     folder.mkdir(parents=True, exist_ok=True)
     for name, law in embedded():
-        text = page_of(load_scenario(name), law)
+        beside = TEXT.parent / 'beside' / f'{name}.json'
+        path = json.loads(beside.read_text('utf-8')) if beside.is_file() else None
+        text = page_of(load_scenario(name), law, path)
         path = folder / f'{name}{law and "-"}{law}.html'
         path.write_text(text, encoding='utf-8')
         size = path.stat().st_size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import replace
 import json
 from pathlib import Path
@@ -134,12 +135,26 @@ def _drawn(scene: Scene) -> list[dict[str, Any]]:
     ]
 
 
-def page_of(scenario: Scenario, law: str = '') -> str:
-    """Return a page that simulates a scenario, without a server or a network."""
-    plain = json.dumps(page_data(scenario, law), separators=(',', ':')).encode()
-    data = b64encode(zlib.compress(plain, 9)).decode()
+def page_of(scenario: Scenario, law: str = '', beside: Mapping[str, Any] | None = None) -> str:
+    """
+    Return a page that simulates a scenario, without a server or a network.
+
+    Parameters
+    ----------
+    scenario
+        The scenario.
+    law
+        See :func:`page_data`.
+    beside
+        A path that is drawn beside that of the body: ``name``, the time between two of its
+        ``places`` (2) as ``every`` [s], and its ``height`` [m].
+
+    """
+    data = {**page_data(scenario, law), 'beside': beside}
+    plain = json.dumps(data, separators=(',', ':')).encode()
+    packed = b64encode(zlib.compress(plain, 9)).decode()
     text = (HERE / 'page.html').read_text(encoding='utf-8')
-    for name, part in (('DATA', data), ('MOTION', script()), ('VIEW', _read('view.js'))):
+    for name, part in (('DATA', packed), ('MOTION', script()), ('VIEW', _read('view.js'))):
         text = text.replace(f'/*{name}*/', part)
     return text
 

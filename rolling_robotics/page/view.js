@@ -1,10 +1,10 @@
 'use strict';
 const data = unpacked, motion = new Motion(data), rig = new Rig(motion);
 const $ = id => document.getElementById(id), canvas = $('scene'), pen = canvas.getContext('2d');
-const KEPT = 20000, SHOWN = 400, GOAL = '#d55e00', FORCE = '#c2185b', PUSH = 0.3, {held, law} = data;
+const KEPT = 20000, SHOWN = 400, GOAL = '#d55e00', FORCE = '#c2185b', PUSH = 0.3, BODY = '#0a7d54', OTHER = '#8a5a00', CONE = 'rgba(194,24,91,0.45)', CONE_FILL = 'rgba(194,24,91,0.08)', {held, law} = data;
 const reduced = matchMedia('(prefers-reduced-motion: reduce)').matches;
 let runs = !reduced, last = 0, debt = 0, ticks = 0, turn = 0.9, lift = 0.45, zoom = 1, frame = 0, past = [], heard = [], crowd = [];
-let centre = [0, 0, 0], extent = 1, goal = null, hits = [], strongest = 0;
+let centre = [0, 0, 0], extent = 1, goal = null, hits = [], strongest = 0, trail = [];
 const curves = {energy: [], 'normal force': [], friction: []};
 $('title').textContent = document.title = data.title;
 $('text').textContent = data.text;
@@ -79,7 +79,11 @@ function draw() {
     else if (alpha === 1) line([...q, q[0]], rgb, 0.6, rgb);
     else { pen.beginPath(); q.forEach((v, j) => (j ? pen.lineTo(v[0], v[1]) : pen.moveTo(v[0], v[1]))); pen.fillStyle = rgb; pen.fill(); }
   }
-  const dots = [...crowd.map(o => [place(o.r.s), 'rgba(10,94,168,0.6)', 3])];
+  const gone = data.beside ? Math.min(Math.floor(s.t / data.beside.every) + 1, data.beside.places.length) : 0;
+  const other = data.beside ? data.beside.places.slice(0, gone).map(p => [...p, data.beside.height]) : [];
+  line(trail.filter(p => p[0] <= s.t).map(p => eye.to(p[1])), BODY, 2);
+  line(other.map(eye.to), OTHER, 2);
+  const dots = [...other.slice(-1).map(p => [p, OTHER, 4]), ...crowd.map(o => [place(o.r.s), 'rgba(10,94,168,0.6)', 3])];
   if (goal) dots.push([goal, GOAL, 9]);
   for (const [p, colour, radius] of dots) {
     const [x, y] = eye.to(p);
@@ -92,7 +96,13 @@ function arrow(s, at, eye) { // the contact force, where the pose has the contac
   const X = at.contact, f = X && force(s);
   if (!f) return;
   strongest = Math.max(strongest, Math.hypot(...f));
-  const end = moved(X, f.map(v => 0.35 * extent / strongest * v)), [a, b] = [eye.to(moved(X, [0, 0, 0])), eye.to(end)];
+  const scale = 0.35 * extent / strongest, at_mu = data.parameters.findIndex(q => q && q.name === 'mu'), rim = [];
+  if (at_mu >= 0 && f[2] > 0) { // the friction cone, as high as the normal force
+    for (let k = 0; k <= 24; ++k) rim.push(eye.to(moved(X, [Math.cos(k * Math.PI / 12), Math.sin(k * Math.PI / 12), 1 / s.p[at_mu]].map(v => scale * f[2] * s.p[at_mu] * v))));
+    line(rim, CONE, 1.2, CONE_FILL);
+    for (const k of [0, 6, 12, 18]) line([eye.to(moved(X, [0, 0, 0])), rim[k]], CONE, 1);
+  }
+  const end = moved(X, f.map(v => scale * v)), [a, b] = [eye.to(moved(X, [0, 0, 0])), eye.to(end)];
   const way = Math.atan2(b[1] - a[1], b[0] - a[0]), head = w => [b[0] - 9 * devicePixelRatio * Math.cos(way + w), b[1] - 9 * devicePixelRatio * Math.sin(way + w)];
   line([a, b], FORCE, 2.5); line([head(0.4), b, head(-0.4)], FORCE, 2.5);
 }
@@ -104,6 +114,7 @@ function force(s) {
 // Curves.
 function note() {
   const {s} = rig.r, f = force(s);
+  trail = [...trail.filter(p => p[0] < s.t).slice(-SHOWN), [s.t, place(s)]];
   if (data.table.energy) curves.energy.push(motion.f('energy', s.x, rig.control, s.t, s.p)[0]);
   if (f) { curves['normal force'].push(f[2]); curves.friction.push(Math.hypot(f[0], f[1])); }
   for (const c of Object.values(curves)) if (c.length > SHOWN) c.shift();
@@ -187,7 +198,7 @@ data.parameters.forEach((q, k) => {
 
 // Time.
 function restart() {
-  rig.restart(); past = []; heard = []; crowd = []; ticks = debt = strongest = 0;
+  rig.restart(); past = []; heard = []; crowd = []; trail = []; ticks = debt = strongest = 0;
   for (const c of Object.values(curves)) c.length = 0;
   note(); show();
 }
@@ -232,6 +243,7 @@ $('copy').onclick = () => {
   const {s} = rig.r, named = (names, v) => Object.fromEntries(names.map((n, k) => [n, v[k]]));
   $('json').textContent = JSON.stringify({scenario: data.title, t: s.t, mode: s.mode, state: named(data.state, s.x), control: [...rig.control]}, null, 1);
 };
+if (data.beside) $('beside').innerHTML = `<span style="color:${BODY}">■</span> this suite <span style="color:${OTHER}">■</span> ${data.beside.name}`;
 $('notes').textContent = [...Object.values(data.modes).flatMap(m => m.guards.filter(g => g.python).map(g => `Where ${g.name} falls the page ends: ${g.python}.`)),
   ...(data.contact && data.contact.several ? ['A second point of contact is not looked for in the page.'] : []),
   ...(rig.sensors.flatMap(q => q.left_out.map(n => `${n} of the sensor ${q.name} is left out.`))),

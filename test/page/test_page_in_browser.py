@@ -26,7 +26,8 @@ pytestmark = [
 @pytest.fixture
 def page(tmp_path):
     scenario = load_scenario('spinning_plate')
-    (tmp_path / 'page.html').write_text(page_of(scenario))
+    beside = {'name': 'another', 'every': 0.05, 'height': 0.2, 'places': [[0, 0], [0, -0.01]]}
+    (tmp_path / 'page.html').write_text(page_of(scenario, '', beside))
     with Browser(tmp_path / 'profile') as browser:
         browser.open(f'file://{tmp_path}/page.html#mu=0.5&mass=-1')
         browser.wait_for('the first frame', 'typeof rig !== "undefined" && rig.r.s.t > 0')
@@ -58,4 +59,6 @@ def test_page_moves_and_answers_keys_sliders_and_pointer(page):
     browser.run('runs = true')
     browser.wait_for('all of them', 'rig.r.s.t > 0.2')
     browser.picture(PICTURES / 'page.png')
+    assert 'another' in browser.run('document.getElementById("beside").textContent')
+    assert browser.run('trail.length') > 3
     assert browser.errors == []
