@@ -21,6 +21,8 @@ from pathlib import Path
 import time
 from typing import NamedTuple
 
+from evidence.benchmarks.lanes import EstimateError, measured, TrialLanes
+from evidence.benchmarks.period import Period
 from evidence.benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +30,6 @@ from rolling_dynamics.one_thread import one_thread
 from rolling_robotics.figures.style import saved_panels
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.judge import build
-from rolling_robotics.trials.lanes import EstimateError, measured, TrialLanes
-from rolling_robotics.trials.period import Period
 from rolling_robotics.trials.run import run_many
 from scipy.stats import binomtest
 

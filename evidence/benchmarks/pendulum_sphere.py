@@ -10,9 +10,9 @@ import statistics
 import time
 from typing import Any
 
+from evidence.benchmarks.disturbed_run import follow, random_disturbance
 from evidence.benchmarks.row import DURATION, Row, simulated, timed, TOLERANCE
 import numpy as np
-from rolling_controller.gait_following import follow, random_disturbance
 from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.pendulum_sphere import (
     paper_parameters,

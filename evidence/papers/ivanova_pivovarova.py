@@ -9,6 +9,12 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
+from evidence.papers.prescribed_motion import (
+    first_integral,
+    fixed_points,
+    phase_curve,
+    torque,
+)
 from evidence.papers.row import beside, Row, write_drawings
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -28,12 +34,6 @@ from rolling_dynamics.pendulum_sphere.gaits import (
     gaits_for_speed,
     speed_change,
     swing_extremes,
-)
-from rolling_dynamics.pendulum_sphere.prescribed_motion import (
-    first_integral,
-    fixed_points,
-    phase_curve,
-    torque,
 )
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
 from rolling_dynamics.pendulum_sphere.system import pendulum_direction, to_paper

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from evidence.benchmarks.lanes import BEGINS, EstimateError, measured, TrialLanes
+from evidence.benchmarks.period import Period, SIZES
 import numpy as np
 import pytest
 from rolling_controller.balance.hand_over import HandOver
@@ -16,8 +18,6 @@ from rolling_planner.plan import Plan
 from rolling_robotics.trials.chain import HardwareInterface, PERIOD
 from rolling_robotics.trials.imperfections import Imperfections
 from rolling_robotics.trials.judge import build, LaboratorySetup
-from rolling_robotics.trials.lanes import BEGINS, EstimateError, measured, TrialLanes
-from rolling_robotics.trials.period import Period, SIZES
 
 HELD, FREE = 20, 60  # periods
 OFF = Imperfections(warm_up=HELD * PERIOD)
@@ -141,7 +141,7 @@ def test_errors_after_a_failure_are_those_of_another_trial(upright, monkeypatch)
     def series(_experiment, _law, seed, _imperfections):
         return np.full((lengths[seed], 9), float(seed)), lengths[seed] == periods
 
-    monkeypatch.setattr('rolling_robotics.trials.lanes._series', series)
+    monkeypatch.setattr('evidence.benchmarks.lanes._series', series)
     found = measured(experiment, 'closed_loop', replace(OFF, inertia=0.0, turn=0.0), range(3))
     assert list(found.successes) == [False, True, False]
     for k, length in enumerate(lengths):

@@ -2,15 +2,13 @@
 
 import math
 
+from evidence.benchmarks.disturbed_run import Disturbance, follow, random_disturbance
 from evidence.benchmarks.pendulum_sphere import course, OBSTACLES
 import numpy as np
 import pytest
 from rolling_controller.gait_following import (
-    Disturbance,
-    follow,
     GaitFollower,
     MomentumFilter,
-    random_disturbance,
     VelocityStick,
 )
 from rolling_controller.gait_following.swing_tracking import SwingTracking

@@ -3,11 +3,7 @@
 from dataclasses import replace
 
 import casadi as ca
-import numpy as np
-import pytest
-from rolling_dynamics.errors import ParameterError, SimulationError
-from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere, scales_of
-from rolling_dynamics.pendulum_sphere.prescribed_motion import (
+from evidence.papers.prescribed_motion import (
     angular_acceleration,
     first_integral,
     fixed_points,
@@ -17,6 +13,10 @@ from rolling_dynamics.pendulum_sphere.prescribed_motion import (
     solvability,
     torque,
 )
+import numpy as np
+import pytest
+from rolling_dynamics.errors import ParameterError, SimulationError
+from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere, scales_of
 from rolling_dynamics.simulation import simulate
 
 SI = paper_parameters()

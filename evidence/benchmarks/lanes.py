@@ -9,6 +9,7 @@ from importlib.resources import files
 import os
 from typing import NamedTuple
 
+from evidence.benchmarks.period import Period, SIZES
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
@@ -18,7 +19,6 @@ from rolling_dynamics.errors import ParameterError
 from rolling_robotics.trials.chain import PERIOD
 from rolling_robotics.trials.imperfections import Draw, Imperfections
 from rolling_robotics.trials.judge import Judge, LaboratorySetup
-from rolling_robotics.trials.period import Period, SIZES
 from rolling_robotics.trials.run import moments
 
 

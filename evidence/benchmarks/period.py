@@ -3,7 +3,7 @@ One period of the laboratory as one expression: law, bridge, motors, arm, object
 
 It does what :class:`HardwareInterface` does with an emulation, in the same order and by the same
 equations, in the plane, with the object rolling. In place of camera and estimator an error is
-added to the true state, see :mod:`rolling_robotics.trials.lanes`.
+added to the true state, see :mod:`evidence.benchmarks.lanes`.
 """
 
 from __future__ import annotations
