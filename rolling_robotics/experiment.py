@@ -13,8 +13,6 @@ from typing import Any
 
 from rolling_dynamics.errors import ParameterError
 
-SIMULATED, EMULATED, REAL = 'simulated', 'emulated', 'real'
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NodeEntry:

@@ -383,7 +383,6 @@ OF_SYSTEM = {
     'masses inside': (
         'rolling_dynamics.internal_masses',
         'rolling_dynamics.scenario.point_mass',
-        'evidence.benchmarks.internal_masses',
         'rolling_planner.seeds.mass_driven_seed',
         'rolling_controller.mass_driven_velocity',
         'rolling_controller.robot_laws.point_mass',

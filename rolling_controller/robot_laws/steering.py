@@ -181,7 +181,7 @@ class VelocityHold:
         return inverse, found * possible, possible.astype(float)
 
     def start(self, before: Array | None = None) -> Array:
-        """Return the reference at rest where the robot was."""
+        """Return the reference, a state, at rest where the robot was."""
         return self._start if before is None else before
 
     def step(self, memory: Array, inputs: ArrayLike, t: float) -> tuple[Array, Array]:

@@ -82,20 +82,11 @@ class StateCheck(Protocol):
         ...
 
 
-class Report(Protocol):
-    """A result in sentences."""
-
-    @property
-    def lines(self) -> Sequence[str]:
-        """Sentences for people."""
-        ...
-
-
-class Structured(Protocol):
+class ContactReport(Protocol):
     """Has contacts that leave some motions free and some forces open."""
 
-    def structure(self, p: ArrayLike, x: ArrayLike) -> Report:
-        """Return what they leave at a state, in sentences too."""
+    def contact_report(self, p: ArrayLike, x: ArrayLike) -> Sequence[str]:
+        """Return in sentences which motions and forces contacts leave open at a state."""
         ...
 
 

@@ -37,7 +37,7 @@ class Structure(NamedTuple):
 
     @classmethod
     def of(cls, J: Array, rows: Sequence[str], speeds: Sequence[str]) -> Structure:
-        """Return the structure of rows by their derivatives by the speeds (rows, speeds)."""
+        """Return that of rows with derivatives by the speeds, (rows, speeds), in units of both."""
         left, sizes, right = np.linalg.svd(J)
         rank = int(np.sum(sizes > DEPENDS * max(sizes, default=0.0)))
         free, internal = _simple(right[rank:].T), _simple(left[:, rank:])

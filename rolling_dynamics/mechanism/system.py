@@ -422,6 +422,10 @@ class MachineSystem(WrittenSystem):
         speeds = [component for e in entries for component in e.components]
         return Structure.of(np.array(self.row_function(x, p)[1]), rows, speeds)
 
+    def contact_report(self, p: ArrayLike, x: ArrayLike) -> Sequence[str]:
+        """Return what the contacts leave free, in sentences; see :meth:`structure`."""
+        return self.structure(p, x).lines
+
     def placed(self, p: ArrayLike, x: ArrayLike, kept: Container[str] = ()) -> Array:
         """Return the nearest state with closed contacts that roll; see :func:`.placed`."""
         return placed(self, p, x, kept)

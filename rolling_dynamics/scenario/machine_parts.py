@@ -69,7 +69,7 @@ class Builder:
         return self.machine.parameter(name, unit, text)
 
     def vector(self, name: str, values: Array, unit: str, text: str) -> ca.SX:
-        """Declare the components of a vector, or a symmetric matrix, that are not zero."""
+        """Declare what is not zero of a vector or symmetric matrix, in its shape and a unit."""
         out, lower = ca.SX(len(values), values.size // len(values)), np.tril(values)
         for at in np.argwhere(values if values.ndim == 1 else lower).tolist():
             title = f'{name}_{"".join("xyz"[k] for k in reversed(at))}'

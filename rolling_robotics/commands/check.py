@@ -81,10 +81,10 @@ def _doubtful(scenario: Scenario) -> Iterator[str]:
 
 def _structure(scenario: Scenario) -> Sequence[str]:
     """Return what contacts of a machine leave free, in sentences."""
-    from rolling_dynamics.contract.capabilities import offers, Structured  # noqa: PLC0415
+    from rolling_dynamics.contract.capabilities import ContactReport, offers  # noqa: PLC0415
 
-    structured = offers(scenario.system, Structured)
-    return () if structured is None else structured.structure(scenario.p, scenario.x0).lines
+    reporting = offers(scenario.system, ContactReport)
+    return () if reporting is None else reporting.contact_report(scenario.p, scenario.x0)
 
 
 def _draw(scenario: Scenario, path: Path) -> None:

@@ -9,6 +9,7 @@ from rolling_dynamics.contract.capabilities import (
     ChangesCharts,
     ChartView,
     Conservation,
+    ContactReport,
     DefaultWeights,
     Envelope,
     GivenFormulas,
@@ -40,7 +41,7 @@ OFFERED = {
     ),
     'pendulum_sphere': (
         PendulumSphere(),
-        {Envelope, RestGoal, Conservation, RigidBodies, Projection, StateCheck},
+        {Envelope, RestGoal, Conservation, RigidBodies, Projection, StateCheck, ContactReport},
     ),
     'spin_rolling_sphere': (SpinRollingSphere(), {StateCheck, DefaultWeights}),
     'hybrid_contact': (HybridContactSystem(Sphere(0.02)), {Conservation, RigidBodies, StartMode}),
