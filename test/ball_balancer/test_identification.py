@@ -245,3 +245,12 @@ def test_the_covariance_is_how_far_a_fit_moves_without_a_roll(short):
         expected += np.outer(moved, moved)
     assert roll.max() >= 3
     assert likelihood.covariance(z) == pytest.approx(expected, rel=1e-4, abs=1e-12)
+
+
+def test_a_log_of_noise_alone_determines_nothing():
+    """What the fit says of its own certainty means nothing then."""
+    rng = np.random.default_rng(1)
+    ball, tilt = rng.normal(size=(200, 2)) * 0.01, np.round(rng.normal(size=(200, 2)) * 200)
+    found = of.identify(Log(times=np.arange(200) / 50, ball=ball, tilt=tilt))
+    assert found.fit < 0.05
+    assert [e.half_width for e in found.numbers.values()] == [None] * len(found.numbers)

@@ -57,6 +57,7 @@ STIFFNESS = 100.0  # 1/s, of the servos close to their targets
 WHILE_NOISE_CHANGES, IN_THE_END = 1e-4, 1e-7  # relative tolerances of a fit
 CERTAIN = 0.3  # half width over value at which a log says nothing of a number
 CONFIDENCE = 0.95
+EXPLAINED = 0.05  # of the variance of second differences, below which a fit says nothing
 ABSOLUTE = {
     'offset_x': 10.0,
     'offset_y': 10.0,
@@ -327,18 +328,20 @@ def identify(log: Log) -> Identified:
     z = likelihood.fit(z, IN_THE_END)
     values = z * likelihood.scale
     covariance = likelihood.covariance(z)
-    spread = np.sqrt(np.diag(covariance)) * likelihood.scale
+    spread = np.sqrt(np.maximum(np.diag(covariance), 0.0)) * likelihood.scale
+    r, _ = likelihood.raw(values)
+    fit = 1 - float(np.var(r) / np.var(d.second))
     many = float(ndtri((1 + CONFIDENCE) / 2))
     numbers = {}
     for k, (name, unit) in enumerate(zip(NAMES, UNITS, strict=True)):
-        numbers[name] = _number(name, float(values[k]), unit, many * float(spread[k]), k)
+        half = many * float(spread[k]) if fit > EXPLAINED else np.inf
+        numbers[name] = _number(name, float(values[k]), unit, half, k)
     found = put_downs(log)
     pulls, by_values = likelihood.pulls(values, found)
     scaled = by_values * likelihood.scale
     resting = breakaway(found, pulls, scaled @ covariance @ scaled.T) if len(pulls) else None
     numbers['breakaway'] = _breakaway(resting, many)
     places, offsets, spreads = likelihood.offsets(values, covariance)
-    r, _ = likelihood.raw(values)
     return Identified(
         numbers=numbers,
         offset_map=np.column_stack([places, offsets, many * spreads]),
@@ -346,7 +349,7 @@ def identify(log: Log) -> Identified:
         if resting is None
         else np.column_stack([found.places, resting.values, many * resting.spreads]),
         noise=likelihood.noise,
-        fit=1 - float(np.var(r) / np.var(d.second)),
+        fit=fit,
         times=d.corners[:, 1],
         accelerations=np.stack([d.second, d.second + r], axis=1) / d.whole[:, None, None],
         residuals=np.column_stack([d.whitened(r[:, k], likelihood.noise) for k in range(2)]),
