@@ -206,7 +206,7 @@ docs: setup $(if $(VENV),$(STAMP_DOCS)) build/gallery/.written
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
 	@echo 'open build/docs/index.html'
 
-build/gallery/.written: docs/gallery.md $(wildcard config/scenarios/*) $(STAMP_DEVELOP) \
+build/gallery/.written: docs/gallery.md $(wildcard docs/beside/* config/scenarios/*) $(STAMP_DEVELOP) \
     $(shell find rolling_dynamics rolling_controller rolling_robotics/page -name '*.py' -o -name '*.js')
 	$(BIN)/python tools/gallery.py build/gallery
 	@touch $@
