@@ -316,6 +316,17 @@ def _retraction(system: RollingSystem) -> ca.Function:
     return ca.Function('moved_state', [x, d], [ca.densify(system.retract(x, d))])
 
 
+def sensor_source(sensor: Sensor) -> Source:
+    """Return what the supervisor knows of a sensor: a push only reopens the estimate."""
+    noise = np.sqrt(np.diag(sensor.covariance))
+    return Source(
+        name=f'sensor {sensor.name}',
+        period=1.0 / sensor.rate,
+        noise=float(noise[noise > 0.0].min(initial=np.inf)) if noise.any() else 0.0,
+        agreement=0.0,
+    )
+
+
 class Measured(NamedTuple):
     """
     Memory of a law with a filter.

@@ -14,7 +14,7 @@ from rolling_controller.balance.region_of_attraction import region_of_attraction
 from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.export.hold_law import hold_law, hold_sources
 from rolling_controller.lockstep import run_emulated, run_lockstep
-from rolling_controller.measured_state import MeasuredLaw, SensorFilter
+from rolling_controller.measured_state import MeasuredLaw, sensor_source, SensorFilter
 from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.robot_laws import robot_kind
 from rolling_dynamics.equilibrium import nearest_equilibrium
@@ -317,6 +317,33 @@ def test_by_emulated_imu_and_encoders_it_follows_its_plan_and_stands(scenario, u
     assert np.abs(errors[:, :2]).max() < 5e-3
     assert np.abs(errors[:, 5:7]).max() < 5e-3
     assert np.abs(run.states[-1] - run.memory.belief.x)[:2].max() < 5e-3
+
+
+@pytest.mark.slow  # 7 s at 500 Hz of two sensors: 2 CPU s each
+@pytest.mark.parametrize(('lean', 'impulse'), [(0.1, 0.0), (0.3, 0.0), (0.0, 2.0), (0.0, 10.0)])
+def test_by_its_instruments_it_recovers_from_a_lean_and_a_push(scenario, upright, lean, impulse):
+    """The supervisor of sensors takes neither for a fault, and halves the torque for a while."""
+    from ballbot.instruments import ENCODERS, IMU, MOTORS
+
+    system, p, begins = scenario.system, scenario.p, 0.2
+    hold = Hold(system, p, upright, control_limits=LIMIT)
+    sources = {s.name: sensor_source(s) for s in (IMU, ENCODERS)}
+    state = SensorFilter(system, p, (IMU, ENCODERS), upright, sources=sources)
+    law = MeasuredLaw(state, hold, latency=4e-3, greatest=LIMIT)
+    plant = Emulation(system, p, (IMU, ENCODERS), (MOTORS,), seed=1)
+    plant.restart(upright, np.zeros(3))
+    attacks = [lambda x: pushed(scenario, leaning(scenario, x, lean), impulse)]
+
+    def inputs(measurement):
+        if attacks and measurement.stamp > begins:
+            plant.put(attacks.pop()(plant.state.x))
+        return state.given(measurement)
+
+    run = run_emulated(plant, law, inputs, begins + 7.0, lambda u: u)
+    assert run.ended is None
+    assert not run.memory.fault
+    assert np.abs(run.controls).max() <= LIMIT
+    assert np.abs(hold.error(run.states[-1])[[0, 1, 5, 6]]).max() < 5e-3
 
 
 def test_its_hold_is_exported_though_its_plug_in_names_no_law(scenario, upright):

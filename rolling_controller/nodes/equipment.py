@@ -82,15 +82,14 @@ class LoopEquipment:
         """Return what the loops of a node use on a machine; ``more`` are further attributes."""
         v = node.values
         predictor, watch = supervision(system, params, limits, v.__getitem__)
+        supervised = {'predictor': predictor, 'watch': watch, **more}
         return cls(
             machine=machine,
-            predictor=predictor,
-            watch=watch,
             start=start,
             values=v,
             once=node.get_parameter('use_sim_time').value,
             warn=node.get_logger().warning,
-            **more,
+            **supervised,
         )
 
     @property

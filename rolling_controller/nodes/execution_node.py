@@ -13,6 +13,7 @@ from rcl_interfaces.msg import ParameterEvent
 from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
 from rolling_controller.law import Following
+from rolling_controller.motion_watch import Unwatched
 from rolling_controller.nodes.control_loop import CODES
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Ending, Execution, Standing
@@ -94,11 +95,24 @@ STATE_POLL = 0.002  # between two looks for the first state of an execution [s]
 
 
 class Equipped(NamedTuple):
-    """What a scenario describes, the machine, and what of its state is not part of any error."""
+    """
+    What a scenario describes, and the machine.
+
+    Attributes
+    ----------
+    model, machine
+        Model and machine.
+    uncounted
+        Tangent entries that are not part of any error.
+    watch
+        Supervisor of its states; None for one of the motion that the equations predict.
+
+    """
 
     model: ScenarioModel
     machine: Machine
     uncounted: tuple[str, ...]
+    watch: Unwatched | None = None
 
 
 class ExecutionNode(CompilingNode):
@@ -166,7 +180,7 @@ class ExecutionNode(CompilingNode):
 
     def configure(self) -> None:
         """Load the scenario and create topics and the action server."""
-        self._equipment = self._equipment_of(*self.equip())
+        self._equipment = self._equipment_of(self.equip())
         self.service(Trigger, '~/stop', self._stop)
         self.reader(RollingContact, 'contact/state', self._take_contact, EVENT)
         self.reader(RollingPlan, 'plan/newest', self._take_planned, LATCHED)
@@ -183,22 +197,22 @@ class ExecutionNode(CompilingNode):
         self._preparation = threading.Thread(target=self._warm_up, name='warm-up', daemon=True)
         self._preparation.start()
 
-    def _equipment_of(
-        self, model: ScenarioModel, machine: Machine, uncounted: tuple[str, ...]
-    ) -> Equipment:
-        self.system, v = model.system, self.values
+    def _equipment_of(self, equipped: Equipped) -> Equipment:
+        model, v = equipped.model, self.values
+        self.system = model.system
         if v['finite_limits']:
             check_limits(model)
         self.get_logger().info(f'{model.title}: {v["rate"]:g} steps per second')
         tracker = Tracker(
             model.system,
             model.params,
-            uncounted=uncounted,
+            uncounted=equipped.uncounted,
             limits=model.control_limits,
             patience=v['patience'],
         )
         given = model.system, model.params, model.start, model.control_limits
-        return Equipment.of(self, machine, *given, tracker=tracker)
+        more: dict[str, Any] = {} if equipped.watch is None else {'watch': equipped.watch}
+        return Equipment.of(self, equipped.machine, *given, tracker=tracker, **more)
 
     @property
     def preparing(self) -> str:

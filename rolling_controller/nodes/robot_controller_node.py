@@ -119,7 +119,7 @@ class RobotControllerNode(ExecutionNode):
             self.reader(TwistStamped, 'cmd_vel', self._take_stamped_velocity, COMMAND)
         else:
             self.reader(Twist, 'cmd_vel', self._take_velocity, COMMAND)
-        return Equipped(model, self._machine, self._robot.uncounted)
+        return Equipped(model, self._machine, self._robot.uncounted, self._machine.watch)
 
     def warm_up(self) -> None:
         """Compile the laws."""

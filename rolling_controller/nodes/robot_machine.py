@@ -9,11 +9,10 @@ import time
 from nav_msgs.msg import Odometry
 import numpy as np
 from rclpy.duration import Duration
-from rolling_controller.measured_state import SensorFilter
+from rolling_controller.measured_state import LIMITED, sensor_source, SensorFilter
+from rolling_controller.motion_watch import Unwatched
 from rolling_controller.nodes.machine import stamp_check
-from rolling_controller.supervisor import Source
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.sensor_topics import SensorReader, TYPES
@@ -114,9 +113,9 @@ class SensedStates(NewestState[Array]):
         scenario = model.scenario
         if not scenario.sensors:
             raise ParameterError(f'{model.title}: estimate_state needs sensors, there are none')
-        sources = {s.name: _source(s) for s in scenario.sensors}
+        self._sources = {s.name: sensor_source(s) for s in scenario.sensors}
         self._filter = SensorFilter(
-            scenario.system, scenario.p, scenario.sensors, scenario.x0, sources=sources
+            scenario.system, scenario.p, scenario.sensors, scenario.x0, sources=self._sources
         )
         self._named = {
             s.name: node.polled(TYPES[s.message], s.topic, SENSOR_DATA, raw=True)
@@ -179,6 +178,15 @@ class SensedStates(NewestState[Array]):
         """Whether a fault is one of a sensor that others replace."""
         return bool(self.fault and self._replaceable)
 
+    @property
+    def open(self) -> bool:
+        """Whether the supervisor of a sensor has just reopened the estimate."""
+        belief = self._belief
+        return any(
+            (belief.t or 0.0) - memory.reopened <= self._sources[name].window
+            for name, memory in belief.memories.items()
+        )
+
     def note(self, u: Array, stamp: int) -> None:
         """Take a control that acts from a time [ns] on."""
         if self._first:
@@ -191,15 +199,16 @@ class SensedStates(NewestState[Array]):
         return raw
 
 
-def _source(sensor: Sensor) -> Source:
-    """Return what the supervisor knows of a sensor: a push only reopens the estimate."""
-    noise = np.sqrt(np.diag(sensor.covariance))
-    return Source(
-        name=f'sensor {sensor.name}',
-        period=1.0 / sensor.rate,
-        noise=float(noise[noise > 0.0].min(initial=np.inf)) if noise.any() else 0.0,
-        agreement=0.0,
-    )
+class SensedWatch(Unwatched):
+    """What follows for the control from the supervisors of sensors, which judge the states."""
+
+    def __init__(self, states: SensedStates, limits: Array) -> None:
+        """Take the states, and the greatest magnitude of each control."""
+        self._states, self._most = states, LIMITED * limits
+
+    def limited(self, u: Array) -> Array:
+        """Return a control, limited while the estimate is open, in the units of the control."""
+        return np.clip(u, -self._most, self._most) if self._states.open else u
 
 
 class RobotMachine:
@@ -210,6 +219,8 @@ class RobotMachine:
     ----------
     holds_at
         Faults at which the robot is held where it is, see :class:`RobotView`.
+    watch
+        Supervisor of states that a filter makes; None where they come as they are.
 
     """
 
@@ -223,8 +234,10 @@ class RobotMachine:
         self._commands = node.writer(JointState, 'robot/control', COMMAND)
         check = stamp_check(node, values)
         self.measured: RobotStates | SensedStates
+        self.watch: SensedWatch | None = None
         if values['estimate_state']:
             self.measured = SensedStates(node, model, check, self.holds_at)
+            self.watch = SensedWatch(self.measured, self._limits)
         else:
             self.measured = RobotStates(model.system.state, 'robot/state', check)
             self.measured.topics = [
