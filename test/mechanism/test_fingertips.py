@@ -8,6 +8,8 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import Contact, Cylinder, Sphere
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
+from rolling_dynamics.testing import check_system
+from rolling_dynamics.testing.check_system import CHECKS
 from scipy.special import ellipj, ellipk
 
 G = 9.81
@@ -48,6 +50,17 @@ def test_three_fingertips_turn_a_cylinder_by_rolling_round_it():
         force = np.array(at(run.states[-1], u, 2.0, scenario.p)).ravel()
         assert force[2] == pytest.approx(2000 * 0.002, abs=1e-6)
         assert np.linalg.norm(force[:2]) < 0.8 * force[2]
+
+
+def test_the_fingers_carry_what_the_motion_of_a_cylinder_needs():
+    scenario = load_scenario('three_fingertips')
+    x = scenario.x0.copy()
+    for k, v in enumerate(([0.01, 0.02, 0.03], [-0.02, 0.01, 0.02], [0.0, 0.01, -0.02]), 1):
+        x[scenario.system.state.slice(f'v_tip_{k}')] = v
+    x = np.array(scenario.system.projection(x, scenario.p)).ravel()
+    checks = {'newton-euler': CHECKS['newton-euler']}
+    outcomes = check_system(scenario.system, scenario.p, x, checks=checks)
+    assert [o.verdict for o in outcomes] == ['passed']
 
 
 def test_a_cylinder_between_two_fingertips_swings_as_a_pendulum():
