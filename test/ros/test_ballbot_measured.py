@@ -65,7 +65,8 @@ def nodes(run_process, ballbot_installed, tmp_path):
         assert node.stop() == 0, node.text
 
 
-@pytest.mark.parametrize('hold_for', [5.0, pytest.param(60.0, marks=pytest.mark.slow)])
+@pytest.mark.slow  # 25 CPU s; test/test_ballbot.py has the same in lockstep
+@pytest.mark.parametrize('hold_for', [5.0, 60.0])
 def test_it_follows_its_plan_and_stands(peer, scenario, nodes, hold_for):
     system, x = scenario.system, scenario.x0.copy()
     x[system.state.slice('q_WB')] = [1, 0, 0, 0]
