@@ -35,6 +35,7 @@ PIECES = 24  # of a trace: as many parts come into sight one after the other
 POINTS = 800  # of a trace that are sent
 LAYERS = ('ghost', 'paths', 'force', 'frames')
 TURN = np.linspace(0, 2 * np.pi, 33)
+SEEN_THROUGH = 0.6  # opacity of a body that would hide the force
 
 
 def rgb(colour: Colour) -> tuple[int, int, int]:
@@ -63,6 +64,7 @@ class Stage:
         self._moving: list[Any] = []  # handles of bodies, ghosts and frames, in this order
         self._pieces: list[tuple[Any, int]] = []
         self._axes: list[Any] = []
+        self._solid: list[viser.MeshHandle] = []  # of bodies that move
         self._ghosts = server.scene.add_frame('/ghosts', show_axes=False)
         for kind, bodies in (('bodies', scene.bodies), ('ghosts', scene.ghosts)):
             for body in bodies:
@@ -163,6 +165,8 @@ class Stage:
         pushes = math.isfinite(x + y + z) and z > 0 and 'force' not in self._hidden
         if self._force.visible != pushes:
             self._force.visible = self._cone.visible = pushes
+            for mesh in self._solid:  # else a body would hide the force under it
+                mesh.opacity = SEEN_THROUGH if pushes else None
         if pushes:
             self._force.points = np.array([[[0, 0, 0], [x, y, z]]], dtype=float)
             self._cone.scale = (mu * z, mu * z, z)
@@ -170,7 +174,9 @@ class Stage:
     def _add_body(self, server: viser.ViserServer, path: str, body: Body) -> None:
         self._moving.append(server.scene.add_frame(path, show_axes=False))
         for i, mesh in enumerate(body.meshes):
-            _add_mesh(server, f'{path}/mesh_{i}', mesh)
+            added = _add_mesh(server, f'{path}/mesh_{i}', mesh)
+            if body.layer and mesh.closed and mesh.opacity == 1:
+                self._solid += added
         for i, line in enumerate(body.lines):
             server.scene.add_line_segments(
                 f'{path}/line_{i}',
@@ -232,12 +238,13 @@ def _size(scene: Scene) -> float:
     return float(max((np.ptp(v, axis=0).max() for v in vertices), default=1.0)) or 1.0
 
 
-def _add_mesh(server: viser.ViserServer, path: str, mesh: Mesh) -> None:
-    """Send a mesh: one for each of its colours."""
+def _add_mesh(server: viser.ViserServer, path: str, mesh: Mesh) -> list[viser.MeshHandle]:
+    """Send a mesh, one for each of its colours, and return these."""
+    out = []
     kinds, which = np.unique(mesh.colours, axis=0, return_inverse=True)
     for i, colour in enumerate(kinds):
         quads = mesh.faces[which.ravel() == i]
-        server.scene.add_mesh_simple(
+        handle = server.scene.add_mesh_simple(
             f'{path}/{i}',
             mesh.vertices,
             quads[:, [[0, 1, 2], [0, 2, 3]]].reshape(-1, 3),
@@ -247,6 +254,8 @@ def _add_mesh(server: viser.ViserServer, path: str, mesh: Mesh) -> None:
             cast_shadow=False,
             receive_shadow=False,
         )
+        out.append(handle)
+    return out
 
 
 ASIDE = np.array([0.5, -0.7, 0.45])  # from where a scene is seen

@@ -58,8 +58,11 @@ def test_no_cone_is_drawn_before_a_force(server, plate):
     stage._add_wrench(plate.frames[0])  # a page that is exported draws it as it was made
     assert not stage._force.visible
     assert not stage._cone.visible
+    stage.push([0.0, 0.0, 0.1], 0.3)
+    assert {mesh.opacity for mesh in stage._solid} == {0.6}  # the force is inside the ball
     stage.push([0.0, 0.0, 0.0], 0.3)  # in flight
     assert not stage._cone.visible
+    assert {mesh.opacity for mesh in stage._solid} == {None}
     stage.push([0.0, 0.0, 0.1], 0.3)
     assert stage._force.visible
     assert stage._cone.visible
