@@ -138,6 +138,7 @@ GROUPS = {
     'first_minute': 'evidence.benchmarks.first_minute:rows',
     'spinning_plate': 'evidence.benchmarks.spinning_plate:rows',
     'dynamics': 'evidence.benchmarks.dynamics:rows',
+    'machines': 'evidence.benchmarks.machines:rows',
     'batch': 'evidence.benchmarks.batch:rows',
     'plans': 'evidence.benchmarks.plans:rows',
     'scaling': 'evidence.benchmarks.dynamics:scaling_rows',
