@@ -28,6 +28,7 @@ FORMAT = [
     '--config', 'format.quote-style="single"',
 ]  # fmt: skip
 BASELINE = 'on 2aa9762: 64,180 lines, 611,803 tokens, 852 files, 862 classes; test/: 34,919 lines'
+MOST = 69_500  # lines outside test/: `make count`, which CI runs, fails beyond it
 NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER,
@@ -148,15 +149,21 @@ def _text(path: Path) -> str:
     return path.read_text(encoding='utf-8')
 
 
-def main() -> None:
-    """Print the table."""
+def main() -> int:
+    """Print the table; return 1 if there are more lines outside test/ than the budget."""
     folders = sys.argv[1:]
+    counted = rows(ROOT, folders)
     print(f'{"":24}{"lines":>9}{"tokens":>9}{"files":>7}{"classes":>9}{"code in strings":>17}')
-    for name, c in rows(ROOT, folders).items():
+    for name, c in counted.items():
         print(f'{name:24}{c.lines:9,}{c.tokens:9,}{c.files:7,}{c.classes:9,}{c.strings:17,}')
-    if not folders:
-        print(BASELINE)
+    if folders:
+        return 0
+    print(BASELINE)
+    lines = counted['outside test/'].lines
+    if lines > MOST:
+        print(f'{lines:,} lines outside test/ exceed the budget of {MOST:,}')
+    return int(lines > MOST)
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())
