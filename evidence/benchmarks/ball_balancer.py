@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 
+from evidence.benchmarks.fastest_move import fastest_move
 from evidence.benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from rolling_controller.ball_balancer import protocol
 from rolling_controller.ball_balancer.laws import LAWS, LEADS
 from rolling_controller.ball_balancer.protocol import Jump, place_on
 from rolling_controller.ball_balancer.rig import run_rig
-from rolling_controller.ball_balancer.rig_model import fastest_move, RigModel
+from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.lockstep import ClosedLoop
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
 from rolling_dynamics.scenario import load_scenario

@@ -13,10 +13,11 @@ from functools import cached_property
 from typing import Any, cast
 
 import casadi as ca
+from evidence.benchmarks.adjusted import Adjusted
 from evidence.benchmarks.row import Row
 import numpy as np
 from rolling_controller import LqrWeights, run_lockstep, TimeVaryingLqr
-from rolling_controller.law import Adjusted, Law, OpenLoop
+from rolling_controller.law import Law, OpenLoop
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract import default_weights
 from rolling_dynamics.scenario import load_scenario

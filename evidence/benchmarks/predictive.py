@@ -8,6 +8,7 @@ from dataclasses import replace
 import time
 from typing import NamedTuple
 
+from evidence.benchmarks.adjusted import Adjusted
 from evidence.benchmarks.plans import hard
 from evidence.benchmarks.pushed_ball import (
     drawn,
@@ -21,7 +22,6 @@ from evidence.benchmarks.pushed_ball import (
 from evidence.benchmarks.row import Row
 import numpy as np
 from rolling_controller import PredictiveLaw, run_lockstep
-from rolling_controller.law import Adjusted
 from rolling_controller.predictive.pursuit import Answer, Pursuit
 from rolling_dynamics.compiled import settle
 from rolling_planner import Plan, plan_rolling, PlanProblem

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 import casadi as ca
+from evidence.benchmarks.fastest_move import fastest_move
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import estimator, learned_gain, offset_map, protocol
@@ -12,7 +13,7 @@ from rolling_controller.ball_balancer.laws import LAWS, LEADS
 from rolling_controller.ball_balancer.predictive import predictive_law
 from rolling_controller.ball_balancer.protocol import place_on
 from rolling_controller.ball_balancer.rig import run_rig
-from rolling_controller.ball_balancer.rig_model import fastest_move, RigModel
+from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.law import replay
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.scenario import load_scenario
