@@ -131,3 +131,13 @@ def test_published_tests_agree_with_closed_forms_and_integrals():
     assert sum(row.goal is not None for row in rows) >= 5
     # the turn of the stone, by the equations of Kane & Levinson 1982, is between these
     assert 2.61 < published.rattleback()[1] < 2.63
+
+
+def test_one_set_of_logs_is_reproduced_by_its_name(capsys, monkeypatch):
+    monkeypatch.delenv(reality.DATA, raising=False)
+    assert main(['reproduce', 'reality:beam']) == 0
+    table = capsys.readouterr().out.partition('zhenwendai')[0]
+    assert 'Ball and beam of DaISy' in table
+    assert 'Ballbot' not in table
+    assert main(['reproduce', 'reality:bean']) == 2
+    assert "no 'bean'; there are: published, roboball," in capsys.readouterr().err

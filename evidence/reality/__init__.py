@@ -7,10 +7,12 @@ folder, in which each repository lies under its owner and name.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from evidence.reality import ballbot, beam, published, roboball, roboball_trials, valley
 from evidence.reality.row import NOT_FETCHED, Row, table
+from rolling_dynamics.errors import ParameterError, quoted
 
 __all__ = ['DATA', 'SETS', 'SUMMARY', 'Row', 'rows', 'stated', 'table']
 SUMMARY = 'models beside public logs of real machines'
@@ -18,9 +20,29 @@ DATA = 'ROLLING_REALITY_DATA'
 SETS = (roboball, roboball_trials, valley, beam, ballbot)
 
 
-def rows(data: Path | None = None) -> list[Row]:
-    """Return a row for each test and each prediction; one without its logs is not fetched."""
-    return [*published.rows(), *(row for module in SETS for row in module.rows(data))]
+def rows(data: Path | None = None, only: str = '') -> list[Row]:
+    """
+    Return a row for each test and each prediction; one without its logs is not fetched.
+
+    Parameters
+    ----------
+    data
+        Folder of the logs.
+    only
+        Name of one set of logs, or ``published``; all of them without.
+
+    Raises
+    ------
+    ParameterError
+        There is no such set.
+
+    """
+    parts: dict[str, Callable[[Path | None], list[Row]]]
+    parts = {'published': lambda _: published.rows()}
+    parts |= {module.__name__.rpartition('.')[2]: module.rows for module in SETS}
+    if only and only not in parts:
+        raise ParameterError(f'reality has no {quoted(only)}; there are: {", ".join(parts)}')
+    return [row for name, part in parts.items() if only in ('', name) for row in part(data)]
 
 
 def stated(rows: list[Row]) -> list[str]:

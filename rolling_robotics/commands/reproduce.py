@@ -30,7 +30,7 @@ docs/errata.md) is `refuted` where the computed one is what it should be. A numb
 does not print, and nothing else determines, is `computed`.
 
 `reality` compares models with logs of real machines, in the folder of --data; without them a row
-is `not fetched`, and how to fetch them is printed."""
+is `not fetched`, and how to fetch them is printed. `reality:beam` is one set of them."""
 EXAMPLE = """\
   rolling reproduce ivanova-pivovarova --json numbers.json --figures figures"""
 
@@ -63,6 +63,7 @@ def run(args: Namespace) -> int:
     from rolling_robotics.console import Progress, say  # noqa: PLC0415
     from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
 
+    args.name, _, only = args.name.partition(':')
     if args.name not in REPRODUCTIONS:
         raise ParameterError(f'no paper {args.name!r}; there are: {", ".join(REPRODUCTIONS)}')
     out = checked_output(args.json, '.json', '--json') if args.json else None
@@ -71,7 +72,7 @@ def run(args: Namespace) -> int:
     options: dict[str, Any] = {'fast': args.fast} if hasattr(module, 'LONG') else {}
     if hasattr(module, 'DATA'):
         given = args.data or os.environ.get(module.DATA)
-        options = {'data': Path(given) if given else None}
+        options = {'data': Path(given) if given else None, 'only': only}
     with Progress(f'reproducing {args.name}'):
         rows = module.rows(**options)
     stated, unseen = module.stated(rows), list(getattr(module, 'UNSEEN', ()))
