@@ -320,6 +320,7 @@ def test_every_picture_of_the_docs_is_made_by_something_here():
     made = {*EXPERIMENTS, *(p.stem for p in WALKED), *(f'frames_{name}' for name in frames)}
     made |= {f'nodes_{name}' for name in EXPERIMENTS}  # by tools/diagrams.py
     made |= {p.stem for p in (ROOT / 'docs' / 'images').glob('architecture_*.svg')}  # by hand
+    made.add('beside_mujoco')  # a page of the gallery, in a browser
     for benchmark in (ROOT / 'evidence' / 'benchmarks').glob('*.py'):
         made.update(re.findall(r"Path\('build/(\w+)\.png'\)", benchmark.read_text()))
     for example in (ROOT / 'examples').rglob('*.py'):
