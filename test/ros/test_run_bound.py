@@ -8,6 +8,7 @@ from rolling_controller.law import Memoryless, TOUCHING
 from rolling_controller.motion_watch import HandBound
 from rolling_controller.nodes.control_loop import HELD
 from rolling_controller.nodes.equipment import LoopEquipment
+from rolling_controller.nodes.execution import Execution
 from rolling_controller.nodes.experiment_run import CODES, ExperimentRun
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.layout import Layout
@@ -70,3 +71,17 @@ def test_a_hand_that_stays_is_not_stopped():
     _, ends, sent = run(np.zeros(3))
     assert not ends
     assert len(sent) == 300
+
+
+@pytest.mark.parametrize('ended', [False, True])
+def test_after_the_end_of_a_plan_the_command_is_the_safe_one(ended):
+    """In the settling time states still come, and the law answers them."""
+    execution = SimpleNamespace(
+        _tracker=SimpleNamespace(step=lambda *_: SimpleNamespace(lost='', ended=ended)),
+        _equipment=SimpleNamespace(machine=SimpleNamespace(safe=lambda _: np.zeros(3))),
+        _bound=None,
+        _send_feedback=lambda _: None,
+    )
+    code, reason, u = Execution._judge(execution, 2.0, np.zeros(3), AWAY)
+    assert (code, reason) == (0, '')
+    np.testing.assert_array_equal(u, 0 * AWAY if ended else AWAY)
