@@ -14,7 +14,7 @@ from rolling_dynamics.contract.layout import Symbols
 from rolling_dynamics.contract.rolling_system import Mode, RigidBody, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.elimination import eliminate
-from rolling_dynamics.mechanism.joints import Driven
+from rolling_dynamics.mechanism.joints import Custom, Driven, Prismatic, Revolute, Spherical
 from rolling_dynamics.mechanism.loops import (
     Closed,
     closed_rates,
@@ -466,9 +466,16 @@ class MachineSystem(WrittenSystem):
         return self.functions({'energy': self.energy})
 
     def rigid_bodies(self, p: ArrayLike) -> dict[str, RigidBody]:
-        """Return mass, centre and inertia of each body whose motion is not prescribed."""
+        """
+        Return mass, centre and inertia of each body whose motion is not prescribed.
+
+        Empty where a hinge or slide is on the ground: its forces are not in the wrench.
+        """
         out = {}
         for name, body in self.machine.bodies.items():
+            jointed = isinstance(body.joint, Custom | Prismatic | Revolute | Spherical)
+            if jointed and self._prescribed(body.parent):
+                return {}
             if body.mass is None or self._prescribed(name):
                 continue
             given = [body.mass.mass, body.mass.centre, body.mass.about_centre]

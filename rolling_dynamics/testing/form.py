@@ -274,6 +274,8 @@ def newton_euler(s: Subject) -> None:
     if moved is None:
         raise NotApplicable('the system does not offer RigidBodies')
     bodies, g = moved.rigid_bodies(s.p), ca.DM(moved.gravity(s.p))
+    if not bodies:
+        raise NotApplicable('no body moves by forces of contacts alone')
     x, u = ca.SX.sym('x', s.x.size), ca.SX.sym('u', s.u.size)
     xdot = s.mode.dynamics(x, u, 0, s.p)
     poses = s.system.pose(x, s.p)
