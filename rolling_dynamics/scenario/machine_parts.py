@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+import math
 from typing import Literal
 
 import casadi as ca
@@ -334,7 +335,7 @@ class PlatePart(Section):
 
 def unit(axis: Array, entry: str) -> list[float]:
     """Return an axis as a unit vector; raise ParameterError where it has no direction."""
-    length = float(np.linalg.norm(axis))
+    length = math.hypot(*axis.tolist())  # the same bits on every processor
     if not length:
         raise ParameterError(f'{entry}: must not be zero; give a direction such as [0, 1, 0]')
-    return [float(a) for a in axis / length]
+    return [a / length for a in axis.tolist()]
