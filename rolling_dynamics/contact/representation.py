@@ -140,6 +140,7 @@ class AttitudeRepresentation:
         g = ContactGeometry(
             R_HO=R,
             p_HC=hand.position,
+            p_OC=p_O,
             r_OC=R @ p_O,
             frame=hand.frame,
             v_C=tangent @ v,
@@ -201,6 +202,7 @@ class CoordinatesRepresentation:
             geometry=ContactGeometry(
                 R_HO=R_HO,
                 p_HC=hand.position,
+                p_OC=obj.position,
                 r_OC=R_HO @ obj.position,
                 frame=hand.frame,
                 v_C=hand.frame[:, :2] @ v,

@@ -24,8 +24,8 @@ class ContactGeometry:
         Attitude of the object in the hand.
     p_HC
         Contact point from the hand's origin [m].
-    r_OC
-        Contact point from the object's centre of mass [m].
+    p_OC, r_OC
+        Contact point from the object's centre of mass, in O and in H [m].
     frame
         Contact frame of the hand's chart in use, from it to H; its third column is the normal out
         of the hand.
@@ -38,6 +38,7 @@ class ContactGeometry:
 
     R_HO: ca.SX
     p_HC: ca.SX
+    p_OC: ca.SX
     r_OC: ca.SX
     frame: ca.SX
     v_C: ca.SX

@@ -15,7 +15,7 @@ from rolling_dynamics.contract.instruments import Drive, Sensor
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.from_contact_system import placed_state, Plant
 from rolling_dynamics.restriction import Restriction
-from rolling_dynamics.rotations import homogeneous, matrix_quaternion, product, rotation_matrix
+from rolling_dynamics.rotations import homogeneous, matrix_quaternion, product
 from rolling_dynamics.simulation.emulation import EmulatedMachine, Emulation, SEPARATED, STOPPED
 
 
@@ -227,13 +227,11 @@ def hybrid_views(system: Plant) -> dict[str, FastFunction]:
     """Return ``(x, u, t, p) -> numbers`` of an :class:`Observation` in each mode."""
     whole = system.whole if isinstance(system, Restriction) else system
     e, s = whole.expressions, whole.scene
-    b, R_HO = s.body, s.contact.R_HO
-    R_WH = rotation_matrix(b.q_WH)
-    v_H = b.v_WH_H + ca.cross(b.w_WH_H, b.p_HO_H) + b.v_HO_H
+    b, links = s.body, s.flight.machine.links
+    R_WH, body = links['hand'].R_WB, links['object']
     both = ca.vertcat(
         *(b.q_WH, b.p_WH, b.w_WH_H, b.v_WH_H),
-        *(product(b.q_WH, b.q_HO), b.p_WH + R_WH @ b.p_HO_H),
-        *(R_HO.T @ (b.w_WH_H + b.w_HO_H), R_HO.T @ v_H),
+        *(product(b.q_WH, b.q_HO), body.p_WB, body.w, body.v),
         ca.vec(homogeneous(R_WH, b.p_WH + R_WH @ s.contact.p_HC)),
     )
     functions = [

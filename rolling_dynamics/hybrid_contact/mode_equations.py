@@ -4,34 +4,175 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import casadi as ca
 from rolling_dynamics.contact.equations import contact_margins, hand_machine, solid
+from rolling_dynamics.contact.rolling_dynamics import ContactGeometry
 from rolling_dynamics.contract.layout import Symbols
-from rolling_dynamics.hybrid_contact.equations import (
-    Accelerations,
-    ContactMotion,
-    flight,
-    HandMotion,
-    rolling,
-    Scene,
-    sliding,
-)
-from rolling_dynamics.hybrid_contact.foot import on_plane, on_surface, Surfaces
+from rolling_dynamics.hybrid_contact.foot import Foot, on_plane, on_surface, Surfaces
 from rolling_dynamics.hybrid_contact.layouts import (
     BodyVectors,
     CURVED_STATE,
     parameter_layout,
     STATE,
 )
-from rolling_dynamics.inertia import inertia_matrix
+from rolling_dynamics.mechanism import Flying, MachineSystem
+from rolling_dynamics.mechanism.dynamics import Dynamics
+from rolling_dynamics.mechanism.elimination import eliminate
+from rolling_dynamics.point_contact.equations import OneContact, Response
 from rolling_dynamics.point_contact.transitions import CREEP, SPIN_CREEP
-from rolling_dynamics.rotations import rate_body, rate_space, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
 
 CONTACT_MODES = ('rolling', 'pure_rolling', 'slipping', 'pure_slipping')
 FREE_MODES = ('separated', 'off_hand')  # over the plate, and past its edge for good
 STILL = 1e-14  # m/s: keeps the direction of no slip a number
+
+
+class Accelerations(NamedTuple):
+    """Rates of the components of w_HO_H and v_HO_H [rad/s^2], [m/s^2]."""
+
+    w: ca.SX
+    v: ca.SX
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scene:
+    """
+    A body and a hand at a state, as expressions in H unless it is said otherwise.
+
+    Attributes
+    ----------
+    body
+        Placement and motion.
+    contact
+        Geometry of the contact, for the closest points of body and hand; its frame Ch has z along
+        the normal out of the hand.
+    flight
+        Hand and body as a machine whose body flies.
+    slipping
+        Equations of flight and slip.
+    rolling
+        Equations of rolling, for the rates of w_HO_H.
+    spin_rate
+        Rate of w_HO_H along the normal that keeps the spin [rad/s^2].
+    foot
+        Where the closest point stands on the hand, and how it moves.
+    gap
+        Distance of the closest points [m], negative where the bodies overlap.
+    v_contact
+        Velocity of the body's closest point relative to the hand, in Ch [m/s]; the last component
+        is the rate of the gap.
+    bias
+        Its rate [m/s^2] where nothing but the hand accelerates the body.
+    free
+        Rates of the velocities that need no force.
+    mass, resistance
+        Of the body [kg], and torque of rolling resistance on it over the normal force and -w_HO_H
+        along the plate [m s/rad].
+
+    """
+
+    body: BodyVectors
+    contact: ContactGeometry
+    flight: MachineSystem
+    slipping: OneContact
+    rolling: Dynamics
+    spin_rate: ca.SX
+    foot: Foot
+    gap: ca.SX
+    v_contact: ca.SX
+    bias: ca.SX
+    free: Accelerations
+    mass: ca.SX
+    resistance: ca.SX
+
+    @property
+    def rolling_torque(self) -> ca.SX:
+        """Torque of rolling resistance over the normal force [m]."""
+        w_Ch = self.contact.frame.T @ self.body.w_HO_H
+        return -self.resistance * (self.contact.frame[:, 0:2] @ w_Ch[0:2])
+
+    def friction_torque(self, q: Mapping[str, ca.SX]) -> ca.SX:
+        """Return the same with friction against the spin."""
+        return self.rolling_torque - self.contact.frame[:, 2] * q['spin_direction'] * q['mu_spin']
+
+    @property
+    def spin(self) -> ca.SX:
+        """Rate of turning about the normal, relative to the hand [rad/s]."""
+        return ca.dot(self.contact.frame[:, 2], self.body.w_HO_H)
+
+    def wrench(self, torque: ca.SX, force: ca.SX) -> ca.SX:
+        """Return torque and force in Ch."""
+        return ca.vertcat(*(self.contact.frame.T @ v for v in (torque, force)))
+
+    def added(self, r: Response) -> Accelerations:
+        """Return what the velocities gain by accelerations of the body, or by an impulse."""
+        return Accelerations(self.contact.R_HO @ r.turn, r.centre)
+
+    def rates(self, r: Response) -> Accelerations:
+        """Return the rates of the velocities."""
+        return Accelerations(*(a + b for a, b in zip(self.added(r), self.free, strict=True)))
+
+
+class ContactMotion(NamedTuple):
+    """
+    Motion in one state of the contact.
+
+    ``wrench`` is torque and force on the body in Ch, and ``margin`` is positive where friction
+    lets the equations determine the normal force.
+    """
+
+    accelerations: Accelerations
+    wrench: ca.SX
+    margin: ca.SX
+
+
+def rolling(s: Scene, q: Mapping[str, ca.SX], *, pure: bool) -> ContactMotion:
+    """
+    Return the motion without slip.
+
+    Parameters
+    ----------
+    s
+        Body and plate.
+    q
+        Parameters.
+    pure
+        Whether the contact holds the spin.
+
+    """
+    # both torques of friction grow with the normal force f_z, and turn the body about the contact
+    r, n = s.contact.r_OC, s.contact.frame[:, 2]
+    torque = s.rolling_torque if pure else s.friction_torque(q)
+    matrix, right = s.rolling.equations
+    solved = eliminate(matrix, ca.horzcat(right, torque, n), symmetric=True)
+    w, turn, spin_torque = solved[:, 0], solved[:, 1], ca.SX(0)
+    if pure:  # the spin stays held
+        grip, held = ca.dot(n, solved[:, 2]), solved[:, 2]
+        spin_torque = (s.spin_rate - ca.dot(n, w)) / grip
+        along = -ca.dot(n, turn) / grip
+        w, turn, torque = w + spin_torque * held, turn + along * held, torque + along * n
+    push = s.mass * ca.cross(turn, r)
+    margin = 1 + ca.dot(n, push)
+    force = s.rolling.carried(1, w).force
+    f_z = ca.dot(n, force) / margin
+    force -= f_z * push
+    a = Accelerations(w + f_z * turn, force / s.mass + s.free.v)
+    return ContactMotion(a, s.wrench(f_z * torque + n * spin_torque, force), margin)
+
+
+def slipping(s: Scene, q: Mapping[str, ca.SX], direction: ca.SX, *, held: bool) -> ContactMotion:
+    """
+    Return the motion in which the body slips in a direction along the hand.
+
+    Its margin is what multiplies the normal force in the acceleration of the gap, times the mass.
+    """
+    torque = s.rolling_torque if held else s.friction_torque(q)
+    bias = ca.dot(s.contact.frame[:, 2], s.free.w) if held else None
+    motion = s.slipping.sliding(direction, q['mu_kinetic'], torque, bias)
+    wrench = s.wrench(motion.torque, motion.force)
+    return ContactMotion(s.rates(motion.response), wrench, motion.margin * s.mass)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,22 +212,43 @@ def expressions_of(surface: Surface, hand: Surface) -> HybridExpressions:
     body = BodyVectors.of(x)
     surfaces = Surfaces(surface, hand, p['object_surface'], p.get('hand_surface', ca.SX(0, 1)))
     at, foot = on_surface(surfaces, body, x['contact_h']) if curved else on_plane(surfaces, body)
+    if curved:
+        machine.rates['contact_h'] = foot.uv_rate
     machine.body('object', replace(at.joint, rates={}), solid(p), on='hand')
     symbols, c, w = machine.symbols, at.geometry, body.w_HO_H
+    names = {e.name: e for e in state.entries}
+    position, attitude, velocity, speed = (
+        names[name] for name in ('p_HO_H', 'q_HO', 'v_HO_H', 'w_HO_H')
+    )
+    flying = Flying(position=position, attitude=attitude, velocity=velocity, speed=speed)
+    flight = MachineSystem(machine.with_joint('object', flying))
+    solved = flight.machine.links['object'].solved
+    free = Accelerations(*(solved[entry.name][1] for entry in (speed, velocity)))
     V = body.v_HO_H + ca.cross(w, c.r_OC)
+    moved = free.v + ca.cross(free.w, c.r_OC) + ca.cross(w, foot.r_rate)
+    slips = OneContact(
+        dynamics=flight.machine.dynamics,
+        body=1,
+        moves=3,
+        R_FA=c.R_HO.T,
+        normal=c.frame[:, 2],
+        reach_F=c.p_OC,
+        reach=c.r_OC,
+        bias=ca.dot(c.frame[:, 2], moved) + ca.dot(foot.frame_rate[:, 2], V),
+    )
     s = Scene(
         body=body,
         contact=c,
-        hand=HandMotion(w=body.w_WH_H, alpha=symbols.u[0:3], a=symbols.u[3:6]),
+        flight=flight,
+        slipping=slips,
         rolling=machine.dynamics,
         spin_rate=at.spin_rate,
         foot=foot,
         gap=ca.dot(c.frame[:, 2], body.p_HO_H + c.r_OC - c.p_HC),
         v_contact=c.frame.T @ V,
-        bias=c.frame.T @ ca.cross(w, foot.r_rate) + foot.frame_rate.T @ V,
+        bias=c.frame.T @ moved + foot.frame_rate.T @ V,
+        free=free,
         mass=p['mass'],
-        inertia_O=inertia_matrix(p['inertia']),
-        gravity_H=rotation_matrix(body.q_WH).T @ p['gravity_W'],
         resistance=p['rolling_resistance'],
     )
     return HybridExpressions(**vars(symbols), scene=s)
@@ -99,30 +261,25 @@ def mode_equations(mode: str, e: HybridExpressions) -> ModeEquations:
         guards = {'gap': s.gap} if mode == 'separated' else {}
         if mode == 'separated':
             guards |= _foot_guard(e)
-        return ModeEquations(_rates(e, flight(s)), ca.SX.zeros(6), guards)
-    motion = _contact_motion(mode, e)
-    frame = s.contact.frame
-    wrench = ca.vertcat(frame.T @ motion.torque_H, frame.T @ motion.force_H)
-    return ModeEquations(_rates(e, motion.accelerations), wrench, _guards(mode, e, motion, wrench))
+        return ModeEquations(_rates(e, s.rates(s.slipping.free)), ca.SX.zeros(6), guards)
+    motion = contact_motion(mode, e)
+    return ModeEquations(_rates(e, motion.accelerations), motion.wrench, _guards(mode, e, motion))
 
 
-def _contact_motion(mode: str, e: HybridExpressions) -> ContactMotion:
+def contact_motion(mode: str, e: HybridExpressions) -> ContactMotion:
+    """Return the motion in a mode of contact."""
     s, q = e.scene, e.params
-    held, spin = mode.startswith('pure'), (q['mu_spin'], q['spin_direction'])
+    held, v = mode.startswith('pure'), s.v_contact
     if mode.endswith('rolling'):
-        return rolling(s, *spin, pure=held)
-    v = s.v_contact
-    slip = s.contact.frame[:, 0:2] @ v[0:2]
-    direction = slip / ca.sqrt(v[0] ** 2 + v[1] ** 2 + STILL**2)
-    return sliding(s, q['mu_kinetic'], *spin, direction, held=held)
+        return rolling(s, q, pure=held)
+    speed = ca.sqrt(v[0] ** 2 + v[1] ** 2 + STILL**2)
+    return slipping(s, q, s.contact.frame[:, 0:2] @ v[0:2] / speed, held=held)
 
 
-def _guards(
-    mode: str, e: HybridExpressions, motion: ContactMotion, wrench: ca.SX
-) -> dict[str, ca.SX]:
+def _guards(mode: str, e: HybridExpressions, motion: ContactMotion) -> dict[str, ca.SX]:
     """Return what is positive within a mode of contact."""
     s, q = e.scene, e.params
-    margins = contact_margins(wrench, q['mu'], q['mu_spin'])
+    margins = contact_margins(motion.wrench, q['mu'], q['mu_spin'])
     point, edges = s.foot.uv, q['hand_edges']
     inside = ca.vertcat(point - edges[[0, 2]], edges[[1, 3]] - point)
     guards = {'edge': ca.mmin(inside), 'normal_force': margins.normal_force}
@@ -169,16 +326,7 @@ def projected(mode: str, e: HybridExpressions) -> ca.SX:
 
 
 def _rates(e: HybridExpressions, a: Accelerations) -> ca.SX:
-    s, b = e.scene, e.scene.body
-    rates = {
-        'q_WH': rate_body(b.q_WH, b.w_WH_H),
-        'q_HO': rate_space(b.q_HO, b.w_HO_H),
-        'p_WH': rotation_matrix(b.q_WH) @ b.v_WH_H,
-        'p_HO_H': b.v_HO_H,
-        'w_WH_H': s.hand.alpha,
-        'v_WH_H': s.hand.a - ca.cross(b.w_WH_H, b.v_WH_H),
-        'w_HO_H': a.w,
-        'v_HO_H': a.v,
-        'contact_h': s.foot.uv_rate,
-    }
+    machine = e.scene.flight.machine
+    rates = {**machine.links['hand'].rates, **machine.links['object'].rates, **machine.rates}
+    rates |= {'w_HO_H': a.w, 'v_HO_H': a.v}
     return ca.vertcat(*(rates[name] for name in e.values))

@@ -17,15 +17,6 @@ from rolling_dynamics.hybrid_contact.closest_points import (
     CurvedTransitions,
     placed_on_closest_point,
 )
-from rolling_dynamics.hybrid_contact.equations import (
-    answer,
-    contact_mobility,
-    flight,
-    of_contact,
-    Scene,
-    sliding,
-    sticking_impact,
-)
 from rolling_dynamics.hybrid_contact.layouts import CURVED_STATE, parameter_layout, STATE
 from rolling_dynamics.hybrid_contact.mode_equations import (
     CONTACT_MODES,
@@ -36,12 +27,13 @@ from rolling_dynamics.hybrid_contact.mode_equations import (
     ModeEquations,
     on_the_foot,
     projected,
+    Scene,
 )
-from rolling_dynamics.inertia import checked_mass, inertia_moments, inertia_of
+from rolling_dynamics.inertia import checked_mass, inertia_moments
 from rolling_dynamics.point_contact import impact
 from rolling_dynamics.point_contact.point_contact import Landing, PointContact, Touching
 from rolling_dynamics.point_contact.transitions import Transitions
-from rolling_dynamics.rotations import homogeneous, rotation_matrix
+from rolling_dynamics.rotations import homogeneous, solve_3x3
 from rolling_dynamics.surfaces.quadrics import Plane
 from rolling_dynamics.surfaces.surface import Surface
 
@@ -246,10 +238,9 @@ class HybridContactSystem(PointContact):
     @cached_property
     def impact(self) -> ca.Function:
         """``(x, p) -> x after an impact that sticks, its impulse in Ch [N s], W [1/kg]``."""
-        e, s = self.expressions, self.scene
-        after, impulse = sticking_impact(s)
-        impulse = s.contact.frame.T @ impulse
-        return self.of_state('impact', e.with_velocities(*after), impulse, contact_mobility(s))
+        W = self.scene.slipping.mobility(self.scene.contact.frame)
+        impulse = -solve_3x3(W, self.scene.v_contact)
+        return self.of_state('impact', self.struck(impulse), impulse, W)
 
     def landing(self, x: Array, t: float, p: Array) -> Landing:
         """
@@ -305,32 +296,25 @@ class HybridContactSystem(PointContact):
     def struck(self, impulse: ca.SX) -> ca.SX:
         """Return the state after an impulse in Ch [N s] on the body at the contact."""
         s, b = self.scene, self.scene.body
-        jump = answer(s, s.contact.frame @ impulse, ca.SX.zeros(3))
+        jump = s.added(s.slipping.answer(s.contact.frame @ impulse))
         return self.expressions.with_velocities(b.w_HO_H + jump.w, b.v_HO_H + jump.v)
 
     def slip_in(self, direction: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return acceleration of slip, normal force and margin."""
         s, q, frame = self.scene, self.symbols.params, self.scene.contact.frame
-        friction = q['mu_kinetic'], q['mu_spin'], q['spin_direction']
-        motion = sliding(s, *friction, frame @ direction, held=False)
-        slip = of_contact(s, motion.accelerations) + s.bias
-        return slip, ca.dot(frame[:, 2], motion.force_H), motion.margin
+        motion = s.slipping.sliding(frame @ direction, q['mu_kinetic'], s.friction_torque(q))
+        slip = frame.T @ s.slipping.acceleration(motion.response) + s.bias
+        return slip, ca.dot(frame[:, 2], motion.force), motion.margin * s.mass
 
     @property
     def lift(self) -> ca.SX:
         """Acceleration of the gap without contact [m/s^2]."""
-        return (of_contact(self.scene, flight(self.scene)) + self.scene.bias)[2]
+        return self.scene.slipping.lift
 
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
         """Energy of the object in the world [J]."""
-        s, e = self.scene, self.expressions
-        b, R = s.body, rotation_matrix(s.body.q_WH)
-        v = b.v_WH_H + ca.cross(b.w_WH_H, b.p_HO_H) + b.v_HO_H
-        w_O = s.contact.R_HO.T @ (b.w_WH_H + b.w_HO_H)
-        height = -ca.dot(e.params['gravity_W'], b.p_WH + R @ b.p_HO_H)
-        energy = s.mass * ca.sumsqr(v) / 2 + ca.dot(w_O, s.inertia_O @ w_O) / 2 + s.mass * height
-        return {'energy': self.function('energy', energy)}
+        return self.functions({'energy': self.scene.flight.energy})
 
     def hand_power(self, mode: str) -> ca.Function:
         """Return ``(x, u, t, p) -> power`` [W] that the hand gives to the object in a mode."""
@@ -343,15 +327,10 @@ class HybridContactSystem(PointContact):
     @cached_property
     def pose(self) -> ca.Function:
         """``(x, p) -> X_WH, X_WO, X_WCh`` homogeneous matrices; names hand, object, contact."""
-        s, b = self.symbols, self.scene.body
-        R = rotation_matrix(b.q_WH)
-        return self.of_state(
-            'pose',
-            homogeneous(R, b.p_WH),
-            homogeneous(R @ self.scene.contact.R_HO, b.p_WH + R @ b.p_HO_H),
-            self.contact_frame(s.x, s.p),
-            names=['hand', 'object', 'contact'],
-        )
+        links, s = self.scene.flight.machine.links, self.symbols
+        poses = (homogeneous(links[name].R_WB, links[name].p_WB) for name in ('hand', 'object'))
+        frame, names = self.contact_frame(s.x, s.p), ['hand', 'object', 'contact']
+        return self.of_state('pose', *poses, frame, names=names)
 
     def conserved(self, p: Array, x: Array) -> list[str]:
         """Return ``energy`` where the plate rests and rolling meets no resistance."""
@@ -362,18 +341,15 @@ class HybridContactSystem(PointContact):
 
     def rigid_bodies(self, p: Array) -> dict[str, RigidBody]:
         """Return mass and inertia of the object."""
-        values = self.parameters.unpack(p)
-        mass, inertia = float(values['mass'][0]), inertia_of(values['inertia'])
-        return {'object': RigidBody(mass=mass, centre=np.zeros(3), inertia=inertia)}
+        return self.scene.flight.rigid_bodies(p)
 
     def gravity(self, p: Array) -> Array:
         """Return gravity in W [m/s^2]."""
-        return self.parameters.unpack(p)['gravity_W']
+        return self.scene.flight.gravity(p)
 
     @cached_property
     def contact_frame(self) -> ca.Function:
         """``(x, p) -> X_WCh``: axes of the hand at the contact point."""
-        b, c = self.scene.body, self.scene.contact
-        R = rotation_matrix(b.q_WH)
-        frame = homogeneous(R @ c.frame, b.p_WH + R @ c.p_HC)
+        hand, c = self.scene.flight.machine.links['hand'], self.scene.contact
+        frame = homogeneous(hand.R_WB @ c.frame, hand.p_WB + hand.R_WB @ c.p_HC)
         return self.of_state('contact_frame', frame)

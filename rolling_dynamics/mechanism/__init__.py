@@ -5,6 +5,7 @@ from rolling_dynamics.mechanism.hybrid import HybridMachine
 from rolling_dynamics.mechanism.joints import (
     Custom,
     Driven,
+    Flying,
     Free,
     Prismatic,
     Revolute,
@@ -32,6 +33,7 @@ __all__ = [
     'Cylinder',
     'Driven',
     'Ellipsoid',
+    'Flying',
     'Free',
     'HandOver',
     'Hollow',

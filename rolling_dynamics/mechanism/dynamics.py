@@ -94,6 +94,9 @@ class Dynamics:
         self._gravity: list[ca.SX] = []
         for link, above in zip(links, parents, strict=True):
             turns = above >= 0 and link.follows
+            if link.falls:
+                self._gravity.append(ca.SX(3, 1))
+                continue
             g = link.C @ self._gravity[above] if turns else link.R_WF.T @ gravity_W
             self._gravity.append(g)
 

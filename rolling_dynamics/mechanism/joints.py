@@ -10,6 +10,7 @@ from typing import ClassVar
 import casadi as ca
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.mechanism.link import attitude_in, in_axes, Link
+from rolling_dynamics.rotations import rate_space, rotation_matrix
 
 
 class Joint(ABC):
@@ -229,6 +230,43 @@ class Free(Joint):
             move=ca.horzcat(R_FV, ca.SX(3, 3)),
             move_bias=ca.cross(w, v) if own else ca.SX(3, 1),
             rates={self.position.name: R_WF @ v if own else velocity, self.attitude.name: rate},
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Flying(Free):
+    """
+    A body in free fall over its parent, which is the ground or a driven body on it.
+
+    Position and attitude are those in the parent, and the velocities their rates in its axes. The
+    equations are solved for the acceleration of the origin relative to free fall, which contact
+    forces alone cause, and for the angular acceleration, both in the axes of the body.
+    """
+
+    def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
+        """Return the body over its parent."""
+        w, v, p = (at[e.name] for e in (self.speed, self.velocity, self.position))
+        q, w_P, none = at[self.attitude.name], parent.w, ca.SX(3, 3)
+        R = rotation_matrix(q)
+        swept = ca.cross(w_P, p)
+        moved = parent.move_bias + ca.cross(parent.turn_bias, p) + ca.cross(w_P, swept + 2 * v)
+        turned = parent.turn_bias + ca.cross(w_P, w)
+        R_WB = parent.R_WB @ R
+        return Link(
+            R_WB=R_WB,
+            R_WF=R_WB,
+            p_WB=parent.p_WB + parent.R_WB @ p,
+            w=R.T @ (w_P + w),
+            v=R.T @ (parent.v + swept + v),
+            follows=False,
+            turn=ca.horzcat(none, ca.SX.eye(3)),
+            move=ca.horzcat(ca.SX.eye(3), none),
+            rates={self.position.name: v, self.attitude.name: rate_space(q, w)},
+            solved={
+                self.velocity.name: (ca.horzcat(R, none), -moved),
+                self.speed.name: (ca.horzcat(none, R), -turned),
+            },
+            falls=self.velocity.name,
         )
 
 

@@ -70,6 +70,11 @@ class Link:
         Attitude of the body in F, where it is simpler than by R_WB and R_WF.
     spin_rate
         What the rates of the speeds along the normal are where the contact holds the spin.
+    solved
+        Rates of entries of the speeds, as a matrix times the body's own rates and a vector; empty
+        where they are these rates.
+    falls
+        Entry of the velocity of a body in free fall, relative to which it accelerates.
 
     """
 
@@ -89,6 +94,8 @@ class Link:
     contact: At = field(default_factory=lambda: At(*[ca.SX(3, 3)] * 4))
     turned: ca.SX | None = None
     spin_rate: ca.SX | None = None
+    solved: Mapping[str, tuple[ca.SX, ca.SX]] = field(default_factory=dict)
+    falls: str = ''
     moments: Moments = field(
         default_factory=lambda: Moments(ca.SX(1, 1), ca.SX(3, 1), ca.SX(1, 1))
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -149,6 +150,15 @@ class Machine:
                 )
         self.bodies[name] = Body(name, joint, mass, on)
 
+    def with_joint(self, name: str, joint: Joint) -> Machine:
+        """Return the machine with another joint of a body, whose entries are variables."""
+        _ = self.symbols  # the same of both
+        out = copy(self)
+        out.bodies = self.bodies | {name: replace(self.bodies[name], joint=joint)}
+        for derived in ('links', 'dynamics'):
+            vars(out).pop(derived, None)
+        return out
+
     def contact(self, contact: Contact) -> None:
         """Add a contact that closes a loop; raise ParameterError where it cannot be one."""
         hollow = isinstance(contact.surface, Hollow) and contact.surface.axes == 3
@@ -252,6 +262,10 @@ class Machine:
         for body in self.bodies.values():
             parent = out[body.parent] if body.parent else ground()
             link = body.joint.link(parent, self.symbols.values)
+            if link.falls:
+                matrix, bias = link.solved[link.falls]
+                bias += parent.R_WF.T @ self.gravity_W
+                link = replace(link, solved={**link.solved, link.falls: (matrix, bias)})
             if body.mass is not None:
                 link = replace(link, moments=body.mass.moments(link.R_FB))
             out[body.name] = link
@@ -261,7 +275,10 @@ class Machine:
     def dynamics(self) -> Dynamics:
         """Equations of motion."""
         names = list(self.bodies)
-        parents = [names.index(b.parent) if b.parent else -1 for b in self.bodies.values()]
+        parents = [
+            names.index(b.parent) if b.parent and not self.links[b.name].falls else -1
+            for b in self.bodies.values()
+        ]
         applied: dict[int, Wrench] = {}
         for name, given, frame in self._wrenches:
             b, R_WF = names.index(name), self.links[name].R_WF

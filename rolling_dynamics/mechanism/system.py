@@ -14,7 +14,7 @@ from rolling_dynamics.contract.layout import Symbols
 from rolling_dynamics.contract.rolling_system import Mode, RigidBody, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.elimination import eliminate
-from rolling_dynamics.mechanism.joints import Custom, Driven, Prismatic, Revolute, Spherical
+from rolling_dynamics.mechanism.joints import Custom, Driven, Flying, Prismatic, Revolute, Spherical
 from rolling_dynamics.mechanism.loops import (
     Closed,
     closed_rates,
@@ -134,7 +134,7 @@ class MachineSystem(WrittenSystem):
         self.machine, self.name, self.phases = machine, machine.name, phases
         self.state, self.control = machine.state, machine.control_layout
         self.parameters = machine.parameters
-        rolls = any(isinstance(b.joint, ROLLING) for b in machine.bodies.values())
+        rolls = any(isinstance(b.joint, (*ROLLING, Flying)) for b in machine.bodies.values())
         if not (rolls or machine.contacts):
             raise ParameterError(f'{machine.name}: no body is on a Rolling joint or in a Contact')
         joints = [body.joint for body in machine.bodies.values()]
@@ -160,9 +160,11 @@ class MachineSystem(WrittenSystem):
         """Return the rate of the state for rates of the speeds."""
         machine, rates = self.machine, dict(self.machine.rates)
         for body, k in zip(machine.bodies.values(), machine.dynamics.speeds, strict=True):
-            rates |= machine.links[body.name].rates
-            first = k
-            for entry in body.joint.speeds:
+            link, first = machine.links[body.name], k
+            rates |= link.rates
+            for name, (matrix, bias) in link.solved.items():
+                rates[name] = matrix @ found[k : k + matrix.shape[1]] + bias
+            for entry in () if link.solved else body.joint.speeds:
                 rates[entry.name] = found[first : first + entry.size]
                 first += entry.size
         return ca.vertcat(*(rates[e.name] for e in self.state.entries))

@@ -1,17 +1,125 @@
-"""Equations of an object that rolls on a moving hand, by Newton and Euler."""
+"""Equations of an object that rolls, slides and flies over a moving hand, by Newton and Euler."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import casadi as ca
 from rolling_dynamics.contact.rolling_dynamics import ContactGeometry
-from rolling_dynamics.hybrid_contact.equations import (
-    Accelerations,
-    ContactMotion,
-    HandMotion,
-    Scene,
-)
+from rolling_dynamics.hybrid_contact.system import HybridContactSystem
+from rolling_dynamics.inertia import inertia_matrix
+from rolling_dynamics.mechanism.elimination import eliminate
+from rolling_dynamics.rotations import rotation_matrix
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HandMotion:
+    """Motion of the hand in H: w_WH [rad/s], alpha_WH [rad/s^2], true a_WH [m/s^2]."""
+
+    w: ca.SX
+    alpha: ca.SX
+    a: ca.SX
+
+
+class Scene:
+    """What the equations depend on, in the symbols of a system; in H unless said otherwise."""
+
+    def __init__(self, system: HybridContactSystem) -> None:
+        """Take the placement and the geometry of the contact from a system."""
+        s, q = system.scene, system.symbols.params
+        self.body, self.contact, self.foot = s.body, s.contact, s.foot
+        self.mass, self.resistance = q['mass'], q['rolling_resistance']
+        self.inertia_O = inertia_matrix(q['inertia'])
+        self.gravity_H = rotation_matrix(s.body.q_WH).T @ q['gravity_W']
+        u = system.symbols.u
+        self.hand = HandMotion(w=s.body.w_WH_H, alpha=u[0:3], a=u[3:6])
+        w, frame = s.body.w_HO_H, s.contact.frame
+        V = s.body.v_HO_H + ca.cross(w, s.contact.r_OC)
+        # rate of the contact's velocity in Ch at zero rates of the velocities
+        self.bias = frame.T @ ca.cross(w, s.foot.r_rate) + s.foot.frame_rate.T @ V
+        R = s.contact.R_HO
+        self.J = R @ self.inertia_O @ R.T
+        self.rolling_torque = -self.resistance * (frame[:, 0:2] @ (frame.T @ w)[0:2])
+        h, p, v = self.hand, s.body.p_HO_H, s.body.v_HO_H
+        self.carried = h.a + ca.cross(h.alpha, p) + ca.cross(h.w, ca.cross(h.w, p) + 2 * v)
+        self.carried_turn = h.alpha + ca.cross(h.w, w)
+
+
+class Accelerations(NamedTuple):
+    """Rates of the components of w_HO_H and v_HO_H [rad/s^2], [m/s^2]."""
+
+    w: ca.SX
+    v: ca.SX
+
+
+class ContactMotion(NamedTuple):
+    """Motion in one state of the contact; force and torque at the contact on the object."""
+
+    accelerations: Accelerations
+    force_H: ca.SX
+    torque_H: ca.SX
+    margin: ca.SX
+
+    def wrench(self, frame: ca.SX) -> ca.SX:
+        """Return torque and force in Ch."""
+        return ca.vertcat(frame.T @ self.torque_H, frame.T @ self.force_H)
+
+
+def flight(s: Scene) -> Accelerations:
+    """Return the motion without contact."""
+    R = s.contact.R_HO
+    w_O = R.T @ (s.hand.w + s.body.w_HO_H)
+    turn = -R @ eliminate(s.inertia_O, ca.cross(w_O, s.inertia_O @ w_O), symmetric=True)
+    return Accelerations(turn - s.carried_turn, s.gravity_H - s.carried)
+
+
+def answer(s: Scene, force_H: ca.SX, torque_H: ca.SX) -> Accelerations:
+    """Return what a force [N] and a torque [N m] at the contact add."""
+    R = s.contact.R_HO
+    moment = ca.cross(s.contact.r_OC, force_H) + torque_H
+    turn = R @ eliminate(s.inertia_O, R.T @ moment, symmetric=True)
+    return Accelerations(turn, force_H / s.mass)
+
+
+def of_contact(s: Scene, a: Accelerations) -> ca.SX:
+    """Return the part of the rate of v_contact that is linear in the accelerations, in Ch."""
+    return s.contact.frame.T @ (a.v + ca.cross(a.w, s.contact.r_OC))
+
+
+def sliding(
+    s: Scene, mu: ca.SX, mu_spin: ca.SX, spin_direction: ca.SX, slip: ca.SX, *, held: bool
+) -> ContactMotion:
+    """Return sliding along a unit vector in H; ``held``: the contact holds the spin."""
+    n, none = s.contact.frame[:, 2], ca.SX.zeros(3)
+    start, force, torque = flight(s), n - mu * slip, s.rolling_torque
+    offset = ca.SX(0)
+    if held:  # n . w_HO' = 0: tau = offset + slope N
+        grip = ca.dot(n, answer(s, none, n).w)
+        offset = -ca.dot(n, start.w) / grip
+        torque -= n * ca.dot(n, answer(s, force, torque).w) / grip
+    else:
+        torque -= n * spin_direction * mu_spin
+    constant, unit = answer(s, none, offset * n), answer(s, force, torque)
+    start = Accelerations(start.w + constant.w, start.v + constant.v)
+    lift = of_contact(s, start)[2] + s.bias[2]
+    coefficient = of_contact(s, unit)[2]
+    N = -lift / coefficient
+    a = Accelerations(start.w + N * unit.w, start.v + N * unit.v)
+    return ContactMotion(a, N * force, offset * n + N * torque, coefficient * s.mass)
+
+
+def sticking_impulse(s: Scene) -> ca.SX:
+    """
+    Return the impulse in Ch that leaves no motion at the contact [N s].
+
+    With r from the contact to the centre, J_c w+ = J w- + m r x v-, velocities over the hand.
+    """
+    r = -s.contact.r_OC
+    about_contact = s.J + s.mass * (ca.sumsqr(r) * ca.SX.eye(3) - r @ r.T)
+    momentum = s.J @ s.body.w_HO_H + s.mass * ca.cross(r, s.body.v_HO_H)
+    w = eliminate(about_contact, momentum, symmetric=True)
+    return s.contact.frame.T @ (s.mass * (ca.cross(w, r) - s.body.v_HO_H))
 
 
 class RollingMotion(NamedTuple):
@@ -143,7 +251,5 @@ def with_friction(s: Scene, mu_spin: ca.SX, spin_direction: ca.SX, *, pure: bool
     margin = 1 + s.mass * ca.dot(n, ca.cross(turn, r))
     f_z = ca.dot(n, free.force_H) / margin
     force = free.force_H - f_z * s.mass * ca.cross(turn, r)
-    h, p, v = s.hand, s.body.p_HO_H, s.body.v_HO_H
-    carried = h.a + ca.cross(h.alpha, p) + ca.cross(h.w, ca.cross(h.w, p) + 2 * v)
-    a = Accelerations(free.w_HO_rate + f_z * turn, s.gravity_H + force / s.mass - carried)
+    a = Accelerations(free.w_HO_rate + f_z * turn, s.gravity_H + force / s.mass - s.carried)
     return ContactMotion(a, force, f_z * unit + n * free.spin_torque, margin)

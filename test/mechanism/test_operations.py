@@ -12,7 +12,11 @@ from rolling_dynamics.ball_balancer.labyrinth import Labyrinth
 from rolling_dynamics.ball_balancer.plate import wave_sum
 from rolling_dynamics.ball_balancer.system import BallBalancer
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.hybrid_contact.equations import HandMotion, rolling
+from rolling_dynamics.hybrid_contact.mode_equations import (
+    CONTACT_MODES,
+    contact_motion,
+    STILL,
+)
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailMass
@@ -243,7 +247,7 @@ def test_an_object_on_a_hand_rolls_as_by_hand_and_costs_no_more(name, representa
     alpha, a = e.u[:3], e.u[3:]
     motion = object_by_hand.rolling_motion(
         e.state.geometry,
-        HandMotion(w=w, alpha=alpha, a=a),
+        object_by_hand.HandMotion(w=w, alpha=alpha, a=a),
         e.state.w_HO_H,
         mass=p['mass'],
         inertia_O=inertia_matrix(p['inertia']),
@@ -262,17 +266,44 @@ def test_an_object_on_a_hand_rolls_as_by_hand_and_costs_no_more(name, representa
     assert operations(system.mode.dynamics) <= operations(dynamics)
 
 
-@pytest.mark.parametrize('name', ['sphere on a plane', 'ellipsoid on a plane'])
-@pytest.mark.parametrize('mode', ['rolling', 'pure_rolling'])
-def test_rolling_under_friction_is_as_by_hand_and_costs_no_more(name, mode):
+def hand_motion(system, mode):
+    """Return rates of the velocities, wrench in Ch and margin of a mode, as by hand."""
+    s, q = object_by_hand.Scene(system), system.symbols.params
+    friction, pure = (q['mu_spin'], q['spin_direction']), mode.startswith('pure')
+    if mode.endswith('rolling'):
+        return object_by_hand.with_friction(s, *friction, pure=pure)
+    v = system.scene.v_contact
+    slip = s.contact.frame[:, :2] @ v[:2] / ca.sqrt(v[0] ** 2 + v[1] ** 2 + STILL**2)
+    return object_by_hand.sliding(s, q['mu_kinetic'], *friction, slip, held=pure)
+
+
+@pytest.mark.parametrize('name', HANDS)
+@pytest.mark.parametrize('mode', CONTACT_MODES)
+def test_contact_under_friction_is_as_by_hand_and_costs_no_more(name, mode):
     system = HybridContactSystem(*HANDS[name])
-    s, p, pure = system.scene, system.symbols.params, mode == 'pure_rolling'
-    friction = p['mu_spin'], p['spin_direction']
-    hand = object_by_hand.with_friction(s, *friction, pure=pure)
-    own = rolling(s, *friction, pure=pure)
-    functions = [
-        system.function('motion', ca.vertcat(*m.accelerations, m.force_H, m.torque_H, m.margin))
-        for m in (hand, own)
-    ]
+    hand, own = hand_motion(system, mode), contact_motion(mode, system.expressions)
+    frame = system.scene.contact.frame
+    given = (*hand.accelerations, hand.wrench(frame), hand.margin)
+    found = (*own.accelerations, own.wrench, own.margin)
+    functions = [system.function('motion', ca.vertcat(*values)) for values in (given, found)]
     agree(system, *functions)
     assert operations(functions[1]) <= operations(functions[0])
+
+
+@pytest.mark.parametrize('name', HANDS)
+def test_flight_over_a_hand_is_as_by_hand_and_costs_no_more(name):
+    system = HybridContactSystem(*HANDS[name])
+    w, v = (system.state.slice(n) for n in ('w_HO_H', 'v_HO_H'))
+    own = system.modes['separated'].dynamics(*system.symbols)
+    hand = ca.vertcat(*object_by_hand.flight(object_by_hand.Scene(system)))
+    functions = [system.function('flight', rates) for rates in (hand, ca.vertcat(own[w], own[v]))]
+    agree(system, *functions)
+    assert operations(functions[1]) <= operations(functions[0])
+
+
+@pytest.mark.parametrize('name', HANDS)
+def test_an_impact_that_sticks_is_as_by_hand(name):
+    system = HybridContactSystem(*HANDS[name])
+    hand = object_by_hand.sticking_impulse(object_by_hand.Scene(system))
+    own = system.impact(system.symbols.x, system.symbols.p)[1]
+    agree(system, system.function('impulse', hand), system.function('impulse', own))

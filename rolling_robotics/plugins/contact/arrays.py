@@ -15,7 +15,7 @@ from rolling_dynamics.contact.rolling_dynamics import first_order_kinematics
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.from_contact_system import model_state
-from rolling_dynamics.rotations import quaternions, rotation_matrix
+from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import (
     along,
@@ -177,14 +177,6 @@ def _hybrid_coordinates(system: HybridContactSystem, trajectory: Trajectory) -> 
 
 
 def _hybrid_view(system: HybridContactSystem) -> ca.Function:
-    s, b = system.scene, system.scene.body
-    v_H = b.v_WH_H + ca.cross(b.w_WH_H, b.p_HO_H) + b.v_HO_H
-    R_OH = rotation_matrix(b.q_HO).T
-    parts = [
-        s.contact.p_HC,
-        R_OH @ s.contact.r_OC,
-        R_OH @ (b.w_WH_H + b.w_HO_H),
-        R_OH @ v_H,
-        s.gap,
-    ]
+    s, body = system.scene, system.scene.flight.machine.links['object']
+    parts = [s.contact.p_HC, s.slipping.reach_F, body.w, body.v, s.gap]
     return system.function('view', ca.vertcat(*parts))

@@ -1,0 +1,169 @@
+"""Equations of a body that touches another one in a point, where it flies and where it slips."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import casadi as ca
+from rolling_dynamics.mechanism.dynamics import Dynamics
+from rolling_dynamics.mechanism.elimination import eliminate
+from rolling_dynamics.mechanism.link import Link
+
+
+class Response(NamedTuple):
+    """
+    Accelerations of a body, or jumps of its velocities under an impulse.
+
+    ``turn`` holds the rates of its angular speeds, in the axes of the body; ``centre`` the
+    acceleration of its origin relative to free fall, in axes A.
+    """
+
+    turn: ca.SX
+    centre: ca.SX
+
+    def plus(self, factor: ca.SX, other: Response) -> Response:
+        """Return the sum with a multiple of another one."""
+        return Response(self.turn + factor * other.turn, self.centre + factor * other.centre)
+
+
+class Sliding(NamedTuple):
+    """
+    Motion under Coulomb friction.
+
+    Attributes
+    ----------
+    response
+        Accelerations.
+    force, torque
+        Of the contact on the body, in axes A [N], [N m].
+    margin
+        Acceleration of the gap per normal force [1/kg]. The motion is determined only where it is
+        positive (Painleve).
+
+    """
+
+    response: Response
+    force: ca.SX
+    torque: ca.SX
+    margin: ca.SX
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OneContact:
+    """
+    A body on a Flying joint that touches another one; vectors are in any axes A.
+
+    Attributes
+    ----------
+    dynamics
+        Equations of flight.
+    body
+        Number of the body.
+    moves
+        Number of its speeds that move its origin; they come before those that turn it.
+    R_FA
+        Axes A in those of the body.
+    normal
+        Unit vector out of the other body.
+    reach_F, reach
+        Contact point from the origin of the body, in its axes and in A [m].
+    bias
+        Acceleration of the gap at zero rates of the speeds [m/s^2].
+
+    """
+
+    dynamics: Dynamics
+    body: int
+    moves: int
+    R_FA: ca.SX
+    normal: ca.SX
+    reach_F: ca.SX
+    reach: ca.SX
+    bias: ca.SX
+
+    @property
+    def _link(self) -> Link:
+        return self.dynamics.links[self.body]
+
+    @property
+    def _turn(self) -> ca.SX:
+        """Axes about which the body turns (3, k)."""
+        return self._link.turn[:, self.moves :]
+
+    def _response(self, rates: ca.SX) -> Response:
+        return Response(rates[self.moves :], self.R_FA.T @ (self._link.move @ rates))
+
+    @cached_property
+    def free(self) -> Response:
+        """Accelerations without contact."""
+        return self._response(self.dynamics.rates)
+
+    def answer(self, force: ca.SX, torque: ca.SX | None = None) -> Response:
+        """Return what a force [N] and a torque [N m] at the contact add; impulses the same."""
+        M, k = self.dynamics.equations[0], self.moves
+        torque = ca.SX(3, 1) if torque is None else torque
+        if M[:k, k:].is_zero():  # the origin is the centre of mass
+            moment = self.R_FA @ (ca.cross(self.reach, force) + torque)
+            turn = eliminate(M[k:, k:], self._turn.T @ moment, symmetric=True)
+            return Response(turn, force / self.dynamics.composites[self.body].mass)
+        pushed = self.R_FA @ force
+        moment = ca.cross(self.reach_F, pushed) + self.R_FA @ torque
+        right = self._link.move.T @ pushed + self._link.turn.T @ moment
+        return self._response(eliminate(M, right, symmetric=True))
+
+    def acceleration(self, r: Response) -> ca.SX:
+        """Return the acceleration of the contact point by accelerations of the body."""
+        return r.centre + self.R_FA.T @ ca.cross(self._turn @ r.turn, self.reach_F)
+
+    def _lift(self, r: Response) -> ca.SX:
+        """Return the normal part of :meth:`acceleration`."""
+        across = self._turn.T @ ca.cross(self.reach_F, self.R_FA @ self.normal)
+        return ca.dot(self.normal, r.centre) + ca.dot(across, r.turn)
+
+    @property
+    def lift(self) -> ca.SX:
+        """Acceleration of the gap without contact [m/s^2]."""
+        return self._lift(self.free) + self.bias
+
+    def sliding(
+        self,
+        direction: ca.SX,
+        mu: ca.SX,
+        torque: ca.SX | None = None,
+        spin_bias: ca.SX | None = None,
+    ) -> Sliding:
+        """
+        Return the motion in which the contact stays closed and slides.
+
+        Parameters
+        ----------
+        direction
+            Unit vector of slip.
+        mu
+            Kinetic coefficient of friction.
+        torque
+            Torque of the contact on the body over the normal force (3) [m].
+        spin_bias
+            Rate of the spin at zero rates of the speeds, where the contact holds it.
+
+        """
+        n, twist = self.normal, ca.SX(3, 1) if torque is None else torque
+        unit, start, constant = n - mu * direction, self.free, ca.SX(3, 1)
+        per_force = self.answer(unit, torque)
+        if spin_bias is not None:
+            held, row = self.answer(ca.SX(3, 1), n), self._turn.T @ (self.R_FA @ n)
+            grip = ca.dot(row, held.turn)
+            offset = -(ca.dot(row, start.turn) + spin_bias) / grip
+            slope = -ca.dot(row, per_force.turn) / grip
+            start, per_force = start.plus(offset, held), per_force.plus(slope, held)
+            constant, twist = offset * n, twist + slope * n
+        margin = self._lift(per_force)
+        N = -(self._lift(start) + self.bias) / margin
+        return Sliding(start.plus(N, per_force), N * unit, constant + N * twist, margin)
+
+    def mobility(self, axes: ca.SX) -> ca.SX:
+        """Return the change of the contact's velocity under unit impulses, in axes (3, 3)."""
+        answers = (self.acceleration(self.answer(e)) for e in ca.horzsplit(axes))
+        return axes.T @ ca.horzcat(*answers)
