@@ -14,7 +14,14 @@ from rolling_dynamics.contract.layout import Symbols
 from rolling_dynamics.contract.rolling_system import Mode, RigidBody, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.elimination import eliminate
-from rolling_dynamics.mechanism.joints import Custom, Driven, Flying, Prismatic, Revolute, Spherical
+from rolling_dynamics.mechanism.joints import (
+    Custom,
+    Driven,
+    Flying,
+    Prismatic,
+    Revolute,
+    Spherical,
+)
 from rolling_dynamics.mechanism.loops import (
     Closed,
     closed_rates,
