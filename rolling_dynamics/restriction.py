@@ -8,48 +8,34 @@ equations and taken out of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import ClassVar
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.capabilities import has
+from rolling_dynamics.carried import CARRIED, CarriedSystem, Carrier, Whole, with_states
 from rolling_dynamics.contract.layout import Entry, Layout, RegulatorWeights
-from rolling_dynamics.contract.rolling_system import (
-    Event,
-    Mode,
-    MotionState,
-    RollingSystem,
-    Transition,
-    WrittenSystem,
-)
+from rolling_dynamics.contract.rolling_system import MotionState, RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError, SimulationError
-from rolling_dynamics.simulation.guards import projection
 
 ROUNDING = 1e-9  # by which a reset that is a Python function may move a state that rests
 REST = 'rest'  # entry of the parameters: values other than zero of the states that rest
 
 
-Whole = TypeVar('Whole', bound=RollingSystem)
-
-
-class Restriction(WrittenSystem, Generic[Whole]):
+class Restriction(CarriedSystem[Whole]):
     """
     A system restricted to some controls, to the states that they move, and in its parameters.
 
     State, control and parameters are those of the whole system without what is left out, under
     the same names. Of an attitude that turns about one axis of the body, cosine and sine of half
-    the angle are left. What the whole system offers beside the contract is carried over, but for
-    changes of charts, sensors and seeds of plans.
+    the angle are left.
 
     Attributes
     ----------
-    whole
-        The whole system.
     state_index, control_index, tangent_index, parameter_index
         Positions in the whole vectors of what is left.
     rest_index
@@ -58,6 +44,11 @@ class Restriction(WrittenSystem, Generic[Whole]):
         Whole state, from which the states that rest take their values.
 
     """
+
+    carried: ClassVar[Mapping[str, Carrier]] = {
+        **CARRIED,
+        'default_weights': lambda r, given: r.part_of_weights(given),
+    }
 
     def __init__(
         self,
@@ -241,111 +232,41 @@ class Restriction(WrittenSystem, Generic[Whole]):
                 f'off by {most[where]:.3g}. Restrict with these values, or use the whole system'
             )
 
-    def of(self, f: ca.Function, *, to_state: bool = False) -> ca.Function:
-        """
-        Return a function of the whole system as one of the own arguments.
+    # -- as a carried system ----------------------------------------------------------------
 
-        Parameters
-        ----------
-        f
-            ``(x, u, t, p) -> ...`` or ``(x, p) -> ...`` of the whole system.
-        to_state
-            Whether its outputs are states, or their rates, of which the own part is taken.
+    def arguments(self) -> list[ca.SX]:
+        """Return x, u, t, p of the whole as expressions of the own symbols."""
+        s = self.symbols
+        whole = self.whole_state(s.x, s.p), self.whole_parameters(s.p)
+        return [whole[0], self.whole_control(s.u), s.t, whole[1]]
 
-        """
-        s, names = self.symbols, ['x', 'u', 't', 'p']
-        x, p = self.whole_state(s.x, s.p), self.whole_parameters(s.p)
-        given, own = [x, self.whole_control(s.u), s.t, p], [*s]
-        if f.n_in() == 2:
-            given, own, names = [x, p], [s.x, s.p], ['x', 'p']
-        out = [ca.densify(y) for y in f.call(given)]
-        if to_state:
-            out = [y[self.state_index.tolist()] for y in out]
-        return ca.Function(f.name(), own, out, names, f.name_out())
+    def own_state(self, whole: ca.SX, *, rate: bool) -> ca.SX:  # noqa: ARG002  both are parts
+        """Return the own part of a whole state, or of its rates."""
+        return whole[self.state_index.tolist()]
 
-    # -- the contract -----------------------------------------------------------------------
+    def whole_motion(self, s: MotionState) -> MotionState:
+        """Return a motion of the own state as one of the whole."""
+        start = self.start.copy()
+        start[self._kept_rest] = s.p[len(self.parameter_index) :]
+        return replace(s, x=self.expand_states(s.x, start), p=self.expand_parameters(s.p))
 
-    @cached_property
-    def modes(self) -> Mapping[str, Mode]:
-        """Modes of motion by name, those of the whole system."""
-        return {
-            name: Mode(
-                dynamics=self.of(mode.dynamics, to_state=True),
-                wrench=None if mode.wrench is None else self.of(mode.wrench),
-                guards={guard: self.of(f) for guard, f in mode.guards.items()},
-                resets={guard: self._reset(guard, r) for guard, r in mode.resets.items()},
-                projection=None
-                if mode.projection is None
-                else self.of(mode.projection, to_state=True),
-                slip=None if mode.slip is None else self.of(mode.slip),
-            )
-            for name, mode in self._whole_modes.items()
-        }
+    def control_of_whole(self, s: MotionState, u: Array) -> Array:  # noqa: ARG002
+        """Return the control of the whole, without what is left out."""
+        return self.expand_controls(u)
 
-    def _reset(self, guard: str, reset: ca.Function | Transition) -> ca.Function | Transition:
-        if isinstance(reset, ca.Function):
-            return self.of(reset, to_state=True)
-
-        def carried(s: MotionState, u: Array) -> MotionState:
-            whole = replace(
-                s,
-                x=self.expand_states(s.x, self._start_of(s.p)),
-                p=self.expand_parameters(s.p),
-            )
-            return self._motion(reset(whole, self.expand_controls(u)), f'reset {guard!r}')
-
-        return carried
-
-    def _start_of(self, p: Array) -> Array:
-        """Return the whole start with the values of rest that own parameters hold."""
-        out = self.start.copy()
-        out[self._kept_rest] = np.asarray(p)[len(self.parameter_index) :]
-        return out
-
-    def _motion(self, whole: MotionState, what: str) -> MotionState:
+    def own_motion(self, whole: MotionState, before: MotionState, what: str) -> MotionState:  # noqa: ARG002
         """Return a motion of the whole system as one of the own state."""
-        size = self.whole.state.size
-
-        def taken(event: Event) -> Event:
-            own = event.state.size != size
-            return event if own else replace(event, state=event.state[self.state_index])
-
         try:
             x, p = self.take_states(whole.x), self.take_parameters(whole.p)
         except ParameterError as error:
             raise SimulationError(f'{what} at {whole.t:.6g} s: {error}') from None
-        ended = None if whole.ended is None else taken(whole.ended)
-        return replace(whole, x=x, p=p, events=tuple(map(taken, whole.events)), ended=ended)
+        own, size = (lambda y: y[self.state_index]), self.whole.state.size
+        return replace(with_states(whole, own, size), x=x, p=p)
 
     @cached_property
     def tangent_index(self) -> NDArray[np.int_]:
         """Positions of the own tangent numbers in the whole, shape (tangent.size,), no unit."""
         return np.array([self.whole.tangent.names.index(n) for n in self.tangent.names], int)
-
-    @cached_property
-    def invariants(self) -> Mapping[str, ca.Function]:
-        """Named functions ``(x, u, t, p) -> scalar``."""
-        return {name: self.of(f) for name, f in self.whole.invariants.items()}
-
-    @cached_property
-    def pose(self) -> ca.Function:
-        """``(x, p) -> poses`` of the bodies in W."""
-        return self.of(self.whole.pose)
-
-    @cached_property
-    def projection(self) -> ca.Function:
-        """``(x, p) -> x`` on the constraints of the whole system."""
-        return self.of(projection(self.whole), to_state=True)
-
-    # -- what a system may offer --------------------------------------------------------------
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (as many types as capabilities)
-        """Return what the whole system offers beside the contract, carried over."""
-        if name not in CARRIED or not has(self.__dict__.get('whole'), name):
-            raise AttributeError(f'a restriction has no {name!r}')
-        made = CARRIED[name](self, getattr(self.whole, name))
-        self.__dict__[name] = made
-        return made
 
     def part_of_values(self, values: Mapping[str, ArrayLike]) -> dict[str, Array]:
         """Return values by entry of the whole state, of the own components alone."""
@@ -365,45 +286,6 @@ class Restriction(WrittenSystem, Generic[Whole]):
             terminal={k: v for k, v in weights.terminal.items() if k in named},
             control=control[self.control_index],
         )
-
-    def on_whole(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a method ``(p, x)`` of the whole system as one of the own arguments."""
-        return lambda p, x: method(
-            self.expand_parameters(p), self.expand_states(x, self._start_of(np.asarray(p)))
-        )
-
-    def begin_with(self, begin: Callable[..., MotionState]) -> Callable[..., MotionState]:
-        """Return ``begin`` of the whole system as one of the own arguments."""
-
-        def begun(p: Array, x: Array, u: Array, t: float = 0.0) -> MotionState:
-            whole = self.on_whole(lambda p, x: begin(p, x, self.expand_controls(u), t))(p, x)
-            return self._motion(whole, 'start')
-
-        return begun
-
-
-Carrier = Callable[[Restriction[Any], Any], Any]
-CARRIED: Mapping[str, Carrier] = {
-    'envelope': lambda r, given: {name: r.of(f) for name, f in given.items()},
-    'state_bounds': lambda r, given: lambda p: {
-        name: bounds
-        for name, bounds in given(r.expand_parameters(p)).items()
-        if name in r.state.names
-    },
-    'check_state': lambda r, given: r.on_whole(given),
-    'begin': lambda r, given: r.begin_with(given),
-    'rest_goal': lambda r, given: lambda x: r.part_of_values(given(r.expand_states(x))),
-    'chart_view': lambda r, given: (given[0], r.of(given[1])),
-    'object_motion': lambda r, given: lambda entry: r.of(given(entry)),
-    'default_weights': lambda r, given: r.part_of_weights(given),
-    'rigid_bodies': lambda r, given: lambda p: given(r.expand_parameters(p)),
-    'gravity': lambda r, given: lambda p: given(r.expand_parameters(p)),
-    'contact_frame': lambda r, given: r.of(given),
-    'given_formulas': lambda _, given: given,
-    'applied_wrench': lambda r, given: None if given is None else r.of(given),
-    'conserved': lambda r, given: r.on_whole(given),
-    'get_ready': lambda _, given: given,
-}  # fmt: skip
 
 
 def restricted(

@@ -32,7 +32,7 @@ def supervised(file: RigFile, law: Law[Any]) -> MeasuredLaw:
     system, p = file.nominal().system_and_parameters()
     white, walk = file.unmodelled
     x = np.zeros(system.state.size)
-    x[4:] = system.at_rest(file.command(system, p, np.zeros(2)))
+    x[4:] = file.at_rest(file.command(system, p, np.zeros(2)))
     anywhere = {'ball': float(np.max(high - low)), 'ball_rate': FASTEST}
     state = SensorFilter(
         system,

@@ -1,4 +1,4 @@
-"""A labyrinth as a rolling system: a board with walls and holes, tilted by velocity servos."""
+"""A labyrinth as a rolling system: a board with walls and holes whose tilt is accelerated."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.ball_balancer.drives import limited, tilted
+from numpy.typing import NDArray
+from rolling_dynamics.ball_balancer.drives import tilted
 from rolling_dynamics.ball_balancer.plate import AXES, BallOnPlate, carry_ball, several
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.contract.rolling_system import Jump, Mode, Outcome, Transition
@@ -25,7 +25,7 @@ TINY = 1e-24  # m^2: keeps the derivative of a distance a number
 
 class Labyrinth(BallOnPlate):
     """
-    A solid ball on a board with walls and holes, which servos tilt at commanded speeds.
+    A solid ball on a board with walls and holes; :func:`driven` adds servos of speed.
 
     The ball rolls without slip, spin or resistance. A wall, its ends too, gives back a fraction of
     the speed towards it and leaves the rest as it is: an effective coefficient, since a ball skids
@@ -79,20 +79,10 @@ class Labyrinth(BallOnPlate):
             ),
         }
 
-    def at_rest(self, u: ArrayLike) -> Array:  # noqa: ARG002  its tilt does not depend on them
-        """Return the servos' part of x on a level board: zeros."""
-        return np.zeros(4)
-
     def state_bounds(self, p: Array) -> Mapping[str, tuple[float, float]]:
-        """Return the edges of the board and the servos' reach and speed."""
-        v = self.parameters.unpack(p)
-        corners = v['walls'].reshape(-1, 2)
-        reach, speed = float(v['reach'][0]), float(v['servo_speed'][0])
-        return {
-            **{f'ball_{a}': (c.min(), c.max()) for a, c in zip(AXES, corners.T, strict=True)},
-            **{f'servo_{a}': (-reach, reach) for a in AXES},
-            **{f'servo_rate_{a}': (-speed, speed) for a in AXES},
-        }
+        """Return the edges of the board."""
+        corners = self.parameters.unpack(p)['walls'].reshape(-1, 2)
+        return {f'ball_{a}': (c.min(), c.max()) for a, c in zip(AXES, corners.T, strict=True)}
 
     # what follows an event
 
@@ -197,9 +187,6 @@ def _machine(walls: int, holes: int) -> Machine:
         ('gravity', 'm/s^2', ''),
         ('restitution', '', 'of rolling, after a wall over before'),
         ('hole_radius', 'm', ''),
-        ('reach', 'rad', 'of each servo'),
-        ('servo_speed', 'rad/s', 'maximum'),
-        ('servo_lag', 's', 'time constant with which the speed follows its command'),
     )
     p = {name: machine.parameter(name, unit, text) for name, unit, text in numbers}
     p['inertia'] = 2 / 5 * p['mass'] * p['radius'] ** 2
@@ -218,11 +205,6 @@ def _machine(walls: int, holes: int) -> Machine:
         several('servo', 'rad', 'tilt that pulls the ball along an axis', 0.1),
         several('servo_rate', 'rad/s', 'its rate', 1.0),
     )
-    _, _, angle, rate = (machine.variable(entry) for entry in state)
-    command = machine.control(several('command', 'rad/s', 'speed of each servo', 1.0))
-    # the speed follows its command through a lag, and slows before the end of the reach
-    left = [(p['reach'] - sign * angle) / p['servo_lag'] for sign in (1, -1)]
-    asked = ca.fmax(ca.fmin(limited(command, p['servo_speed']), left[0]), -left[1])
-    pose = tilted(angle + offset), ca.SX(3, 1)
-    carry_ball(machine, state, pose, (asked - rate) / p['servo_lag'], p)
+    _, _, angle, _ = (machine.variable(entry) for entry in state)
+    carry_ball(machine, state, (tilted(angle + offset), ca.SX(3, 1)), p)
     return machine

@@ -10,7 +10,9 @@ import numpy as np
 from pydantic import Field
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth
+from rolling_dynamics.ball_balancer.plate import TURNING
 from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
+from rolling_dynamics.driven import driven, DrivenSystem
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import (
     formulas,
@@ -23,6 +25,7 @@ from rolling_dynamics.scenario.fields import (
 )
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 from rolling_dynamics.scenario.surface_section import sphere_volume
+from rolling_dynamics.servos import speed_servo
 
 
 def _rows(text: str, columns: int) -> Any:  # noqa: ANN401  a field
@@ -144,10 +147,14 @@ class LabyrinthFile(RigFile, ScenarioFile):
         """Place [m] and rate [m/s] of the ball at the start, shape (4,)."""
         return np.concatenate([self.start(), np.zeros(2)])
 
-    def system_and_parameters(self, seed: int | None = None) -> tuple[Labyrinth, Array]:
+    def system_and_parameters(
+        self, seed: int | None = None
+    ) -> tuple[DrivenSystem[Labyrinth], Array]:
         """Return the system and its parameters p, for a seed; that of the file if None."""
         board, servo = self.board, self.servo
-        system = Labyrinth(len(board.walls), len(board.holes))
+        rig = Labyrinth(len(board.walls), len(board.holes))
+        joints = rig.state.entry('servo'), rig.state.entry('servo_rate')
+        system = driven(rig, speed_servo(TURNING, *joints))
         p = system.parameters.pack(
             radius=self.ball.radius,
             mass=self.ball.mass,
@@ -166,6 +173,10 @@ class LabyrinthFile(RigFile, ScenarioFile):
     def _drawn(self, seed: int | None) -> Array:
         return np.random.default_rng(self.seed if seed is None else seed).normal(size=4)
 
-    def command(self, system: Labyrinth, p: Array, speeds: Array) -> Array:  # noqa: ARG002
+    def at_rest(self, command: Array) -> Array:
+        """Return the servos' part of x on a level board: zeros."""
+        return np.zeros(2 * command.size)
+
+    def command(self, system: DrivenSystem[Labyrinth], p: Array, speeds: Array) -> Array:  # noqa: ARG002
         """Return what is commanded to the servos: speeds (2) [rad/s] within their maximum."""
         return np.clip(speeds, -self.servo.speed, self.servo.speed)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.ball_balancer.labyrinth import Labyrinth
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.robots import Ball, Block, Disk, general_view, RobotView, Rod
 
 THICK = 1.0  # of the board, in radii of the ball
@@ -14,7 +14,7 @@ WALL = 0.2  # radius of a wall, the same
 FILM = 0.02  # thickness of a hole as it is drawn on the board, the same
 
 
-def view(system: Labyrinth, p: NDArray[np.float64]) -> RobotView:
+def view(system: RollingSystem, p: NDArray[np.float64]) -> RobotView:
     """Return ball and board, walls as rods that lie on it, and holes."""
     v = system.parameters.unpack(p)
     radius, hole = float(v['radius'][0]), float(v['hole_radius'][0])

@@ -25,6 +25,7 @@ WAVES = 24  # of each map
 GRID = 81  # places along each side at which the steepest slope is looked for
 SPREAD = 1.5  # how far the breakaway angle goes to the ends of its range
 AXES = ('x', 'y')
+TURNING = 'turning'  # control of the plate
 
 
 def wave_entries(name: str, unit: str) -> list[Entry]:
@@ -121,11 +122,13 @@ def carry_ball(
     machine: Machine,
     state: Sequence[Entry],
     pose: tuple[ca.SX, ca.SX],
-    acceleration: ca.SX,
     p: Mapping[str, ca.SX],
-) -> None:
+) -> ca.SX:
     """
     Add a driven plate, and a homogeneous ball that rolls on it without slip or spin.
+
+    The control ``turning``, the acceleration of the servos, is returned; :func:`driven` has
+    servos give it.
 
     Parameters
     ----------
@@ -135,18 +138,20 @@ def carry_ball(
         Entries: contact point on the plate and its rate, angles of the servos and their rates.
     pose
         R_WH (3, 3) and origin of the surface in W (3) [m], in the angles of the servos.
-    acceleration
-        Of the servos [rad/s^2].
     p
         ``radius``, ``mass`` and ``inertia`` of the ball, ``gravity``.
 
     """
     ball, ball_rate, servo, servo_rate = state
     machine.gravity_W = ca.vertcat(0, 0, -p['gravity'])
+    names = tuple(f'turning{c.removeprefix(servo.name)}' for c in servo.components)
+    text = 'acceleration of each servo'
+    acceleration = machine.control(Entry(TURNING, names, 'rad/s^2', text=text, scale=10.0))
     plate = Custom(coordinates=servo, speed=servo_rate, R_PB=pose[0], p_PB=pose[1])
     machine.body('plate', Driven(joint=plate, rates=acceleration))
     rolling = PureRolling(radius=p['radius'], contact=ball, speed=ball_rate)
     machine.body('ball', rolling, Revolution(p['mass'], p['inertia']), on='plate')
+    return acceleration
 
 
 class BallOnPlate(WrittenSystem):

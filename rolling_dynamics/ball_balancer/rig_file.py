@@ -110,6 +110,10 @@ class RigFile(ABC):
         """Return the system and its parameters p."""
 
     @abstractmethod
+    def at_rest(self, command: Array) -> Array:
+        """Return the servos' part of x while they rest at a command (n) [rad, rad/s]."""
+
+    @abstractmethod
     def command(self, system: Any, p: Array, given: Array) -> Array:  # noqa: ANN401
         """Return what is commanded to the servos (n) [rad, rad/s] for what a law gives (2)."""
 
@@ -191,6 +195,5 @@ def begin(
     rig: Emulation, file: RigFile, ball: ArrayLike = (0.0, 0.0), rate: ArrayLike = (0.0, 0.0)
 ) -> None:
     """Restart a rig at time zero, level; position [m] and rate [m/s] of the ball, shape (2,)."""
-    system: Any = rig.system
-    u = file.command(system, rig.p, np.zeros(2))
-    rig.restart(np.concatenate([ball, rate, system.at_rest(u)]), u)
+    u = file.command(rig.system, rig.p, np.zeros(2))
+    rig.restart(np.concatenate([ball, rate, file.at_rest(u)]), u)

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.ball_balancer.system import BallBalancer
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.robots import Ball, Block, Curve, general_view, RobotView
 
 THICKNESS = 0.04  # of the plate over its half width
 
 
-def view(system: BallBalancer, p: NDArray[np.float64]) -> RobotView:
+def view(system: RollingSystem, p: NDArray[np.float64]) -> RobotView:
     """Return ball and plate, and its edge."""
     v = system.parameters.unpack(p)
     half, radius = float(v['half_width'][0]), float(v['radius'][0])

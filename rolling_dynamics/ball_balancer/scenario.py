@@ -9,10 +9,11 @@ import casadi as ca
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.ball_balancer.drives import DRIVES, limited
-from rolling_dynamics.ball_balancer.plate import random_maps
+from rolling_dynamics.ball_balancer.drives import DRIVES
+from rolling_dynamics.ball_balancer.plate import random_maps, TURNING
 from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
 from rolling_dynamics.ball_balancer.system import BallBalancer
+from rolling_dynamics.driven import driven, DrivenSystem
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import (
     formulas,
@@ -26,6 +27,7 @@ from rolling_dynamics.scenario.fields import (
 )
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 from rolling_dynamics.scenario.surface_section import sphere_volume
+from rolling_dynamics.servos import limited, position_servo
 
 INERTIAS = {'solid': 2 / 5, 'shell': 2 / 3}  # over mass and square of the radius
 
@@ -170,7 +172,9 @@ class BallBalancerFile(RigFile, ScenarioFile):
         if self.ball.inertia == 'solid':
             yield 'ball.mass', self.ball.mass, sphere_volume(self.ball.radius)
 
-    def system_and_parameters(self, seed: int | None = None) -> tuple[BallBalancer, Array]:
+    def system_and_parameters(
+        self, seed: int | None = None
+    ) -> tuple[DrivenSystem[BallBalancer], Array]:
         """
         Return the system and its parameters p.
 
@@ -180,11 +184,9 @@ class BallBalancerFile(RigFile, ScenarioFile):
             Random seed of the maps; that of the file if None.
 
         """
-        system = BallBalancer(
-            DRIVES[self.plate.drive](),
-            resistance=self.resistance.model,
-            lagged=self.servo.lag > 0,
-        )
+        rig = BallBalancer(DRIVES[self.plate.drive](), resistance=self.resistance.model)
+        joints = rig.state.entry('servo'), rig.state.entry('servo_rate')
+        system = driven(rig, position_servo(TURNING, *joints, lagged=self.servo.lag > 0))
         count, ball, servo = self.servo.count, self.ball, self.servo
         low, high = self.resistance.breakaway * count
         maps = random_maps(
@@ -194,7 +196,7 @@ class BallBalancerFile(RigFile, ScenarioFile):
             slope_length=self.plate.slope_length,
             half_width=self.plate.half_width,
         )
-        names = system.drive.parameters.names
+        names = rig.drive.parameters.names
         p = system.parameters.pack(
             radius=ball.radius,
             mass=ball.mass,
@@ -216,7 +218,12 @@ class BallBalancerFile(RigFile, ScenarioFile):
         )
         return system, p
 
-    def command(self, system: BallBalancer, p: Array, tilt: Array) -> Array:
+    def at_rest(self, command: Array) -> Array:
+        """Return the servos' part of x while they rest at their command (servos) [rad]."""
+        lagged = [command] if self.servo.lag > 0 else []
+        return np.concatenate([command, np.zeros_like(command), *lagged])
+
+    def command(self, system: DrivenSystem[BallBalancer], p: Array, tilt: Array) -> Array:
         """
         Return what is commanded to the servos, in whole counts within their reach.
 
@@ -235,15 +242,16 @@ class BallBalancerFile(RigFile, ScenarioFile):
         """
         return np.array(self.commanding(system)(tilt, p)).ravel()
 
-    def commanding(self, system: BallBalancer) -> ca.Function:
+    def commanding(self, system: DrivenSystem[BallBalancer]) -> ca.Function:
         """Return ``(tilt, p) -> command``: counts (2) to the angles of the servos [rad]."""
         count, reach = self.servo.count, self.servo.reach
         tilt, p = ca.SX.sym('tilt', 2), ca.SX.sym('p', system.parameters.size)
-        angles = system.servo_angles(limited(tilt, ca.SX(reach)) * count, p)
+        rig, own = system.whole, p[: system.whole.parameters.size]
+        angles = rig.servo_angles(limited(tilt, ca.SX(reach)) * count, own)
         counts = limited(ca.floor(angles / count + 0.5), ca.SX(reach))
         return ca.Function('commanding', [tilt, p], [ca.densify(counts * count)])
 
-    def tilts(self, system: BallBalancer, p: Array, angles: Array) -> Array:
+    def tilts(self, system: DrivenSystem[BallBalancer], p: Array, angles: Array) -> Array:
         """
         Return where servos at rest hold the plate: what :meth:`command` is given, but unrounded.
 
@@ -260,7 +268,7 @@ class BallBalancerFile(RigFile, ScenarioFile):
             Counts that pull the ball along x and y, shape (k, 2).
 
         """
-        tilt = np.array(system.tilt(angles.T, p)).T
+        tilt = np.array(system.whole.tilt(angles.T, system.expand_parameters(p))).T
         return np.asarray(tilt / self.servo.count)
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.ball_balancer.drives import Drive, Gimbal, servo_acceleration
+from rolling_dynamics.ball_balancer.drives import Drive, Gimbal
 from rolling_dynamics.ball_balancer.plate import (
     BallOnPlate,
     breakaway_angle,
@@ -37,11 +37,6 @@ PARAMETERS = (
     ('gravity', 'm/s^2', ''),
     ('surface_height', 'm', 'of the plate over its axes or joints'),
     ('half_width', 'm', 'of the square plate'),
-    ('servo_speed', 'rad/s', 'maximum'),
-    ('servo_acceleration', 'rad/s^2', 'maximum'),
-    ('servo_stiffness', '1/s', 'rate over error near the target'),
-    ('servo_lag', 's', 'time constant of the lag of the command'),
-    ('dead_band', 'rad', 'of the servo: smaller errors are left alone'),
     ('breakaway_low', 'rad', 'minimum tilt at which a ball at rest starts to roll'),
     ('breakaway_high', 'rad', 'maximum'),
     ('kinetic_share', '', 'of rolling resistance over breakaway'),
@@ -49,24 +44,18 @@ PARAMETERS = (
 )
 
 
-def ball_balancer(drive: Drive, *, lagged: bool) -> Machine:
-    """Return the machine; ``lagged``: a command reaches its servo through a lag."""
+def ball_balancer(drive: Drive) -> Machine:
+    """Return the machine, whose servos are controlled by their accelerations."""
     machine, n = Machine('ball_balancer'), drive.servos
     p = {name: machine.parameter(name, unit, text) for name, unit, text in PARAMETERS}
     maps = (*wave_entries('breakaway', ''), *wave_entries('height', 'm'))
     more = (*drive.parameters.entries, *maps)
     p |= {entry.name: machine.parameter(entry) for entry in more}
     servo = several('servo', 'rad', 'angle', 0.1, n)
-    servo_rate = several('servo_rate', 'rad/s', 'its rate', 1.0, n)
-    state = BALL, BALL_RATE, servo, servo_rate
-    ball, _, angle, rate = (machine.variable(entry) for entry in state)
-    target = machine.control(several('command', 'rad', 'angle commanded to each servo', 0.1, n))
-    if lagged:
-        entry = several('servo_lagged', 'rad', 'command after the lag', 0.1, n)
-        lag = machine.variable(entry)
-        machine.rates[entry.name], target = (target - lag) / p['servo_lag'], lag
+    state = BALL, BALL_RATE, servo, several('servo_rate', 'rad/s', 'its rate', 1.0, n)
+    ball, _, angle, _ = (machine.variable(entry) for entry in state)
     pose = drive.pose(angle, p)
-    carry_ball(machine, state, pose, servo_acceleration(target, angle, rate, p), p)
+    carry_ball(machine, state, pose, p)
     slope = ca.gradient(wave_sum('height', ball, p), ball)
     weight = p['mass'] * p['gravity'] * pose[0][2, 2]
     machine.force(-weight * ca.vertcat(slope, 0), on='ball', frame='plate')
@@ -83,7 +72,7 @@ RESISTANCES = ('breakaway', 'smooth')
 
 class BallBalancer(BallOnPlate):
     """
-    A homogeneous ball on a square plate that servos tilt.
+    A homogeneous ball on a square plate whose tilt is accelerated; :func:`driven` adds servos.
 
     The ball rolls without slip or spin. Rolling resistance holds a ball at rest up to the tilt of
     the breakaway map, and opposes its motion with a fraction of that. ``resistance='smooth'`` has
@@ -105,7 +94,6 @@ class BallBalancer(BallOnPlate):
         drive: Drive | None = None,
         *,
         resistance: str = 'breakaway',
-        lagged: bool = False,
     ) -> None:
         """
         Build the system; all numbers are parameters.
@@ -116,16 +104,13 @@ class BallBalancer(BallOnPlate):
             Mechanism; a gimbal if None.
         resistance
             ``breakaway`` or ``smooth``.
-        lagged
-            Whether a command reaches its servo through a lag; without, ``servo_lag`` has no
-            effect.
 
         """
         if resistance not in RESISTANCES:
             raise ParameterError(f'resistance must be one of {RESISTANCES}, got {resistance!r}')
         self.drive: Drive = Gimbal() if drive is None else drive
-        self.resistance, self.lagged = resistance, lagged
-        super().__init__(ball_balancer(self.drive, lagged=lagged))
+        self.resistance = resistance
+        super().__init__(ball_balancer(self.drive))
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
@@ -158,22 +143,10 @@ class BallBalancer(BallOnPlate):
             return s
         return replace(self._settled(s, np.asarray(u, dtype=float)), events=())
 
-    def at_rest(self, u: ArrayLike) -> Array:
-        """Return the servos' part of x while they rest at their commands (servos) [rad]."""
-        u = np.asarray(u, dtype=float)
-        return np.concatenate([u, np.zeros_like(u), *([u] if self.lagged else [])])
-
     def state_bounds(self, p: Array) -> Mapping[str, tuple[float, float]]:
-        """Return the edges of the plate and the greatest speed of the servos."""
-        half, speed = (
-            float(p[self.parameters.slice(name)][0]) for name in ('half_width', 'servo_speed')
-        )
-        names = self.state.entry('servo_rate').components
-        return {
-            'ball_x': (-half, half),
-            'ball_y': (-half, half),
-            **dict.fromkeys(names, (-speed, speed)),
-        }
+        """Return the edges of the plate."""
+        half = float(p[self.parameters.slice('half_width')][0])
+        return {'ball_x': (-half, half), 'ball_y': (-half, half)}
 
     # what follows an event
 

@@ -5,14 +5,23 @@ import numpy as np
 import pytest
 from rolling_dynamics import ContactSystem, Plane, simulate, Sphere
 from rolling_dynamics.ball_balancer.drives import DRIVES
-from rolling_dynamics.ball_balancer.plate import random_maps
+from rolling_dynamics.ball_balancer.plate import random_maps, TURNING
 from rolling_dynamics.ball_balancer.system import BallBalancer
+from rolling_dynamics.driven import driven
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.servos import position_servo
 from rolling_dynamics.simulation import Stepper
 from transforms3d.quaternions import mat2quat
 
 RADIUS, MASS, COUNT = 0.02, 0.033, 5.78e-4
 EVEN = random_maps(seed=0, breakaway_length=0.015, slope=0.0, slope_length=0.05, half_width=0.1)
+
+
+def with_servos(drive=None, **options):
+    """Return a ball balancer, driven by its servos."""
+    rig = BallBalancer(drive, **options)
+    joints = rig.state.entry('servo'), rig.state.entry('servo_rate')
+    return driven(rig, position_servo(TURNING, *joints, lagged=False))
 
 
 def parameters(system, **changed):
@@ -36,8 +45,10 @@ def parameters(system, **changed):
         **EVEN,
     }
     lengths = {'axle_radius': 0.08, 'arm_length': 0.04}
-    values |= {name: lengths[name] for name in system.drive.parameters.names}
-    return system.parameters.pack(**(values | changed))
+    values |= lengths | changed
+    return system.parameters.pack(
+        **{name: values[name] for name in values if name in system.parameters}
+    )
 
 
 def derivatives(path, h=1e-3):
@@ -55,7 +66,7 @@ def derivatives(path, h=1e-3):
 def test_ball_moves_as_the_contact_system_has_it(kind, seed):
     """Plate motion by differences of its pose; ball by the suite's equations of contact."""
     rng = np.random.default_rng(seed)
-    system = BallBalancer(DRIVES[kind](), resistance='smooth')
+    system = with_servos(DRIVES[kind](), resistance='smooth')
     p, n = parameters(system), system.control.size
     x = system.state.pack(
         ball=rng.uniform(-0.1, 0.1, 2),
@@ -122,7 +133,7 @@ def test_legs_hold_the_plate_by_joints_in_their_grooves():
 
 
 def test_servo_keeps_its_limits_and_stops_in_its_dead_band():
-    system = BallBalancer(resistance='smooth')
+    system = with_servos(resistance='smooth')
     band = 3 * COUNT
     p = parameters(system, dead_band=band)
     target, dt = 200 * COUNT, 1e-3
@@ -143,7 +154,7 @@ def test_servo_keeps_its_limits_and_stops_in_its_dead_band():
 
 
 def test_a_ball_stays_until_the_breakaway_tilt_and_slows_by_the_kinetic_share():
-    system = BallBalancer()
+    system = with_servos()
     p = parameters(system, breakaway_low=20 * COUNT, breakaway_high=20 * COUNT)
     stepper = Stepper(system, p)
     for tilt, mode in ((19.9 * COUNT, 'stuck'), (20.1 * COUNT, 'rolling')):
@@ -166,7 +177,7 @@ def test_a_ball_stays_until_the_breakaway_tilt_and_slows_by_the_kinetic_share():
 
 
 def test_without_resistance_a_ball_rests_on_a_level_plate_alone():
-    system = BallBalancer()
+    system = with_servos()
     p, stepper = parameters(system), Stepper(system, parameters(system))
     level = stepper.step(stepper.begin(np.zeros(8)), [0, 0], 0.1)
     assert level.mode == 'stuck'

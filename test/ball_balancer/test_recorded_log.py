@@ -103,7 +103,8 @@ def test_tilt_is_where_angles_hold_the_plate(drive):
     file = rig(drive)
     system, p = file.system_and_parameters()
     tilt = np.random.default_rng(2).uniform(-0.15, 0.15, (20, 2))
-    angles = np.array([np.array(system.servo_angles(t, p)).ravel() for t in tilt])
+    own = system.expand_parameters(p)
+    angles = np.array([np.array(system.whole.servo_angles(t, own)).ravel() for t in tilt])
     assert file.tilts(system, p, angles) * file.servo.count == pytest.approx(tilt, abs=1e-12)
 
 

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.ball_balancer.identification.log import Log
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.ball_balancer.drives import Gimbal, servo_acceleration
+from rolling_dynamics.ball_balancer.drives import Gimbal
 from rolling_dynamics.ball_balancer.plate import carry_ball, several
 from rolling_dynamics.ball_balancer.scenario import INERTIAS
 from rolling_dynamics.mechanism import Machine
+from rolling_dynamics.servos import servo_acceleration
 from scipy.special import ndtr, ndtri
 
 STILL_BEFORE, WATCHED = 0.4, 0.6  # s that commands stay, before the ball is put down and after
@@ -143,10 +144,9 @@ def _beyond() -> ca.Function:
     machine = Machine('plate_turns')
     state = [several(name, '', '', 1.0) for name in ('ball', 'ball_rate', 'tilt', 'tilt_rate')]
     ball, ball_rate, tilt, rate = (machine.variable(entry) for entry in state)
-    acceleration = machine.control(several('acceleration', 'rad/s^2', '', 1.0))
     p = {'mass': ca.SX(1.0), 'radius': ca.SX(RADIUS), 'surface_height': ca.SX(0.0)}
     p |= {'gravity': ca.SX(GRAVITY), 'inertia': ca.SX(INERTIAS['solid'] * RADIUS**2)}
-    carry_ball(machine, state, Gimbal().pose(tilt, p), acceleration, p)
+    acceleration = carry_ball(machine, state, Gimbal().pose(tilt, p), p)
     turns = ca.vertcat(tilt, rate, acceleration)
     more = machine.dynamics.rates - PULL * tilt + RADIUS * acceleration
     slopes = ca.densify(ca.jacobian(more, turns))
