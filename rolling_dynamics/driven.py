@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.carried import CARRIED, CarriedSystem, Carrier, Whole, with_states
 from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.contract.rolling_system import MotionState
+from rolling_dynamics.contract.rolling_system import Jump, MotionState, Transition
 from rolling_dynamics.errors import ParameterError, suggestion
 
 
@@ -125,6 +125,15 @@ class DrivenSystem(CarriedSystem[Whole]):
     def own_state(self, whole: ca.SX, *, rate: bool) -> ca.SX:
         """Return a whole state with that of the servo, or their rates."""
         return ca.vertcat(whole, self._given[1] if rate else self.symbols.x[self._sizes[0] :])
+
+    def _reset(self, guard: str, reset: ca.Function | Transition) -> ca.Function | Transition:
+        if not isinstance(reset, Jump):
+            return super()._reset(guard, reset)
+        if reset.function is None:
+            return reset
+        x, outcome = reset.function.call(self.arguments())
+        own = ca.densify(self.own_state(x, rate=False))
+        return replace(reset, function=ca.Function('jump', [*self.symbols], [own, outcome]))
 
     def expand_states(self, states: ArrayLike) -> Array:
         """Return states of the whole system, shape (..., n), without those of the servo."""
