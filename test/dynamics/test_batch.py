@@ -127,8 +127,9 @@ def test_without_a_compiler_the_same_motion(name, method, monkeypatch):
 def test_steps_of_order_8_are_those_of_simulate(name, size, pushes):
     """Also where a guard ends the motion, most of them on the way; relative to the largest."""
     run = simulated if size == LANES else simulate  # worth machine code
-    # a step across a corner has an error of its own: of 1,000 lanes some meet one
-    slack = 2e-8 if name == 'labyrinth' or (name in CORNERS and size > LANES) else 1e-10
+    # a step across a corner has an error of its own: in 40 draws of 13, up to 8e-10
+    slack = 1e-9 if name in CORNERS else 1e-10
+    slack = 2e-8 if name == 'labyrinth' or (name in CORNERS and size > LANES) else slack
     (system, x, p, u), events = random_lanes(name, size), ENDED.get(name, {})
     for push in pushes:
         batch = finished(system, x, p, push * u, 2.0, 2.0, method='DOP853', events=events)
