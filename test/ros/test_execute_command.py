@@ -42,7 +42,7 @@ def nodes(tmp_path_factory):
             use_sim_time=True,
             overrides={
                 'simulator': {'rate': RATE, 'lockstep_timeout': 30.0},
-                'controller': {'rate': RATE, 'state_timeout': 5.0},
+                'controller': {'rate': RATE, 'state_timeout': 20.0},  # the plant waits
             },
             log_folder=tmp_path_factory.mktemp('logs'),
         )
