@@ -3,7 +3,7 @@ Where the object is now: delayed images fused with the hand's encoders.
 
 The filter stands at the time of the last image. When the next one arrives it is moved there along
 the recorded motion of the hand, corrected, and its mean is carried on to the present. A filter
-that estimates the inertia gets the hand's accelerations averaged over some steps: encoders say
+that estimates the inertia gets the hand's accelerations averaged over some steps: encoders show
 them with much noise.
 """
 

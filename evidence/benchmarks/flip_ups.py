@@ -36,7 +36,7 @@ from scipy.stats import binomtest
 Array = NDArray[np.float64]
 EXPERIMENT, LAW = 'flip_up', 'closed_loop'
 SCALES = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0)
-FIRST = 3000  # seed of the trials that say the errors of the estimator
+FIRST = 3000  # seed of the trials that measure the errors of the estimator
 MEASURED = dict.fromkeys(SCALES, 32) | dict.fromkeys(SCALES[:3], 16) | {4.0: 128}  # how many
 SEEDS = range(10_000, 20_000)
 COMPARED, BESIDE = 4.0, range(2000, 2200)  # scale and seeds of trials of the whole chain

@@ -1,5 +1,5 @@
 """
-How much stronger a rig is than a law was given, and how uneven: learned while the ball rolls.
+Gain of a rig over the one that a law assumes, and its maps, learned while the ball rolls.
 
 A second difference of places is the acceleration that tilts give. It is regressed on the tilt at
 the frames, its rate (which a wrong delay shows as), the direction of motion (which rolling
@@ -29,7 +29,7 @@ SURE = 2.0  # standard deviations that a change must have
 N = 3 + offset_map.SIZE
 
 ENTRIES = (
-    Entry('share', ('share',), '', text='gain to go by over the one that was given'),
+    Entry('share', ('share',), '', text='gain to use over the assumed one'),
     Entry('learned', ('learned_share', 'learned_delay', 'learned_resistance'), ''),
     Entry('map', tuple(f'map_{i}_{j}' for i, j in offset_map.POWERS), 'counts'),
     Entry('covariance', tuple(f'covariance_{i}_{j}' for j in range(N) for i in range(j, N)), ''),
@@ -63,7 +63,7 @@ def learn(
     Parameters
     ----------
     rig
-        The rig as it was given.
+        The rig as the law assumes it.
     z
         State by entry.
     frame

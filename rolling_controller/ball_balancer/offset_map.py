@@ -2,7 +2,7 @@
 The offset of an uneven plate over the place: slope of a polynomial height.
 
 The height is a Gaussian field; its covariance gives that of the coefficients. Both axes see slopes
-of one height, so what is seen along one says of the other.
+of one height, so a measurement along one informs the other.
 """
 
 from __future__ import annotations

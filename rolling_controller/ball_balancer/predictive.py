@@ -6,7 +6,7 @@ rolling resistance against the motion. A ball that rests near its set point is l
 rests elsewhere is pushed with a force that grows until it breaks away. The tilt that balances an
 uneven plate goes from that at the ball to that at the set point, by the map that is learned.
 
-For a rig that is found to be stronger than was given, places are divided by how much.
+For a rig that is stronger than assumed, positions are divided by the ratio of the gains.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.layout import Entry, Layout
 
 KINETIC = 0.7  # fraction of the breakaway that slows a rolling ball: a guess, rarely known
-SAME_PLACE, MEMORY = 2e-4, 4  # m within which a ball stays at rest, and frames that say it
+SAME_PLACE, MEMORY = 2e-4, 4  # m within which a ball stays at rest, and frames that show it
 NEAR = 7e-4  # m from the set point at which a ball at rest may stay
 GROWTH = 60.0  # counts/s, of the force on a ball that rests elsewhere
 MOST = 1.5  # of the middle breakaway, that force at most
 LONG = 1e3  # frames, at which the count of a ball at rest stops
-WALK = 25.0  # counts/sqrt(s), of the offset that its map does not say
+WALK = 25.0  # counts/sqrt(s), of the offset that its map does not contain
 FASTER = 0.01  # m/s at which a motion has a direction
 SMALL = 1e-9  # m, below which a way has no direction
 FARTHEST = 10.0  # m: what is measured beyond is not a ball

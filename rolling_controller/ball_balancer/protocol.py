@@ -40,7 +40,7 @@ def place_on(path: str, radius: float, period: float, t: float) -> Array:
 SIDE, JUMPS, LAST = 0.08, 36, 3.0  # m, and s of each jump
 BEGIN = 2.0  # s before the first jump
 HOLD, SETTLED = 30.0, 5.0  # s of the hold, and from when on it counts
-END = 0.6  # s at the end of a jump that say its end error
+END = 0.6  # s at the end of a jump, over which its end error is taken
 WITHIN = 5e-3  # m
 
 

@@ -78,7 +78,7 @@ def run_rig(
     file
         The rig; its start and its commands over time do not matter.
     law
-        The law; it knows what the camera and the set point say. The supervisor watches it.
+        The law; it knows the frames of the camera and the set point. The supervisor watches it.
     set_point
         ``t -> place`` (2) [m], asked for when a frame arrives.
     duration

@@ -31,7 +31,7 @@ class RigModel:
     noise
         Standard deviation of a measured coordinate [m].
     kinetic
-        Tilt that a rolling ball is slowed by [counts]; 0 for laws that are not given.
+        Tilt that a rolling ball is slowed by [counts]; 0 for laws that do not know it.
 
     """
 

@@ -23,7 +23,7 @@ CALL = re.compile(r'edge: \{ sourcename: "([^"]*)" targetname: "([^"]*)"')
 
 
 def compiled_cost(source: CSource) -> str:
-    """Return size of code and deepest stack as a compiler says them, or that there is none."""
+    """Return size of code and deepest stack as a compiler reports them, or that there is none."""
     compiler = next((c for c in COMPILERS if shutil.which(c)), None)
     if compiler is None:
         return 'not known: there is no C compiler here'

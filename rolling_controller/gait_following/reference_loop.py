@@ -33,7 +33,7 @@ from rolling_dynamics.contract.layout import Entry, Layout
 from rolling_dynamics.pendulum_sphere import SphereParameters
 from rolling_dynamics.pendulum_sphere.system import pendulum_direction, STATE
 
-STEEP = math.radians(3)  # standard deviation of a slope that nobody gave
+STEEP = math.radians(3)  # standard deviation of an unknown slope
 RESISTANCE = 1e-3  # m, standard deviation of the lever arm of the rolling resistance
 WRONG = 0.1  # fraction by which masses may be wrong
 RATE_NOISE = 0.05  # rad/s, of the shell's angular velocity as measured

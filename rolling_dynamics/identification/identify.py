@@ -51,7 +51,7 @@ class Errors:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Found:
     """
-    What a log says.
+    What a log determines.
 
     Attributes
     ----------

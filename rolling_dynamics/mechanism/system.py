@@ -86,7 +86,7 @@ class _Carrying:
     turns
         Rates of rolling (2) times the lever arm of a resistance [m/s], else None.
     rests
-        By how much the normal force exceeds what keeps a contact from turning [N], else None.
+        Excess of the normal force over what keeps a contact from turning [N], else None.
 
     """
 

@@ -55,9 +55,9 @@ SERVO, GAIN, LEVER, OFFSET, KINETIC = slice(1, 4), 4, 5, slice(6, 8), 8
 BUMP_SLOPE, BUMP_ROUGH = 12.0, 1.5  # counts, of slope and kinetic resistance of a bump: priors
 STIFFNESS = 100.0  # 1/s, of the servos close to their targets
 WHILE_NOISE_CHANGES, IN_THE_END = 1e-4, 1e-7  # relative tolerances of a fit
-CERTAIN = 0.3  # half width over value at which a log says nothing of a number
+CERTAIN = 0.3  # half width over value at which a log does not determine a parameter
 CONFIDENCE = 0.95
-EXPLAINED = 0.05  # of the variance of second differences, below which a fit says nothing
+EXPLAINED = 0.05  # of the variance of second differences, below which a fit explains nothing
 ABSOLUTE = {
     'offset_x': 10.0,
     'offset_y': 10.0,
@@ -81,7 +81,7 @@ TELLS = {
 @dataclass(frozen=True, kw_only=True)
 class Identified:
     """
-    What a log says.
+    What a log determines.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ class _Likelihood:
         Return the covariance of scaled parameters that a fit gave.
 
         A roll is left out at a time: what the bumps do not know of the plate errs in one
-        direction for a whole roll, and few rolls say the limits of the servos.
+        direction for a whole roll, and few rolls determine the limits of the servos.
         """
         r, J = self.whitened(z)
         rows = 2 * len(self.d.whole)
@@ -357,7 +357,7 @@ def identify(log: Log) -> Identified:
 
 
 def _number(name: str, value: float, unit: str, half: float, k: int) -> Estimate:
-    """Return a number, or that the log does not say it."""
+    """Return a parameter, or that the log does not determine it."""
     relative = not name.startswith(('offset', 'kinetic', 'lever', 'dead_band'))
     untold = half > CERTAIN * abs(value) if relative else half > ABSOLUTE.get(name, np.inf)
     at_end = value <= LOW[k] * (1 + 1e-6) or value >= HIGH[k] * (1 - 1e-6)
@@ -372,7 +372,7 @@ def _number(name: str, value: float, unit: str, half: float, k: int) -> Estimate
 
 
 def _breakaway(found: Breakaway | None, many: float) -> Estimate:
-    """Return the mean breakaway tilt, or that the log does not say it."""
+    """Return the mean breakaway tilt, or that the log does not determine it."""
     if found is None or many * found.spread > ABSOLUTE['breakaway']:
         value = np.nan if found is None else found.mean
         return Estimate(
