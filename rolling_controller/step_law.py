@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import casadi as ca
@@ -35,6 +35,8 @@ class VectorLaw(ABC):
         Layouts of what it takes and gives; ``set_point`` is the command sent for an estimator.
     limits
         Magnitude beyond which a measurement, and a set point, counts as none.
+    gains, tuned
+        Layout of gains that may be tuned while it runs, and their values; none by default.
 
     """
 
@@ -46,6 +48,8 @@ class VectorLaw(ABC):
     set_point: Layout
     output: Layout
     limits: tuple[float, float]
+    gains: Layout = field(default_factory=lambda: Layout(()))
+    tuned: tuple[float, ...] = ()
 
     opaque = ''
 
@@ -86,7 +90,8 @@ class StepLaw(VectorLaw):
     Attributes
     ----------
     function
-        ``(z, measurement, seen, set_point) -> (z, output)``; ``seen`` is 1 or 0.
+        ``(z, measurement, seen, set_point, gains) -> (z, output)``; ``seen`` is 1 or 0. Without
+        gains it has four arguments.
 
     """
 
@@ -95,9 +100,14 @@ class StepLaw(VectorLaw):
     @cached_property
     def joined(self) -> ca.Function:
         """The function with memory and output as one vector."""
-        symbols = [ca.SX.sym(f'i{k}', self.function.numel_in(k)) for k in range(4)]
-        both = ca.vertcat(*self.function(*symbols))
+        f = self.function
+        symbols = [ca.SX.sym(f'i{k}', f.numel_in(k)) for k in range(f.n_in())]
+        both = ca.vertcat(*f(*symbols))
         return ca.Function(self.name, symbols, [ca.densify(both)])
+
+    @cached_property
+    def _tuned(self) -> list[tuple[float, ...]]:
+        return [self.tuned] * (self.function.n_in() - 4)
 
     @cached_property
     def _fast(self) -> FastFunction:
@@ -107,5 +117,5 @@ class StepLaw(VectorLaw):
         self, z: Array, measurement: Array, seen: float, set_point: Array
     ) -> tuple[Array, Array]:
         """Evaluate the function."""
-        out = self._fast(z, measurement, seen, set_point)
+        out = self._fast(z, measurement, seen, set_point, *self._tuned)
         return out[: z.size], out[z.size :]

@@ -37,6 +37,14 @@ NEAR = 0.08  # m from its goal within which a PID integrates
 CUTOFF = 8.0  # Hz, of the differences from which a PID takes the rate
 FASTEST = 0.25  # m/s that the outer loop of a PID asks for
 FARTHEST = 10.0  # m: what is measured beyond is not a ball
+SMALLEST = 1e-9  # of a gain that is divided by
+LQR_GAINS, PID_GAINS = (
+    Layout(tuple(Entry(f'gain_{n}', (f'gain_{n}',), unit) for n, unit in of))
+    for of in (
+        (('ball', 'counts/m'), ('ball_rate', 'counts s/m'), ('tilt', '')),
+        (('place', 'counts/m'), ('place_rate', 'counts s/m'), ('integral', 'counts/(m s)')),
+    )
+)
 TEXTS = {
     'pid': 'cascaded PID: place to rate, rate to tilt',
     'lqr': 'linear quadratic regulator on a Kalman filter with delay',
@@ -49,14 +57,16 @@ def lqr_law(rig: RigModel) -> StepLaw:
     layout = estimator.layout(rig)
     z, measurement, seen, goal = _symbols(layout)
     e = estimate(rig, z, measurement, seen)
-    k_ball, k_rate, k_tilt = lqr_gain(rig)
+    gains = ca.SX.sym('gains', LQR_GAINS.size)
+    k_ball, k_rate, k_tilt = ca.vertsplit(gains)
     m = e.then
     level = m.ball + rig.lever * (m.tilt + e.offset)  # where it is when the plate is level again
     wanted = -e.offset - k_ball * (level - goal) - k_rate * m.ball_rate
     wanted -= k_tilt * (m.tilt + e.offset)
     command = commanded(rig, wanted, e.followed)
     after = estimator.next_state(e, z, command)
-    return _law('lqr', rig, layout, z, (measurement, seen, goal), after, command)
+    law = _law('lqr', rig, layout, z, (measurement, seen, goal, gains), after, command)
+    return replace(law, gains=LQR_GAINS, tuned=tuple(lqr_gain(rig).tolist()))
 
 
 def lqr_gain(rig: RigModel) -> Array:
@@ -91,18 +101,20 @@ def pid_law(rig: RigModel) -> StepLaw:
         blind, z['place_rate'], z['place_rate'] + share * (difference - z['place_rate'])
     )
     place = ca.if_else(blind, z['place'] + T * rate, measurement)
-    k_ball, k_rate, k_integral = pid_gain(rig)
+    gains = ca.SX.sym('gains', PID_GAINS.size)
+    k_ball, k_rate, k_integral = ca.vertsplit(gains)
     error = goal - place
-    asked = limited(k_ball / k_rate * error, ca.SX(FASTEST))
+    asked = limited(k_ball / ca.fmax(k_rate, SMALLEST) * error, ca.SX(FASTEST))
     wanted = k_rate * (asked - rate) + k_integral * z['integral']
     free = ca.fabs(wanted) < rig.reach  # the integral waits at the stops, and far from its goal
     near = ca.fabs(error) < NEAR
     integral = z['integral'] + ca.if_else(free * near, T * error, 0.0)
-    most = rig.reach / 2 / k_integral
-    integral = ca.if_else(followed > 0, limited(integral, ca.SX(most)), 0.0)
+    most = rig.reach / 2 / ca.fmax(k_integral, SMALLEST)
+    integral = ca.if_else(followed > 0, limited(integral, most), 0.0)
     command = commanded(rig, wanted, followed)
     after = {'place': place, 'place_rate': rate, 'integral': integral, 'followed': followed}
-    return _law('pid', rig, layout, z, (measurement, seen, goal), after, command)
+    law = _law('pid', rig, layout, z, (measurement, seen, goal, gains), after, command)
+    return replace(law, gains=PID_GAINS, tuned=tuple(pid_gain(rig).tolist()))
 
 
 def pid_gain(rig: RigModel) -> Array:
@@ -210,7 +222,7 @@ def _law(
     rig: RigModel,
     layout: Layout,
     z: dict[str, ca.SX],
-    inputs: tuple[ca.SX, ca.SX, ca.SX],
+    inputs: tuple[ca.SX, ...],
     after: dict[str, ca.SX],
     command: ca.SX,
 ) -> StepLaw:

@@ -135,6 +135,7 @@ def as_c(law: StepLaw) -> CSource:
     read = [[f'was.{n}' for n in law.state.names]]
     read += [[f'place[{k}]' for k in range(law.measurement.size)], ['seen']]
     read += [[f'goal[{k}]' for k in range(law.set_point.size)]]
+    read += [[f'{law.name}_gains[{k}]' for k in range(law.gains.size)]]
     written = [f'state->{n}' for n in law.state.names]
     written += [f'output[{k}]' for k in range(law.output.size)]
     body = straight(law.joined, read, written)
@@ -235,7 +236,7 @@ extern "C" {{
 typedef struct {{
 {fields}
 }} {name}_state;
-
+{_gains(law)}
 /* Puts the state at its start. */
 void {name}_start({name}_state *state);
 
@@ -253,6 +254,16 @@ void {name}_step({name}_state *state, const {upper}_REAL *measurement,
 #endif
 
 #endif
+"""
+
+
+def _gains(law: VectorLaw) -> str:
+    """Return what declares the gains, empty without any."""
+    if not law.gains.size:
+        return ''
+    return f"""
+/* Gains, which may be changed between two steps: {_listed(law.gains)}. */
+extern {law.name.upper()}_REAL {law.name}_gains[{law.gains.size}];
 """
 
 
@@ -277,6 +288,7 @@ def source(law: VectorLaw, functions: str, steps: str) -> str:
     name, n, m = law.name, law.measurement.size, law.set_point.size
     values = zip(law.state.names, law.start().tolist(), strict=True)
     reset = '\n'.join(f'  state->{c} = {number(v)};' for c, v in values)
+    gains = f'REAL {name}_gains[{law.gains.size}] = {_row(law.tuned)};\n' if law.tuned else ''
     helpers = [text for called, text in HELPERS.items() if called in functions + steps]
     return f"""\
 #include "{name}.h"
@@ -286,7 +298,7 @@ def source(law: VectorLaw, functions: str, steps: str) -> str:
 #endif
 
 #define REAL {name.upper()}_REAL
-{''.join(helpers)}
+{gains}{''.join(helpers)}
 /* Whether all values are numbers within a limit; asked in an order that raises no flag. */
 static int within(const REAL *values, int count, REAL limit) {{
   int k;

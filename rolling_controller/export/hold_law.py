@@ -11,6 +11,7 @@ from rolling_controller.balance.hold import Hold, PERIOD
 from rolling_controller.export.c import as_c, CSource
 from rolling_controller.step_law import StepLaw
 from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.scenario import Scenario
 
 FARTHEST = 1e6  # in the units of the state: what is beyond is not measured
@@ -45,7 +46,9 @@ def hold_law(scenario: Scenario) -> StepLaw:
             aligned[where] = ca.if_else(opposite, -x[where], x[where])
     error = ca.sparsify(ca.DM(np.array(slope(hold.x)))) @ (aligned - hold.x) - shift
     low, high = hold.limits
-    u = ca.fmin(ca.fmax(hold.u - ca.sparsify(ca.DM(hold.gain)) @ error, low), high)
+    gain = ca.sparsify(ca.DM(hold.gain))
+    gains = ca.SX.sym('gains', gain.nnz())
+    u = ca.fmin(ca.fmax(hold.u - ca.SX(gain.sparsity(), gains) @ error, low), high)
     after = ca.if_else(seen > 0.5, u - hold.u, before)  # the memory starts at zero
     names = tuple(f'{name}_sent' for name in system.control.names)
     return StepLaw(
@@ -56,9 +59,23 @@ def hold_law(scenario: Scenario) -> StepLaw:
         measurement=system.state,
         set_point=Layout(tuple(replace(e, kind='vector') for e in system.tangent.entries)),
         output=system.control,
-        function=ca.Function('hold', [before, x, seen, shift], [after, hold.u + after]),
+        function=ca.Function('hold', [before, x, seen, shift, gains], [after, hold.u + after]),
         limits=(FARTHEST, FARTHEST),
+        gains=_gains(system, gain.sparsity()),
+        tuned=tuple(gain.nonzeros()),
     )
+
+
+def _gains(system: RollingSystem, sparsity: ca.Sparsity) -> Layout:
+    """Return the layout of the gains that are not zero, of each control on each tangent number."""
+    u, d = system.control, system.tangent
+    unit = {c: e.unit for layout in (u, d) for e in layout.entries for c in e.components}
+    entries = []
+    for i, j in zip(sparsity.row(), sparsity.get_col(), strict=True):
+        control, moved = u.names[i], d.names[j]
+        per = f'{unit[control] or "1"}/({unit[moved]})' if unit[moved] else unit[control]
+        entries.append(Entry(f'gain_{control}_{moved}', (f'gain_{control}_{moved}',), per))
+    return Layout(tuple(entries))
 
 
 def hold_sources(scenario: Scenario) -> dict[str, Callable[[], CSource]]:

@@ -16,6 +16,7 @@ class Rig {
       this.z = motion.numbers(w.law_z(), law.nz);
       this.given = motion.numbers(w.law_i(), law.nm + law.ns);
       this.output = motion.numbers(w.law_o(), law.no);
+      this.gains = law.gains.length ? motion.numbers(w.law_g(), law.gains.length) : [];
       this.goal = new Float64Array(law.ns);
     }
     this.restart();

@@ -169,8 +169,7 @@ function address() {
   $('link').href = `#${given}`;
   try { history.replaceState(null, '', `#${given}`); } catch (_) { /* a page in a frame has no address */ }
 }
-data.parameters.forEach((q, k) => {
-  if (!q) return;
+function slider(q, from, put, after, into) {
   const row = document.createElement('label'), slide = document.createElement('input'), box = document.createElement('input');
   row.className = 'row'; row.title = q.text;
   row.innerHTML = '<span></span>';
@@ -178,23 +177,26 @@ data.parameters.forEach((q, k) => {
   row.append(slide, box);
   const set = v => {
     const refusal = wrong(q, v);
-    refused.delete(k);
-    if (refusal) refused.set(k, refusal);
+    refused.delete(q.name);
+    if (refusal) refused.set(q.name, refusal);
     $('wrong').textContent = [...refused.values()].join('; ');
     box.setAttribute('aria-invalid', refusal !== '');
     if (refusal) return false;
-    motion.p = motion.p.slice(); motion.p[k] = v; slide.value = v; box.value = +v.toPrecision(6);
+    put(v); slide.value = v; box.value = +v.toPrecision(6);
     return true;
   };
   Object.assign(slide, {type: 'range', min: q.from, max: q.to, step: (q.to - q.from) / 200});
   Object.assign(box, {type: 'number', step: 'any'});
   slide.setAttribute('aria-label', `${q.name}, ${q.text}`); box.setAttribute('aria-label', q.name);
-  set(motion.p[k]);
+  set(from);
   if (given.has(q.name)) set(+given.get(q.name));
   for (const [what, on] of [[slide, 'oninput'], [box, 'onchange']])
-    what[on] = () => { if (set(what.valueAsNumber)) { given.set(q.name, motion.p[k]); address(); restart(); } };
-  $('parameters').append(row);
-});
+    what[on] = () => { if (set(what.valueAsNumber)) { given.set(q.name, what.value); address(); after(); } };
+  into.append(row);
+}
+data.parameters.forEach((q, k) => q && slider(q, motion.p[k], v => { motion.p = motion.p.slice(); motion.p[k] = v; }, restart, $('parameters')));
+if (law) law.gains.forEach((q, k) => slider(q, q.value, v => { rig.gains[k] = v; }, show, $('gains')));
+$('tuning').hidden = !(law && law.gains.length);
 
 // Time.
 function restart() {

@@ -101,13 +101,15 @@ EXPORTED("run_{name}") void run_{name}(void) {{
 def _law_entry(law: CSource) -> str:
     """Return C that steps a law on a memory of its own."""
     name, given = law.name, law.law.measurement.size
+    gains = f'EXPORTED("law_g") double *law_g(void) {{ return {name}_gains; }}\n'
+    gains = gains if law.law.gains.size else ''
     return f"""
 #include "{name}.h"
 static {name}_state law_state;
 static double law_given[{given + law.law.set_point.size}], law_output[{law.law.output.size}];
 EXPORTED("law_z") double *law_z(void) {{ return (double *)&law_state; }}
 EXPORTED("law_i") double *law_i(void) {{ return law_given; }}
-EXPORTED("law_o") double *law_o(void) {{ return law_output; }}
+{gains}EXPORTED("law_o") double *law_o(void) {{ return law_output; }}
 EXPORTED("law_begin") void law_begin(void) {{ {name}_start(&law_state); }}
 EXPORTED("law_run") void law_run(void) {{
   {name}_step(&law_state, law_given, law_given + {given}, law_output);
