@@ -72,7 +72,13 @@ class Answers:
         self.fault = ''
 
     def acting_state(
-        self, stamp: int, x: Array, acts: int, *, touching: bool = True
+        self,
+        stamp: int,
+        x: Array,
+        acts: int,
+        *,
+        touching: bool = True,
+        covariances: Array | None = None,
     ) -> tuple[int, Array]:
         """
         Judge a state; return when a command acts that answers it [ns], and the state then.
@@ -86,11 +92,14 @@ class Answers:
         touching
             Whether the object touches, as far as is known. In flight the model of rolling says
             nothing about what comes: the state is taken as it is.
+        covariances
+            Of the state, as its source declares them, see ``MotionWatch.judge``.
 
         """
         if self.started is None:
             self.started = stamp
-        self.fault = self._watch.judge(stamp, x, touching=touching).fault
+        judge = self._watch.judge
+        self.fault = judge(stamp, x, touching=touching, covariances=covariances).fault
         return self._predictor.predict(stamp, x, acts) if touching else (stamp, x)
 
     def time(self, at: int) -> float:

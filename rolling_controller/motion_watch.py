@@ -116,6 +116,8 @@ LONGEST = 100_000_000  # ns, beyond which the motion begins again
 NOISE: Mapping[str, float] = {'m': 3e-4, 'rad': 2e-3, 'm/s': 6e-3, 'rad/s': 0.05}
 DRIFT: Mapping[str, float] = {'m': 1e-4, 'rad': 1e-3, 'm/s': 5e-3, 'rad/s': 0.05}
 OTHER = 0.01  # of numbers in other units
+RATES: Mapping[str, str] = {'m': 'm/s', 'rad': 'rad/s'}  # by which numbers of these units change
+DECLARED = 'm', 'rad', 'm/s', 'rad/s'  # units along the diagonals of the covariances of odometry
 CHANGE = 0.3  # of a predicted change, standard deviation: masses, gains and delays are not exact
 LIMITED = 0.5  # of the greatest control, while the estimate is open
 OPENING = 0.05  # s, in which an estimator that begins again finds a velocity
@@ -165,12 +167,15 @@ class MotionWatch:
         difference = ca.Function('state_difference', [x, y], [system.difference(x, y)])
         self._difference = FastFunction(compiled(difference)[0])
         entries = system.tangent.entries
-        units = [entry.unit for entry in entries for _ in range(entry.size)]
+        units = [entry.unit.replace('chart', 'm') for entry in entries for _ in range(entry.size)]
         self._R, self._Q = (
-            np.array([table.get(unit.replace('chart', 'm'), OTHER) for unit in units]) ** 2
-            for table in (NOISE, DRIFT)
+            np.array([table.get(unit, OTHER) for unit in units]) ** 2 for table in (NOISE, DRIFT)
         )
         hand = np.array([HAND in entry.name for entry in entries for _ in range(entry.size)])
+        self._declared, self._rates = (
+            ~hand[:, None] * np.array([[unit == of for of in DECLARED] for unit in known])
+            for known in (units, [RATES.get(unit) for unit in units])
+        )
         self._hand = np.flatnonzero(hand) if hand.any() else np.arange(len(units))
         # the noise of the numbers of a state is not theirs alone: only whole states are compared
         self.source = Source(name='the measured state', noise=float(noisy), opening=OPENING)
@@ -179,16 +184,26 @@ class MotionWatch:
     def begin(self) -> None:
         """Begin with the next state."""
         self._memory, self._verdict = Memory(), Verdict()
-        self._last: tuple[int, Array] | None = None
+        self._last: tuple[int, Array, Array] | None = None
         self._open(None)
 
     def _open(self, contact_since: int | None) -> None:
         self._noise, self._P = np.zeros(self._R.size), self._R
         self._since = contact_since
 
-    def judge(self, stamp: int, x: Array, *, touching: bool = True) -> Verdict:
+    def judge(
+        self,
+        stamp: int,
+        x: Array,
+        *,
+        touching: bool = True,
+        covariances: Array | None = None,
+    ) -> Verdict:
         """
         Return what the supervisor says of a state.
+
+        A source may say that it knows the object less well than usual, as an estimator does that
+        began again: its state may then be that much further from the one that is predicted.
 
         Parameters
         ----------
@@ -196,21 +211,26 @@ class MotionWatch:
             Time [ns] and state of the measurement.
         touching
             Whether the object touches; in flight only the hand is judged.
+        covariances
+            Of pose and twist of the object, shape (2, 6, 6), in the order of ``Odometry``; None or
+            zeros where they are not declared.
 
         """
         if not touching:
             self._since = stamp
-        if self._last is None or stamp - self._last[0] > LONGEST:
-            self._last = stamp, x.copy()
+        if self._last is not None and stamp - self._last[0] < PERIOD:
+            return self._verdict
+        last, excess = self._last, _excess(covariances)
+        self._last = stamp, x.copy(), excess
+        if last is None or stamp - last[0] > LONGEST:
             self._open(stamp)
             return self._verdict
-        before, was = self._last
-        if stamp - before < PERIOD:
-            return self._verdict
-        self._last = stamp, x.copy()
+        before, was, h = last[0], last[1], (stamp - last[0]) * 1e-9
         expected = self._predictor.model(was, before, stamp)
         change, r = self._apart(expected, was), self._apart(x, expected)
         S = self._P + self._R + self._Q + (CHANGE * change) ** 2
+        # errors of an estimate last, and are not averaged out as noise is
+        S = S + self._declared @ (last[2] + excess) + h**2 * (self._rates @ last[2])
         known = np.arange(r.size) if self._settled(stamp) else self._hand
         r = r + self._noise
         sample = Sample(r[known], S[known], x)
@@ -234,6 +254,15 @@ class MotionWatch:
         return np.asarray(np.clip(u, -LIMITED * self._most, LIMITED * self._most))
 
 
+def _excess(covariances: Array | None) -> Array:
+    """Return the variances of the object in units :data:`DECLARED`, beyond those of noise."""
+    if covariances is None:
+        return np.zeros(len(DECLARED))
+    found = np.diagonal(covariances, axis1=1, axis2=2).reshape(len(DECLARED), 3).max(1)
+    noise = np.array([NOISE[unit] for unit in DECLARED]) ** 2
+    return np.asarray(np.fmax(found - noise, 0.0))  # of what is not a number too
+
+
 class Unwatched:
     """No prediction, and no supervisor but that of the law itself; attributes of both."""
 
@@ -251,7 +280,7 @@ class Unwatched:
         """Return time and state as they are."""
         return stamp, x
 
-    def judge(self, stamp: int, x: Array, *, touching: bool = True) -> Verdict:  # noqa: ARG002
+    def judge(self, stamp: int, x: Array, **known: object) -> Verdict:  # noqa: ARG002
         """Return that there is nothing to say."""
         return Verdict()
 

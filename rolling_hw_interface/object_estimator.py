@@ -54,6 +54,9 @@ class Estimate(NamedTuple):
         ``object_prediction.CONTACT``: contact point, gap and slip, shape (6,).
     covariance
         Of contact point and gap, shape (3, 3); grows with the age of the last image.
+    pose_covariance, twist_covariance
+        Of place and of a turn about the world's axes, which grows alike, and of the object's
+        velocity and angular velocity along its own axes; shape (6, 6).
     mode
         ``rolling``, ``slipping`` or ``separated``.
     age
@@ -65,6 +68,8 @@ class Estimate(NamedTuple):
     x: NDArray[np.float64]
     contact: NDArray[np.float64]
     covariance: NDArray[np.float64]
+    pose_covariance: NDArray[np.float64]
+    twist_covariance: NDArray[np.float64]
     mode: str
     age: float
 
@@ -412,7 +417,9 @@ class ObjectEstimator:
         else:
             mode = 'rolling' if self._rolling else 'slipping'
         spread = J[:3, :6] @ ahead @ J[:3, :6].T
-        return Estimate(odometry_of(self._now[0]), x, contact, spread, mode, age)
+        turned = np.kron(np.eye(2), quat2mat(self._now[0][:4]))
+        twist = turned.T @ C[6:12, 6:12] @ turned
+        return Estimate(odometry_of(self._now[0]), x, contact, spread, ahead, twist, mode, age)
 
     def _refuse(self, reason: str) -> bool:
         self.refused += 1

@@ -120,10 +120,11 @@ def hand_control(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([values[3:6], values[0:3]])
 
 
-POSE_SIZE = (3 + 4 + 36) * 8
+POSE_SIZE, TWIST_SIZE = (3 + 4 + 36) * 8, (6 + 36) * 8
 
 _POSE = struct.Struct('<7d')
 _TWIST = struct.Struct('<6d')
+_UNKNOWN = (np.zeros((6, 6)),) * 2
 
 
 def _pose_offset(data: bytes | bytearray) -> int:
@@ -169,6 +170,24 @@ def decode_odometry(data: bytes) -> tuple[int, NDArray[np.float64]]:
     return stamp, np.array((qw, qx, qy, qz, x, y, z, wx, wy, wz, vx, vy, vz))
 
 
+def decode_covariances(data: bytes) -> NDArray[np.float64]:
+    """
+    Return those of pose and twist of a serialized ``nav_msgs/Odometry``, shape (2, 6, 6).
+
+    Raises
+    ------
+    ParameterError
+        It is not such a message.
+
+    """
+    try:
+        at = _pose_offset(data) + 7 * 8
+        found = [np.frombuffer(data, '<f8', 36, k) for k in (at, at + TWIST_SIZE)]
+    except (struct.error, ValueError):
+        raise ParameterError('odometry: the message is too short') from None
+    return np.array(found).reshape(2, 6, 6)
+
+
 class OdometryEncoder:
     """Writes serialized messages of one pair of frames."""
 
@@ -179,7 +198,12 @@ class OdometryEncoder:
         self._data = bytearray(serialize_message(message))
         self._pose = _pose_offset(self._data)
 
-    def encode(self, stamp: int, state: Sequence[float]) -> bytes:
+    def encode(
+        self,
+        stamp: int,
+        state: Sequence[float],
+        covariances: Sequence[NDArray[np.float64]] = _UNKNOWN,
+    ) -> bytes:
         """
         Return the serialized message.
 
@@ -189,6 +213,8 @@ class OdometryEncoder:
             Time [ns].
         state
             q (w, x, y, z), p [m], w [rad/s], v [m/s]; 13 floats.
+        covariances
+            Of pose and twist, shape (6, 6), in the order of the message; zeros where not given.
 
         """
         qw, qx, qy, qz, x, y, z, wx, wy, wz, vx, vy, vz = state
@@ -196,6 +222,9 @@ class OdometryEncoder:
         write_stamp(data, stamp)
         _POSE.pack_into(data, self._pose, x, y, z, qx, qy, qz, qw)
         _TWIST.pack_into(data, self._pose + POSE_SIZE, vx, vy, vz, wx, wy, wz)
+        for k, covariance in enumerate(covariances):
+            at = self._pose + 7 * 8 + k * TWIST_SIZE
+            data[at : at + 36 * 8] = covariance.astype('<f8').tobytes()
         return bytes(data)
 
 

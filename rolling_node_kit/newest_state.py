@@ -137,6 +137,11 @@ class NewestState(ABC, Generic[Raw]):
         return False
 
     @property
+    def covariances(self) -> Array | None:
+        """Covariances that the source declares with the newest state; None where it does not."""
+        return None
+
+    @property
     def age(self) -> float:
         """
         Age of the newest usable state [s]; infinite before the first.

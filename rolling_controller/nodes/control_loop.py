@@ -191,7 +191,8 @@ class ControlLoop:
             return
         touching = bool(task.lost_modes) or self.contact_mode != RollingContact.MODE_SEPARATED
         acts = equipment.acts(self._node, stamp)
-        at, x = self.answers.acting_state(stamp, x, acts, touching=touching)
+        declared = equipment.machine.measured.covariances
+        at, x = self.answers.acting_state(stamp, x, acts, touching=touching, covariances=declared)
         if self.answers.fault:
             self.distrust(self.answers.fault)
         elif at < (self.started or 0):

@@ -46,6 +46,11 @@ class States(Protocol):
     trouble: str
 
     @property
+    def covariances(self) -> Array | None:
+        """Covariances declared with the newest state, see ``MotionWatch.judge``."""
+        ...
+
+    @property
     def age(self) -> float:
         """Age of the newest usable state, by its stamp and by its arrival [s]."""
         ...

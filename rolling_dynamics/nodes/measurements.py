@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contact.contact_view import Source
 from rolling_dynamics.errors import ParameterError
-from rolling_node_kit.cdr import decode_odometry
+from rolling_node_kit.cdr import decode_covariances, decode_odometry
 from rolling_node_kit.newest_state import NewestState, StampCheck
 
 WAITING = 32  # messages whose counterpart has not come
 UNIT = 0.01  # by which the norm of a quaternion may differ from 1
-Bodies = tuple[NDArray[np.float64], NDArray[np.float64]]
+Body = tuple[NDArray[np.float64], NDArray[np.float64]]  # pose and twist, and their covariances
+Bodies = tuple[Body, Body]
 
 
 class Measurements(NewestState[Bodies]):
@@ -23,12 +24,13 @@ class Measurements(NewestState[Bodies]):
         """Convert with this source; take stamps that pass the check."""
         super().__init__(check)
         self._source = source
-        self._waiting: dict[bool, dict[int, NDArray[np.float64]]] = {False: {}, True: {}}
+        self._waiting: dict[bool, dict[int, Body]] = {False: {}, True: {}}
 
     def take(self, data: bytes, *, is_hand: bool) -> bool:
         """Take one serialized message; return whether it completed a pair."""
         try:
             stamp, values = decode_odometry(data)
+            body = values, decode_covariances(data)
         except ParameterError as error:
             self.refuse(str(error))
             return False
@@ -39,12 +41,18 @@ class Measurements(NewestState[Bodies]):
         other = self._waiting[not is_hand].pop(stamp, None)
         if other is None:
             mine = self._waiting[is_hand]
-            mine[stamp] = values
+            mine[stamp] = body
             while len(mine) > WAITING:
                 del mine[next(iter(mine))]
             return False
-        self.offer(stamp, (values, other) if is_hand else (other, values))
+        self.offer(stamp, (body, other) if is_hand else (other, body))
         return True
+
+    @property
+    def covariances(self) -> NDArray[np.float64] | None:
+        """Covariances of pose and twist of the object, shape (2, 6, 6), in the newest state."""
+        used = self._used
+        return None if used is None else used[1][1][1]
 
     def restart(self) -> None:
         """Forget what came: the object was put elsewhere."""
@@ -54,7 +62,8 @@ class Measurements(NewestState[Bodies]):
         self._source.restart()
 
     def _read(self, raw: Bodies) -> NDArray[np.float64] | None:
-        x, _ = self._source.state(*raw)
+        (hand, _), (object_, _) = raw
+        x, _ = self._source.state(hand, object_)
         if np.all(np.isfinite(x)):
             return x
         self._source.restart()

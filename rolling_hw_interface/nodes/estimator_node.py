@@ -281,7 +281,8 @@ class EstimatorNode(CompilingNode, LoopNode):
         stamp, hand, found = estimated
         self._hand.publish(self._encode_hand(stamp, hand.tolist()))
         if found is not None:
-            self._object.publish(self._encode_object(stamp, found.object_.tolist()))
+            known = found.pose_covariance, found.twist_covariance
+            self._object.publish(self._encode_object(stamp, found.object_.tolist(), known))
 
     def _publish_coordinates(self, stamp: int, hand: NDArray[np.float64], found: Estimate) -> None:
         X_WH = body_matrix(hand)

@@ -44,13 +44,14 @@ class Observation(NamedTuple):
     """
     What the estimator says.
 
-    State of planar rolling, whether the object is thought to touch, and its moments of inertia
-    over those believed.
+    State of planar rolling, whether the object is thought to touch, its moments of inertia over
+    those believed, and the covariances of its pose and twist, shape (2, 6, 6).
     """
 
     x: Array
     touching: bool
     inertia: float = 1.0
+    covariances: Array | None = None
 
 
 class HardwareInterface:
@@ -159,6 +160,7 @@ class HardwareInterface:
             self._observed.state(hand, found.object_)[0],
             touching=found.mode != 'separated',
             inertia=self.estimator.inertia,
+            covariances=np.array((found.pose_covariance, found.twist_covariance)),
         )
 
     def _commanded(self) -> Array:

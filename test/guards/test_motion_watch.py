@@ -168,6 +168,64 @@ def test_innovations_of_noise_as_declared_are_white_and_of_the_stated_covariance
     assert (r[1:] * r[:-1]).mean(0) == pytest.approx([0.0, 0.0], abs=0.06)
 
 
+def declared(*deviations):
+    """Return covariances by the greatest deviation of place, turn, speed and rate of turn."""
+    variances = np.outer(np.square(deviations), (0.1, 0.2, 1.0))
+    return np.array([np.diag(v) for v in variances.reshape(2, 6)])
+
+
+UNSURE = 0.01, 0.2, 0.3, 5.0
+
+
+@pytest.mark.parametrize('when', [0, 1])
+def test_an_error_that_the_source_declares_is_expected(cart, samples, when):
+    """That of a speed shows in the position of the next state too."""
+    made, nothing = watch_of(cart), np.zeros((2, 6, 6))
+    for k in range(2):
+        made.judge(10 * MS * k, AT_REST, covariances=declared(*UNSURE) if k == when else nothing)
+    ((sample, _),) = samples
+    S = np.array([2 * NOISE[u] ** 2 + DRIFT[u] ** 2 for u in ('m', 'm/s')])
+    S += [0.01**2 - NOISE['m'] ** 2, 0.3**2 - NOISE['m/s'] ** 2]
+    if when == 0:
+        S[0] += 0.01**2 * (0.3**2 - NOISE['m/s'] ** 2)
+    assert sample.covariance == pytest.approx(S)
+
+
+def test_an_error_that_is_declared_is_not_averaged_out(cart, samples):
+    made = watch_of(cart)
+    for k in range(30):
+        made.judge(10 * MS * k, AT_REST, covariances=declared(*UNSURE))
+    made.judge(300 * MS, np.array([0.02, 0.6]))
+    assert all(sample.covariance[1] > 2 * 0.29**2 for sample, _ in samples[:-1])
+    assert not made.judge(310 * MS, np.array([0.026, 0.6])).limited
+
+
+@pytest.mark.parametrize('known', [None, declared(0, 0, 0, 0), declared(*[math.nan] * 4),
+                                   declared(3e-4, 2e-3, 6e-3, 0.05)])  # fmt: skip
+def test_less_than_the_usual_noise_may_be_declared(cart, samples, known):
+    made = watch_of(cart)
+    for k in range(3):
+        made.judge(10 * MS * k, AT_REST, covariances=known)
+    made.judge(30 * MS, np.array([0.1, 0.0]), covariances=known)
+    usual = watch_of(cart)
+    for k in range(4):
+        usual.judge(10 * MS * k, AT_REST)
+    of_given, of_usual = np.split(np.array([sample.covariance for sample, _ in samples]), 2)
+    assert of_given == pytest.approx(of_usual)
+    assert made.limited(np.array([9.0])) == [9.0]
+    assert made.judge(40 * MS, AT_REST, covariances=known).limited
+
+
+def test_what_is_declared_of_an_object_is_not_said_of_the_hand(carried, samples):
+    made = watch_of(carried)
+    for k in range(30):
+        made.judge(k * 10 * MS, carried_at(), covariances=declared(*UNSURE))
+    assert not made.judge(300 * MS, carried_at(s=0.03), covariances=declared(*UNSURE)).reopen
+    assert made.judge(310 * MS, carried_at(p_x=0.03), covariances=declared(*UNSURE)).reopen
+    usual = 2 * NOISE['m'] ** 2 + DRIFT['m'] ** 2
+    assert samples[-1][0].covariance.min() < usual < samples[-1][0].covariance[0]
+
+
 def test_states_are_judged_every_10_ms(cart, samples):
     made = watch_of(cart)
     for k in range(0, 41, 2):

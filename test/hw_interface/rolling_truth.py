@@ -148,7 +148,10 @@ class Run:
         self.rows.append((
             self.t, estimate.contact[0] - true_contact[0],
             math.remainder(angle, 2 * math.pi), mine[8] - seen.object_[8],
-            math.sqrt(max(estimate.covariance[0, 0], 0.0)),
+            *np.sqrt([c[k, k] for c, k in (
+                (estimate.covariance, 0), (estimate.pose_covariance, 4),
+                (estimate.twist_covariance, 4),
+            )]),
         ))  # fmt: skip
 
     def go(self, seconds):

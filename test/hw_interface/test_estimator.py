@@ -12,7 +12,7 @@ from rolling_hw_interface.object_prediction import prediction_function, spread_f
 from rolling_hw_interface.pose_filter import FilterModel, quaternion_of, rotation_vector
 from rolling_hw_interface.vision import ClockOffset
 from rolling_truth import ellipse_on_plate, Run
-from transforms3d.quaternions import qmult
+from transforms3d.quaternions import qmult, quat2mat
 
 LABORATORY = CameraModel(clock_offset=0.3, clock_spread=0.0)  # 250 Hz, 8 +- 2 ms, 10 % hidden
 
@@ -34,9 +34,28 @@ def test_clock_offset_is_found(run):
     assert max(late) < 1e-3
 
 
-def test_covariance_of_the_contact_is_honest(run):
+def test_covariances_of_contact_angle_and_rate_are_honest(run):
     rows = np.array([r for r in run.rows if r[0] > 0.5])
-    assert 0.5 < np.sqrt(np.mean((rows[:, 1] / rows[:, 4]) ** 2)) < 2.5
+    ratios = np.sqrt(np.mean((rows[:, 1:4] / rows[:, 4:]) ** 2, axis=0))
+    assert ((ratios > 0.5) & (ratios < 2.5)).all()
+
+
+def test_covariances_of_an_estimate_that_begins_are_large_and_turn_with_the_object():
+    run = Run(camera=replace(LABORATORY, clock_offset=0.0), seed=4)
+    while run.last is None:
+        run.step()
+    assert run.last.twist_covariance[4, 4] >= 10.0**2
+    assert run.last.pose_covariance[4, 4] > (10.0 * run.last.age) ** 2
+    run.go(0.1)
+    assert run.last.twist_covariance[4, 4] < 0.3**2
+    C, R = run.estimator.filter.covariance, quat2mat(run.last.object_[:4])
+    C[6:, 6:], C[8, 8] = np.eye(len(C) - 6), 25.0
+    run.estimator.filter.covariance = C
+    run.step()
+    along = np.sqrt(np.diag(run.last.twist_covariance)[:3])
+    assert along == pytest.approx(
+        [math.hypot(*R[:2, k], 5.0 * R[2, k]) for k in range(3)], rel=0.02
+    )
 
 
 def test_motion_tells_a_latency_that_was_calibrated_wrong():

@@ -49,7 +49,7 @@ class Machine:
     def __init__(self, model):
         self._model = model
         self.measured = self
-        self.age, self.trouble, self.fault = 0.0, '', ''
+        self.age, self.trouble, self.fault, self.covariances = 0.0, '', '', None
         self.poll = self.wait = lambda *_: None
         self.send = self.await_acknowledgement = lambda *_: None
 

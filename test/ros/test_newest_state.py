@@ -238,6 +238,21 @@ def test_pair_with_a_bad_body_is_no_state(clocks, check, where, value, text):
     assert text in measured.refused
 
 
+def test_the_covariances_of_the_object_come_with_its_state(clocks, check):
+    measured, encode = Measurements(Both(), check), OdometryEncoder('world', 'body').encode
+    assert measured.covariances is None
+    for k in range(3):
+        known = np.full((2, 6, 6), float(k))
+        measured.take(encode(clocks.node, REST, known), is_hand=bool(k % 2))
+        measured.take(encode(clocks.node, REST), is_hand=not k % 2)
+        assert measured.state() is not None
+        assert_array_equal(measured.covariances, np.zeros_like(known) if k % 2 else known)
+        clocks.go_on(0.1)
+    measured.take(encode(clocks.node, REST)[:-8], is_hand=False)
+    assert 'too short' in measured.refused
+    assert_array_equal(measured.covariances, known)
+
+
 def test_hand_without_object_is_no_state(clocks, check):
     measured, encode = Measurements(Both(), check), OdometryEncoder('world', 'body').encode
     for _ in range(3):

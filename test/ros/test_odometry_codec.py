@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from rolling_dynamics.errors import ParameterError
-from rolling_node_kit.cdr import decode_odometry, OdometryEncoder
+from rolling_node_kit.cdr import decode_covariances, decode_odometry, OdometryEncoder
 
 FRAMES = [(a * 'w', b * 'h') for a in range(4) for b in range(9)]
 
@@ -29,6 +29,23 @@ def test_encoder_writes_what_rclpy_reads(state, frame, child):
     assert (message.header.frame_id, message.child_frame_id) == (frame, child)
     assert (message.header.stamp.sec, message.header.stamp.nanosec) == (12, 345_678_901)
     assert [getattr(part, name) for part, name in numbers(message)] == state.tolist()
+
+
+def test_covariances_are_those_of_rclpy(state):
+    known = np.random.default_rng(2).normal(size=(2, 6, 6))
+    data = OdometryEncoder('w', 'hand').encode(1, state.tolist(), known)
+    message = deserialize_message(data, Odometry)
+    assert message.pose.covariance.tolist() == known[0].ravel().tolist()
+    assert message.twist.covariance.tolist() == known[1].ravel().tolist()
+    assert [getattr(part, name) for part, name in numbers(message)] == state.tolist()
+    assert decode_covariances(serialize_message(message)).tolist() == known.tolist()
+    assert not decode_covariances(OdometryEncoder('w', 'hand').encode(1, state.tolist())).any()
+
+
+@pytest.mark.parametrize('lost', [1, 36 * 8, 500, 700])
+def test_covariances_of_a_short_message_are_refused(state, lost):
+    with pytest.raises(ParameterError, match='odometry: the message is too short'):
+        decode_covariances(OdometryEncoder('w', '').encode(1, state.tolist())[:-lost])
 
 
 @pytest.mark.parametrize(('frame', 'child'), FRAMES)

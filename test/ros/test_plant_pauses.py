@@ -39,6 +39,7 @@ class PausingPlant:
 
     missing = 'nothing is missing'
     trouble = fault = ''
+    covariances = None
 
     def __init__(self, model, pause):
         self._model, self._step = model, Stepper(model.system, model.params).step

@@ -19,12 +19,15 @@ BOUND, PERIOD = 0.1, 1_000_000  # m, ns
 AWAY = np.array([0.0, 10.0, 0.0])  # a law that believes what does not change
 
 
+KNOWN = np.ones((2, 6, 6))  # covariances that the source declares
+
+
 def run(control):
     """Return the run, its ends, and what was sent in 0.3 s; the states stay those of the start."""
     sent, ends = [], []
     start = np.array([name.endswith('_w') for name in STATE.names], dtype=float)
     machine = SimpleNamespace(
-        measured=SimpleNamespace(restarts=0, state=lambda: (0, start)),
+        measured=SimpleNamespace(restarts=0, state=lambda: (0, start), covariances=KNOWN),
         bound=lambda states: HandBound(STATE, BOUND, states),
         send=lambda u, _stamp: sent.append(u),
         safe=lambda _x: np.zeros(3),
@@ -34,9 +37,13 @@ def run(control):
     predictor = SimpleNamespace(
         forget=lambda: None, predict=lambda stamp, x, _: (stamp, x), note=lambda *_: None, delay=0
     )
-    watch = SimpleNamespace(
-        begin=lambda: None, judge=lambda *_, **__: Verdict(), limited=lambda u: u
-    )
+
+    def judge(_stamp, _x, touching, covariances):
+        assert touching
+        assert covariances is KNOWN
+        return Verdict()
+
+    watch = SimpleNamespace(begin=lambda: None, judge=judge, limited=lambda u: u)
     equipment = LoopEquipment(
         machine=machine,
         predictor=predictor,

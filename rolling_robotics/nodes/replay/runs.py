@@ -31,6 +31,7 @@ from rolling_controller.predictive.law import PredictiveLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_model
+from rolling_node_kit.cdr import decode_covariances, read_stamp
 from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.replayed import (
@@ -109,6 +110,9 @@ class _Laboratory:
         self._bodies: dict[str, dict[int, Array]] = {HAND: {}, OBJECT: {}}
         for topic, found in self._bodies.items():
             found.update(recorded_values(recorded, topic))
+        self._declared = {
+            read_stamp(data): decode_covariances(data) for _, _, data in recorded.raw([OBJECT])
+        }
         self._read: tuple[int, Array] | None = None  # what was read last, and its stamp [ns]
 
     def commands(
@@ -131,7 +135,13 @@ class _Laboratory:
                 at, u = step.acts, self._safe(x)
             else:
                 touching = bool(step.flags & TOUCHING)
-                at, x = answers.acting_state(step.stamp, x, step.acts, touching=touching)
+                at, x = answers.acting_state(
+                    step.stamp,
+                    x,
+                    step.acts,
+                    touching=touching,
+                    covariances=self._declared.get(step.stamp),
+                )
                 u = answers.sent(at, answers.command(at, x, touching=touching))
             yield step, at, subject.widened(u)
 
