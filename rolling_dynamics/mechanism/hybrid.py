@@ -343,7 +343,7 @@ class HybridMachine(MachineSystem):
         """Return along what a contact would slip or turn, its normal force [N], and its margin."""
         if (s.mode, i, what) not in self._forces:
             part, contact = self.parts[s.mode], self.machine.contacts[i]
-            at = part.contacts[self.able[i]]
+            at = part.judged[self.able[i]]
             along = at.wrench[:2] if what == 'turn' else at.wrench[3:5]
             if what == 'slip' and contact.patch is not None:  # the normal of the limit surface
                 along = ca.vertcat(along, at.wrench[2] / contact.patch / SPINNING**2)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.mechanism.cones import null_space
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.shapes import Plane, Shape, Surface
@@ -56,6 +57,9 @@ class Contact:
     stiffness, damping
         Of a contact that gives way along its normal [N/m], [N s/m]: the gap may be negative, and
         rolling holds where the undeformed surfaces are closest. None where it is rigid.
+    depth
+        Greatest depth [m] to which a contact that gives way may sink in: a guard, and a limit of
+        plans. None where there is no limit.
     patch
         Radius a [m] of the patch of contact, over which sliding and spinning resist each other by
         Contensou's law, in a Pade form of Hertz's pressure. While the body spins the contact
@@ -80,12 +84,17 @@ class Contact:
     side_force: ca.SX | float | None = None
     stiffness: ca.SX | float | None = None
     damping: ca.SX | float = 0.0
+    depth: ca.SX | float | None = None
     patch: ca.SX | float | None = None
     resistance: ca.SX | float | None = None
     rollers: float | None = None
 
     def __post_init__(self) -> None:
-        """Raise ParameterError for a resistance without kinetic friction."""
+        """Raise ParameterError for a resistance without kinetic friction, a depth of none."""
+        if self.depth is not None and self.stiffness is None:
+            raise ParameterError(
+                f'the contact of {self.body!r}: only one with a stiffness gives way, to a depth'
+            )
         if self.resistance is not None and self.mu_kinetic is None:
             raise ParameterError(
                 f'the contact of {self.body!r}: resistance needs a mu_kinetic, since only a '
@@ -143,9 +152,8 @@ class Contact:
         return [k for k in self.directions(rows, phase) if k not in given]
 
     def held_by(self, force: ca.SX) -> ca.SX:
-        """Return the force [N] that friction holds, over the spin too where there is a patch."""
-        spun = force[3 : self.turning] / SPINNING
-        return ca.sqrt(ca.sumsqr(force[:2]) + ca.sumsqr(spun) + 1e-300)
+        """Return the force (2 or 3) [N] that friction holds; with a patch the spin's too."""
+        return ca.vertcat(force[:2], force[3 : self.turning] / SPINNING)
 
 
 def _sliding(v: ca.SX, u: ca.SX) -> ca.SX:
@@ -218,7 +226,7 @@ def contact_rows(contact: Contact, links: Mapping[str, Link]) -> ContactRows:
 def _frame(normal: ca.SX, side: ca.SX) -> ca.SX:
     """Return axes with z along a normal and y as near as can be to a side, or to y, or to x."""
     if side.is_zero():
-        if normal[:2].is_zero():
+        if (normal - ca.DM([0, 0, 1])).is_zero():
             return ca.SX.eye(3)
         side = ca.if_else(ca.fabs(normal[1]) < STEEP, ca.DM([0, 1, 0]), ca.DM([1, 0, 0]))
     y = side - ca.dot(side, normal) * normal
@@ -258,12 +266,15 @@ class Closed(NamedTuple):
     pushes
         Change of the normal acceleration by the normal force of each contact that slips
         [1/kg], by its number; Coulomb friction determines the force where it is positive.
+    internal
+        Forces of each contact that together move nothing (3, m).
 
     """
 
     rates: ca.SX
     forces: list[ca.SX]
     pushes: Mapping[int, ca.SX]
+    internal: list[ca.SX]
 
 
 def closed_rates(
@@ -276,6 +287,7 @@ def closed_rates(
     symmetric: bool,
     phases: Phases,
     spread: float,
+    dependent: int,
 ) -> Closed:
     """
     Return the motion of a tree whose loops the contacts close.
@@ -298,6 +310,8 @@ def closed_rates(
         Fraction of the diagonal that is added to the equations of the multipliers: tiny where
         rows depend on others, which gives the least forces across the normals; 0 where they are
         independent.
+    dependent
+        Number of internal forces that are wanted.
 
     """
     matrix, right = equations
@@ -316,7 +330,7 @@ def closed_rates(
     J = ca.jacobian(velocity, speeds)
     solved = eliminate(matrix, ca.horzcat(right, *each), symmetric=symmetric)
     if not velocity.numel():
-        return Closed(solved[:, 0], known, {})
+        return Closed(solved[:, 0], known, {}, [])
     alone, answer = solved[:, 0], solved[:, 1:]
     needed = -ca.jtimes(velocity, *drift) - J @ alone - returning(contacts, rows, phases)
     starts = [0, *np.cumsum([u.shape[1] for u in columns]).tolist()]
@@ -334,7 +348,10 @@ def closed_rates(
     pushes = {i: 1 / found[starts[i], 1 + k] for k, i in enumerate(slips)}
     parts = ca.vertsplit(multipliers, starts)
     forces = [f + u @ part for f, u, part in zip(known, columns, parts, strict=True)]
-    return Closed(alone + answer @ multipliers, forces, pushes)
+    internal = null_space(matrix, matrix - exact, dependent) if dependent else ca.SX(starts[-1], 0)
+    each = ca.vertsplit(internal, starts)
+    internal = [u @ part for u, part in zip(columns, each, strict=True)]
+    return Closed(alone + answer @ multipliers, forces, pushes, internal)
 
 
 def returning(contacts: Sequence[Contact], rows: Sequence[ContactRows], phases: Phases) -> ca.SX:

@@ -114,7 +114,7 @@ def check_start(system: MachineSystem, p: ArrayLike, x: ArrayLike) -> None:
             f'{which} repeats what others say already, and prescribed motions may contradict it: '
             f'{len(J)} rows of rank {rank}; give it a stiffness, or a normal_force or side_force'
         )
-    if not system.spread:
+    if not system.dependent:
         raise ParameterError(
             f'{system.name}: {len(J)} rows of contacts that close loops have rank {rank}; give a '
             'contact whose force is undetermined a normal_force or a stiffness'

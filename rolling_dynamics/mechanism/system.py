@@ -13,6 +13,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Symbols
 from rolling_dynamics.contract.rolling_system import Mode, RigidBody, WrittenSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.mechanism.cones import Cone, widest
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.joints import (
     Custom,
@@ -43,6 +44,7 @@ from rolling_dynamics.simulation.guards import unit_norms
 CREEP = 1e-6  # m/s, below which a contact that slips sticks
 ROLLING = (Rolling, PureRolling, SurfaceRolling)
 SPREAD = 1e-10  # of the diagonal, where rows of contacts depend on others
+INTERNAL = 4  # forces that move nothing among which guards choose; where more, the least friction
 NEWTON_STEPS = 2  # towards closed gaps; a step of an integrator leaves them tiny
 
 
@@ -68,7 +70,7 @@ class _Carrying:
     mu
         Coefficient of static friction.
     held
-        The force that friction holds [N].
+        The force that friction holds (2 or 3) [N].
     place_W, R_WP
         The contact in W, and the frame of the plane.
     wrench
@@ -86,7 +88,9 @@ class _Carrying:
     turns
         Rates of rolling (2) times the lever arm of a resistance [m/s], else None.
     rests
-        Excess of the normal force over what keeps a contact from turning [N], else None.
+        Normal force, and what keeps a contact from turning (2) [N], else None.
+    sinks
+        What is left of the depth to which a contact gives way, as a fraction of it, else None.
 
     """
 
@@ -100,7 +104,16 @@ class _Carrying:
     push: ca.SX | None = None
     gap: ca.SX | None = None
     turns: ca.SX | None = None
-    rests: ca.SX | None = None
+    rests: Cone | None = None
+    sinks: ca.SX | None = None
+
+    @property
+    def cones(self) -> list[Cone]:
+        """Limits of its force while it is in its phase."""
+        if self.gap is not None:
+            return []
+        out = [Cone(self.wrench[5])] + ([] if self.rests is None else [self.rests])
+        return out if self.slip is not None else [*out, Cone(self.mu * self.wrench[5], self.held)]
 
     @property
     def margins(self) -> dict[str, ca.SX]:
@@ -109,12 +122,14 @@ class _Carrying:
             return {'gap': self.gap}
         out = {} if self.push is None else {'painleve': self.push}
         out['normal_force'] = self.wrench[5]
+        if self.sinks is not None:
+            out['depth'] = self.sinks
         if self.turns is not None:
             out['rest'] = ca.sqrt(ca.sumsqr(self.turns) + 1e-300) - CREEP
         if self.rests is not None:
-            out['turn'] = self.rests
+            out['turn'] = self.rests.margin
         if self.slip is None:
-            return {**out, 'friction': self.mu * self.wrench[5] - self.held}
+            return {**out, 'friction': self.cones[-1].margin}
         return {**out, 'stick': ca.norm_2(self.slip) - CREEP}
 
 
@@ -195,7 +210,7 @@ class MachineSystem(WrittenSystem):
     def _solution(self) -> Closed:
         dynamics, contacts = self.machine.dynamics, self.machine.contacts
         if not contacts:
-            return Closed(dynamics.rates, [], {})
+            return Closed(dynamics.rates, [], {}, [])
         return closed_rates(
             dynamics.equations,
             contacts,
@@ -204,32 +219,46 @@ class MachineSystem(WrittenSystem):
             (self.symbols.x, self.rate_of_state(ca.SX.zeros(dynamics.size))),
             symmetric=not dynamics.laws,
             phases=self.phases,
-            spread=self.spread,
+            spread=SPREAD if self.dependent else 0.0,
+            dependent=self.dependent if self.dependent <= INTERNAL else 0,
         )
 
     @cached_property
-    def spread(self) -> float:
-        """Fraction that spreads forces where rows of contacts depend on others in all states."""
+    def dependent(self) -> int:
+        """Number of rows of contacts that depend on others in all states."""
         rng = np.random.default_rng(0)
         x, p = rng.normal(size=self.state.size), rng.uniform(0.5, 1.5, self.parameters.size)
         J = np.array(self.row_function(x, p)[1])
-        return 0.0 if np.linalg.matrix_rank(J) == J.shape[0] else SPREAD
+        return len(J) - (int(np.linalg.matrix_rank(J)) if J.size else 0)
 
     @cached_property
     def contacts(self) -> dict[str, _Carrying]:
         """The contacts with what they carry, by the name of the body that rolls."""
+        return self._carrying(self._solution.forces)
+
+    @cached_property
+    def judged(self) -> dict[str, _Carrying]:
+        """The contacts with the forces, of all that fit, whose smallest margin is greatest."""
+        forces, internal = self._solution.forces, self._solution.internal
+        if not internal or not (m := internal[0].shape[1]):
+            return self.contacts
+        z = ca.SX.sym('z', m)
+        carried = self._carrying([f + by @ z for f, by in zip(forces, internal, strict=True)])
+        best = widest([cone for at in carried.values() for cone in at.cones], z)
+        return self._carrying([f + by @ best for f, by in zip(forces, internal, strict=True)])
+
+    def _carrying(self, forces: Sequence[ca.SX]) -> dict[str, _Carrying]:
+        """Return the contacts with what they carry for forces of those beside the joints."""
         machine, out = self.machine, {}
         for name, body in machine.bodies.items():
             if isinstance(body.joint, ROLLING):
                 link = machine.links[name]
                 R = link.contact.R_WC
                 wrench = self.wrench(self._solution.rates, name)
-                force = wrench[3:] - R.T @ self._closing_force(name, self._solution.forces)
+                force = wrench[3:] - R.T @ self._closing_force(name, forces)
                 place = link.p_WB + link.R_WF @ link.contact.reach
-                held = ca.sqrt(ca.sumsqr(force[:2]) + 1e-300)
                 both, outside = ca.vertcat(wrench[:3], force), self._outside(name, body.parent)
-                out[name] = _Carrying(body.joint.mu, held, place, R, both, outside)
-        forces = self._solution.forces
+                out[name] = _Carrying(body.joint.mu, force[:2], place, R, both, outside)
         closing = zip(machine.contacts, self.closures, forces, strict=True)
         for i, (contact, rows, force) in enumerate(closing):
             one, second = contact.body, f'{contact.body}_{contact.on or 2}'
@@ -252,7 +281,8 @@ class MachineSystem(WrittenSystem):
                 push=self._solution.pushes.get(i),
                 gap=contact.opening(rows) if phase == 'separated' else None,
                 turns=v[first:] if rolls else None,
-                rests=force[2] - ca.norm_2(force[first:]) if phase == 'resting' else None,
+                rests=Cone(force[2], force[first:]) if phase == 'resting' else None,
+                sinks=None if contact.depth is None else 1 + rows.gap / contact.depth,
             )
         return out
 
@@ -330,7 +360,7 @@ class MachineSystem(WrittenSystem):
     def modes(self) -> Mapping[str, Mode]:
         """One mode: rolling while every contact holds."""
         e, guards = self.expressions, dict(self.machine.guards)
-        for name, at in self.contacts.items():
+        for name, at in self.judged.items():
             guards |= {self.named(kind, name): margin for kind, margin in at.margins.items()}
         return {
             'rolling': Mode(
@@ -342,7 +372,7 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def envelope(self) -> Mapping[str, ca.Function]:
-        """The limits of each contact as smooth functions over the weight, positive inside."""
+        """Limits of each contact as smooth functions, forces over the weight; positive inside."""
         machine, out = self.machine, {}
         mass = sum((b.mass.mass for b in machine.bodies.values() if b.mass), ca.SX(0))
         weight = mass * ca.norm_2(machine.gravity_W)
@@ -350,6 +380,8 @@ class MachineSystem(WrittenSystem):
             fx, fy, fz = (at.wrench[k] / weight for k in (3, 4, 5))
             out[self.named('normal_force', name)] = fz
             out[self.named('friction', name)] = (at.mu * fz) ** 2 - fx * fx - fy * fy
+            if at.sinks is not None:
+                out[self.named('depth', name)] = at.sinks
         return self.functions(out)
 
     def named(self, what: str, contact: str) -> str:
@@ -395,7 +427,7 @@ class MachineSystem(WrittenSystem):
     def nearest(self, slip: ca.SX) -> ca.SX:
         """Return the state with the speeds nearest to its own for which velocities vanish."""
         J = ca.jacobian(slip, self._speeds)
-        matrix = spread_over(J @ J.T, self.spread)
+        matrix = spread_over(J @ J.T, SPREAD if self.dependent else 0.0)
         nearest = self._speeds - J.T @ eliminate(matrix, slip, symmetric=True)
         return ca.substitute(self.symbols.x, self._speeds, nearest)
 

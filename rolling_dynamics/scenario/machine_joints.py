@@ -245,6 +245,12 @@ class ContactSection(Section):
         'of a contact that gives way along its normal', 'N/m', positive=True, default=None
     )
     damping: float = quantity('of a contact that gives way', 'N s/m', least=0, default=0.0)
+    depth: float | None = quantity(
+        'greatest depth to which it gives way: a margin, and a limit of plans',
+        'm',
+        positive=True,
+        default=None,
+    )
     patch: float | None = quantity(
         'radius of the patch of contact, over which sliding and spinning resist each other',
         'm',
@@ -277,6 +283,7 @@ class ContactSection(Section):
             'side_force': 'N',
             'stiffness': 'N/m',
             'damping': 'N s/m',
+            'depth': 'm',
             'patch': 'm',
             'resistance': 'm',
         }
