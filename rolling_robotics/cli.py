@@ -144,7 +144,7 @@ def _run(args: argparse.Namespace) -> int:
     """Run a command; say that machine code is being made in the background, if it is."""
     status = COMMANDS[args.command].run(args)
     compiled = sys.modules.get('rolling_dynamics.compiled')
-    names = compiled.pending() if compiled else []
+    names = dict.fromkeys(compiled.pending()) if compiled else {}
     if names:
         say(
             f'compiling in the background, so that the next run is faster: {", ".join(names)} '
