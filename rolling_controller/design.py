@@ -108,8 +108,7 @@ def design_law(
         used = PredictingBeside(predictive, pursuit, in_loop=not beside)
         course = None if pursuit is None else (lambda: pursuit.course)
         return Following(used, r.times, r.states, predictive.warning, holds=True, course=course)
-    lqr = TimeVaryingLqr(*given, control_limits=limits, interrupted=interrupted)
-    return Following(lqr, lqr.times, lqr.states, lqr.warning, notice=lqr.notice)
+    return TimeVaryingLqr(*given, control_limits=limits, interrupted=interrupted).following()
 
 
 def follow(model: ScenarioModel, plan: Plan, settings: Mapping[str, Any]) -> Following:

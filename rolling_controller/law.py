@@ -276,7 +276,9 @@ class Following(NamedTuple):
     hold
         Law that holds the end of the motion from then on; None where nothing does.
     notice
-        What the law does not do, of which nothing follows for a user; or the empty string.
+        Which errors the law does not correct, or the empty string.
+    left
+        From a state at the start to the error that they leave at the end, in the tangent space.
 
     """
 
@@ -288,3 +290,29 @@ class Following(NamedTuple):
     course: Callable[[], Course] | None = None
     hold: Law[Any] | None = None
     notice: str = ''
+    left: Callable[[Array], Array] | None = None
+
+    def of_goal(
+        self, x: Array, norm: Callable[[Array], float], tolerance: float
+    ) -> tuple[bool, str]:
+        """
+        Return whether what the law does not correct makes it miss the goal, and what to report.
+
+        Parameters
+        ----------
+        x
+            State at the start.
+        norm
+            Of the part of an error at the end that the goal counts.
+        tolerance
+            What that may be.
+
+        """
+        if not self.notice or self.left is None:
+            return False, ''
+        left = norm(self.left(x))
+        if left <= tolerance:
+            how = f'this goal leaves them free: from here {left:.2g}'
+        else:
+            how = f'this goal needs them, so plan from the present state: from here {left:.3g}'
+        return left > tolerance, f'{self.notice}: {how} stays, goal_tolerance is {tolerance:g}'

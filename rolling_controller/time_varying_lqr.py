@@ -9,7 +9,7 @@ import warnings
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.law import state_inputs
+from rolling_controller.law import Following, state_inputs
 from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights, no_feedback
 from rolling_controller.nominal import (
     Linearization,
@@ -59,7 +59,8 @@ class TimeVaryingLqr:
     limits
         Minimum and maximum control, shape (control.size,) each.
     gramian_least, gramian_greatest
-        Singular values of the controllability Gramian over what the active controls can move.
+        Singular values of the controllability Gramian over what the active controls can move,
+        errors in units of what the tracking weights count as one.
     warning
         Why there is no feedback; empty where there is.
     notice
@@ -133,7 +134,9 @@ class TimeVaryingLqr:
         self._store(trajectory)
         self._held = plan if plan.interpolation == HOLD else None
         self.limits = limit_arrays(system.control, control_limits)
-        self._judge(self._solve(weights, active, end_cost), active)
+        self._left = np.zeros((system.tangent.size,) * 2)  # of an error at the start, at the end
+        counts = np.sqrt(weights.tracking_diagonal(system.tangent))
+        self._judge(self._solve(weights, active, end_cost), active, counts)
         if not np.any(self.gains):
             self.warning = no_feedback(system, weights, active)
             warnings.warn(self.warning, stacklevel=2)
@@ -169,8 +172,8 @@ class TimeVaryingLqr:
 
     def _solve(
         self, weights: LqrWeights, active: NDArray[np.int_], end_cost: ArrayLike | None
-    ) -> Array:
-        """Fill in the gains, in slices from the end; return the controllability Gramian."""
+    ) -> Reach:
+        """Fill in the gains, in slices from the end; return what errors and controls come to."""
         system, h = self.system, float(np.mean(np.diff(self.times)))
         Q = weights.tracking_diagonal(system.tangent)
         L = np.diag(np.sqrt(weights.terminal_diagonal(system.tangent)))
@@ -182,7 +185,7 @@ class TimeVaryingLqr:
         linearization, reach = Linearization(system), None
         before, after = self.plan.ramps_between(self.times)
         if len(active) == 0:
-            return np.zeros(L.shape)
+            return Reach(np.eye(len(L)), np.zeros(L.shape))
         for end in range(len(self.times) - 1, 0, -SLICE):
             self._ask()
             part = slice(max(end - SLICE, 0), end + 1)
@@ -203,7 +206,8 @@ class TimeVaryingLqr:
             here = Reach.of(used)
             reach = here if reach is None else reach.after(here)
         self.gains[-1] = self.gains[-2]
-        return np.zeros(L.shape) if reach is None else reach.gramian
+        assert reach is not None  # noqa: S101 - a plan has two times at least
+        return reach
 
     def start(self, before: None = None) -> None:
         """Return that there is no memory; see :class:`rolling_controller.law.Law`."""
@@ -273,25 +277,55 @@ class TimeVaryingLqr:
         check_names(names, known, 'active_controls: no control')
         return np.array([known.index(n) for n in names])
 
-    def _judge(self, gramian: Array, active: NDArray[np.int_]) -> None:
-        """Judge the Gramian over the directions that can move, and name those where it is weak."""
+    def left(self, x: ArrayLike) -> Array:
+        """
+        Return the error at the end that feedback leaves of a start, to first order.
+
+        Parameters
+        ----------
+        x
+            State at the start, shape (state.size,).
+
+        Returns
+        -------
+        NDArray
+            In the tangent space at the end of the motion, shape (tangent.size,).
+
+        """
+        off = np.array(self.system.difference(x, self.states[0])).ravel()
+        return np.asarray(self._left @ off)
+
+    def following(self) -> Following:
+        """Return the law with its motion, as loops take it."""
+        given = self.times, self.states, self.warning
+        return Following(self, *given, notice=self.notice, left=self.left)
+
+    def _judge(self, reach: Reach, active: NDArray[np.int_], counts: Array) -> None:
+        """
+        Judge the Gramian over the directions that can move, and name those where it is weak.
+
+        Errors of different units are compared by what the weights count of them.
+        """
         self.gramian_least, self.gramian_greatest = 0.0, 0.0
         self.warning = self.notice = ''
-        if len(active) == 0:
-            return
         names = [self.system.control.names[k] for k in active]
-        keep = moving_directions(self.system, self.plan.states[0], names)
-        W = gramian[np.ix_(keep, keep)]
+        keep = moving_directions(self.system, self.plan.states[0], names) if names else active
+        keep = keep[counts[keep] > 0]
+        if not keep.size:
+            return
+        unit = counts[keep, None]
+        W = unit * reach.gramian[np.ix_(keep, keep)] * unit.T
         directions, values, _ = np.linalg.svd(W)
         self.gramian_least, self.gramian_greatest = float(values[-1]), float(values[0])
         weak = directions[:, values < WEAK * values[0]]
+        self._left[keep] = weak @ weak.T @ (unit * reach.transition[keep]) / unit
         part = (weak**2).sum(axis=1)  # of a unit error in each entry, what is not corrected
         errors = [self.system.tangent.names[k] for k in keep[part > NAMED]]
         if errors:
             self.notice = (
                 f'along this plan feedback does not correct errors of {", ".join(errors)}, to '
                 f'first order (singular values of the Gramian: {self.gramian_least:.3g} to '
-                f'{self.gramian_greatest:.3g}): a start off the plan in them stays off it'
+                f'{self.gramian_greatest:.3g})'
             )
 
 

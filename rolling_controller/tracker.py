@@ -144,7 +144,11 @@ class Tracker:
     def _apart(self, x: Array, wanted: Array, t: float) -> float:
         """Return the norm of the error against a state at a time."""
         d = self._evaluate(x, wanted, np.zeros(len(self.limits)), t, self._params)
-        return float(np.linalg.norm(d[: self._size][self._counted]))
+        return self.norm(d[: self._size])
+
+    def norm(self, error: Array) -> float:
+        """Return the norm of what counts of an error, shape (tangent.size,), SI units."""
+        return float(np.linalg.norm(error[self._counted]))
 
     def step(self, t: float, x: Array, u: Array) -> TrackingStep:
         """

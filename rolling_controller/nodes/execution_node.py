@@ -291,15 +291,23 @@ class ExecutionNode(CompilingNode):
                 f'start_tolerance allows {self.values["start_tolerance"]:g}'
             )
             return _result(CODES.INVALID_GOAL, text)
-        return await self._carry_out(goal, plan, equipment)
+        return await self._carry_out(goal, plan, equipment, now[1])
 
-    async def _carry_out(self, goal: Goal, plan: Plan, equipment: Equipment) -> ExecutePlan.Result:
+    async def _carry_out(
+        self, goal: Goal, plan: Plan, equipment: Equipment, x: Array
+    ) -> ExecutePlan.Result:
         following = await self._designed(goal, plan)
         if isinstance(following, str):
             return _result(CODES.INVALID_GOAL, following)
         if following is None:
             return _result(CODES.CANCELLED, '')
         self._settings.publish(self.values.in_force())
+        given = x, equipment.tracker.norm, self.values['goal_tolerance']
+        matters, notice = following.of_goal(*given)
+        if matters:
+            self.get_logger().warning(notice)
+        elif notice:
+            self.get_logger().info(notice)
 
         def on_start(stamp: int) -> None:
             message = goal.request.plan
@@ -355,8 +363,6 @@ class ExecutionNode(CompilingNode):
                 settle(COMPILE_LIMIT, lambda: goal.stop_reason is not None)
                 if following.warning:
                     self.get_logger().warning(following.warning)
-                if following.notice:
-                    self.get_logger().info(following.notice)
                 resolve(self, designed, following)
             except CancelledError:
                 self.get_logger().info('the design of the feedback was interrupted')

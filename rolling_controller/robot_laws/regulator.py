@@ -81,7 +81,7 @@ class RegulatedRobot:
         self, plan: Plan, interrupted: Callable[[], bool], end_cost: Array | None = None
     ) -> Following:
         system = self._scenario.system
-        law = TimeVaryingLqr(
+        return TimeVaryingLqr(
             system,
             self._scenario.p,
             plan,
@@ -89,8 +89,7 @@ class RegulatedRobot:
             control_limits=self._scenario.control_limits,
             end_cost=end_cost,
             interrupted=interrupted,
-        )
-        return Following(law, law.times, law.states, law.warning, notice=law.notice)
+        ).following()
 
     def end(self, plan: Plan) -> tuple[Hold | None, str]:  # noqa: ARG002
         """Return what holds the end of a plan, None where nothing has to, and a warning."""

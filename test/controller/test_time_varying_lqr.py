@@ -5,8 +5,16 @@ import dataclasses
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
-from rolling_controller import LqrWeights, OpenLoop, run_lockstep, StateFeedback, TimeVaryingLqr
+from rolling_controller import (
+    LqrWeights,
+    OpenLoop,
+    run_lockstep,
+    StateFeedback,
+    TimeVaryingLqr,
+)
+from rolling_controller.law import Following
 from rolling_controller.nominal import Linearization
+from rolling_controller.tracker import Tracker
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.simulation import Stepper
@@ -114,12 +122,51 @@ def test_a_symmetry_plane_is_reported(straight, hard):
     lqr = TimeVaryingLqr(problem.system, problem.p, plan)
     assert lqr.warning == ''  # nothing that a user could do about it
     # the turn of the plate and of the ball about the normal; a place that does not fit the turn
-    assert 'errors of d_WH_z, u_h, v_h, w_HO_H_z, to first order' in lqr.notice
+    assert 'errors of d_WH_z, v_h, w_HO_H_z, to first order' in lqr.notice
     assert lqr.gramian_least < 1e-12 * lqr.gramian_greatest
     problem, plan = hard
     lqr = TimeVaryingLqr(problem.system, problem.p, plan)
     assert (lqr.warning, lqr.notice) == ('', '')
     assert lqr.gramian_least > 0
+    assert not lqr.left(perturbed(problem, np.random.default_rng(1))).any()
+
+
+@pytest.mark.parametrize('seed', [1, 2])
+def test_what_feedback_leaves_of_a_start_is_known_to_first_order(straight, seed):
+    """Measured in closed loop, in the directions that are left."""
+    problem, plan = straight
+    system, rng = problem.system, np.random.default_rng(seed)
+    lqr = TimeVaryingLqr(system, problem.p, plan)
+    d = np.zeros(system.tangent.size)
+    for name in ('d_WH', 'd_HO', 'contact_h'):
+        d[system.tangent.slice(name)] = 1e-4 * rng.normal(size=d[system.tangent.slice(name)].size)
+    x = np.array(system.retract(lqr.states[0], d)).ravel()
+    loop = run_lockstep(system, problem.p, x, lqr, float(lqr.times[-1]))
+    end = np.array(system.difference(loop.states[-1], lqr.states[-1])).ravel()
+    left = lqr.left(x)
+    # by the weights, the rest of the error is orthogonal to what is left
+    Q = LqrWeights().of(system).tracking_diagonal(system.tangent)
+    assert left @ (Q * end) == pytest.approx(left @ (Q * left), rel=0.02)
+    assert 1e-5 < np.linalg.norm(left) < 1e-3
+
+
+def test_what_is_left_matters_where_the_goal_does_not_allow_it(straight):
+    """The turn of plate and ball about the normal stays, and a place across the motion."""
+    problem, plan = straight
+    system = problem.system
+    following = TimeVaryingLqr(system, problem.p, plan).following()
+    tracker = Tracker(system, problem.p, uncounted=('p_WH', 'd_WH'))
+    for name, off, left in (('v_h', 2e-3, 1), ('u_h', 2e-3, 0), ('d_WH_z', 0.01, 0)):
+        d = off * (np.array(system.tangent.names) == name)
+        x = np.array(system.retract(plan.states[0], d)).ravel()
+        matters, text = following.of_goal(x, tracker.norm, 1e-3)
+        assert matters == bool(left), name
+        assert ('this goal needs them' in text) == matters
+        assert ('this goal leaves them free' in text) != matters
+        assert 'does not correct errors of d_WH_z, v_h, w_HO_H_z' in text
+        assert text.endswith('stays, goal_tolerance is 0.001')
+    free = Following(following.law, following.times, following.states)
+    assert free.of_goal(x, tracker.norm, 0.0) == (False, '')
 
 
 @pytest.mark.slow

@@ -34,7 +34,8 @@ README = Path(__file__).resolve().parents[2].joinpath('README.md').read_text()
 
 @pytest.fixture(scope='module')
 def nodes(tmp_path_factory):
-    """Plant, planner and controller of a ball on a plate; yields their domain and environment."""
+    """Plant, planner and controller of a ball on a plate; yields domain, environment and logs."""
+    logs = tmp_path_factory.mktemp('logs')
     with private_domain() as (domain, environment):
         bringup = Bringup(
             experiment=find_experiment('ball_on_plate'),
@@ -44,12 +45,12 @@ def nodes(tmp_path_factory):
                 'simulator': {'rate': RATE, 'lockstep_timeout': 30.0},
                 'controller': {'rate': RATE, 'state_timeout': 20.0},  # the plant waits
             },
-            log_folder=tmp_path_factory.mktemp('logs'),
+            log_folder=logs,
         )
         with bringup:
             with Client(domain=domain, check=bringup.check) as client:
                 client.wait_until_served(LONG)
-            yield domain, environment
+            yield domain, environment, logs
 
 
 @pytest.fixture(scope='module')
@@ -161,6 +162,9 @@ def test_the_goals_that_readme_sends_are_reached(nodes, peer):
         handle = peer.send_goal(client, filled(kind.Goal(), yaml.safe_load(text)), timeout=LONG)
         result = peer.result(handle, LONG)
         assert result.error_code == kind.Result.NONE, result.error_string
+    log = nodes[2].joinpath('controller.log').read_text()
+    assert re.search(r'\[INFO\].* not correct errors of .*: this goal leaves them free', log)
+    assert 'this goal needs them' not in log
 
 
 @pytest.mark.slow  # likewise
