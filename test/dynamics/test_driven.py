@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from rolling_dynamics import simulate
 from rolling_dynamics.contract.layout import Entry
+from rolling_dynamics.contract.rolling_system import Jump
 from rolling_dynamics.driven import driven, Servo
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
@@ -76,6 +77,25 @@ def test_a_reset_of_the_system_leaves_the_servo_as_it_is():
     assert [event.name for event in events] == ['stop']
     assert events[0].state.size == state.x.size == system.state.size
     assert state.x[-2:] == pytest.approx(command, abs=1e-12)
+
+
+def test_a_python_transition_of_the_system_leaves_the_servo_as_it_is():
+    """Friction slips, the ball lifts off, and a stop ends it: all decided by Python functions."""
+    system, x, p, s = motored('point_mass_hop')
+    assert not isinstance(system.modes['rolling'].resets['friction'], (ca.Function, Jump))
+    command, precise = np.array([-40.0]), {'rtol': 1e-10, 'atol': 1e-12}
+    run = simulate(system, p, x, command, 0.2, **precise)
+
+    alone = simulate(
+        s.system, s.p, s.x0, lambda t, _: command * (1 - np.exp(-t / LAG)), 0.2, **precise
+    )
+    assert [event.name for event in run.events] == ['slip', 'lift_off', 'stop_1']
+    for mine, theirs in zip(run.events, alone.events, strict=True):
+        assert mine.name == theirs.name
+        assert mine.time == pytest.approx(theirs.time, abs=1e-9)
+        assert mine.state[:-1] == pytest.approx(theirs.state, abs=1e-8)
+        motor = command * (1 - np.exp(-mine.time / LAG))
+        assert mine.state[-1:] == pytest.approx(motor, rel=1e-8)
 
 
 @pytest.mark.parametrize(
