@@ -131,9 +131,9 @@ class DrivenSystem(CarriedSystem[Whole]):
             return super()._reset(guard, reset)
         if reset.function is None:
             return reset
-        x, outcome = reset.function.call(self.arguments())
+        x, *outcome = reset.function.call(self.arguments())
         own = ca.densify(self.own_state(x, rate=False))
-        return replace(reset, function=ca.Function('jump', [*self.symbols], [own, outcome]))
+        return replace(reset, function=ca.Function('jump', [*self.symbols], [own, *outcome]))
 
     def expand_states(self, states: ArrayLike) -> Array:
         """Return states of the whole system, shape (..., n), without those of the servo."""

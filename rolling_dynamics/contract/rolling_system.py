@@ -132,7 +132,8 @@ class Jump:
     Attributes
     ----------
     function
-        ``(x, u, t, p) -> (x, number of the outcome)``; None where x stays, with one outcome.
+        ``(x, u, t, p) -> (x, number of the outcome)``, with a third result where the text of an
+        outcome has a place for one; None where x stays, with one outcome.
     outcomes
         What may follow.
 
@@ -143,8 +144,9 @@ class Jump:
 
     def __call__(self, s: MotionState, u: Array) -> MotionState:
         """Return the state after the event."""
-        x, k = (s.x, 0) if self.function is None else self.function(s.x, u, s.t, s.p)
+        x, k, *more = (s.x, 0) if self.function is None else self.function(s.x, u, s.t, s.p)
         mode, name, text = self.outcomes[int(k)]
+        text = text.format(*map(float, more))
         after = replace(s, x=np.array(x, dtype=float).ravel(), mode=mode or s.mode)
         return after.noted(name, text, ends=not mode) if name else after
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 import copy
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 import math
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Mode, MotionState
+from rolling_dynamics.contract.rolling_system import Jump, Mode, MotionState, Outcome
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.shapes import Barrel
@@ -90,28 +90,18 @@ class HandOver(MachineSystem):
                 guards={**mode.guards, **self.functions(ends)},
                 resets={
                     **mode.resets,
-                    **{n: partial(self._next, to) for n, to in follows.items()},
+                    **{n: self._next(to) for n, to in follows.items()},
                 },
                 projection=part.projection,
             )
         return out
 
-    def _next(self, to: str, s: MotionState, u: Array) -> MotionState:
-        """Return the motion on the next roller, after the impact that makes it roll."""
-        x, part = s.x.copy(), self.parts[to]
-        v, J, _ = (np.array(a) for a in part.row_function(x, s.p))
-        M = np.array(self._masses(x, u, s.t, s.p))
-        change = np.linalg.solve(M, J.T)
-        P = -np.linalg.lstsq(J @ change, v[:, 0], rcond=None)[0]
-        at = [self.state.slice(name) for name in self.speed_names]
-        x[np.concatenate([np.arange(k.start, k.stop) for k in at])] += change @ P
-        text = f'{to.removeprefix("rolling_")} takes over and loses {-v[:, 0] @ P / 2:.6g} J'
-        return replace(s, x=x, mode=to).noted('hand_over', text)
-
-    @cached_property
-    def _masses(self) -> ca.Function:
-        """``(x, u, t, p) -> mass matrix`` of the tree."""
-        return self.function('masses', self.machine.dynamics.equations[0])
+    def _next(self, to: str) -> Jump:
+        """Return the change to the next roller, with the impact that makes it roll."""
+        x, lost = self.parts[to].held()
+        function = ca.Function('next', list(self.symbols), [ca.densify(x), 0, lost])
+        text = f'{to.removeprefix("rolling_")} takes over and loses {{:.6g}} J'
+        return Jump(function=function, outcomes=(Outcome(to, 'hand_over', text),))
 
     # which roller a state is on
 

@@ -52,16 +52,16 @@ class HybridMachine(MachineSystem):
         if not able:
             raise ParameterError(f'{self.name}: no contact has a mu_kinetic')
         self.able = {i: names[i] for i in able}
-        self._parting = [i for i in able if machine.contacts[i].normal_force is None]
-        self._resisted = [i for i in able if machine.contacts[i].resistance is not None]
+        self.parting = [i for i in able if machine.contacts[i].normal_force is None]
+        self.resisted = [i for i in able if machine.contacts[i].resistance is not None]
         every = [Phases()]
         for i in able:
-            more = ['separated'] * (i in self._parting) + ['resting'] * (i in self._resisted)
+            more = ['separated'] * (i in self.parting) + ['resting'] * (i in self.resisted)
             every = [p.moved(i, k) for p in every for k in ('rolling', 'slipping', *more)]
-        self._forces: dict[tuple[str, int, str], ca.Function] = {}
-        self.parts = {self._mode_of(phases): MachineSystem(machine, phases) for phases in every}
+        self._evaluations: dict[tuple[str, str, int], ca.Function] = {}
+        self.parts = {self.mode_of(phases): MachineSystem(machine, phases) for phases in every}
 
-    def _mode_of(self, phases: Phases) -> str:
+    def mode_of(self, phases: Phases) -> str:
         """Return the name of a mode."""
         alone, words = len(self.machine.contacts) == 1, []
         for phase, these in phases._asdict().items():
@@ -79,7 +79,7 @@ class HybridMachine(MachineSystem):
         for i, name in self.able.items():
             follows = {'stick': self._stick, 'friction': self._slip, 'painleve': _painleve}
             follows |= {'rest': self._rest, 'turn': self._turn}
-            if i in self._parting:
+            if i in self.parting:
                 follows |= {'normal_force': self._part, 'gap': self._close}
             resets |= {
                 part.named(kind, name): partial(follow, i)
@@ -103,18 +103,18 @@ class HybridMachine(MachineSystem):
         return self.parts[self._mode_at(p, x)].structure(p, x)
 
     def _mode_at(self, p: ArrayLike, x: ArrayLike) -> str:
-        gaps, v = self._contact_motion(x, p)
-        away = [i for i in self._parting if gaps[i] > OPEN or v[i][2] > OPEN]
-        return self._mode_of(self._phases(x, p, away))
+        gaps, v = self._moves(x, p)
+        away = [i for i in self.parting if gaps[i] > OPEN or v[i][2] > OPEN]
+        return self.mode_of(self._phases(x, p, away))
 
     def _phases(self, x: ArrayLike, p: ArrayLike, separated: Iterable[int]) -> Phases:
         """Return what contacts do in a state, some of which are separated."""
         out = Phases(separated=tuple(separated))
-        slips, turns = (np.array(v).ravel() for v in self._pace(x, p))
+        slips, turns = (np.array(v).ravel() for v in self.pace(x, p))
         for i in set(self.able) - set(out.separated):
             if slips[i] > CREEP:
                 out = out.moved(i, 'slipping')
-            elif i in self._resisted and turns[i] <= CREEP:
+            elif i in self.resisted and turns[i] <= CREEP:
                 out = out.moved(i, 'resting')
         return out
 
@@ -122,8 +122,8 @@ class HybridMachine(MachineSystem):
         """Return a state with its mode; contacts that meet there have met afterwards."""
         x, p = (np.array(a, dtype=float) for a in (x, p))
         s, u = MotionState(t=t, x=x, mode=self._mode_at(p, x), p=p), np.asarray(u, dtype=float)
-        gaps, v = self._contact_motion(x, p)
-        if any(v[i][2] < -OPEN and abs(gaps[i]) <= OPEN for i in self._parting if self._rigid(i)):
+        gaps, v = self._moves(x, p)
+        if any(v[i][2] < -OPEN and abs(gaps[i]) <= OPEN for i in self.parting if self._rigid(i)):
             s = self._meet(s, u)
         for i in self.able:
             phases = self.parts[s.mode].phases
@@ -141,57 +141,50 @@ class HybridMachine(MachineSystem):
     def _slip(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact slip against the force that holds it, or part if there is no force."""
         *force, fz, _ = self._at(i, s, u)
-        if fz <= 0 and i in self._parting:
+        if fz <= 0 and i in self.parting:
             return self._part(i, s, u)
-        v, phases = self.closures[i].velocity, self.parts[s.mode].phases.moved(i, 'slipping')
-        along = ca.vertcat(v[:2], v[3 : self.machine.contacts[i].turning])
-        slips = self._begun(phases, along, force, s)
+        slips = self._begun('slips', i, self.parts[s.mode].phases.moved(i, 'slipping'), force, s)
         return slips.noted('slip', f'{self.able[i]} begins to slip')
 
     def _turn(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact turn against the torque that holds it."""
         *force, _, _ = self._at(i, s, u, 'turn')
-        along = self.closures[i].velocity[self.machine.contacts[i].turning :]
-        turns = self._begun(self.parts[s.mode].phases.moved(i), along, force, s)
+        turns = self._begun('turns', i, self.parts[s.mode].phases.moved(i), force, s)
         return turns.noted('turn', f'{self.able[i]} begins to roll')
 
     def _begun(
-        self, phases: Phases, along: ca.SX, against: Sequence[float], s: MotionState
+        self, what: str, i: int, phases: Phases, against: Sequence[float], s: MotionState
     ) -> MotionState:
         """Return a state in other phases, with velocities of a contact just above the creep."""
-        part, way = self.parts[self._mode_of(phases)], -np.array(against)
-        off = along - START * CREEP * way / np.linalg.norm(way)
-        x = self._numbers(part.nearest(ca.vertcat(*part.rows, off)), s.x, s.p)
-        return replace(s, x=x, mode=self._mode_of(phases))
+        mode, way = self.mode_of(phases), -np.array(against)
+        x = self.evaluation(what, mode, i)(s.x, s.p, way / np.linalg.norm(way))
+        return replace(s, x=np.array(x).ravel(), mode=mode)
 
     def _stick(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact stick where friction can hold it, else slip on."""
-        still = self._stopped(self.parts[s.mode].phases.moved(i), s, u)
+        still = self._stopped(i, self.parts[s.mode].phases.moved(i), s, u)
         if self._margin(i, still, u) < 0:
             return self._slip(i, still, u)
         return still.noted('stick', f'{self.able[i]} rolls')
 
     def _rest(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact rest where its resistance can hold it, else roll on."""
-        still = self._stopped(self.parts[s.mode].phases.moved(i, 'resting'), s, u)
+        still = self._stopped(i, self.parts[s.mode].phases.moved(i, 'resting'), s, u)
         if self._margin(i, still, u, 'turn') < 0:
             return self._turn(i, still, u)
         return still.noted('rest', f'{self.able[i]} comes to rest')
 
-    def _stopped(self, phases: Phases, s: MotionState, u: Array) -> MotionState:
+    def _stopped(self, i: int, phases: Phases, s: MotionState, u: Array) -> MotionState:
         """Return a state in other phases; an impulse, as friction gives, takes out the rest."""
-        part, x = self.parts[self._mode_of(phases)], s.x.copy()
-        M = np.array(self._impact_terms(x, u, s.t, s.p)[0])
-        off, G, _ = (np.array(a) for a in part.row_function(x, s.p))
-        free = np.linalg.solve(M, G.T)
-        x[self._speed_places] -= (free @ np.linalg.pinv(G @ free) @ off).ravel()
-        x = np.array(part.projection(x, s.p)).ravel()
-        return replace(s, x=x, mode=self._mode_of(phases))
+        mode = self.mode_of(phases)
+        x = self.evaluation('stop', mode, i)(s.x, u, s.t, s.p)
+        return replace(s, x=np.array(x).ravel(), mode=mode)
 
     def _part(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact part whose normal force has vanished."""
-        away = replace(s, mode=self._mode_of(self.parts[s.mode].phases.moved(i, 'separated')))
-        if self._rigid(i) and self._lift(i, away, u) < LIFTS:
+        away = replace(s, mode=self.mode_of(self.parts[s.mode].phases.moved(i, 'separated')))
+        lift = self.evaluation('lift', away.mode, i)
+        if self._rigid(i) and float(lift(s.x, u, s.t, s.p)) < LIFTS:
             return s.noted('detached', DETACHED, ends=True)
         return away.noted('lift_off', f'{self.able[i]} parts')
 
@@ -201,20 +194,20 @@ class HybridMachine(MachineSystem):
             return self._meet(s, u)
         away = (k for k in self.parts[s.mode].phases.separated if k != i)
         phases = self._phases(s.x, s.p, away)
-        return replace(s, mode=self._mode_of(phases)).noted('landing', f'{self.able[i]} closes')
+        return replace(s, mode=self.mode_of(phases)).noted('landing', f'{self.able[i]} closes')
 
     def _meet(self, s: MotionState, u: Array) -> MotionState:
         """Return the state after an impact of all contacts that are closed."""
-        phases, (gaps, before) = self.parts[s.mode].phases, self._contact_motion(s.x, s.p)
+        phases, (gaps, before) = self.parts[s.mode].phases, self._moves(s.x, s.p)
         near = [
             i
-            for i in self._parting
+            for i in self.parting
             if self._rigid(i) and (i not in phases.separated or abs(gaps[i]) <= OPEN)
         ]
         x, p = s.x, s.p
-        M, J, coefficients = (np.array(a) for a in self._impact_terms(x, u, s.t, p))
+        M, J, coefficients = (np.array(a) for a in self.impact_terms(x, u, s.t, p))
         free = np.linalg.solve(M, J.T)
-        bound = self._bound
+        bound = self.bound
         rows = [3 * i + k for i in near for k in range(3)]
         # impulses (all) of unit impulses where contacts meet: contacts that only roll hold
         share = np.zeros((len(J), len(rows)))
@@ -230,11 +223,11 @@ class HybridMachine(MachineSystem):
         whole = share @ found.impulse.ravel()
         change = free @ whole
         x = x.copy()
-        x[self._speed_places] += change
-        after = self._contact_motion(x, p)[1]
+        x[self.speed_places] += change
+        after = self._moves(x, p)[1]
         away = {i for i in phases.separated if i not in near}
         away |= {i for i in near if after[i][2] > STILL}
-        mode = self._mode_of(self._phases(x, p, sorted(away)))
+        mode = self.mode_of(self._phases(x, p, sorted(away)))
         met = replace(s, x=self._clear(x, p, [i for i in near if i in away]), mode=mode)
         if np.any(found.impulse):
             pushed = [
@@ -254,7 +247,7 @@ class HybridMachine(MachineSystem):
             for i, name in enumerate(self._names)
             if i not in self.able
         }
-        for name, f in self._joint_impulses.items():
+        for name, f in self.joint_impulses.items():
             P, mu = np.split(np.array(f(x, u, s.t, p, change, whole)).ravel(), [3])
             held[f'Rolling joint of {name}'] = P, float(mu[0])
         return _judged(met, held)
@@ -263,7 +256,7 @@ class HybridMachine(MachineSystem):
 
     def _clear(self, x: Array, p: Array, leaving: list[int]) -> Array:
         """Return a state whose gaps that rounding has left below zero are open."""
-        gaps, G = (np.array(a) for a in self._gap_rows(x, p))
+        gaps, G = (np.array(a) for a in self.gap_rows(x, p))
         low = [i for i in leaving if gaps[i, 0] < CLEAR]
         if not low:
             return x
@@ -271,7 +264,7 @@ class HybridMachine(MachineSystem):
         return np.array(moved).ravel()
 
     @cached_property
-    def _gap_rows(self) -> ca.Function:
+    def gap_rows(self) -> ca.Function:
         """``(x, p) -> gaps (n), their derivatives by a tangent vector (n, m)``."""
         x, p, d = self.symbols.x, self.symbols.p, ca.SX.sym('d', self.tangent.size)
         gaps = ca.vertcat(*(r.gap for r in self.closures))
@@ -280,13 +273,13 @@ class HybridMachine(MachineSystem):
         return ca.Function('gap_rows', [x, p], [ca.densify(gaps), ca.densify(G)])
 
     @cached_property
-    def _speed_places(self) -> list[int]:
+    def speed_places(self) -> list[int]:
         """Numbers of the speeds in the state, in the order of the equations."""
         slices = [self.state.slice(name) for name in self.speed_names]
         return [k for at in slices for k in range(at.start, at.stop)]
 
     @cached_property
-    def _motion_function(self) -> ca.Function:
+    def contact_motion(self) -> ca.Function:
         """``(x, p) -> gaps (n), velocities (3, n)`` of the contacts beside the joints."""
         rows = self.closures
         outputs = [ca.vertcat(*(r.gap for r in rows)), ca.horzcat(*(r.velocity[:3] for r in rows))]
@@ -294,7 +287,7 @@ class HybridMachine(MachineSystem):
         return ca.Function('motion', inputs, [ca.densify(o) for o in outputs])
 
     @cached_property
-    def _pace(self) -> ca.Function:
+    def pace(self) -> ca.Function:
         """``(x, p) -> speeds (n) of slip and spin, of turning against a resistance`` [m/s]."""
         pairs = list(zip(self.machine.contacts, self.closures, strict=True))
         slips = (ca.vertcat(r.velocity[:2], r.velocity[3 : c.turning]) for c, r in pairs)
@@ -302,12 +295,12 @@ class HybridMachine(MachineSystem):
         outputs = [ca.densify(ca.vertcat(*map(ca.norm_2, v))) for v in (slips, turns)]
         return ca.Function('pace', [self.symbols.x, self.symbols.p], outputs)
 
-    def _contact_motion(self, x: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
-        gaps, velocities = self._motion_function(x, p)
+    def _moves(self, x: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
+        gaps, velocities = self.contact_motion(x, p)
         return np.array(gaps).ravel(), np.array(velocities).T
 
     @cached_property
-    def _impact_terms(self) -> ca.Function:
+    def impact_terms(self) -> ca.Function:
         """Mass matrix, rows (3 n) of the contacts beside the joints, their coefficients."""
         contacts = self.machine.contacts
         J = ca.jacobian(ca.vertcat(*(r.velocity[:3] for r in self.closures)), self._speeds)
@@ -318,14 +311,14 @@ class HybridMachine(MachineSystem):
         return ca.Function('impact', list(self.symbols), [ca.densify(o) for o in outputs])
 
     @cached_property
-    def _bound(self) -> list[int]:
+    def bound(self) -> list[int]:
         """Numbers, among the components of all contacts, of those that cannot but hold."""
         pairs = enumerate(zip(self.machine.contacts, self.closures, strict=True))
         only = ((i, c.given(r)) for i, (c, r) in pairs if i not in self.able)
         return [3 * i + k for i, given in only for k in range(3) if k not in given]
 
     @cached_property
-    def _joint_impulses(self) -> dict[str, ca.Function]:
+    def joint_impulses(self) -> dict[str, ca.Function]:
         """``(x, u, t, p, change of speeds, impulses) -> impulse (3), mu`` of Rolling joints."""
         machine, out = self.machine, {}
         change = ca.SX.sym('change', self._speeds.numel())
@@ -341,26 +334,58 @@ class HybridMachine(MachineSystem):
 
     def _at(self, i: int, s: MotionState, u: Array, what: str = 'slip') -> Array:
         """Return along what a contact would slip or turn, its normal force [N], and its margin."""
-        if (s.mode, i, what) not in self._forces:
-            part, contact = self.parts[s.mode], self.machine.contacts[i]
-            at = part.judged[self.able[i]]
-            along = at.wrench[:2] if what == 'turn' else at.wrench[3:5]
-            if what == 'slip' and contact.patch is not None:  # the normal of the limit surface
-                along = ca.vertcat(along, at.wrench[2] / contact.patch / SPINNING**2)
-            margins = {'slip': 'friction' if at.slip is None else 'stick'}
-            given = ca.vertcat(along, at.wrench[5], at.margins[margins.get(what, what)])
-            self._forces[s.mode, i, what] = part.function('at', given)
-        return np.array(self._forces[s.mode, i, what](s.x, u, s.t, s.p)).ravel()
+        return np.array(self.evaluation(what, s.mode, i)(s.x, u, s.t, s.p)).ravel()
 
     def _margin(self, i: int, s: MotionState, u: Array, what: str = 'slip') -> float:
         return float(self._at(i, s, u, what)[-1])
 
-    def _lift(self, i: int, s: MotionState, u: Array) -> float:
-        """Return the acceleration of the gap of a contact in the mode of a state [m/s^2]."""
-        part = self.parts[s.mode]
-        xdot = part.rate_of_state(part._solution.rates)  # noqa: SLF001 (a part of this machine)
-        lift = ca.jtimes(self.closures[i].velocity[2], self.symbols.x, xdot)
-        return float(self.function('lift', lift)(s.x, u, s.t, s.p))
+    def evaluation(self, what: str, mode: str, i: int) -> ca.Function:
+        """
+        Return a function by which it is decided what follows an event at a contact.
+
+        Parameters
+        ----------
+        what
+            ``slip`` or ``turn``: ``(x, u, t, p) -> `` force or torque against which the contact
+            would, its normal force [N], and its margin. ``slips`` or ``turns``:
+            ``(x, p, direction) -> x`` just above the creep. ``stop``: ``(x, u, t, p) -> x`` after
+            an impulse by which the closed contacts hold. ``lift``: ``(x, u, t, p) ->``
+            acceleration of its gap [m/s^2].
+        mode, i
+            Mode in which, and number of the contact.
+
+        """
+        key = what, mode, i
+        if key not in self._evaluations:
+            make = {'slips': self._begins, 'turns': self._begins, 'stop': self._stops}
+            make |= {'slip': self._carried, 'turn': self._carried, 'lift': self._lifts}
+            self._evaluations[key] = make[what](what, self.parts[mode], i)
+        return self._evaluations[key]
+
+    def _carried(self, what: str, part: MachineSystem, i: int) -> ca.Function:
+        contact, at = self.machine.contacts[i], part.judged[self.able[i]]
+        along = at.wrench[:2] if what == 'turn' else at.wrench[3:5]
+        if what == 'slip' and contact.patch is not None:  # the normal of the limit surface
+            along = ca.vertcat(along, at.wrench[2] / contact.patch / SPINNING**2)
+        margins = {'slip': 'friction' if at.slip is None else 'stick'}
+        return part.function(
+            'at', ca.vertcat(along, at.wrench[5], at.margins[margins.get(what, what)])
+        )
+
+    def _begins(self, what: str, part: MachineSystem, i: int) -> ca.Function:
+        v, turning = self.closures[i].velocity, self.machine.contacts[i].turning
+        along = v[turning:] if what == 'turns' else ca.vertcat(v[:2], v[3:turning])
+        way = ca.SX.sym('way', along.numel())
+        x = part.nearest(ca.vertcat(*part.rows, along - START * CREEP * way))
+        given = [self.symbols.x, self.symbols.p, way]
+        return ca.Function(what, given, [ca.densify(x)])
+
+    def _stops(self, what: str, part: MachineSystem, _: int) -> ca.Function:
+        return self.function(what, part.projection(part.held()[0], self.symbols.p))
+
+    def _lifts(self, what: str, part: MachineSystem, i: int) -> ca.Function:
+        lift = ca.jtimes(self.closures[i].velocity[2], self.symbols.x, part.expressions.xdot)
+        return self.function(what, lift)
 
     def conserved(self, p: Array, x: Array) -> list[str]:
         """Return what rolling keeps; nothing while a contact slips."""

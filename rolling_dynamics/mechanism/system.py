@@ -431,6 +431,16 @@ class MachineSystem(WrittenSystem):
         nearest = self._speeds - J.T @ eliminate(matrix, slip, symmetric=True)
         return ca.substitute(self.symbols.x, self._speeds, nearest)
 
+    def held(self) -> tuple[ca.SX, ca.SX]:
+        """Return the state after impulses by which closed contacts hold, and the energy lost."""
+        rows, dynamics = ca.vertcat(*self.rows), self.machine.dynamics
+        J, symmetric = ca.jacobian(rows, self._speeds), not dynamics.laws
+        free = eliminate(dynamics.equations[0], J.T, symmetric=symmetric)
+        held = spread_over(J @ free, SPREAD if self.dependent else 0.0)
+        P = eliminate(held, rows, symmetric=symmetric)
+        after = ca.substitute(self.symbols.x, self._speeds, self._speeds - free @ P)
+        return after, ca.dot(rows, P) / 2
+
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
         """Refuse a state that its contacts do not allow; see :func:`.check_start`."""
         check_start(self, p, x)

@@ -277,9 +277,11 @@ class Impact { // as point_contact/impact.py has it
 
   slip(s, work) { // Runge-Kutta steps of order 4, each compared with two halves
     const {n, scale} = this, m = n + 1, most = 100 * scale / this.softest;
-    const rate = y => {
-      const along = size(y.slice(0, n)), force = this.pushed(y.slice(0, n).map(w => w / along));
-      return [...times(this.W, force), ...force, y[n]];
+    let y = [...s.v, ...s.P, s.work], turned = false; // turned: a stage lies beyond where slip stops
+    const rate = z => {
+      const along = size(z.slice(0, n)), force = this.pushed(z.slice(0, n).map(w => w / along));
+      turned = turned || dot(z.slice(0, n), y.slice(0, n)) < 0;
+      return [...times(this.W, force), ...force, z[n]];
     };
     const step = (y, h) => {
       const a = rate(y), b = rate(add(y, a, h / 2)), c = rate(add(y, b, h / 2)), d = rate(add(y, c, h));
@@ -288,10 +290,10 @@ class Impact { // as point_contact/impact.py has it
     const both = (y, h) => { const z = step(step(y, h / 2), h / 2), off = add(z, step(y, h), -1); return [add(z, off, 1 / 15), size(off)]; };
     const events = [y => (work === null ? y[n] : y[2 * m] - work), y => this.c.STUCK * scale / 2 - size(y.slice(0, n))];
     const over = (y, z) => events.some(e => e(y) < 0 && e(z) >= 0), least = 1e-12 * scale;
-    let y = [...s.v, ...s.P, s.work];
     for (let gone = 0, h = 1e-3 * scale / this.W[n][n]; gone < most;) {
+      turned = false;
       const [z, off] = both(y, h), better = h * Math.min(4, Math.max(0.2, 0.9 * (least / (off + 1e-300)) ** 0.2));
-      if (off > least && h > 1e-15 * most) { h = better; continue; }
+      if ((off > least || turned) && h > 1e-15 * most) { h = turned ? h / 2 : better; continue; }
       if (over(y, z)) {
         let low = 0, high = h;
         for (let k = 0; k < 60; ++k) { const mid = (low + high) / 2; if (over(y, both(y, mid)[0])) high = mid; else low = mid; }

@@ -13,6 +13,7 @@ from rolling_dynamics.point_contact.transitions import Transitions
 from rolling_dynamics.simulation.guards import in_mode, projection
 from rolling_dynamics.simulation.modes import IGNORE, RECORD, STOP
 from rolling_dynamics.simulation.stepper import step_with_guards
+from rolling_robotics.page.machine import follows, machine_of
 
 Functions = dict[str, ca.Function]
 Data = dict[str, Any]
@@ -44,14 +45,21 @@ def modes_of(
             'slip': 0 if mode.slip is None else mode.slip.numel_out(0),
             'own': mode.projection is not None,
             'guards': [
-                _guard(functions, mode, g, f'reset_{k}_{j}', actions.get(g))
+                _guard(functions, system, mode, g, f'reset_{k}_{j}', actions.get(g))
                 for j, g in enumerate(mode.guards)
             ],
         }
     return functions, modes
 
 
-def _guard(functions: Functions, mode: Mode, name: str, called: str, action: str | None) -> Data:
+def _guard(
+    functions: Functions,
+    system: RollingSystem,
+    mode: Mode,
+    name: str,
+    called: str,
+    action: str | None,
+) -> Data:
     """Return what follows a guard; functions that it needs are added."""
     reset = None if action == STOP else mode.resets.get(name)
     out: Data = {'name': name, 'watched': action not in (RECORD, IGNORE)}
@@ -65,6 +73,8 @@ def _guard(functions: Functions, mode: Mode, name: str, called: str, action: str
             out['call'] = called
     elif decides(reset) is not None:
         out['contact'] = cast('partial[Any]', reset).args[0]
+    elif (follow := follows(system, reset)) is not None:
+        out['contact'] = follow
     elif reset is not None:
         out['python'] = f'what follows is a function of Python ({type(reset).__name__})'
     return out
@@ -77,11 +87,11 @@ def decides(reset: ca.Function | Transition | None) -> Transitions | None:
 
 
 def contact_of(system: RollingSystem) -> tuple[Functions, Data] | None:
-    """Return functions and numbers by which transitions at a point contact are decided."""
+    """Return functions and numbers by which transitions at contacts are decided."""
     resets = (r for mode in system.modes.values() for r in mode.resets.values())
     found = next((d for d in map(decides, resets) if d is not None), None)
     if found is None:
-        return None
+        return machine_of(system)
     s: Any = found.system
     functions = {'touch': s.touch, 'onset': s.slip_onset, 'lift': s.free_lift}
     functions['kicked'] = _kicked(s.kicked, system)

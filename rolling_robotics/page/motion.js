@@ -20,7 +20,7 @@ class Motion {
       this.calls[name] = {given, out, held: [], run: this.wasm['run_' + name]};
     }
     this.n = data.x.length;
-    this.contact = data.contact && new Contact(this);
+    this.contact = data.contact && new (data.contact.phases ? Machine : Contact)(this);
     this.p = Float64Array.from(data.p);
     this.first = {t: 0, x: Float64Array.from(data.x), p: this.p, mode: data.mode, ended: '', events: [],
       changes: 0, changed: -Infinity};
@@ -88,9 +88,9 @@ class Motion {
       let straight = true;
       for (let k = 0; k < STAGES; ++k) {
         let along = 0;
-        const at = from + k * size, [a, b] = [out[at], size > 1 ? out[at + size - 1] : 0];
-        for (let j = 0; j < size; ++j) along += out[at + j] * slip[j];
-        straight = straight && along > speed * Math.hypot(a, b);
+        const v = out.subarray(from + k * size, from + (k + 1) * size);
+        for (let j = 0; j < size; ++j) along += v[j] * slip[j];
+        straight = straight && along > speed * Math.hypot(...v);
       }
       if (h <= SHORTEST || straight) return h;
     }
@@ -129,7 +129,7 @@ class Motion {
       const out = guard.call ? this.f(guard.call, s.x, u, s.t, s.p) : [...s.x, 0];
       const [mode, name, why] = guard.outcomes[out[this.n]];
       after = {...s, x: Float64Array.from(out).slice(0, this.n), mode: mode || s.mode};
-      if (name) after = noted(after, name, why, !mode);
+      if (name) after = noted(after, name, why.replace(/{.*}/, () => out[this.n + 1].toPrecision(6)), !mode);
     }
     if (after.ended) return after;
     const mode = this.data.modes[after.mode];

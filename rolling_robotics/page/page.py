@@ -161,7 +161,7 @@ def page_of(scenario: Scenario, law: str = '', beside: Mapping[str, Any] | None 
 
 def script() -> str:
     """Return the script that steps a motion, as it stands in a page."""
-    return ''.join(map(_read, ('motion.js', 'contact.js', 'rig.js')))
+    return ''.join(map(_read, ('motion.js', 'contact.js', 'machine.js', 'rig.js')))
 
 
 def _read(name: str) -> str:

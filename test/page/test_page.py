@@ -48,6 +48,21 @@ console.log(JSON.stringify(out));
 """
 
 
+RESTS = """
+system: machine
+description: A ball lands, slips, rolls, and comes to rest by its rolling resistance.
+machine:
+  bodies:
+    ball: {kind: ball, radius: 0.05, mass: 0.3}
+  joints:
+    ball: {kind: free}
+  contacts:
+    floor: {body: ball, mu: 0.3, mu_kinetic: 0.2, resistance: 2e-3}
+initial: {p_ball: [0, 0, 0.06], v_ball: [0.4, 0.1, 0], w_ball: [0, -20, 3]}
+duration: 1
+"""
+
+
 @pytest.fixture(autouse=True)
 def _tools() -> None:
     pytest.importorskip('ziglang', reason='the compiler of Zig is not installed')
@@ -105,7 +120,9 @@ def emulated(scenario, source, frames: int) -> np.ndarray:
     return rig.state.x
 
 
-@pytest.mark.parametrize('law', ['lqr', 'pid', 'predictive'])
+@pytest.mark.parametrize(
+    'law', ['lqr', *(pytest.param(n, marks=pytest.mark.slow) for n in ('pid', 'predictive'))]
+)
 def test_law_answers_sensors_through_actuators_as_in_the_emulation(law: str, tmp_path: Path):
     """Camera, exported C with other gains, and late servos move the ball as Emulation does."""
     scenario = quiet(load_scenario('ball_balancer'))
@@ -176,16 +193,21 @@ def test_parameters_beyond_bounds_are_refused_in_the_words_of_the_scenario():
     ('name', 'steps', 'tolerance'),
     [
         ('spinning_plate', 1000, 0.0),
-        ('pendulum_slope', 1000, 1e-12),
-        ('ball_balancer', 1000, 1e-12),
+        pytest.param('pendulum_slope', 1000, 1e-12, marks=pytest.mark.slow),
+        pytest.param('ball_balancer', 1000, 1e-12, marks=pytest.mark.slow),
         ('labyrinth', 1000, 1e-12),
-        ('point_mass_hop', 950, 1e-9),
+        pytest.param('point_mass_hop', 950, 1e-9, marks=pytest.mark.slow),
         ('ball_tossed_by_plate', 900, 1e-9),
+        ('ball_and_wall', 1000, 1e-9),
+        pytest.param('mecanum_wheel', 200, 1e-9, marks=pytest.mark.slow),
+        pytest.param('rests', 1200, 1e-9, marks=pytest.mark.slow),
     ],
 )
 def test_motion_is_that_of_stepper(name: str, steps: int, tolerance: float, tmp_path: Path):
     """The page ends where Stepper does, by the same events, and goes back and forth alike."""
-    scenario = replace(load_scenario(name), events={})
+    (tmp_path / 'rests.yaml').write_text(RESTS)
+    scenario = load_scenario(tmp_path / 'rests.yaml' if name == 'rests' else name)
+    scenario = replace(scenario, events={})
     times = [k * 1e-3 for k in range(1, steps + 1)]
     found, (s, events) = in_node(page_data(scenario), times, tmp_path), here(scenario, steps)
     assert [e[0] for e in found['events']] == [e[0] for e in events]

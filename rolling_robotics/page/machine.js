@@ -1,0 +1,179 @@
+'use strict';
+// What follows an event at the contacts of a machine: mechanism/hybrid.py and mechanism/impact.py.
+const table = (flat, count) => Array.from({length: count}, (_, r) => Array.from({length: flat.length / count}, (__, k) => flat[r + k * count]));
+const orders = a => (a.length < 2 ? [a] : a.flatMap((v, k) => orders([...a.slice(0, k), ...a.slice(k + 1)]).map(rest => [v, ...rest])));
+
+class Machine {
+  constructor(motion) {
+    this.m = motion; this.c = motion.data.contact;
+    this.of = Object.fromEntries(Object.entries(this.c.phases).map(([mode, phases]) => [this.key(phases), mode]));
+  }
+
+  key(phases) { return this.c.able.map(i => phases[i]).join(); }
+
+  moved(s, i, phase = 'rolling') { return this.of[this.key({...this.c.phases[s.mode], [i]: phase})]; }
+
+  decide(what, s, i, ...values) { return [...this.m.f(`${what}_${this.m.data.modes[s.mode].k}_${i}`, s.x, ...values)]; }
+
+  touch(s) { // gaps, and velocities of the contacts
+    const out = [...this.m.f('contact_motion', s.x, s.p)], n = this.c.names.length;
+    return [out.slice(0, n), Array.from({length: n}, (_, i) => out.slice(n + 3 * i, n + 3 * i + 3))];
+  }
+
+  seen(s, away) { // the mode of a state, some contacts being separated
+    const pace = this.m.f('pace', s.x, s.p), n = this.c.names.length, {CREEP, resisted} = this.c;
+    return this.of[this.key(Object.fromEntries(this.c.able.map(i => [i, away.includes(i) ? 'separated'
+      : pace[i] > CREEP ? 'slipping' : resisted.includes(i) && pace[n + i] <= CREEP ? 'resting' : 'rolling'])))];
+  }
+
+  begin(s, u) {
+    const {OPEN, parting, rigid, able} = this.c, [gaps, v] = this.touch(s);
+    if (parting.some(i => rigid[i] && gaps[i] < -OPEN)) return noted(s, 'overlap', 'the bodies overlap', true);
+    s = {...s, mode: this.seen(s, parting.filter(i => gaps[i] > OPEN || v[i][2] > OPEN))};
+    if (parting.some(i => rigid[i] && v[i][2] < -OPEN && Math.abs(gaps[i]) <= OPEN)) s = this.meet(s, u);
+    for (const i of able) {
+      const phase = this.c.phases[s.mode][i];
+      if (['rolling', 'resting'].includes(phase) && this.margin('slip', i, s, u) < 0) s = this.slip(i, s, u);
+      else if (phase === 'resting' && this.margin('turn', i, s, u) < 0) s = this.turn(i, s, u);
+    }
+    return s;
+  }
+
+  after([what, i], s, u) { return this[what](i, s, u); }
+
+  margin(what, i, s, u) { return this.decide(what, s, i, u, s.t, s.p).at(-1); }
+
+  slip(i, s, u) {
+    const out = this.decide('slip', s, i, u, s.t, s.p), fz = out.at(-2);
+    if (fz <= 0 && this.c.parting.includes(i)) return this.part(i, s, u);
+    return noted(this.begun('slips', i, this.moved(s, i, 'slipping'), out.slice(0, -2), s), 'slip', `${this.c.names[i]} begins to slip`);
+  }
+
+  turn(i, s, u) {
+    const out = this.decide('turn', s, i, u, s.t, s.p);
+    return noted(this.begun('turns', i, this.moved(s, i), out.slice(0, -2), s), 'turn', `${this.c.names[i]} begins to roll`);
+  }
+
+  begun(what, i, mode, against, s) {
+    const next = {...s, mode}, way = against.map(f => -f / size(against));
+    return {...next, x: Float64Array.from(this.decide(what, next, i, s.p, Float64Array.from(way)))};
+  }
+
+  stopped(i, s, u, phase) {
+    const next = {...s, mode: this.moved(s, i, phase)};
+    return {...next, x: Float64Array.from(this.decide('stop', next, i, u, s.t, s.p))};
+  }
+
+  stick(i, s, u) {
+    const still = this.stopped(i, s, u);
+    return this.margin('slip', i, still, u) < 0 ? this.slip(i, still, u) : noted(still, 'stick', `${this.c.names[i]} rolls`);
+  }
+
+  rest(i, s, u) {
+    const still = this.stopped(i, s, u, 'resting');
+    return this.margin('turn', i, still, u) < 0 ? this.turn(i, still, u) : noted(still, 'rest', `${this.c.names[i]} comes to rest`);
+  }
+
+  part(i, s, u) {
+    const away = {...s, mode: this.moved(s, i, 'separated')};
+    if (this.c.rigid[i] && this.decide('lift', away, i, u, s.t, s.p)[0] < this.c.LIFTS) return noted(s, 'detached', this.c.detached, true);
+    return noted(away, 'lift_off', `${this.c.names[i]} parts`);
+  }
+
+  painleve(i, s) { return noted(s, 'painleve', this.c.painleve, true); }
+
+  away(s) { return this.c.able.filter(i => this.c.phases[s.mode][i] === 'separated'); }
+
+  close(i, s, u) {
+    if (this.c.rigid[i]) return this.meet(s, u);
+    return noted({...s, mode: this.seen(s, this.away(s).filter(k => k !== i))}, 'landing', `${this.c.names[i]} closes`);
+  }
+
+  meet(s, u) { // an impact of all contacts that are closed
+    const {c} = this, [gaps, before] = this.touch(s), n = c.speeds.length, m = 3 * c.names.length, was = this.away(s);
+    const near = c.parting.filter(i => c.rigid[i] && (!was.includes(i) || Math.abs(gaps[i]) <= c.OPEN));
+    const out = [...this.m.f('impact_terms', s.x, u, s.t, s.p)], M = table(out.slice(0, n * n), n);
+    const J = table(out.slice(n * n, n * n + m * n), m), mu = table(out.slice(n * n + m * n), c.names.length);
+    const free = J.map(row => solve(M, row)), A = J.map(row => free.map(f => dot(row, f)));
+    const rows = near.flatMap(i => [3 * i, 3 * i + 1, 3 * i + 2]), {bound} = c;
+    const parts = rows.map(r => { // impulses (all) of a unit impulse: contacts that only roll hold
+      const all = Array(m).fill(0);
+      all[r] = 1;
+      if (bound.length) solve(bound.map(b => bound.map(k => A[b][k])), bound.map(b => A[b][r])).forEach((f, k) => { all[bound[k]] = -f; });
+      return all;
+    });
+    const W = rows.map(r => parts.map(all => dot(A[r], all)));
+    const found = impact(W, near.flatMap(i => before[i]), near.map(i => mu[i]), c);
+    if (!found) return noted(s, 'jammed', c.jams, true);
+    const whole = Array.from({length: m}, (_, q) => dot(parts.map(all => all[q]), found.P)), x = s.x.slice();
+    const change = c.speeds.map((_, k) => dot(free.map(f => f[k]), whole));
+    c.speeds.forEach((at, k) => { x[at] += change[k]; });
+    let met = {...s, x};
+    const v = this.touch(met)[1], rebound = near.filter(i => v[i][2] > c.STILL), away = [...was.filter(i => !near.includes(i)), ...rebound];
+    met = {...met, mode: this.seen(met, away), x: this.clear(met, rebound)};
+    const pushed = near.map((i, k) => [size(found.P.slice(3 * k, 3 * k + 3)), c.names[i]]).filter(([P]) => P);
+    if (pushed.length) met = noted(met, 'landing', `impact of ${pushed.map(([P, name]) => `${P.toPrecision(6)} N s at ${name}`).join(', ')}`);
+    if (found.spread) met = noted(met, 'impact_order', `the order of the impulses decides the outcome: one after the other they give velocities that differ by up to ${found.spread.toPrecision(3)} m/s`);
+    const held = c.names.flatMap((name, i) => (c.able.includes(i) ? [] : [[`contact ${name}`, ...whole.slice(3 * i, 3 * i + 3), mu[i][0]]]));
+    held.push(...c.joints.map(name => [`Rolling joint of ${name}`, ...this.m.f(`joint_${name}`, s.x, u, s.t, s.p, Float64Array.from(change), Float64Array.from(whole))]));
+    for (const [name, px, py, pz, most] of held) if (pz < -c.HELD || Math.hypot(px, py) > most * pz + c.HELD)
+      return noted(met, 'jammed', `the impact needs ${pz.toPrecision(3)} N s along the normal and ${Math.hypot(px, py).toPrecision(3)} N s across at the ${name}, which neither slips nor parts`, true);
+    return met;
+  }
+
+  clear(s, leaving) { // a state whose gaps that rounding has left below zero are open
+    const n = this.c.names.length, out = [...this.m.f('gap_rows', s.x, s.p)], low = leaving.filter(i => out[i] < this.c.CLEAR);
+    if (!low.length) return s.x;
+    const G = table(out.slice(n), n), rows = low.map(i => G[i]);
+    const force = solve(rows.map(a => rows.map(b => dot(a, b))), low.map(i => this.c.CLEAR - out[i]));
+    return this.m.f('retract', s.x, Float64Array.from(G[0], (_, k) => dot(rows.map(r => r[k]), force)));
+  }
+}
+
+function impact(W, v, contacts, c) { // {P, spread}; null if it jams
+  const n = contacts.length, near = contacts.map((_, k) => k).filter(k => v[3 * k + 2] < -c.STILL), none = v.map(() => 0);
+  const after = P => add(v, times(W, P));
+  const single = (w, k, back) => {
+    const block = W.slice(3 * k, 3 * k + 3).map(row => row.slice(3 * k, 3 * k + 3)), at = w.slice(3 * k, 3 * k + 3), [mu, kinetic] = contacts[k];
+    const found = new Impact(block, mu, kinetic, c).impulse(at, at[2] < -c.SLOWEST ? back : 0);
+    return found && none.map((_, q) => (Math.floor(q / 3) === k ? found.P[q % 3] : 0));
+  };
+  if (!near.length) return {P: none, spread: 0};
+  if (near.length === 1) {
+    const P = single(v, near[0], contacts[near[0]][2]);
+    if (!P || after(P).every((w, q) => q % 3 < 2 || w >= -c.STILL)) return P && {P, spread: 0};
+  }
+  const P = atOnce(W, v, contacts.map(mu => mu[1]), c), slow = c.SAME / 10 * size(v);
+  if (!P) return null;
+  const ends = orders(contacts.map((_, k) => k)).slice(0, 24).map(order => { // one after the other
+    let w = v;
+    for (let stage = 0, k; stage < c.STAGES && (k = order.find(j => w[3 * j + 2] < -slow)) !== undefined; ++stage) {
+      const one = single(w, k, 0);
+      if (!one) break;
+      w = add(w, times(W, one));
+    }
+    return w;
+  });
+  const spread = Math.max(...ends.map(end => Math.max(...add(end, after(P), -1).map(Math.abs))));
+  return {P, spread: n > 0 && spread > c.SAME * size(v) ? spread : 0};
+}
+
+function atOnce(W, v, mu, c) { // impulses that act together, by projections on the cones in turn
+  const P = v.map(() => 0), steps = mu.map((_, k) => 1 / largest(W.slice(3 * k, 3 * k + 3).map(row => row.slice(3 * k, 3 * k + 3))));
+  for (let n = 0; n < c.ITERATIONS; ++n) {
+    const before = [...P];
+    mu.forEach((m, k) => {
+      const w = add(v, times(W, P)).slice(3 * k, 3 * k + 3), [x, y, z] = add(P.slice(3 * k, 3 * k + 3), w, -steps[k]);
+      const up = Math.max(z, 0), part = Math.min(1, m * up / Math.max(Math.hypot(x, y), 1e-300));
+      [P[3 * k], P[3 * k + 1], P[3 * k + 2]] = [x * part, y * part, up];
+    });
+    if (Math.max(...times(W, add(P, before, -1)).map(Math.abs)) <= c.EXACT * size(v)) return P;
+  }
+  return null;
+}
+
+function largest(W) { // singular value, by powers
+  let v = [1, 0.9, 1.1], length = 1;
+  for (let k = 0; k < 200; ++k) { v = times(W, v); length = size(v); v = v.map(w => w / length); }
+  return length;
+}
