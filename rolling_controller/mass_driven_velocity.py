@@ -179,20 +179,18 @@ class MassDrivenVelocity:
 
 def _quantities(ball: MassDriven) -> ca.Function:
     """Return ``(x, t, p) -> v, S, dS/dtheta, rate of S at rest on rails, F0, dF/du``."""
-    s, body = ball.symbols, ball.body
-    R_WB, Omega, v = body.R_WB, body.Omega, ball.centre[1][0:2]
-    S_B = sum((q.mass * q.place for q in body.points), ca.SX.zeros(3))
+    s, shell, S_B = ball.symbols, ball.shell, ball.first_moment
     slope_B = ca.horzcat(
         *(ca.jacobian(S_B, s.values['theta'][k]) for k in range(ball.control.size))
     )
-    force = ball.expressions['rolling'].force_W
+    force = ball.rolls.expressions.wrench[3:]
     F1 = ca.jacobian(force, s.u)
     F0 = ca.substitute(force, s.u, ca.SX.zeros(ball.control.size))
     out = ca.vertcat(
-        v,
-        R_WB @ S_B,
-        ca.vec(R_WB @ slope_B),
-        R_WB @ ca.cross(Omega, S_B),
+        ball.velocity_W[:2],
+        shell.R_WB @ S_B,
+        ca.vec(shell.R_WB @ slope_B),
+        shell.R_WB @ ca.cross(shell.w, S_B),
         F0,
         ca.vec(ca.densify(F1)),
     )

@@ -28,6 +28,12 @@ def rotation_matrix(q: ca.SX) -> ca.SX:
     )
 
 
+def rotation_about(axis: ca.SX, angle: ca.SX) -> ca.SX:
+    """Return R_AB of an angle [rad] about a unit vector (3)."""
+    along = axis @ axis.T
+    return along + ca.cos(angle) * (ca.SX.eye(3) - along) + ca.sin(angle) * ca.skew(axis)
+
+
 def matrix_quaternion(R: ca.SX) -> ca.SX:
     """Return the unit quaternion of a rotation matrix, by the largest pivot."""
     trace = R[0, 0] + R[1, 1] + R[2, 2]

@@ -21,6 +21,7 @@ from rolling_dynamics.mechanism import Flying, MachineSystem
 from rolling_dynamics.mechanism.dynamics import Dynamics
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.point_contact.equations import OneContact, Response
+from rolling_dynamics.point_contact.point_contact import ModeEquations
 from rolling_dynamics.point_contact.transitions import CREEP, SPIN_CREEP
 from rolling_dynamics.surfaces.surface import Surface
 
@@ -186,22 +187,9 @@ class HybridExpressions(Symbols):
         """Whether the hand is not a plane."""
         return 'contact_h' in self.values
 
-    def with_velocities(self, w_HO_H: ca.SX, v_HO_H: ca.SX) -> ca.SX:
-        """Return the state with other velocities of the object."""
-        return self.changed(w_HO_H=w_HO_H, v_HO_H=v_HO_H)
-
     def changed(self, **entries: ca.SX) -> ca.SX:
         """Return the state with other vectors in place of some."""
         return ca.vertcat(*({**self.values, **entries}).values())
-
-
-@dataclass(frozen=True, eq=False)
-class ModeEquations:
-    """Rates of the state, wrench (tau, f) on the object at the contact in Ch, and guards."""
-
-    xdot: ca.SX
-    wrench: ca.SX
-    guards: Mapping[str, ca.SX]
 
 
 def expressions_of(surface: Surface, hand: Surface) -> HybridExpressions:
@@ -326,7 +314,4 @@ def projected(mode: str, e: HybridExpressions) -> ca.SX:
 
 
 def _rates(e: HybridExpressions, a: Accelerations) -> ca.SX:
-    machine = e.scene.flight.machine
-    rates = {**machine.links['hand'].rates, **machine.links['object'].rates, **machine.rates}
-    rates |= {'w_HO_H': a.w, 'v_HO_H': a.v}
-    return ca.vertcat(*(rates[name] for name in e.values))
+    return e.scene.flight.rate_of_state(ca.SX(6, 1), w_HO_H=a.w, v_HO_H=a.v)

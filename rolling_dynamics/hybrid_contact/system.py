@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.equations import CONTROL, FAR, GRAVITY
 from rolling_dynamics.contract.layout import Layout, Symbols
-from rolling_dynamics.contract.rolling_system import Mode, MotionState, RigidBody
+from rolling_dynamics.contract.rolling_system import MotionState, RigidBody
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact.closest_points import (
     CurvedTransitions,
@@ -24,14 +24,19 @@ from rolling_dynamics.hybrid_contact.mode_equations import (
     FREE_MODES,
     HybridExpressions,
     mode_equations,
-    ModeEquations,
     on_the_foot,
     projected,
     Scene,
 )
 from rolling_dynamics.inertia import checked_mass, inertia_moments
 from rolling_dynamics.point_contact import impact
-from rolling_dynamics.point_contact.point_contact import Landing, PointContact, Touching
+from rolling_dynamics.point_contact.equations import OneContact, Response
+from rolling_dynamics.point_contact.point_contact import (
+    Landing,
+    ModeEquations,
+    PointContact,
+    Touching,
+)
 from rolling_dynamics.point_contact.transitions import Transitions
 from rolling_dynamics.rotations import homogeneous, solve_3x3
 from rolling_dynamics.surfaces.quadrics import Plane
@@ -168,22 +173,6 @@ class HybridContactSystem(PointContact):
         return {name: mode_equations(name, self.expressions) for name in names}
 
     @cached_property
-    def modes(self) -> Mapping[str, Mode]:
-        """Modes of motion by name."""
-        out = {}
-        for name, e in self.equations.items():
-            guards = self.functions(e.guards)
-            out[name] = Mode(
-                dynamics=self.function('dynamics', e.xdot),
-                wrench=self.function('wrench', e.wrench),
-                guards=guards,
-                resets=self.transitions.resets(guards),
-                projection=self.projections[name],
-                slip=self._slip if name.endswith('slipping') else None,
-            )
-        return out
-
-    @cached_property
     def transitions(self) -> Transitions:
         """What decides which mode follows."""
         return CurvedTransitions(self) if self.curved else Transitions(self)
@@ -204,10 +193,6 @@ class HybridContactSystem(PointContact):
         """``(x, p) -> step of uv, gap [m], margin`` of the closest point in the state."""
         s = self.scene
         return self.of_state('nearness', s.foot.step, s.gap, s.foot.margin)
-
-    @cached_property
-    def _slip(self) -> ca.Function:
-        return self.of_state('slip', self.scene.v_contact[0:2])
 
     @cached_property
     def projections(self) -> Mapping[str, ca.Function]:
@@ -293,23 +278,25 @@ class HybridContactSystem(PointContact):
         s = self.scene
         return Touching(s.gap, s.v_contact, s.contact.p_HC, s.spin, s.contact.frame)
 
-    def struck(self, impulse: ca.SX) -> ca.SX:
-        """Return the state after an impulse in Ch [N s] on the body at the contact."""
-        s, b = self.scene, self.scene.body
-        jump = s.added(s.slipping.answer(s.contact.frame @ impulse))
-        return self.expressions.with_velocities(b.w_HO_H + jump.w, b.v_HO_H + jump.v)
-
-    def slip_in(self, direction: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Return acceleration of slip, normal force and margin."""
-        s, q, frame = self.scene, self.symbols.params, self.scene.contact.frame
-        motion = s.slipping.sliding(frame @ direction, q['mu_kinetic'], s.friction_torque(q))
-        slip = frame.T @ s.slipping.acceleration(motion.response) + s.bias
-        return slip, ca.dot(frame[:, 2], motion.force), motion.margin * s.mass
+    def gained(self, r: Response) -> dict[str, ca.SX]:
+        """Return what the entries of the velocities gain by accelerations, or by an impulse."""
+        gain = self.scene.added(r)
+        return {'w_HO_H': gain.w, 'v_HO_H': gain.v}
 
     @property
-    def lift(self) -> ca.SX:
-        """Acceleration of the gap without contact [m/s^2]."""
-        return self.scene.slipping.lift
+    def contact(self) -> OneContact:
+        """Equations of flight and slip."""
+        return self.scene.slipping
+
+    @property
+    def bias(self) -> ca.SX:
+        """Rate (3) of the velocity of the contact at zero rates of the speeds, in Ch."""
+        return self.scene.bias
+
+    @property
+    def slip_torque(self) -> ca.SX:
+        """Torque on the body over the normal force, where it slips with spin (3) [m]."""
+        return self.scene.friction_torque(self.symbols.params)
 
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:

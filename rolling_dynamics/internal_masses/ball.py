@@ -12,16 +12,14 @@ from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_ent
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.inertia import inertia_matrix, inertia_moments
-from rolling_dynamics.internal_masses.contact_functions import Attitude, ContactFunctions
-from rolling_dynamics.internal_masses.equations import ball_integrals
 from rolling_dynamics.internal_masses.masses import (
     check_masses,
     check_radius,
     checked_coefficients,
     Mass,
 )
-from rolling_dynamics.internal_masses.system import Box, GRAVITY
-from rolling_dynamics.rotations import rate_body, rotation_matrix
+from rolling_dynamics.internal_masses.obstacles import Box
+from rolling_dynamics.internal_masses.system import GRAVITY, MassDrivenSystem
 
 
 class PlanePath:
@@ -52,12 +50,14 @@ class PlanePath:
         normal = ca.vertcat(-tangent[1], tangent[0])
         return tangent, normal, speed, ca.dot(second, normal) / speed**2
 
-    def point(self, s: ca.SX, d: ca.SX) -> ca.SX:
+    def point(self, coordinates: ca.SX) -> ca.SX:
         """Return c(s) + d n(s)."""
+        s, d = ca.vertsplit(coordinates)
         return self.curve(s) + d * self.frame(s)[1]
 
-    def rates(self, s: ca.SX, d: ca.SX, velocity: ca.SX) -> ca.SX:
+    def rates(self, coordinates: ca.SX, velocity: ca.SX) -> ca.SX:
         """Return s' and d' of a point with a velocity; singular at d = 1 / curvature."""
+        s, d = ca.vertsplit(coordinates)
         tangent, normal, speed, curvature = self.frame(s)
         along = ca.dot(velocity, tangent) / (speed * (1 - curvature * d))
         return ca.vertcat(along, ca.dot(velocity, normal))
@@ -74,7 +74,7 @@ class PlanePath:
         return np.array(place).T, np.array(slope).T
 
 
-class PointMassBall(ContactFunctions):
+class PointMassBall(MassDrivenSystem):
     """
     Ball on the plane z = 0 of W; Putkaradze & Rogers (normal force), Eqs. (3.2)-(3.4), (6.4).
 
@@ -85,8 +85,22 @@ class PointMassBall(ContactFunctions):
 
     name = 'point_mass_ball'
     plan_seeds = 'rolling_planner.seeds.mass_driven_seed:SEEDS'
-    plane, turns = (0, 1, 2), ca.DM.eye(3)
-    spin_name = 'w_WB_B'
+    plane = (0, 1, 2)
+    turning = (
+        quaternion_entry('q_WB', 'attitude of the ball'),
+        vector_entry('w_WB_B', 'rad/s', 'B', 'angular velocity of the ball'),
+    )
+    inertia = (
+        vector_entry(
+            'inertia',
+            'kg m^2',
+            'B',
+            'inertia of the shell about its centre of mass',
+            ('xx', 'yy', 'zz', 'xy', 'xz', 'yz'),
+        ),
+        vector_entry('centre_of_mass', 'm', 'B', 'centre of mass of the shell'),
+    )
+    path: PlanePath | None
 
     def __init__(
         self,
@@ -120,32 +134,23 @@ class PointMassBall(ContactFunctions):
             obstacles=obstacles,
         )
 
-    def _body_entries(self) -> tuple[Entry, ...]:
-        attitude = quaternion_entry('q_WB', 'attitude of the ball')
-        spin = vector_entry('w_WB_B', 'rad/s', 'B', 'angular velocity of the ball')
+    @property
+    def _place(self) -> tuple[Entry, ...]:
         if self.path is not None:
             names = ('path_along', 'path_aside')
-            return attitude, spin, Entry('path', names, 'm', 'W', text='contact point on the path')
+            return (Entry('path', names, 'm', 'W', text='contact point on the path'),)
         if not self.unilateral:
-            return attitude, spin, vector_entry('p', 'm', 'W', 'contact point', 'xy')
+            return (vector_entry('p', 'm', 'W', 'contact point', 'xy'),)
         return (
-            attitude,
-            spin,
             vector_entry('p_WB', 'm', 'W', 'geometric centre'),
             vector_entry('v_WB_W', 'm/s', 'W', 'velocity of the geometric centre'),
         )
 
-    def _inertia_entries(self) -> tuple[Entry, ...]:
-        return (
-            Entry(
-                'inertia',
-                tuple(f'inertia_{k}' for k in ('xx', 'yy', 'zz', 'xy', 'xz', 'yz')),
-                'kg m^2',
-                'B',
-                text='inertia of the shell about its centre of mass',
-            ),
-            vector_entry('centre_of_mass', 'm', 'B', 'centre of mass of the shell'),
-        )
+    def _shell_inertia(self, p: Mapping[str, ca.SX]) -> ca.SX:
+        return inertia_matrix(p['inertia'])
+
+    def _attitude(self, x: Mapping[str, ca.SX]) -> ca.SX:
+        return x['q_WB']
 
     def pack_parameters(
         self,
@@ -203,29 +208,6 @@ class PointMassBall(ContactFunctions):
                 f'q_WB must be a unit quaternion, its norm is {np.linalg.norm(q):.6g}'
             )
 
-    def _attitude(self) -> Attitude:
-        """Return the attitude in the symbols of the system."""
-        q, w = self.symbols.values['q_WB'], self.symbols.values['w_WB_B']
-        return Attitude(q, rotation_matrix(q), w, rate_body(q, w))
-
-    def _inertia(self) -> ca.SX:
-        """Return the inertia of the shell about its centre of mass (3, 3) [kg m^2]."""
-        return inertia_matrix(self.symbols.params['inertia'])
-
-    @property
-    def contact_W(self) -> ca.SX:
-        """Contact point of a ball that rolls, along the floor in W [m]."""
-        if self.path is None:
-            return super().contact_W
-        return self.path.point(*ca.vertsplit(self.symbols.values['path']))
-
-    def contact_rates(self, velocity_W: ca.SX) -> ca.SX:
-        """Return the rates of what the state holds of the contact point of a ball that rolls."""
-        if self.path is None:
-            return super().contact_rates(velocity_W)
-        s, d = ca.vertsplit(self.symbols.values['path'])
-        return self.path.rates(s, d, velocity_W[0:2])
-
     @property
     def given_formulas(self) -> tuple[str, ...]:
         """Formulas of the external force, of masses and of the path."""
@@ -234,5 +216,14 @@ class PointMassBall(ContactFunctions):
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
         """Energy, momenta, and the integrals of a ball without masses."""
-        found = ball_integrals(self.body, *self.centre, static=not self.masses)
-        return self.functions(found)
+        return self.functions(self.integrals | ({} if self.masses else self._static))
+
+    @property
+    def _static(self) -> dict[str, ca.SX]:
+        """The integrals of Jellett and of Routh."""
+        p, at = self.symbols.params, self.shell
+        m, inertia = p['mass'], inertia_matrix(p['inertia'])
+        s = p['radius'] * at.R_WB[2, :].T + p['centre_of_mass']
+        I1, I3 = inertia[0, 0], inertia[2, 2]
+        inner = I1 * I3 + m * (I1 * (s[0] ** 2 + s[1] ** 2) + I3 * s[2] ** 2)
+        return {'jellett': ca.dot(inertia @ at.w, s), 'routh': at.w[2] * ca.sqrt(inner)}

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.layout import Entry, vector_entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses.contact_functions import Attitude, ContactFunctions
-from rolling_dynamics.internal_masses.equations import ball_integrals
 from rolling_dynamics.internal_masses.masses import (
     check_masses,
     check_radius,
@@ -20,10 +18,10 @@ from rolling_dynamics.internal_masses.masses import (
     distance_from_plane,
     RailMass,
 )
-from rolling_dynamics.internal_masses.system import GRAVITY
+from rolling_dynamics.internal_masses.system import GRAVITY, MassDrivenSystem
 
 
-class PointMassDisk(ContactFunctions):
+class PointMassDisk(MassDrivenSystem):
     """
     Disk in the plane of x and z of W; Putkaradze & Rogers (normal force), Eqs. (4.1)-(4.4), (5.2).
 
@@ -32,26 +30,33 @@ class PointMassDisk(ContactFunctions):
     """
 
     name = 'point_mass_disk'
-    plane, turns = (0, 2), ca.DM([0, -1, 0])
-    spin_name = 'phi_rate'
+    plane, axis = (0, 2), (0.0, -1.0, 0.0)  # phi turns from x to z, (A.1)
+    turning = (
+        Entry('phi', ('phi',), 'rad', 'W', text='angle of the disk'),
+        Entry('phi_rate', ('phi_rate',), 'rad/s', 'W', text='its rate'),
+    )
+    inertia = (
+        Entry('polar_inertia', ('polar_inertia',), 'kg m^2', 'B', text='d_2'),
+        vector_entry('centre_of_mass', 'm', 'B', 'centre of mass of the shell', 'xz'),
+    )
 
-    def _body_entries(self) -> tuple[Entry, ...]:
-        angle = Entry('phi', ('phi',), 'rad', 'W', text='angle of the disk')
-        rate = Entry('phi_rate', ('phi_rate',), 'rad/s', 'W', text='its rate')
+    @property
+    def _place(self) -> tuple[Entry, ...]:
         if not self.unilateral:
-            return angle, rate, vector_entry('p', 'm', 'W', 'contact point', 'x')
+            return (vector_entry('p', 'm', 'W', 'contact point', 'x'),)
         return (
-            angle,
-            rate,
             vector_entry('p_WB', 'm', 'W', 'geometric centre', 'xz'),
             vector_entry('v_WB_W', 'm/s', 'W', 'velocity of the centre', 'xz'),
         )
 
-    def _inertia_entries(self) -> tuple[Entry, ...]:
-        return (
-            Entry('polar_inertia', ('polar_inertia',), 'kg m^2', 'B', text='d_2'),
-            vector_entry('centre_of_mass', 'm', 'B', 'centre of mass of the shell', 'xz'),
-        )
+    def _shell_inertia(self, p: Mapping[str, ca.SX]) -> ca.SX:
+        out = ca.SX(3, 3)
+        out[1, 1] = p['polar_inertia']
+        return out
+
+    def _attitude(self, x: Mapping[str, ca.SX]) -> ca.SX:
+        half = x['phi'] / 2
+        return ca.vertcat(ca.cos(half), 0, -ca.sin(half), 0)
 
     def pack_parameters(
         self,
@@ -99,24 +104,9 @@ class PointMassDisk(ContactFunctions):
             mu_kinetic=kinetic,
         )
 
-    def _attitude(self) -> Attitude:
-        """Return the attitude in the symbols of the system: phi turns from x to z, about -y."""
-        phi, rate = self.symbols.values['phi'], self.symbols.values['phi_rate']
-        c, s, half = ca.cos(phi), ca.sin(phi), phi / 2
-        R_WB = ca.SX(3, 3)
-        R_WB[0, 0], R_WB[0, 2], R_WB[2, 0], R_WB[2, 2], R_WB[1, 1] = c, -s, s, c, 1  # (A.1)
-        q_WB = ca.vertcat(ca.cos(half), 0, -ca.sin(half), 0)
-        return Attitude(q_WB, R_WB, self.turns @ rate, rate)
-
-    def _inertia(self) -> ca.SX:
-        """Return the inertia of the shell about its centre of mass (3, 3) [kg m^2]."""
-        out = ca.SX(3, 3)
-        out[1, 1] = self.symbols.params['polar_inertia']
-        return out
-
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
         """Energy, momentum, and angular momentum about the centre of mass (y is -e2's turn)."""
-        found = ball_integrals(self.body, *self.centre, static=False)
+        found = self.integrals
         kept = {n: found[n] for n in ('energy', 'linear_momentum_x', 'linear_momentum_z')}
         return self.functions({**kept, 'angular_momentum': -found['angular_momentum_y']})

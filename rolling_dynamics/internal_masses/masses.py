@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.internal_masses.rails import Rail
-from rolling_dynamics.mechanism.mass import MovingPoint
+from rolling_dynamics.mechanism import Guided
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,18 +82,6 @@ def check_mass(what: str, mass: float) -> None:
         raise ParameterError(f'{what}: must be zero or positive and finite [kg], got {mass!r}')
 
 
-@dataclass(frozen=True, eq=False)
-class MassMotion:
-    """Everything that the motion of the masses depends on."""
-
-    t: ca.SX
-    theta: ca.SX
-    theta_rate: ca.SX
-    theta_acceleration: ca.SX
-    masses: ca.SX
-    rail_values: Mapping[str, ca.SX]
-
-
 def rail_masses(masses: Sequence[Mass]) -> list[RailMass]:
     """Return the masses that have a coordinate theta, in order."""
     return [m for m in masses if isinstance(m, RailMass)]
@@ -108,36 +96,48 @@ def rail_value_names(masses: Sequence[Mass]) -> dict[str, float]:
     }
 
 
-def mass_points(masses: Sequence[Mass], motion: MassMotion) -> list[MovingPoint]:
-    """Return the masses with chi and its derivatives, Eq. (3.1) for those on rails."""
-    out, k = [], 0
-    for i, m in enumerate(masses):
+def mass_joints(
+    masses: Sequence[Mass], t: ca.SX, motion: Sequence[ca.SX], lengths: Mapping[str, ca.SX]
+) -> list[Guided]:
+    """
+    Return how the masses move in the shell, by Eq. (3.1) those on rails.
+
+    Parameters
+    ----------
+    masses
+        The masses.
+    t
+        Time [s].
+    motion
+        theta, theta' and theta'' of those on rails.
+    lengths
+        Lengths of all rails, by :func:`rail_value_names`.
+
+    """
+    out, on_rails = [], zip(*map(ca.vertsplit, motion), strict=True)
+    for m in masses:
         if isinstance(m, FreeMass):
-            chi = m.position(motion.t)
-            first = ca.jacobian(chi, motion.t)
-            out.append(MovingPoint(motion.masses[i], chi, first, ca.jacobian(first, motion.t)))
+            chi = m.position(t)
+            first = ca.jacobian(chi, t)
+            out.append(Guided(place=chi, rate=first, acceleration=ca.jacobian(first, t)))
             continue
-        theta, rate = motion.theta[k], motion.theta_rate[k]
-        values = {n: motion.rail_values[f'rail_{k + 1}_{n}'] for n in m.rail.values}
-        zeta = m.rail.position(theta, values)
+        theta, rate, driven = next(on_rails)
+        number = rail_masses(masses).index(m) + 1
+        zeta = m.rail.position(theta, {n: lengths[f'rail_{number}_{n}'] for n in m.rail.values})
         first = ca.jacobian(zeta, theta)
-        second = ca.jacobian(first, theta)
-        acceleration = rate**2 * second + motion.theta_acceleration[k] * first  # (3.1)
-        out.append(MovingPoint(motion.masses[i], zeta, rate * first, acceleration))
-        k += 1
+        acceleration = rate**2 * ca.jacobian(first, theta) + driven * first  # (3.1)
+        out.append(Guided(place=zeta, rate=rate * first, acceleration=acceleration))
     return out
 
 
 def accelerations(masses: Sequence[Mass], u: ca.SX, t: ca.SX) -> ca.SX:
     """Return theta'' of every mass on a rail: a control, or its drive."""
-    out, k = [], 0
-    for m in rail_masses(masses):
-        if m.drive is None:
-            out.append(u[k])
-            k += 1
-        else:
-            out.append(parse_expression(m.drive, {'t': t}))
-    return ca.vertcat(*out) if out else ca.SX(0, 1)
+    controls = iter(ca.vertsplit(u))
+    out = (
+        next(controls) if m.drive is None else parse_expression(m.drive, {'t': t})
+        for m in rail_masses(masses)
+    )
+    return ca.vertcat(ca.SX(0, 1), *out)
 
 
 SOURCE = (

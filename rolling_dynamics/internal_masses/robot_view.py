@@ -14,7 +14,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses.ball import PointMassBall
 from rolling_dynamics.internal_masses.disk import PointMassDisk
 from rolling_dynamics.internal_masses.masses import rail_masses, RailMass
-from rolling_dynamics.internal_masses.system import Box
+from rolling_dynamics.internal_masses.obstacles import Box
 from rolling_dynamics.robots.view import (
     AllModes,
     Ball,
@@ -94,11 +94,8 @@ def view(system: MassRobot, p: ArrayLike) -> RobotView:
     """Return the view of a ball or a disk with parameters p."""
     values, s = np.asarray(p, dtype=float), system.symbols
     radius = float(values[system.parameters.slice('radius')][0])
-    (centre, velocity), R_WB, places = system.centre, system.body.R_WB, system.places
     symbols = view_symbols(s.x, s.u, s.t, s.p)
-    links = [Link('shell_link', homogeneous(R_WB, centre))]
-    for k, place in enumerate(places, 1):
-        links.append(Link(f'mass_{k}_link', homogeneous(R_WB, centre + R_WB @ place)))
+    bodies = system.parts.machine.links
     rates = s.values.get('theta_rate', ca.SX(0, 1))
     driven = [k for k, m in enumerate(rail_masses(system.masses)) if m.drive is None]
     shift, turn = _perturbations(system)
@@ -106,9 +103,9 @@ def view(system: MassRobot, p: ArrayLike) -> RobotView:
         system=system,
         symbols=symbols,
         radius=radius,
-        centre=centre,
-        velocity=velocity,
-        links=links,
+        centre=system.shell.p_WB,
+        velocity=system.velocity_W,
+        links=[Link(f'{n}_link', homogeneous(b.R_WB, b.p_WB)) for n, b in bodies.items()],
         joints={f'mass_{n}_joint': s.values['theta'][k] for k, n in enumerate(_numbers(system))},
         safe_control=-rates[driven] / symbols.brake_time,
         shift=shift,

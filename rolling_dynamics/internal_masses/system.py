@@ -1,82 +1,65 @@
-"""What balls and disks with internal masses have in common."""
+"""Balls and disks driven by internal masses, from parts."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+import copy
+from dataclasses import replace
+from functools import cached_property, partial
 from itertools import combinations
 import math
+from typing import ClassVar, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
-from rolling_dynamics.contract.layout import Entry, Layout, RegulatorWeights, vector_entry
-from rolling_dynamics.contract.rolling_system import Mode, RigidBody, WrittenSystem
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.layout import Entry, RegulatorWeights, Symbols, vector_entry
+from rolling_dynamics.contract.rolling_system import (
+    Jump,
+    Mode,
+    MotionState,
+    Outcome,
+    RigidBody,
+    Transition,
+)
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
-from rolling_dynamics.inertia import inertia_of
-from rolling_dynamics.internal_masses.equations import ModeExpressions
 from rolling_dynamics.internal_masses.masses import (
     accelerations,
     FreeMass,
     Mass,
-    MassMotion,
+    mass_joints,
     rail_masses,
     rail_value_names,
 )
+from rolling_dynamics.internal_masses.obstacles import Box, box_values, distance, SIDES
+from rolling_dynamics.mechanism import (
+    Flying,
+    Machine,
+    MachineSystem,
+    Rolling,
+    Solid,
+    Sphere,
+)
+from rolling_dynamics.mechanism.link import ground, Link
+from rolling_dynamics.mechanism.mass import E3
+from rolling_dynamics.mechanism.rolling import PlaneCoordinates
+from rolling_dynamics.point_contact.equations import OneContact, Response, Sliding
+from rolling_dynamics.point_contact.impact import inelastic_impulse, slips
+from rolling_dynamics.point_contact.point_contact import (
+    Landing,
+    ModeEquations,
+    PointContact,
+    Touching,
+)
+from rolling_dynamics.point_contact.transitions import CREEP, Transitions
 from rolling_dynamics.rotations import homogeneous
+from rolling_dynamics.simulation.guards import unit_norms
 
-FAR = 1e9  # m: a box without an end along y goes as far as this
-SIDES = 5  # numbers of a box
-
-
-@dataclass(frozen=True, kw_only=True)
-class Box:
-    """
-    A box on the plane z = 0, its edges along the axes of W.
-
-    Attributes
-    ----------
-    x, y
-        Where it begins and ends [m].
-    height
-        Of its top over the plane [m].
-
-    """
-
-    x: tuple[float, float]
-    height: float
-    y: tuple[float, float] = (-FAR, FAR)
-
-    def __post_init__(self) -> None:
-        """Refuse a box without an inside."""
-        for name, (low, high) in (('x', self.x), ('y', self.y)):
-            if not (math.isfinite(low) and math.isfinite(high) and low < high):
-                raise ParameterError(
-                    f'obstacle: {name} takes two increasing numbers [m], got [{low:g}, {high:g}]'
-                )
-        if not (math.isfinite(self.height) and self.height > 0):
-            raise ParameterError(
-                f'obstacle: height must be positive and finite [m], got {self.height!r}'
-            )
-
-
-def box_values(boxes: Sequence[Box]) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """Return names and values of the numbers of boxes: x, y from and to, height of each."""
-    sides = ('x_from', 'x_to', 'y_from', 'y_to', 'height')
-    names = tuple(f'obstacle_{k}_{side}' for k in range(1, len(boxes) + 1) for side in sides)
-    return names, tuple(float(v) for b in boxes for v in (*b.x, *b.y, b.height))
-
-
-def distance(point: ca.SX, box: ca.SX) -> ca.SX:
-    """Return the distance of a point over the plane to a box, from its SIDES numbers [m]."""
-    x0, x1, y0, y1, top = ca.vertsplit(box)
-    beyond = [ca.fmax(x0 - point[0], point[0] - x1), ca.fmax(y0 - point[1], point[1] - y1)]
-    parts = [ca.fmax(b, 0) for b in (*beyond, point[2] - top)]
-    return ca.norm_2(ca.vertcat(*parts))
-
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _TRACKING = {
     'theta': 1.0,
@@ -93,13 +76,20 @@ MASS_DRIVEN_WEIGHTS = RegulatorWeights(
 )
 
 
+PLACES = 'places on rails'
 GRAVITY = 9.81  # m/s^2
 FORCE_NAMES = ('t', *'xyz', 'vx', 'vy', 'vz', 'qw', 'qx', 'qy', 'qz', 'wx', 'wy', 'wz')
+GUARDS = {'stick': 'slip', 'clearance': 'gap'}  # as the decisions at a contact point call them
+ENDS = {  # of a motion, by the beginning of the guard's name
+    'stop': 'a mass has come to the stop of its rail',
+    'masses_meet': 'two masses meet',
+    'obstacle': 'the shell touches an obstacle',
+}
 
 
-class MassDrivenSystem(WrittenSystem):
+class MassDrivenSystem(PointContact):
     """
-    A body that rolls on a plane, driven by masses that move inside.
+    A body that rolls on a plane, driven by masses that move inside; a disk is a ball in a plane.
 
     Attributes
     ----------
@@ -108,10 +98,29 @@ class MassDrivenSystem(WrittenSystem):
     unilateral
         Whether the system can leave the plane: the state then holds the height, and there are the
         modes ``slipping`` and ``separated`` beside ``rolling``.
+    plane
+        Axes of W, by number, along which it moves.
+    axis
+        About which alone it turns, None in space.
+    turning
+        Entries of attitude and angular velocity.
+    inertia
+        Entries of the parameters of the shell.
+    path
+        Coordinates of the contact point along a path, else None.
+    rolls
+        The machine that rolls.
 
     """
 
     name: str
+    plane: ClassVar[tuple[int, ...]]
+    axis: ClassVar[tuple[float, ...] | None] = None
+    turning: ClassVar[tuple[Entry, Entry]]
+    inertia: ClassVar[tuple[Entry, ...]]
+    path: PlaneCoordinates | None = None
+    velocity_entry = 'v_WB_W'
+    slip_torque = None
 
     def __init__(
         self,
@@ -152,45 +161,311 @@ class MassDrivenSystem(WrittenSystem):
         self._force = ('0', '0', '0') if force is None else tuple(force)
         if isinstance(force, str) or len(self._force) != 3:
             raise ParameterError('force: three formulas along x, y, z of W are needed')
-        n, units = len(self._rails), {m.rail.unit for m in self._rails}
+        self.rolls = MachineSystem(self._machine())
+        self.state, self.control = self.rolls.state, self.rolls.control
+        self.parameters = self.rolls.parameters
+
+    # the description
+
+    def _machine(self) -> Machine:
+        """Return a shell that rolls, and masses that move in it."""
+        machine = Machine(self.name)
+        p = {e.name: machine.parameter(e, default=v) for e, v in self._parameter_entries()}
+        theta, rate, driven = self._moving(machine)
+        x = {e.name: machine.variable(e) for e in (*self.turning, *self._place)}
+        x |= {'theta': theta, 'theta_rate': rate}
+        machine.gravity_W = self._flat(p['gravity_W'])
+        joint = self._rolling(p)
+        shell = Solid(p['mass'], self._shell_inertia(p), self.spatial(p['centre_of_mass']))
+        machine.body('shell', joint, shell)
+        lengths = ca.vertsplit(p['rails']) if 'rails' in p else []
+        rails = dict(zip(rail_value_names(self.masses), lengths, strict=True))
+        joints = mass_joints(self.masses, machine.t, (theta, rate, driven), rails)
+        for k, moves in enumerate(joints):
+            point = Solid(p['masses'][k], ca.SX(3, 3))
+            flat = replace(moves, **{n: self._flat(v) for n, v in vars(moves).items()})
+            machine.body(f'mass_{k + 1}', flat, point, on='shell')
+        if self._acting:
+            link = (self._flying if self.unilateral else joint).link(ground(), x)
+            machine.force(self._flat(self._force_W(machine.t, link, x)), on='shell')
+        machine.guards |= self._mass_guards(theta, [m.place for m in joints])
+        return machine
+
+    def _parameter_entries(self) -> Iterator[tuple[Entry, Sequence[float] | None]]:
+        """Yield the entries of the parameters, with the values that they have by default."""
+        whole = 'mass of the shell with all that is fixed in it'
+        yield Entry('mass', ('mass',), 'kg', text=whole), None
+        yield from ((entry, None) for entry in self.inertia)
+        yield Entry('radius', ('radius',), 'm', text='radius of the shell'), None
+        yield vector_entry('gravity_W', 'm/s^2', 'W', 'gravity'), (0.0, 0.0, -GRAVITY)
+        yield Entry('mu', ('mu',), '', text='coefficient of static friction'), None
+        yield (
+            Entry('mu_kinetic', ('mu_kinetic',), '', text='coefficient of kinetic friction'),
+            None,
+        )
+        if self.masses:
+            names = tuple(f'mass_{k}' for k in range(1, len(self.masses) + 1))
+            yield Entry('masses', names, 'kg'), [m.mass for m in self.masses]
+        if rails := rail_value_names(self.masses):
+            lengths = Entry('rails', tuple(rails), 'm', 'B', text='lengths of the rails')
+            yield lengths, list(rails.values())
+        if self.obstacles:
+            names, values = box_values(self.obstacles)
+            yield Entry('obstacles', names, 'm', 'W', text='boxes on the plane'), values
+
+    def _moving(self, machine: Machine) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Declare how the masses move on their rails, and return theta, theta' and theta''."""
+        none, units = ca.SX(0, 1), {m.rail.unit for m in self._rails}
+        if not self._rails:
+            return none, none, none
         unit = units.pop() if len(units) == 1 else ''
-        count = [str(k + 1) for k in range(n)]
-        rate_unit = f'{unit}/s' if unit else '1/s'
-        self._mass_entries = (
-            ()
-            if n == 0
-            else (
-                Entry(
-                    'theta', tuple(f'theta_{k}' for k in count), unit, 'B', text='places on rails'
-                ),
-                Entry('theta_rate', tuple(f'theta_rate_{k}' for k in count), rate_unit, 'B'),
-            )
-        )
-        self.state = Layout((*self._mass_entries, *self._body_entries()))
-        driven = [k for k, m in zip(count, self._rails, strict=True) if m.drive is None]
-        names = tuple(f'theta_acceleration_{k}' for k in driven)
-        self.control = Layout(
-            (Entry('theta_acceleration', names, f'{rate_unit}^2', 'B'),) if names else ()
-        )
-        self.parameters = self._parameter_layout()
-        self._check_force()
-
-    @abstractmethod
-    def _body_entries(self) -> tuple[Entry, ...]:
-        """Return the entries of the state that follow those of the masses."""
-
-    @abstractmethod
-    def _inertia_entries(self) -> tuple[Entry, ...]:
-        """Return the parameters of the shell: inertia and centre of mass."""
-
-    @abstractmethod
-    def _mode_expressions(self) -> dict[str, ModeExpressions]:
-        """Return the modes."""
+        per, names = f'{unit or 1}/s', [str(k) for k in range(1, len(self._rails) + 1)]
+        place = Entry('theta', tuple(f'theta_{k}' for k in names), unit, 'B', text=PLACES)
+        rate = Entry('theta_rate', tuple(f'theta_rate_{k}' for k in names), per, 'B')
+        theta, theta_rate = machine.variable(place), machine.variable(rate)
+        free = [k for k, m in zip(names, self._rails, strict=True) if m.drive is None]
+        components = tuple(f'theta_acceleration_{k}' for k in free)
+        control = Entry('theta_acceleration', components, f'{per}^2', 'B')
+        u = machine.control(control) if free else none
+        driven = accelerations(self.masses, u, machine.t)
+        machine.rates |= {'theta': theta_rate, 'theta_rate': driven}
+        return theta, theta_rate, driven
 
     @property
     @abstractmethod
-    def pose(self) -> ca.Function:
-        """``(x, p) -> 4x4 matrices`` of shell and masses in W."""
+    def _place(self) -> tuple[Entry, ...]:
+        """Entries of the contact point, or of the centre and its velocity where it may leave."""
+
+    @abstractmethod
+    def _shell_inertia(self, p: Mapping[str, ca.SX]) -> ca.SX:
+        """Return the inertia of the shell about its centre of mass (3, 3) [kg m^2]."""
+
+    @abstractmethod
+    def _attitude(self, x: Mapping[str, ca.SX]) -> ca.SX:
+        """Return q_WB (4)."""
+
+    def _rolling(self, p: Mapping[str, ca.SX]) -> Rolling:
+        contact, *velocity = self._place
+        return Rolling(
+            shape=Sphere(p['radius']),
+            contact=contact,
+            attitude=self.turning[0],
+            speed=self.turning[1],
+            velocity=velocity[0] if velocity else None,
+            axes='body',
+            axis=self.axis,
+            path=self.path,
+            mu=p['mu'],
+        )
+
+    @property
+    def _flying(self) -> Flying:
+        (attitude, speed), (position, velocity) = self.turning, self._place
+        return Flying(
+            position=position,
+            attitude=attitude,
+            velocity=velocity,
+            speed=speed,
+            axes='body',
+            axis=self.axis,
+        )
+
+    def _force_W(self, t: ca.SX, shell: Link, x: Mapping[str, ca.SX]) -> ca.SX:
+        """Return the external force at the centre of the shell in W [N]."""
+        velocity, turning = shell.R_WF @ shell.v_origin, shell.R_WF @ shell.w
+        values = ca.vertcat(t, shell.p_WB, velocity, self._attitude(x), turning)
+        known = dict(zip(FORCE_NAMES, ca.vertsplit(values), strict=True))
+        for name in ('theta', 'theta_rate'):
+            for k, value in enumerate(ca.vertsplit(x.get(name, ca.SX(0, 1))), 1):
+                known[f'{name}_{k}'] = value
+        return ca.vertcat(*(parse_expression(f, known) for f in self._force))
+
+    def _mass_guards(self, theta: ca.SX, places: Sequence[ca.SX]) -> dict[str, ca.SX]:
+        """Return distances to the stops of the rails, ``stop_1`` etc., and between masses."""
+        out = {}
+        for k, m in enumerate(self._rails):
+            low, high = m.rail.stops
+            parts = [theta[k] - low] if math.isfinite(low) else []
+            parts += [high - theta[k]] if math.isfinite(high) else []
+            if parts:
+                out[f'stop_{k + 1}'] = ca.mmin(ca.vertcat(*parts))
+        gaps = [ca.norm_2(a - b) - self.mass_size for a, b in combinations(places, 2)]
+        if gaps and self.mass_size > 0:
+            out['masses_meet'] = ca.mmin(ca.vertcat(*gaps))
+        return out
+
+    def spatial(self, vector: ca.SX) -> ca.SX:
+        """Return a vector of the plane in space."""
+        out = ca.SX(3, 1)
+        out[list(self.plane)] = vector
+        return out
+
+    def taken(self, vector: ca.SX) -> ca.SX:
+        """Return the components of a vector of space in the plane."""
+        return vector[list(self.plane)]
+
+    def _flat(self, vector: ca.SX) -> ca.SX:
+        return self.spatial(self.taken(vector))
+
+    # the system that follows from it
+
+    @property
+    def symbols(self) -> Symbols:
+        """Symbols of state, control, time and parameters."""
+        return self.rolls.symbols
+
+    @cached_property
+    def parts(self) -> MachineSystem:
+        """The machine in free motion if it may leave the plane, else the one that rolls."""
+        if not self.unilateral:
+            return self.rolls
+        return MachineSystem(self.rolls.machine.with_joint('shell', self._flying))
+
+    @property
+    def shell(self) -> Link:
+        """The shell with its motion."""
+        return self.parts.machine.links['shell']
+
+    @property
+    def velocity_W(self) -> ca.SX:
+        """Velocity of the geometric centre in W (3) [m/s]."""
+        if self.unilateral:
+            return self.spatial(self.symbols.values['v_WB_W'])
+        return self.shell.R_WF @ self.shell.v_origin
+
+    @property
+    def _down(self) -> ca.SX:
+        return ca.vertcat(0, 0, -self.symbols.params['radius'])
+
+    @property
+    def planar(self) -> bool:
+        """Whether slip has one direction only."""
+        return self.axis is not None
+
+    @cached_property
+    def guards(self) -> dict[str, ca.SX]:
+        """Margins beside those of the contact: rails, masses, and ``obstacle_1`` etc. [m]."""
+        p, out = self.symbols.params, dict(self.rolls.machine.guards)
+        for k, box in enumerate(ca.vertsplit(p['obstacles'], SIDES) if self.obstacles else (), 1):
+            out[f'obstacle_{k}'] = distance(self.shell.p_WB, box) - p['radius']
+        return out
+
+    @cached_property
+    def modes(self) -> Mapping[str, Mode]:
+        """Rolling; of a unilateral system also slipping and separated."""
+        if self.unilateral:
+            return super().modes
+        rolling = self.rolls.mode
+        return {
+            'rolling': replace(rolling, guards={**rolling.guards, **self.functions(self.guards)})
+        }
+
+    @cached_property
+    def equations(self) -> Mapping[str, ModeEquations]:
+        """The equations of each mode, written once."""
+        rolls, none = self.rolls, ca.SX.zeros(3)
+        e, motion, free = rolls.expressions, self._sliding, self.contact.free
+        slipping = {
+            'normal_force': motion.force[2],
+            'painleve': motion.margin * self.contact.mass,
+            'stick': ca.norm_2(self._slip[:2]) - CREEP,
+        }
+        height = self.symbols.values['p_WB'][-1] - self.symbols.params['radius']
+        given = {
+            'rolling': (e.xdot, e.wrench, rolls.guards),
+            'slipping': (self._xdot(motion.response), ca.vertcat(none, motion.force), slipping),
+            'separated': (self._xdot(free), ca.SX.zeros(6), {'clearance': height}),
+        }
+        return {n: ModeEquations(x, w, {**own, **self.guards}) for n, (x, w, own) in given.items()}
+
+    @property
+    def _slip(self) -> ca.SX:
+        slip = ca.SX(self.touching.velocity)
+        slip[2] = 0
+        return slip
+
+    @property
+    def _sliding(self) -> Sliding:
+        slip, mu = self._slip, self.symbols.params['mu_kinetic']
+        return self.contact.sliding(slip / ca.sqrt(ca.sumsqr(slip) + (CREEP / 10) ** 2), mu)
+
+    def _xdot(self, r: Response) -> ca.SX:
+        free, gained = self.shell.solved, self.gained(r)
+        rates = {name: gain + free[name][1] for name, gain in gained.items()}
+        return self.parts.rate_of_state(ca.SX(self.parts.machine.dynamics.size, 1), **rates)
+
+    def gained(self, r: Response) -> dict[str, ca.SX]:
+        """Return what the entries of the velocities gain by accelerations, or by an impulse."""
+        return {self.turning[1].name: r.turn, 'v_WB_W': self.taken(r.centre)}
+
+    @cached_property
+    def contact(self) -> OneContact:
+        """Equations of flight and slip."""
+        return OneContact(
+            dynamics=self.parts.machine.dynamics,
+            body=0,
+            moves=len(self.plane),
+            R_FA=self.shell.R_WB.T,
+            normal=ca.SX(E3),
+            reach_F=-self.symbols.params['radius'] * self.shell.R_WB[2, :].T,
+            reach=self._down,
+            bias=self.bias[2],
+        )
+
+    @property
+    def bias(self) -> ca.SX:
+        """Acceleration (3) of free fall [m/s^2]."""
+        return self.parts.machine.gravity_W
+
+    @property
+    def touching(self) -> Touching:
+        """Where and how body and plane touch, in W."""
+        place, turning = self.shell.p_WB + self._down, self.shell.R_WF @ self.shell.w
+        velocity = self.velocity_W + ca.cross(turning, self._down)
+        return Touching(place[2], velocity, place, ca.SX(0), ca.SX.eye(3))
+
+    @cached_property
+    def projections(self) -> Mapping[str, ca.Function]:
+        """``(x, p) -> x`` on the constraints of each mode: on the plane, without slip."""
+        s, out = self.symbols, {}
+        for mode in ('rolling', 'slipping', 'separated'):
+            values = unit_norms(self.state, s.x)
+            position, velocity = (ca.vertsplit(values[n]) for n in ('p_WB', 'v_WB_W'))
+            if mode != 'separated':
+                values['p_WB'] = ca.vertcat(*position[:-1], s.params['radius'])
+                values['v_WB_W'] = ca.vertcat(*velocity[:-1], 0)
+            if mode == 'rolling':
+                values['v_WB_W'] = s.values['v_WB_W'] - self.taken(self.touching.velocity)
+            out[mode] = self.of_state('projection', ca.vertcat(*values.values()), names=['y'])
+        return out
+
+    @cached_property
+    def transitions(self) -> Transitions:
+        """What decides which mode follows."""
+        return Transitions(self)
+
+    def resets(self, guards: Iterable[str]) -> dict[str, Transition]:
+        """Return what follows each guard of a mode."""
+        out: dict[str, Transition] = {}
+        for name in guards:
+            text = next((t for start, t in ENDS.items() if name.startswith(start)), None)
+            out[name] = (
+                partial(self.transitions.after, GUARDS.get(name, name))
+                if text is None
+                else Jump(function=None, outcomes=(Outcome('', name, text),))
+            )
+        return out
+
+    @cached_property
+    def ending_at_slip(self) -> Self:
+        """The same body, whose motion ends where slip begins."""
+        twin = copy.copy(self)
+        twin.slides = False
+        vars(twin).pop('transitions', None)
+        vars(twin)['modes'] = {
+            name: replace(m, resets=twin.resets(m.guards)) for name, m in self.modes.items()
+        }
+        return twin
 
     def freed(self) -> MassDrivenSystem:
         """Return the same body as a unilateral system, which can slide and leave the plane."""
@@ -202,133 +477,124 @@ class MassDrivenSystem(WrittenSystem):
             obstacles=self.obstacles,
         )
 
-    def _parameter_layout(self) -> Layout:
-        rails = rail_value_names(self.masses)
-        entries = [
-            Entry('mass', ('mass',), 'kg', text='mass of the shell with all that is fixed in it'),
-            *self._inertia_entries(),
-            Entry('radius', ('radius',), 'm', text='radius of the shell'),
-            vector_entry('gravity_W', 'm/s^2', 'W', 'gravity'),
-            Entry('mu', ('mu',), '', text='coefficient of static friction'),
-            Entry('mu_kinetic', ('mu_kinetic',), '', text='coefficient of kinetic friction'),
-        ]
-        defaults: dict[str, tuple[float, ...]] = {'gravity_W': (0.0, 0.0, -GRAVITY)}
-        if self.masses:
-            count = range(1, len(self.masses) + 1)
-            entries.append(Entry('masses', tuple(f'mass_{k}' for k in count), 'kg'))
-            defaults['masses'] = tuple(m.mass for m in self.masses)
-        if rails:
-            entries.append(Entry('rails', tuple(rails), 'm', 'B', text='lengths of the rails'))
-            defaults['rails'] = tuple(rails.values())
-        if self.obstacles:
-            names, values = box_values(self.obstacles)
-            entries.append(Entry('obstacles', names, 'm', 'W', text='boxes on the plane'))
-            defaults['obstacles'] = values
-        return Layout(tuple(entries), defaults)
+    def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
+        """Return a state with the mode that it is in; see :meth:`Transitions.begin`."""
+        if not self.unilateral:
+            return MotionState(t=t, x=np.array(x), mode='rolling', p=np.array(p))
+        return self.transitions.begin(p, x, u, t)
 
-    @cached_property
-    def motion(self) -> MassMotion:
-        """What the motion of the masses depends on, in the symbols of the system."""
-        s, empty = self.symbols, ca.SX(0, 1)
-        names = rail_value_names(self.masses)
-        lengths = ca.vertsplit(s.params['rails']) if names else []
-        return MassMotion(
-            t=s.t,
-            theta=s.values.get('theta', empty),
-            theta_rate=s.values.get('theta_rate', empty),
-            theta_acceleration=accelerations(self.masses, s.u, s.t),
-            masses=s.params.get('masses', empty),
-            rail_values=dict(zip(names, lengths, strict=True)),
-        )
-
-    def pose_function(self, R_WB: ca.SX, places: Sequence[ca.SX]) -> ca.Function:
-        """Return ``(x, p) -> 4x4 matrices`` of shell and masses at places in W, at t = 0."""
-        s = self.symbols
-        poses = [ca.substitute(homogeneous(R_WB, a), s.t, ca.SX(0)) for a in places]
-        names = ['shell', *(f'mass_{k + 1}' for k in range(len(self.masses)))]
-        return self.of_state('pose', *poses, names=names)
-
-    @cached_property
-    def expressions(self) -> dict[str, ModeExpressions]:
-        """The equations of each mode, written once."""
-        return self._mode_expressions()
-
-    def force_W(self, position: ca.SX, velocity: ca.SX, attitude: ca.SX, turning: ca.SX) -> ca.SX:
+    def landing(self, x: Array, t: float, p: Array) -> Landing:
         """
-        Return the external force at the centre in W [N].
+        Return what an inelastic landing leaves; mu holds what sticks, mu_kinetic what slips.
 
-        Parameters
-        ----------
-        position, velocity
-            Of the centre in W, 3 numbers each.
-        attitude
-            q_WB, w x y z.
-        turning
-            w_WB_W.
+        Raises
+        ------
+        JammingError
+            The impact has no end under Coulomb friction.
 
         """
-        values = ca.vertsplit(ca.vertcat(self.symbols.t, position, velocity, attitude, turning))
-        known = dict(zip(FORCE_NAMES, values, strict=True))
-        for entry in self._mass_entries:
-            places = ca.vertsplit(self.symbols.values[entry.name])
-            known |= dict(zip(entry.components, places, strict=True))
-        return ca.vertcat(*(parse_expression(f, known) for f in self._force))
+        mu, kinetic = (float(p[self.parameters.slice(n)][0]) for n in ('mu', 'mu_kinetic'))
 
-    def _check_force(self) -> None:
-        self.force_W(*(ca.SX.sym('given', size) for size in (3, 3, 4, 3)))
+        def after(impulse: Array) -> Array:
+            return np.array(self.kicked(x, t, p, impulse)).ravel()
 
-    def mass_guards(
-        self, values: Mapping[str, ca.SX], places: Sequence[ca.SX]
-    ) -> dict[str, ca.SX]:
-        """Return distances to the stops of the rails, ``stop_1`` etc., and between masses."""
-        out = {}
-        for k, m in enumerate(self._rails):
-            low, high = m.rail.stops
-            theta = values['theta'][k]
-            parts = [theta - low] if math.isfinite(low) else []
-            parts += [high - theta] if math.isfinite(high) else []
-            if parts:
-                out[f'stop_{k + 1}'] = ca.mmin(ca.vertcat(*parts))
-        gaps = [ca.norm_2(a - b) - self.mass_size for a, b in combinations(places, 2)]
-        if gaps and self.mass_size > 0:
-            out['masses_meet'] = ca.mmin(ca.vertcat(*gaps))
-        return out
+        def velocity(y: Array) -> Array:
+            return np.array(self.contact_velocity(y, p)).ravel()
 
-    def obstacle_guards(self, centre_W: ca.SX) -> dict[str, ca.SX]:
-        """Return the gaps between the shell and the boxes, ``obstacle_1`` etc. [m]."""
-        if not self.obstacles:
-            return {}
-        params = self.symbols.params
-        sides = ca.vertsplit(params['obstacles'], SIDES)
-        return {
-            f'obstacle_{k}': distance(centre_W, box) - params['radius']
-            for k, box in enumerate(sides, 1)
-        }
+        v = velocity(x)
+        W = np.column_stack([velocity(after(e)) - v for e in np.eye(v.size)])
+        impulse, left = inelastic_impulse(W, v, mu, kinetic)
+        whole = impulse if v.size == 3 else np.array([impulse[0], 0.0, impulse[1]])
+        return Landing(after(impulse), whole, sticks=not slips(v, left))
+
+    def over_hand(self, x: Array, p: Array) -> bool:  # noqa: ARG002
+        """Report that the plane has no end."""
+        return True
 
     @cached_property
-    def modes(self) -> Mapping[str, Mode]:
-        """Rolling; of a unilateral system also slipping and separated."""
-        return {name: self._mode(name, e) for name, e in self.expressions.items()}
-
-    def _mode(self, name: str, e: ModeExpressions) -> Mode:  # noqa: ARG002
-        """Return a mode, without what follows it."""
-        return Mode(
-            dynamics=self.function('dynamics', e.xdot),
-            wrench=self.function('wrench', ca.vertcat(ca.SX.zeros(3), e.force_W)),
-            guards=self.functions(e.guards),
-        )
+    def contact_velocity(self) -> ca.Function:
+        """``(x, p) -> velocity`` of the body's lowest point in W [m/s]."""
+        return self.of_state('contact_velocity', self.taken(self.touching.velocity))
 
     @cached_property
+    def contact_frame(self) -> ca.Function:
+        """``(x, p) -> X_WC``: axes of W at the lowest point of the shell."""
+        return self.of_state('contact_frame', homogeneous(ca.SX.eye(3), self.touching.place))
+
+    @cached_property
+    def applied_wrench(self) -> ca.Function | None:
+        """``(x, u, t, p) -> [tau, f]`` of the external force about the lowest point, in W."""
+        if any(isinstance(mass, FreeMass) for mass in self.masses):
+            return None
+        force = self._flat(self._force_W(self.symbols.t, self.shell, self.symbols.values))
+        return self.function('applied_wrench', ca.vertcat(ca.cross(-self._down, force), force))
+
+    @cached_property
+    def centre_of_mass(self) -> ca.Function:
+        """``(x, u, t, p) -> centre of mass`` of the whole in W, and over the centre in B [m]."""
+        mean = self.first_moment / self.parts.machine.dynamics.composites[0].mass
+        at_W = self.shell.p_WB + self.shell.R_WF @ mean
+        return self.function('centre_of_mass', ca.vertcat(self.taken(at_W), self.taken(mean)))
+
+    @property
+    def first_moment(self) -> ca.SX:
+        """Mass times centre of mass of the whole, over the geometric centre in B (3) [kg m]."""
+        whole = self.parts.machine.dynamics.composites[0]
+        return whole.first + whole.mass * self.shell.pivot
+
+    @cached_property
+    def pose(self) -> ca.Function:
+        """``(x, p) -> 4x4 matrices`` of shell and masses in W (free masses at t = 0)."""
+        return self.parts.pose_function()
+
+    @property
     def envelope(self) -> Mapping[str, ca.Function]:
         """Smooth limits of rolling, positive inside: N and the cone, in units of the weight."""
-        params, force = self.symbols.params, self.expressions['rolling'].force_W
-        total = params['mass']
-        if self.masses:
-            total = total + ca.sum1(params['masses'])
-        weight = total * (ca.norm_2(params['gravity_W']) + 1e-9 * GRAVITY)
-        fx, fy, fz = ca.vertsplit(force / weight)
-        cone = (params['mu'] * fz) ** 2 - fx * fx - fy * fy
-        return self.functions({'normal_force': fz, 'friction': cone})
+        return self.rolls.envelope
+
+    def actuator_power(self, mode: str = 'rolling') -> ca.Function:
+        """Return ``(x, u, t, p) -> power`` [W] that the actuators put in, in a mode."""
+        if mode == 'rolling':
+            power = self.rolls.guiding_power(self.rolls.machine.dynamics.rates)
+        else:
+            r = self._sliding.response if mode == 'slipping' else self.contact.free
+            power = self.parts.guiding_power(self.contact.rates(r))
+        return self.function('actuator_power', power)
+
+    @property
+    def integrals(self) -> dict[str, ca.SX]:
+        """Energy, momentum, and angular momentum about the centre of mass and the contact."""
+        whole = self.parts.machine.dynamics.composites[0]
+        mean_W = self.shell.p_WB + self.shell.R_WF @ (self.first_moment / whole.mass)
+        linear, about_mean = self.parts.momentum(mean_W)
+        about_contact = self.parts.momentum(self.touching.place)[1]
+        out = {'energy': self.parts.energy}
+        for name, vector in (
+            ('linear_momentum', linear),
+            ('angular_momentum', about_mean),
+            ('contact_momentum', about_contact),
+        ):
+            out |= {f'{name}_{s}': vector[k] for k, s in enumerate('xyz')}
+        return out
+
+    def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
+        """Return ``energy`` where masses rest on their rails and no force acts, else nothing."""
+        rates = self.state.unpack(x).get('theta_rate', np.zeros(0))
+        carried = len(self._rails) == len(self.masses) and self.control.size == len(self._rails)
+        return ['energy'] if not self._acting and carried and not np.any(rates) else []
+
+    def rigid_bodies(self, p: ArrayLike) -> dict[str, RigidBody]:
+        """Return masses and inertia of shell and masses."""
+        return self.parts.rigid_bodies(p)
+
+    def gravity(self, p: ArrayLike) -> Array:
+        """Return gravity in W [m/s^2]."""
+        return self.parts.gravity(p)
+
+    def rest_goal(self, x_start: Array) -> dict[str, Array]:
+        """Return what a goal at rest has by default: nothing moves."""
+        rates = {'theta_rate': np.zeros(len(self._rails))} if self._rails else {}
+        return self.rolls.rest_goal(x_start) | rates
 
     @property
     def _acting(self) -> tuple[str, ...]:
@@ -342,56 +608,12 @@ class MassDrivenSystem(WrittenSystem):
         ways = [f for m in self.masses if isinstance(m, FreeMass) for f in m.trajectory]
         return (*self._acting, *map(str, (*drives, *ways)))
 
-    def conserved(self, p: NDArray[np.float64], x: NDArray[np.float64]) -> list[str]:  # noqa: ARG002
-        """Return ``energy`` where masses rest on their rails and no force acts, else nothing."""
-        rates = self.state.unpack(x).get('theta_rate', np.zeros(0))
-        carried = len(self._rails) == len(self.masses) and self.control.size == len(self._rails)
-        return ['energy'] if not self._acting and carried and not np.any(rates) else []
-
-    def rigid_bodies(self, p: NDArray[np.float64]) -> dict[str, RigidBody]:
-        """Return masses and inertia of shell and masses."""
-        values = self.parameters.unpack(p)
-        centre = values['centre_of_mass']
-        shell = RigidBody(
-            mass=float(values['mass'][0]),
-            centre=centre if centre.size == 3 else np.array([centre[0], 0.0, centre[1]]),
-            inertia=self._shell_inertia(values),
-        )
-        points = {
-            f'mass_{k}': RigidBody(mass=float(m), centre=np.zeros(3), inertia=np.zeros((3, 3)))
-            for k, m in enumerate(values.get('masses', ()), 1)
-        }
-        return {'shell': shell, **points}
-
-    @staticmethod
-    def _shell_inertia(values: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        if 'polar_inertia' in values:
-            return np.diag([0.0, float(values['polar_inertia'][0]), 0.0])
-        return inertia_of(values['inertia'])
-
-    def gravity(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return gravity in W [m/s^2]."""
-        return self.parameters.unpack(p)['gravity_W']
-
-    @cached_property
-    def contact_frame(self) -> ca.Function:
-        """``(x, p) -> X_WC``: axes of W at the lowest point of the shell."""
-        s = self.symbols
-        poses = self.pose(s.x, s.p)
-        centre = (poses[0] if isinstance(poses, tuple) else poses)[:3, 3]
-        low = centre - ca.vertcat(0, 0, s.params['radius'])
-        return self.of_state('contact_frame', homogeneous(ca.SX.eye(3), low))
-
-    def actuator_power(self, mode: str = 'rolling') -> ca.Function:
-        """Return ``(x, u, t, p) -> power`` [W] that the actuators put in, in a mode."""
-        return self.function('actuator_power', self.expressions[mode].power)
-
     @property
     def default_weights(self) -> RegulatorWeights:
         """Weights of a regulator where a user gives none."""
         return MASS_DRIVEN_WEIGHTS.of(self.tangent)
 
-    def state_bounds(self, p: NDArray[np.float64]) -> dict[str, tuple[float, float]]:  # noqa: ARG002
+    def state_bounds(self, p: Array) -> dict[str, tuple[float, float]]:  # noqa: ARG002
         """Return the stops of the rails by scalar name."""
         out = {}
         for k, m in enumerate(self._rails, 1):

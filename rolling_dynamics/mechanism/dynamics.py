@@ -16,18 +16,18 @@ from typing import NamedTuple
 import casadi as ca
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.link import Link
-from rolling_dynamics.mechanism.mass import point_second
+from rolling_dynamics.mechanism.mass import Moments, point_second, together
 
 
 class Wrench(NamedTuple):
-    """A torque about the origin of a body [N m] and a force [N], in its axes, or their rates."""
+    """A torque about the pivot of a body [N m] and a force [N], in its axes, or their rates."""
 
     torque: ca.SX
     force: ca.SX
 
 
 class Composite(NamedTuple):
-    """Mass, first and second moment of a body and of all that it carries, about its origin."""
+    """Mass, first and second moment of a body and of all that it carries, about its pivot."""
 
     mass: ca.SX
     first: ca.SX
@@ -91,6 +91,10 @@ class Dynamics:
         for link in links:
             self.speeds.append(self.size)
             self.size += link.turn.shape[1]
+        self._rides = [link.rides for link in links]
+        for b, above in reversed(list(enumerate(parents))):
+            if above >= 0 and not self._rides[b]:
+                self._rides[above] = False
         self._gravity: list[ca.SX] = []
         for link, above in zip(links, parents, strict=True):
             turns = above >= 0 and link.follows
@@ -105,12 +109,22 @@ class Dynamics:
         return range(self.speeds[b], self.speeds[b] + self.links[b].turn.shape[1])
 
     @cached_property
+    def _moments(self) -> list[Moments]:
+        """Each body with those that ride on it."""
+        out = [link.moments for link in self.links]
+        for b, link in reversed(list(enumerate(self.links))):
+            if self._rides[b]:
+                above = self.parents[b]
+                out[above] = together(out[above], out[b], link.point)
+        return out
+
+    @cached_property
     def composites(self) -> list[Composite]:
         """Each body with all that it carries."""
-        out = [Composite(m.mass, m.first, m.second) for m in (k.moments for k in self.links)]
+        out = [Composite(m.mass, m.first, m.second) for m in self._moments]
         for b in reversed(range(len(out))):
             link, above = self.links[b], self.parents[b]
-            if above < 0:
+            if above < 0 or self._rides[b]:
                 continue
             mass, first, second = out[above]
             mass += out[b].mass
@@ -163,6 +177,7 @@ class Dynamics:
         turns: list[ca.SX] = []
         moves: list[ca.SX] = []
         out: list[Wrench] = []
+        passed: list[Wrench] = []
         for b, link in enumerate(self.links):
             turn, move, above = link.turn_bias, link.move_bias, self.parents[b]
             if above >= 0:
@@ -172,16 +187,22 @@ class Dynamics:
                 turn = link.C @ turns[above] + turn if link.follows else turn
             turns.append(turn)
             moves.append(move)
-            m, w = link.moments, link.w
+            m, w = self._moments[b], link.w
             force = m.mass * move + ca.cross(turn, m.first) + ca.cross(w, ca.cross(w, m.first))
             torque = m.second @ turn + m.gyroscopic(w) + ca.cross(m.first, move)
             pushed = self._applied.get(b, Wrench(zero, zero))
             out.append(Wrench(torque - pushed.torque, force - pushed.force))
+            if self._rides[b]:  # the moments of the parent have the rest
+                coasting = link.move_bias
+                torque, force = ca.cross(m.first, coasting), m.mass * coasting
+            passed.append(Wrench(torque - pushed.torque, force - pushed.force))
         for b in reversed(range(len(out))):
             above = self.parents[b]
             if above >= 0:
-                down = self._down(b, out[b])
-                out[above] = Wrench(out[above].torque + down.torque, out[above].force + down.force)
+                down = self._down(b, passed[b])
+                for each in (out, passed):
+                    torque, force = each[above]
+                    each[above] = Wrench(torque + down.torque, force + down.force)
         return out
 
     @cached_property

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 import casadi as ca
 from rolling_dynamics.contract.layout import Entry
-from rolling_dynamics.mechanism.link import attitude_in, in_axes, Link
-from rolling_dynamics.rotations import rate_space, rotation_matrix
+from rolling_dynamics.mechanism.link import attitude_in, carrier, in_axes, Link
+from rolling_dynamics.rotations import rotation_about
 
 
 class Joint(ABC):
@@ -70,20 +70,20 @@ class Spherical(Joint):
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent."""
-        R_WB, R_WF, rate = attitude_in(self.axes, at[self.attitude.name], at[self.speed.name])
-        C, point = R_WF.T @ parent.R_WF, in_axes(parent, self.place)
+        turned = attitude_in(self.axes, at[self.attitude.name], at[self.speed.name])
+        C, held = turned.R_WF.T @ parent.R_WF, carrier(parent, in_axes(parent, self.place))
         return Link(
-            R_WB=R_WB,
-            R_WF=R_WF,
-            p_WB=parent.p_WB + parent.R_WF @ point,
-            w=at[self.speed.name],
-            v=C @ (parent.v + ca.cross(parent.w, point)),
+            R_WB=turned.R_WB,
+            R_WF=turned.R_WF,
+            p_WB=held.p_W,
+            w=turned.w,
+            v=C @ held.v,
             C=C,
-            point=point,
+            point=held.point,
             follows=False,
-            turn=ca.SX.eye(3),
+            turn=turned.turns,
             move=ca.SX(3, 3),
-            rates={self.attitude.name: rate},
+            rates={self.attitude.name: turned.rate},
         )
 
 
@@ -122,21 +122,23 @@ class Revolute(Joint):
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent, in axes of its own."""
-        axis, angle, rate = ca.SX(ca.DM(self.axis)), at[self.angle.name], at[self.speed.name]
-        turned = ca.skew(axis)
-        R_PB = ca.SX.eye(3) + ca.sin(angle) * turned + (1 - ca.cos(angle)) * (turned @ turned)
-        point = in_axes(parent, self.place)
+        axis, angle, rate = (
+            ca.SX(ca.sparsify(ca.DM(self.axis))),
+            at[self.angle.name],
+            at[self.speed.name],
+        )
+        R_PB, held = rotation_about(axis, angle), carrier(parent, in_axes(parent, self.place))
         R_WB = parent.R_WB @ R_PB
         C = R_PB.T if parent.R_WF is parent.R_WB else R_WB.T @ parent.R_WF
         w_P = C @ parent.w
         return Link(
             R_WB=R_WB,
             R_WF=R_WB,
-            p_WB=parent.p_WB + parent.R_WF @ point,
+            p_WB=held.p_W,
             w=w_P + rate * axis,
-            v=C @ (parent.v + ca.cross(parent.w, point)),
+            v=C @ held.v,
             C=C,
-            point=point,
+            point=held.point,
             turn=axis,
             move=ca.SX(3, 1),
             turn_bias=rate * ca.cross(w_P, axis),
@@ -171,14 +173,14 @@ class Prismatic(Joint):
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent, in the axes of the parent."""
         axis, rate = in_axes(parent, self.axis), at[self.speed.name]
-        point = in_axes(parent, self.place) + at[self.travel.name] * axis
+        held = carrier(parent, in_axes(parent, self.place) + at[self.travel.name] * axis)
         return Link(
             R_WB=parent.R_WB,
             R_WF=parent.R_WF,
-            p_WB=parent.p_WB + parent.R_WF @ point,
+            p_WB=held.p_W,
             w=parent.w,
-            v=parent.v + ca.cross(parent.w, point) + rate * axis,
-            point=point,
+            v=held.v + rate * axis,
+            point=held.point,
             turn=ca.SX(3, 1),
             move=axis,
             move_bias=2 * rate * ca.cross(parent.w, axis),
@@ -215,9 +217,9 @@ class Free(Joint):
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:  # noqa: ARG002
         """Return the body; its parent is the ground."""
-        w, velocity = at[self.speed.name], at[self.velocity.name]
-        R_WB, R_WF, rate = attitude_in(self.axes, at[self.attitude.name], w)
-        own = self.velocity_axes == 'own'
+        velocity, own = at[self.velocity.name], self.velocity_axes == 'own'
+        turned = attitude_in(self.axes, at[self.attitude.name], at[self.speed.name])
+        R_WB, R_WF, w = turned.R_WB, turned.R_WF, turned.w
         v, R_FV = (velocity, ca.SX.eye(3)) if own else (R_WF.T @ velocity, R_WF.T)
         return Link(
             R_WB=R_WB,
@@ -229,7 +231,10 @@ class Free(Joint):
             turn=ca.horzcat(ca.SX(3, 3), ca.SX.eye(3)),
             move=ca.horzcat(R_FV, ca.SX(3, 3)),
             move_bias=ca.cross(w, v) if own else ca.SX(3, 1),
-            rates={self.position.name: R_WF @ v if own else velocity, self.attitude.name: rate},
+            rates={
+                self.position.name: R_WF @ v if own else velocity,
+                self.attitude.name: turned.rate,
+            },
         )
 
 
@@ -238,33 +243,60 @@ class Flying(Free):
     """
     A body in free fall over its parent, which is the ground or a driven body on it.
 
-    Position and attitude are those in the parent, and the velocities their rates in its axes. The
+    Position and attitude are those in the parent, and the velocity is their rate in its axes. The
     equations are solved for the acceleration of the origin relative to free fall, which contact
     forces alone cause, and for the angular acceleration, both in the axes of the body.
+
+    Attributes
+    ----------
+    axes
+        Of the entry of the angular velocity: ``world`` for those of the parent, or ``body``.
+    axis
+        Axis of the parent, or its reverse (3), about which alone the body turns, moving in the
+        plane across it; the attitude is then an angle with ``body`` axes. None in space.
+
     """
+
+    axes: str = 'world'
+    axis: Sequence[float] | None = None
+
+    @property
+    def plane(self) -> list[int]:
+        """Axes of the parent, by number, along which the body moves."""
+        return [k for k in range(3) if self.axis is None or not self.axis[k]]
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body over its parent."""
-        w, v, p = (at[e.name] for e in (self.speed, self.velocity, self.position))
-        q, w_P, none = at[self.attitude.name], parent.w, ca.SX(3, 3)
-        R = rotation_matrix(q)
-        swept = ca.cross(w_P, p)
-        moved = parent.move_bias + ca.cross(parent.turn_bias, p) + ca.cross(w_P, swept + 2 * v)
-        turned = parent.turn_bias + ca.cross(w_P, w)
+        turned = attitude_in(self.axes, at[self.attitude.name], at[self.speed.name], self.axis)
+        along = ca.SX.eye(3)[:, self.plane]
+        R, T, w_P = turned.R_WB, turned.turns, parent.w
+        p, v = (along @ at[e.name] for e in (self.position, self.velocity))
+        held, plane, turns = carrier(parent, p), along.shape[1], T.shape[1]
+        swept = ca.cross(w_P, held.point)
+        moved = parent.move_bias + ca.cross(parent.turn_bias, held.point)
+        moved += ca.cross(w_P, swept + 2 * v)
+        if self.axes == 'body':
+            w_F, alpha_F, A = R.T @ w_P, R.T @ parent.turn_bias, ca.SX.eye(turns)
+            w, spun = w_F + turned.w, T.T @ (alpha_F + ca.cross(w_F, turned.w))
+        else:
+            w, spun, A = R.T @ (w_P + turned.w), parent.turn_bias + ca.cross(w_P, turned.w), R
         R_WB = parent.R_WB @ R
         return Link(
             R_WB=R_WB,
             R_WF=R_WB,
-            p_WB=parent.p_WB + parent.R_WB @ p,
-            w=R.T @ (w_P + w),
-            v=R.T @ (parent.v + swept + v),
+            p_WB=held.p_W,
+            w=w,
+            v=R.T @ (held.v + v),
             follows=False,
-            turn=ca.horzcat(none, ca.SX.eye(3)),
-            move=ca.horzcat(ca.SX.eye(3), none),
-            rates={self.position.name: v, self.attitude.name: rate_space(q, w)},
+            turn=ca.horzcat(ca.SX(3, plane), T),
+            move=ca.horzcat(along, ca.SX(3, turns)),
+            rates={self.position.name: at[self.velocity.name], self.attitude.name: turned.rate},
             solved={
-                self.velocity.name: (ca.horzcat(R, none), -moved),
-                self.speed.name: (ca.horzcat(none, R), -turned),
+                self.velocity.name: (
+                    ca.horzcat(along.T @ R @ along, ca.SX(plane, turns)),
+                    -along.T @ moved,
+                ),
+                self.speed.name: (ca.horzcat(ca.SX(A.shape[0], plane), A), -spun),
             },
             falls=self.velocity.name,
         )
@@ -300,21 +332,59 @@ class Custom(Joint):
         over, passing = ca.vertcat(W[2, 1], W[0, 2], W[1, 0]), ca.jtimes(self.p_PB, q, rate)
         R_WB = parent.R_WB @ self.R_PB
         C = self.R_PB.T if parent.R_WF is parent.R_WB else R_WB.T @ parent.R_WF
-        R, w_P, point = R_WB.T @ parent.R_WB, C @ parent.w, in_axes(parent, self.p_PB)
+        R, w_P, held = (
+            R_WB.T @ parent.R_WB,
+            C @ parent.w,
+            carrier(parent, in_axes(parent, self.p_PB)),
+        )
         moving = R @ passing
         return Link(
             R_WB=R_WB,
             R_WF=R_WB,
-            p_WB=parent.p_WB + parent.R_WF @ point,
+            p_WB=held.p_W,
             w=w_P + over,
-            v=C @ (parent.v + ca.cross(parent.w, point)) + moving,
+            v=C @ held.v + moving,
             C=C,
-            point=point,
+            point=held.point,
             turn=ca.jacobian(over, rate),
             move=R @ ca.jacobian(passing, rate),
             turn_bias=ca.cross(w_P, over) + ca.jtimes(over, q, rate),
             move_bias=2 * ca.cross(w_P, moving) + R @ ca.jtimes(passing, q, rate),
             rates={self.coordinates.name: rate},
+        )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Guided(Joint):
+    """
+    A body that moves in its parent as it is given, without turning over it.
+
+    Attributes
+    ----------
+    place, rate, acceleration
+        Of its origin in the frame of the parent, and derivatives there (3) [m].
+
+    """
+
+    place: ca.SX
+    rate: ca.SX
+    acceleration: ca.SX
+
+    configured: ClassVar[tuple[str, ...]] = ()
+    moving: ClassVar[tuple[str, ...]] = ()
+
+    def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:  # noqa: ARG002
+        """Return the body on its parent, in the axes of the parent."""
+        held, rate = carrier(parent, in_axes(parent, self.place)), in_axes(parent, self.rate)
+        return Link(
+            R_WB=parent.R_WB,
+            R_WF=parent.R_WF,
+            p_WB=held.p_W,
+            w=parent.w,
+            v=held.v + rate,
+            point=held.point,
+            rides=True,
+            move_bias=2 * ca.cross(parent.w, rate) + in_axes(parent, self.acceleration),
         )
 
 

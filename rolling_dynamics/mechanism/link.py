@@ -9,7 +9,7 @@ from typing import NamedTuple
 import casadi as ca
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.mass import Moments
-from rolling_dynamics.rotations import rate_body, rate_space, rotation_matrix
+from rolling_dynamics.rotations import rate_body, rate_space, rotation_about, rotation_matrix
 
 AXES = ('world', 'body')
 
@@ -39,7 +39,7 @@ class Link:
     Motion of a body as an affine function of the machine's speeds.
 
     Vectors are expressed in the axes F of the body, which are those of W, of the body or of its
-    parent. The origin of the body is carried by a point of the parent and moves from there:
+    parent. The body's pivot is carried by a point of the parent and moves from there:
 
         alpha = C alpha_P [if it follows] + turn rates + turn_bias
         a     = C (acceleration of the point of the parent) + move rates + move_bias
@@ -50,14 +50,18 @@ class Link:
         Attitudes of body and axes.
     p_WB
         Origin in W [m].
+    pivot
+        From the origin [m]; moments of mass are about it. The origin itself unless given.
     w, v
-        Angular velocity [rad/s] and velocity of the origin [m/s], in F.
+        Angular velocity [rad/s] and velocity of the pivot [m/s], in F.
     C
         Rotation from the axes of the parent to F.
     point
-        Point of the parent that carries the body, from the parent's origin, in its axes [m].
+        Point of the parent that carries the body, from the parent's pivot, in its axes [m].
     follows
         Whether the body turns with the parent; not where its speeds are absolute.
+    rides
+        Whether the body moves in the parent as it is given, in the same axes.
     turn, move
         What one unit of each speed's rate adds to the accelerations (3, k).
     turn_bias, move_bias
@@ -83,9 +87,11 @@ class Link:
     p_WB: ca.SX
     w: ca.SX
     v: ca.SX
+    pivot: ca.SX = field(default_factory=lambda: ca.SX(3, 1))
     C: ca.SX = field(default_factory=lambda: ca.SX.eye(3))
     point: ca.SX = field(default_factory=lambda: ca.SX(3, 1))
     follows: bool = True
+    rides: bool = False
     turn: ca.SX = field(default_factory=lambda: ca.SX(3, 0))
     move: ca.SX = field(default_factory=lambda: ca.SX(3, 0))
     turn_bias: ca.SX = field(default_factory=lambda: ca.SX(3, 1))
@@ -107,6 +113,16 @@ class Link:
             return self.turned
         return ca.SX.eye(3) if self.R_WF is self.R_WB else self.R_WF.T @ self.R_WB
 
+    @property
+    def pivot_W(self) -> ca.SX:
+        """The pivot in W (3) [m]."""
+        return self.p_WB + self.R_WF @ self.pivot
+
+    @property
+    def v_origin(self) -> ca.SX:
+        """Velocity of the origin (3) [m/s], in F."""
+        return self.v - ca.cross(self.w, self.pivot)
+
 
 def ground() -> Link:
     """Return the world as a body."""
@@ -122,11 +138,42 @@ def in_axes(parent: Link, place: ca.SX | ca.DM | Sequence[float]) -> ca.SX:
     return parent.R_WF.T @ parent.R_WB @ vector
 
 
-def attitude_in(axes: str, q_WB: ca.SX, w: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Return R_WB, R_WF and the rate of the quaternion."""
-    R = rotation_matrix(q_WB)
-    if axes == 'world':
-        return R, ca.SX.eye(3), rate_space(q_WB, w)
-    if axes == 'body':
-        return R, R, rate_body(q_WB, w)
-    raise ParameterError(f'axes must be one of {AXES}, got {axes!r}')
+class Carrier(NamedTuple):
+    """Point of a parent: from its pivot, its velocity, both in its axes, and where it is in W."""
+
+    point: ca.SX
+    v: ca.SX
+    p_W: ca.SX
+
+
+def carrier(parent: Link, arm: ca.SX) -> Carrier:
+    """Return the point that carries a body, from the parent's origin, in its axes (3) [m]."""
+    point = arm - parent.pivot
+    return Carrier(point, parent.v + ca.cross(parent.w, point), parent.p_WB + parent.R_WF @ arm)
+
+
+class Attitude(NamedTuple):
+    """R_WB, R_WF; rate of the entry; angular velocity in F, and per unit of each speed (3, k)."""
+
+    R_WB: ca.SX
+    R_WF: ca.SX
+    rate: ca.SX
+    w: ca.SX
+    turns: ca.SX
+
+
+def attitude_in(
+    axes: str, attitude: ca.SX, speed: ca.SX, axis: Sequence[float] | None = None
+) -> Attitude:
+    """Return an attitude from a quaternion, or from an angle about an axis of the world."""
+    if axes not in AXES:
+        raise ParameterError(f'axes must be one of {AXES}, got {axes!r}')
+    turns = ca.SX.eye(3) if axis is None else ca.SX(ca.sparsify(ca.DM(axis)))
+    R = rotation_matrix(attitude) if axis is None else rotation_about(turns, attitude)
+    if axis is not None:
+        rate = speed
+    elif axes == 'world':
+        rate = rate_space(attitude, speed)
+    else:
+        rate = rate_body(attitude, speed)
+    return Attitude(R, R if axes == 'body' else ca.SX.eye(3), rate, turns @ speed, turns)

@@ -208,8 +208,8 @@ def contact_rows(contact: Contact, links: Mapping[str, Link]) -> ContactRows:
     place = body.p_WB + reach
     arm = place - carrier.p_WB
     gap, normal = ca.substitute([distance, normal], [at], [R.T @ arm])
-    of_body = body.R_WF @ body.v + ca.cross(body.R_WF @ body.w, reach)
-    of_carrier = carrier.R_WF @ carrier.v + ca.cross(carrier.R_WF @ carrier.w, arm)
+    of_body = body.R_WF @ body.v_origin + ca.cross(body.R_WF @ body.w, reach)
+    of_carrier = carrier.R_WF @ carrier.v_origin + ca.cross(carrier.R_WF @ carrier.w, arm)
     R_WP = R @ _frame(normal, R.T @ body.R_WB @ contact.shape.side)
     if contact.rollers is not None:
         c, s = math.cos(contact.rollers), math.sin(contact.rollers)

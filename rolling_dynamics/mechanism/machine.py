@@ -11,7 +11,7 @@ import casadi as ca
 from rolling_dynamics.contract.layout import Entry, Layout, Symbols
 from rolling_dynamics.errors import ParameterError, suggestion
 from rolling_dynamics.mechanism.dynamics import Dynamics, Law, Wrench
-from rolling_dynamics.mechanism.joints import Joint
+from rolling_dynamics.mechanism.joints import Flying, Joint
 from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.mass import Distribution, Revolution
@@ -76,6 +76,7 @@ class Machine:
         self.bodies: dict[str, Body] = {}
         self.contacts: list[Contact] = []
         self._parameters: dict[Entry, ca.SX] = {}
+        self._defaults: dict[str, tuple[float, ...]] = {}
         self._controls: dict[Entry, ca.SX] = {}
         self._variables: dict[Entry, ca.SX] = {}
         self._wrenches: list[tuple[str, Wrench, str]] = []
@@ -85,10 +86,18 @@ class Machine:
         self.gravity_W = ca.SX(ca.DM([0, 0, -9.81]))
         self.t = ca.SX.sym('t')
 
-    def parameter(self, name: str | Entry, unit: str = '', text: str = '') -> ca.SX:
+    def parameter(
+        self,
+        name: str | Entry,
+        unit: str = '',
+        text: str = '',
+        default: Sequence[float] | None = None,
+    ) -> ca.SX:
         """Declare a parameter and return its symbol, scalar unless an entry is given."""
         self._still_described()
         entry = Entry(name, (name,), unit, text=text) if isinstance(name, str) else name
+        if default is not None:
+            self._defaults[entry.name] = tuple(default)
         return self._declare(self._parameters, entry)
 
     def control(self, entry: Entry) -> ca.SX:
@@ -243,7 +252,7 @@ class Machine:
     @cached_property
     def parameters(self) -> Layout:
         """Layout of p."""
-        return Layout(tuple(self._parameters))
+        return Layout(tuple(self._parameters), self._defaults)
 
     @cached_property
     def symbols(self) -> Symbols:
@@ -262,12 +271,12 @@ class Machine:
         for body in self.bodies.values():
             parent = out[body.parent] if body.parent else ground()
             link = body.joint.link(parent, self.symbols.values)
-            if link.falls:
+            if isinstance(body.joint, Flying):
                 matrix, bias = link.solved[link.falls]
-                bias += parent.R_WF.T @ self.gravity_W
+                bias += (parent.R_WF.T @ self.gravity_W)[body.joint.plane]
                 link = replace(link, solved={**link.solved, link.falls: (matrix, bias)})
             if body.mass is not None:
-                link = replace(link, moments=body.mass.moments(link.R_FB))
+                link = replace(link, moments=body.mass.moments(link.R_FB, link.pivot))
             out[body.name] = link
         return out
 
@@ -284,8 +293,9 @@ class Machine:
             b, R_WF = names.index(name), self.links[name].R_WF
             R_WG = self.links[frame].R_WB if frame else ca.SX.eye(3)
             before = applied.get(b, Wrench(ca.SX(3, 1), ca.SX(3, 1)))
-            added = given if R_WG is R_WF else (R_WF.T @ (R_WG @ part) for part in given)
-            applied[b] = Wrench(*(a + c for a, c in zip(before, added, strict=True)))
+            torque, force = given if R_WG is R_WF else (R_WF.T @ (R_WG @ part) for part in given)
+            torque -= ca.cross(self.links[name].pivot, force)
+            applied[b] = Wrench(before.torque + torque, before.force + force)
         return Dynamics(
             list(self.links.values()), parents, self.gravity_W, applied, list(self._laws(names))
         )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import casadi as ca
@@ -14,7 +13,7 @@ E3 = ca.DM([0, 0, 1])
 @dataclass(frozen=True, eq=False)
 class Moments:
     """
-    Moments of mass about the origin of a body, in its axes.
+    Moments of mass about a point of a body, in its axes.
 
     The second moment is ``even`` 1 + ``excess`` axis axis' + ``rest``. The even part stands apart
     because it has no gyroscopic torque.
@@ -39,7 +38,7 @@ class Moments:
 
     @property
     def second(self) -> ca.SX:
-        """Second moment about the origin, a symmetric matrix (3, 3) [kg m^2]."""
+        """Second moment, a symmetric matrix (3, 3) [kg m^2]."""
         scaled = self.excess * self.axis
         uneven = ca.triu(scaled @ self.axis.T)
         return self.even * ca.SX.eye(3) + ca.triu2symm(uneven) + self.rest
@@ -50,7 +49,7 @@ class Moments:
         return along * ca.cross(w, self.axis) + ca.cross(w, self.rest @ w)
 
     def twice_kinetic(self, w: ca.SX, v: ca.SX) -> ca.SX:
-        """Return twice the kinetic energy at an angular velocity and a velocity of the origin."""
+        """Return twice the kinetic energy at an angular velocity and a velocity of the point."""
         turning = self.even * ca.sumsqr(w) + self.excess * ca.dot(self.axis, w) ** 2
         turning += ca.dot(w, self.rest @ w)
         return self.mass * ca.sumsqr(v) + 2 * ca.dot(v, ca.cross(w, self.first)) + turning
@@ -74,8 +73,8 @@ class Distribution(Protocol):
         """Inertia about the centre of mass in the frame of the body (3, 3) [kg m^2]."""
         ...
 
-    def moments(self, R_FB: ca.SX) -> Moments:
-        """Return the moments about the origin of the body in axes F."""
+    def moments(self, R_FB: ca.SX, pivot: ca.SX) -> Moments:
+        """Return the moments in axes F about a point from the origin of the body (3) [m]."""
         ...
 
 
@@ -115,9 +114,13 @@ class Revolution:
         """Inertia about the centre of mass in the frame of the body (3, 3) [kg m^2]."""
         return self.across * ca.SX.eye(3) + self.excess * (self.axis @ self.axis.T)
 
-    def moments(self, R_FB: ca.SX) -> Moments:
-        """Return the moments about the origin of the body in axes F."""
+    def moments(self, R_FB: ca.SX, pivot: ca.SX) -> Moments:
+        """Return the moments in axes F about a point from the origin of the body (3) [m]."""
         axis = R_FB @ self.axis
+        if not pivot.is_zero():
+            arm = self.offset * axis - pivot
+            rest = point_second(self.mass, arm)
+            return Moments(self.mass, self.mass * arm, self.across, self.excess, axis, rest)
         carried = self.mass * self.offset
         return Moments(
             mass=ca.SX(self.mass),
@@ -148,48 +151,28 @@ class Solid:
     about_centre: ca.SX
     centre: ca.SX = field(default_factory=lambda: ca.SX(3, 1))
 
-    def moments(self, R_FB: ca.SX) -> Moments:
-        """Return the moments about the origin of the body in axes F."""
-        second = self.about_centre + point_second(self.mass, self.centre)
+    def moments(self, R_FB: ca.SX, pivot: ca.SX) -> Moments:
+        """Return the moments in axes F about a point from the origin of the body (3) [m]."""
+        arm = R_FB @ self.centre - pivot
+        turned = ca.triu2symm(ca.triu(R_FB @ self.about_centre @ R_FB.T))
         return Moments(
             mass=ca.SX(self.mass),
-            first=R_FB @ (self.mass * self.centre),
+            first=self.mass * arm,
             even=ca.SX(1, 1),
-            rest=ca.triu2symm(ca.triu(R_FB @ second @ R_FB.T)),
+            rest=turned + point_second(self.mass, arm),
         )
 
 
-@dataclass(frozen=True, eq=False)
-class MovingPoint:
-    """
-    A point mass that moves in a body as it is given; vectors in the axes of the body.
-
-    Attributes
-    ----------
-    mass
-        Mass [kg].
-    place, rate, acceleration
-        From the origin of the body, and derivatives as seen from the body, shape (3,).
-
-    """
-
-    mass: ca.SX
-    place: ca.SX
-    rate: ca.SX
-    acceleration: ca.SX
-
-    def mapped(self, change: Callable[[ca.SX], ca.SX]) -> MovingPoint:
-        """Return the point with changed vectors."""
-        vectors = self.place, self.rate, self.acceleration
-        return MovingPoint(self.mass, *(change(v) for v in vectors))
-
-    def coasting(self, w: ca.SX) -> ca.SX:
-        """Return the acceleration that its motion in the body adds, at an angular velocity."""
-        return 2 * ca.cross(w, self.rate) + self.acceleration
-
-    def bias(self, w: ca.SX) -> ca.SX:
-        """Return its acceleration in a body of constant angular velocity w about its origin."""
-        return ca.cross(w, ca.cross(w, self.place)) + self.coasting(w)
+def together(body: Moments, carried: Moments, point: ca.SX) -> Moments:
+    """Return the moments of a body and of one that it carries at a point, in the same axes."""
+    mixed = ca.skew(point) @ ca.skew(carried.first)
+    more = point_second(carried.mass, point) + carried.second - mixed - mixed.T
+    return replace(
+        body,
+        mass=body.mass + carried.mass,
+        first=body.first + carried.mass * point + carried.first,
+        rest=body.rest + more,
+    )
 
 
 def point_second(mass: ca.SX, place: ca.SX) -> ca.SX:

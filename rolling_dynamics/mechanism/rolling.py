@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple, Protocol
 
 import casadi as ca
 from rolling_dynamics.contract.layout import Entry
 from rolling_dynamics.mechanism.joints import Joint
-from rolling_dynamics.mechanism.link import At, attitude_in, in_axes, Link
+from rolling_dynamics.mechanism.link import At, attitude_in, carrier, in_axes, Link
 from rolling_dynamics.mechanism.shapes import Shape, Sphere
 from rolling_dynamics.rotations import rate_space, rotation_matrix
 
 REST_RATE = 1e-3  # rolling slower than this fraction of sqrt(g / r) is resisted in proportion
 E3 = ca.DM([0, 0, 1])
+
+
+class PlaneCoordinates(Protocol):
+    """Coordinates of a point on a plane."""
+
+    def point(self, coordinates: ca.SX) -> ca.SX:
+        """Return the point (2) [m]."""
+        ...
+
+    def rates(self, coordinates: ca.SX, velocity: ca.SX) -> ca.SX:
+        """Return the rates of the coordinates at a velocity of the point (2) [m/s]."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -23,7 +35,8 @@ class Rolling(Joint):
     A body that rolls without slipping on the plane z = 0 of its parent.
 
     There is no constraint that could drift: the state holds the contact point on the plane, the
-    attitude and the angular velocity of the body, both in W.
+    attitude and the angular velocity of the body, both in W. The pivot of a body in axes of its
+    own is the contact, about which it turns.
 
     Attributes
     ----------
@@ -32,8 +45,16 @@ class Rolling(Joint):
     contact, attitude, speed
         Entries: contact point in the parent (2), unit quaternion q_WB, and angular velocity in
         the axes of the body.
+    velocity
+        Entry: velocity of the origin in W, where the state holds it, as of a body that may leave
+        its plane, which is on the ground; ``contact`` is then its origin. Else None.
     axes
         ``world`` or ``body``.
+    axis
+        Axis of W, or its reverse (3), about which alone the body turns, rolling across it; the
+        attitude is then an angle. None in space.
+    path
+        Other coordinates of the contact point, else None.
     mu
         Coefficient of static friction.
     resistance
@@ -47,56 +68,82 @@ class Rolling(Joint):
     contact: Entry
     attitude: Entry
     speed: Entry
+    velocity: Entry | None = None
     axes: str = 'world'
+    axis: Sequence[float] | None = None
+    path: PlaneCoordinates | None = None
     mu: ca.SX | float = 1.0
     resistance: ca.SX | float = 0.0
     damping: ca.SX | float = 0.0
 
-    configured: ClassVar[tuple[str, ...]] = ('contact', 'attitude')
+    configured: ClassVar[tuple[str, ...]] = ('contact', 'attitude', 'velocity')
     moving: ClassVar[tuple[str, ...]] = ('speed',)
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent."""
-        w = at[self.speed.name]
-        R_WB, R_WF, rate = attitude_in(self.axes, at[self.attitude.name], w)
+        turned = attitude_in(self.axes, at[self.attitude.name], at[self.speed.name], self.axis)
+        R_WF, w, place = turned.R_WF, turned.w, at[self.contact.name]
         C = R_WF.T @ parent.R_WF
-        R_FP = R_WF.T @ parent.R_WB
-        normal = R_FP[:, 2]
-        reach, reach_rate = self._reach(R_WF.T @ R_WB, normal, w - C @ parent.w)
-        point = in_axes(parent, ca.vertcat(at[self.contact.name], 0))
-        carried = C @ (parent.v + ca.cross(parent.w, point))
-        w_P = C @ parent.w
+        R_FP, w_P = R_WF.T @ parent.R_WB, C @ parent.w
+        if self.velocity is not None:
+            place = place[:-1]
+        elif self.path is not None:
+            place = self.path.point(place)
+        on_plane = ca.vertcat(place, ca.SX(3 - place.numel(), 1))
+        held = carrier(parent, in_axes(parent, on_plane))
+        touch = self._touch(R_WF.T @ turned.R_WB, R_FP, w - w_P)
+        reach, turns, passing = touch.reach, turned.turns, touch.passing[: place.numel()]
         # the point of contact over the parent moves as over the body
-        over = reach_rate
         if isinstance(self.shape, Sphere):
             bias = -ca.cross(w_P, ca.cross(w, reach)) - ca.cross(w - w_P, ca.cross(w_P, reach))
         else:
-            bias = -ca.cross(w, ca.cross(w, reach)) - ca.cross(w - w_P, over)
+            bias = -ca.cross(w, ca.cross(w, reach)) - ca.cross(w - w_P, R_FP @ touch.passing)
+        solved = {}
+        if self.velocity is not None:
+            passing = ca.vertcat(passing, 0)
+            along = [*range(place.numel()), 2]
+            move = (ca.skew(touch.reach_P) @ R_WF @ turns)[along, :]
+            solved = {self.velocity.name: (move, (R_WF @ bias)[along])}
+            solved[self.speed.name] = ca.SX.eye(turns.shape[1]), ca.SX(turns.shape[1], 1)
+        elif self.path is not None:
+            passing = self.path.rates(at[self.contact.name], passing)
+        own = self.axes == 'body'
         return Link(
-            R_WB=R_WB,
+            R_WB=turned.R_WB,
             R_WF=R_WF,
-            p_WB=parent.p_WB + parent.R_WF @ point - R_WF @ reach,
+            p_WB=held.p_W - parent.R_WB @ touch.reach_P,
+            pivot=reach if own else ca.SX(3, 1),
             w=w,
-            v=carried - ca.cross(w, reach),
+            v=C @ held.v - (0 if own else ca.cross(w, reach)),
             C=C,
-            point=point,
+            point=held.point,
             follows=False,
-            turn=ca.SX.eye(3),
-            move=ca.skew(reach),
-            move_bias=bias,
-            rates={self.contact.name: (R_FP.T @ over)[:2], self.attitude.name: rate},
-            contact=At(reach, normal, R_FP, parent.R_WB),
+            turn=turns,
+            move=ca.SX(*turns.shape) if own else ca.skew(reach) @ turns,
+            move_bias=bias + (ca.cross(w, ca.cross(w, reach)) if own else 0),
+            rates={self.contact.name: passing, self.attitude.name: turned.rate},
+            contact=At(reach, R_FP[:, 2], R_FP, parent.R_WB),
+            solved=solved,
         )
 
-    def _reach(self, R_FB: ca.SX, normal: ca.SX, w_PB: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return the contact from the body's origin, and its velocity over the body, in F."""
+    def _touch(self, R_FB: ca.SX, R_FP: ca.SX, w_PB: ca.SX) -> _Touch:
+        """Return where the body touches the plane."""
         if isinstance(self.shape, Sphere):
-            return -self.shape.radius * normal, self.shape.radius * ca.cross(w_PB, normal)
+            r = self.shape.radius
+            return _Touch(-r * R_FP[:, 2], -r * ca.SX(E3), r * ca.cross(R_FP.T @ w_PB, E3))
         given = ca.SX.sym('normal', 3)
-        place, seen = self.shape.touch(given), R_FB.T @ normal
+        place, seen = self.shape.touch(given), R_FB.T @ R_FP[:, 2]
         motion = ca.jtimes(place, given, -ca.cross(R_FB.T @ w_PB, given))
         place, motion = ca.substitute([place, motion], [given], [seen])
-        return R_FB @ place, R_FB @ motion
+        return _Touch(R_FB @ place, R_FP.T @ (R_FB @ place), R_FP.T @ (R_FB @ motion))
+
+
+class _Touch(NamedTuple):
+    """The contact from the origin in F and in axes of the parent [m], and its velocity there."""
+
+    reach: ca.SX
+    reach_P: ca.SX
+    passing: ca.SX
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -132,7 +179,7 @@ class PureRolling(Joint):
         R = parent.R_WB
         C = ca.SX.eye(3) if parent.R_WF is R else R.T @ parent.R_WF
         rate = ca.vertcat(at[self.speed.name], 0)
-        point = in_axes(parent, ca.vertcat(at[self.contact.name], self.radius))
+        held = carrier(parent, in_axes(parent, ca.vertcat(at[self.contact.name], self.radius)))
         w_P, turn = C @ parent.w, ca.skew(E3)[:, :2] / self.radius
         over = turn @ rate[:2]
         rates, R_WB = {self.contact.name: rate[:2]}, R
@@ -143,11 +190,11 @@ class PureRolling(Joint):
         return Link(
             R_WB=R_WB,
             R_WF=R,
-            p_WB=parent.p_WB + parent.R_WF @ point,
+            p_WB=held.p_W,
             w=w_P + over,
-            v=C @ (parent.v + ca.cross(parent.w, point)) + rate,
+            v=C @ held.v + rate,
             C=C,
-            point=point,
+            point=held.point,
             turn=turn,
             move=ca.SX.eye(3)[:, :2],
             turn_bias=ca.cross(w_P, over),
@@ -210,17 +257,17 @@ class SurfaceRolling(Joint):
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent, in the axes of its speed."""
         E, w, reach = self.R_PE, at[self.speed.name], self.reach
-        point, R_WE = in_axes(parent, self.place_P - E @ reach), parent.R_WB @ E
+        held, R_WE = carrier(parent, in_axes(parent, self.place_P - E @ reach)), parent.R_WB @ E
         C = E.T if parent.R_WF is parent.R_WB else R_WE.T @ parent.R_WF
         w_P, v, turning = C @ parent.w, -ca.cross(w, reach), ca.cross(self.axes_rate, w)
         return Link(
             R_WB=R_WE @ self.R_EB,
             R_WF=R_WE,
-            p_WB=parent.p_WB + parent.R_WF @ point,
+            p_WB=held.p_W,
             w=w_P + w,
-            v=C @ (parent.v + ca.cross(parent.w, point)) + v,
+            v=C @ held.v + v,
             C=C,
-            point=point,
+            point=held.point,
             turn=ca.SX.eye(3),
             move=ca.skew(reach),
             turn_bias=ca.cross(w_P, w) + turning,

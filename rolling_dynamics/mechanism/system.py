@@ -19,10 +19,12 @@ from rolling_dynamics.mechanism.joints import (
     Custom,
     Driven,
     Flying,
+    Guided,
     Prismatic,
     Revolute,
     Spherical,
 )
+from rolling_dynamics.mechanism.link import in_axes
 from rolling_dynamics.mechanism.loops import (
     Closed,
     closed_rates,
@@ -43,6 +45,7 @@ from rolling_dynamics.simulation.guards import unit_norms
 
 CREEP = 1e-6  # m/s, below which a contact that slips sticks
 ROLLING = (Rolling, PureRolling, SurfaceRolling)
+WEIGHTLESS = 9.81e-9  # m/s^2: keeps the envelope a number where there is no gravity
 SPREAD = 1e-10  # of the diagonal, where rows of contacts depend on others
 INTERNAL = 4  # forces that move nothing among which guards choose; where more, the least friction
 NEWTON_STEPS = 2  # towards closed gaps; a step of an integrator leaves them tiny
@@ -178,8 +181,8 @@ class MachineSystem(WrittenSystem):
         """Symbols of state, control, time and parameters."""
         return self.machine.symbols
 
-    def rate_of_state(self, found: ca.SX) -> ca.SX:
-        """Return the rate of the state for rates of the speeds."""
+    def rate_of_state(self, found: ca.SX, **known: ca.SX) -> ca.SX:
+        """Return the rate of the state for rates of the speeds, where those of some are known."""
         machine, rates = self.machine, dict(self.machine.rates)
         for body, k in zip(machine.bodies.values(), machine.dynamics.speeds, strict=True):
             link, first = machine.links[body.name], k
@@ -189,7 +192,7 @@ class MachineSystem(WrittenSystem):
             for entry in () if link.solved else body.joint.speeds:
                 rates[entry.name] = found[first : first + entry.size]
                 first += entry.size
-        return ca.vertcat(*(rates[e.name] for e in self.state.entries))
+        return ca.vertcat(*({**rates, **known}[e.name] for e in self.state.entries))
 
     @cached_property
     def _speeds(self) -> ca.SX:
@@ -356,26 +359,41 @@ class MachineSystem(WrittenSystem):
         force = machine.dynamics.carried(b, machine.dynamics.rates).force
         return machine.links[body].R_WF @ force
 
+    def guiding_power(self, rates: ca.SX) -> ca.SX:
+        """Return the power [W] that moves Guided bodies, for rates of the speeds."""
+        machine, power = self.machine, ca.SX(0)
+        for b, (name, body) in enumerate(machine.bodies.items()):
+            if isinstance(body.joint, Guided):
+                force = machine.dynamics.carried(b, rates).force
+                power += ca.dot(force, in_axes(machine.links[name], body.joint.rate))
+        return power
+
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """One mode: rolling while every contact holds."""
-        e, guards = self.expressions, dict(self.machine.guards)
-        for name, at in self.judged.items():
-            guards |= {self.named(kind, name): margin for kind, margin in at.margins.items()}
+        e = self.expressions
         return {
             'rolling': Mode(
                 dynamics=self.function('dynamics', e.xdot),
                 wrench=self.function('wrench', e.wrench),
-                guards=self.functions(guards),
+                guards=self.functions(self.guards),
             )
         }
+
+    @property
+    def guards(self) -> dict[str, ca.SX]:
+        """What is positive while every contact holds, and of the description, by name."""
+        out: dict[str, ca.SX] = {}
+        for name, at in self.judged.items():
+            out |= {self.named(kind, name): margin for kind, margin in at.margins.items()}
+        return out | self.machine.guards
 
     @cached_property
     def envelope(self) -> Mapping[str, ca.Function]:
         """Limits of each contact as smooth functions, forces over the weight; positive inside."""
         machine, out = self.machine, {}
         mass = sum((b.mass.mass for b in machine.bodies.values() if b.mass), ca.SX(0))
-        weight = mass * ca.norm_2(machine.gravity_W)
+        weight = mass * (ca.norm_2(machine.gravity_W) + WEIGHTLESS)
         for name, at in self.contacts.items():
             fx, fy, fz = (at.wrench[k] / weight for k in (3, 4, 5))
             out[self.named('normal_force', name)] = fz
@@ -499,12 +517,30 @@ class MachineSystem(WrittenSystem):
         return {name: np.zeros(self.state.entry(name).size) for name in self.speed_names}
 
     @cached_property
+    def centre_of_mass(self) -> ca.SX:
+        """Centre of mass of all bodies in W (3) [m]."""
+        moments = [(link, link.moments) for link in self.machine.links.values()]
+        first = sum((m.mass * k.pivot_W + k.R_WF @ m.first for k, m in moments), ca.SX(3, 1))
+        return first / sum((m.mass for _, m in moments), ca.SX(0))
+
+    def momentum(self, about_W: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return momentum [kg m/s] and angular momentum about a point (3) [kg m^2/s], in W."""
+        linear, angular = ca.SX(3, 1), ca.SX(3, 1)
+        for link in self.machine.links.values():
+            m = link.moments
+            carried = link.R_WF @ (m.mass * link.v + ca.cross(link.w, m.first))
+            linear += carried
+            angular += ca.cross(link.pivot_W - about_W, carried)
+            angular += link.R_WF @ (m.second @ link.w + ca.cross(m.first, link.v))
+        return linear, angular
+
+    @cached_property
     def energy(self) -> ca.SX:
         """Kinetic and potential energy [J]: of gravity from the origin of W, and of contacts."""
         machine, total = self.machine, ca.SX(0)
         for link in machine.links.values():
             m = link.moments
-            first_W = m.mass * link.p_WB + link.R_WF @ m.first
+            first_W = m.mass * link.pivot_W + link.R_WF @ m.first
             total += m.twice_kinetic(link.w, link.v) / 2 - ca.dot(machine.gravity_W, first_W)
         for contact, rows in zip(machine.contacts, self.closures, strict=True):
             if contact.stiffness is not None:
@@ -557,8 +593,12 @@ class MachineSystem(WrittenSystem):
     @cached_property
     def pose(self) -> ca.Function:
         """``(x, p) -> 4x4`` of each body, by its name, and of the first ``contact``."""
-        x, p = self.symbols.x, self.symbols.p
-        poses = {n: homogeneous(k.R_WB, k.p_WB) for n, k in self.machine.links.items()}
-        poses['contact'] = self.contact_frame(x, p)
-        outputs = [ca.densify(X) for X in poses.values()]
-        return ca.Function('pose', [x, p], outputs, ['x', 'p'], list(poses))
+        contact = self.contact_frame(self.symbols.x, self.symbols.p)
+        return self.pose_function(contact=contact)
+
+    def pose_function(self, **more: ca.SX) -> ca.Function:
+        """Return ``(x, p) -> 4x4`` of each body and of more, of bodies that time guides at 0."""
+        poses = {n: homogeneous(k.R_WB, k.p_WB) for n, k in self.machine.links.items()} | more
+        t = self.machine.t
+        at_0 = (ca.substitute(X, t, 0) if ca.depends_on(X, t) else X for X in poses.values())
+        return self.of_state('pose', *at_0, names=list(poses))

@@ -88,12 +88,22 @@ class OneContact:
         return self.dynamics.links[self.body]
 
     @property
+    def mass(self) -> ca.SX:
+        """Mass of the body with what it carries [kg]."""
+        return self.dynamics.composites[self.body].mass
+
+    @property
     def _turn(self) -> ca.SX:
         """Axes about which the body turns (3, k)."""
         return self._link.turn[:, self.moves :]
 
     def _response(self, rates: ca.SX) -> Response:
         return Response(rates[self.moves :], self.R_FA.T @ (self._link.move @ rates))
+
+    def rates(self, r: Response) -> ca.SX:
+        """Return the rates of the speeds."""
+        along = self._link.move[:, : self.moves].T @ (self.R_FA @ r.centre)
+        return ca.vertcat(along, r.turn)
 
     @cached_property
     def free(self) -> Response:
@@ -107,7 +117,7 @@ class OneContact:
         if M[:k, k:].is_zero():  # the origin is the centre of mass
             moment = self.R_FA @ (ca.cross(self.reach, force) + torque)
             turn = eliminate(M[k:, k:], self._turn.T @ moment, symmetric=True)
-            return Response(turn, force / self.dynamics.composites[self.body].mass)
+            return Response(turn, force / self.mass)
         pushed = self.R_FA @ force
         moment = ca.cross(self.reach_F, pushed) + self.R_FA @ torque
         right = self._link.move.T @ pushed + self._link.turn.T @ moment

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property, partial
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import WrittenSystem
+from rolling_dynamics.contract.rolling_system import Mode, Transition, WrittenSystem
+
+if TYPE_CHECKING:
+    from rolling_dynamics.point_contact.equations import OneContact, Response
+    from rolling_dynamics.point_contact.transitions import Transitions
 
 
 class Landing(NamedTuple):
@@ -48,6 +52,14 @@ class Touching(NamedTuple):
     axes: ca.SX
 
 
+class ModeEquations(NamedTuple):
+    """Rates of the state, wrench (6) on the body in the contact frame, and guards of a mode."""
+
+    xdot: ca.SX
+    wrench: ca.SX
+    guards: Mapping[str, ca.SX]
+
+
 class PointContact(WrittenSystem):
     """
     A system in which one body touches another in one point, with Coulomb friction.
@@ -78,21 +90,42 @@ class PointContact(WrittenSystem):
 
     @property
     @abstractmethod
+    def transitions(self) -> Transitions:
+        """What decides which mode follows an event."""
+
+    @property
+    @abstractmethod
     def touching(self) -> Touching:
         """Where and how the bodies touch."""
 
     @property
     @abstractmethod
-    def lift(self) -> ca.SX:
-        """Acceleration of the gap without contact [m/s^2]."""
+    def contact(self) -> OneContact:
+        """Equations of flight and slip."""
+
+    @property
+    @abstractmethod
+    def bias(self) -> ca.SX:
+        """Rate (3) of the velocity of the contact at zero rates of the speeds, in its axes."""
+
+    @property
+    @abstractmethod
+    def slip_torque(self) -> ca.SX | None:
+        """Torque on the body over the normal force, where it slips with spin (3) [m]."""
 
     @abstractmethod
-    def slip_in(self, direction: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Return acceleration of slip, normal force and margin: see :attr:`slip_onset`."""
+    def gained(self, r: Response) -> dict[str, ca.SX]:
+        """Return what the entries of the velocities gain by accelerations, or by an impulse."""
 
+    @property
     @abstractmethod
-    def struck(self, impulse: ca.SX) -> ca.SX:
-        """Return the state after an impulse (3) [N s] at the contact, in its axes."""
+    def equations(self) -> Mapping[str, ModeEquations]:
+        """The equations of each mode, written once."""
+
+    @property
+    @abstractmethod
+    def projections(self) -> Mapping[str, ca.Function]:
+        """``(x, p) -> x`` on the constraints of each mode."""
 
     @abstractmethod
     def landing(self, x: Array, t: float, p: Array) -> Landing:
@@ -101,6 +134,43 @@ class PointContact(WrittenSystem):
     @abstractmethod
     def over_hand(self, x: Array, p: Array) -> bool:
         """Return whether the contact point lies within the edges of the other body."""
+
+    @cached_property
+    def modes(self) -> Mapping[str, Mode]:
+        """Modes of motion by name."""
+        out = {}
+        slip = self.of_state('slip', self.touching.velocity[: 1 if self.planar else 2])
+        for name, e in self.equations.items():
+            guards = self.functions(e.guards)
+            out[name] = Mode(
+                dynamics=self.function('dynamics', e.xdot),
+                wrench=self.function('wrench', e.wrench),
+                guards=guards,
+                resets=self.resets(guards),
+                projection=self.projections[name],
+                slip=slip if name.endswith('slipping') else None,
+            )
+        return out
+
+    def resets(self, guards: Iterable[str]) -> dict[str, Transition]:
+        """Return what follows each guard of a mode."""
+        return {name: partial(self.transitions.after, name) for name in guards}
+
+    def slip_in(self, direction: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return acceleration of slip, normal force and margin: see :attr:`slip_onset`."""
+        contact, axes = self.contact, self.touching.axes
+        mu = self.symbols.params['mu_kinetic']
+        motion = contact.sliding(axes @ direction, mu, self.slip_torque)
+        slip = axes.T @ contact.acceleration(motion.response) + self.bias
+        return slip, ca.dot(axes[:, 2], motion.force), motion.margin * contact.mass
+
+    def struck(self, impulse: ca.SX) -> ca.SX:
+        """Return the state after an impulse (3) [N s] at the contact, in its axes."""
+        values = dict(self.symbols.values)
+        answer = self.contact.answer(self.touching.axes @ impulse)
+        for name, jump in self.gained(answer).items():
+            values[name] += jump
+        return ca.vertcat(*values.values())
 
     @cached_property
     def touch(self) -> ca.Function:
@@ -127,7 +197,7 @@ class PointContact(WrittenSystem):
     @cached_property
     def free_lift(self) -> ca.Function:
         """``(x, u, t, p) -> acceleration of the gap without contact [m/s^2]``."""
-        return self.function('free_lift', self.lift)
+        return self.function('free_lift', self.contact.lift)
 
     @cached_property
     def kicked(self) -> ca.Function:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import MotionState, Transition
+from rolling_dynamics.contract.rolling_system import MotionState
 from rolling_dynamics.errors import JammingError, ParameterError
 from rolling_dynamics.point_contact.point_contact import Onset, PointContact, slip_direction
 
@@ -42,10 +41,6 @@ class Transitions:
     def __init__(self, system: PointContact) -> None:
         """Keep the system."""
         self.system = system
-
-    def resets(self, guards: Mapping[str, ca.Function]) -> dict[str, Transition]:
-        """Return what follows each guard of a mode."""
-        return {name: partial(self.after, name) for name in guards}
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
         """

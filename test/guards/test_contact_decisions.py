@@ -1,11 +1,13 @@
 """What follows an event at a contact: cone, lift-off, Painleve, impact, spin, and odd states."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from rolling_dynamics.errors import JammingError, ParameterError
 from rolling_dynamics.point_contact import transitions
+from rolling_dynamics.point_contact.point_contact import PointContact
 from stated_contact import (
     at,
     contact,
@@ -469,7 +471,8 @@ def test_a_held_mode_without_constraints_of_its_own_keeps_to_those_of_its_like()
 
 def test_each_guard_of_a_mode_leads_to_its_decision():
     decide = contact()
-    resets = decide.resets({'edge': None, 'normal_force': None})
+    system = SimpleNamespace(transitions=decide)
+    resets = PointContact.resets(system, ['edge', 'normal_force'])
     assert list(resets) == ['edge', 'normal_force']
     assert resets['edge'](at('rolling'), U).mode == 'off_hand'
     assert resets['normal_force'](at('slipping'), U).mode == 'separated'

@@ -9,10 +9,68 @@ is the shell with its centre of mass at chi_0. Gravity is a vector: Lambda^-1 gr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import casadi as ca
-from rolling_dynamics.internal_masses.equations import BallState
-from rolling_dynamics.mechanism.mass import MovingPoint
+from rolling_dynamics.inertia import inertia_matrix
+from rolling_dynamics.internal_masses.system import MassDrivenSystem
 from rolling_dynamics.rotations import skew, solve_3x3
+
+
+@dataclass(frozen=True, eq=False)
+class MovingPoint:
+    """Mass; place in the body and derivatives there (3)."""
+
+    mass: ca.SX
+    place: ca.SX
+    rate: ca.SX
+    acceleration: ca.SX
+
+
+@dataclass(frozen=True, eq=False)
+class BallState:
+    """What the equations of motion of a ball depend on; the first point is the shell."""
+
+    points: Sequence[MovingPoint]
+    inertia: ca.SX
+    radius: ca.SX
+    R_WB: ca.SX
+    Omega: ca.SX
+    gravity_W: ca.SX
+    force_W: ca.SX
+
+    @property
+    def total_mass(self) -> ca.SX:
+        return sum((p.mass for p in self.points), ca.SX(0))
+
+    @property
+    def Gamma(self) -> ca.SX:
+        return self.R_WB[2, :].T
+
+    @property
+    def gravity(self) -> ca.SX:
+        return self.R_WB.T @ self.gravity_W
+
+
+def ball_state(system: MassDrivenSystem) -> BallState:
+    """Return the state of a ball or a disk on which no external force acts."""
+    p, machine, zero = system.symbols.params, system.rolls.machine, ca.SX(3, 1)
+    points = [MovingPoint(p['mass'], system.spatial(p['centre_of_mass']), zero, zero)]
+    for name, body in machine.bodies.items():
+        if name != 'shell':
+            at = body.joint
+            points.append(MovingPoint(body.mass.mass, at.place, at.rate, at.acceleration))
+    shell = machine.links['shell']
+    return BallState(
+        points=points,
+        inertia=inertia_matrix(p['inertia']) if 'inertia' in p else ca.SX(3, 3),
+        radius=p['radius'],
+        R_WB=shell.R_WB,
+        Omega=shell.w,
+        gravity_W=machine.gravity_W,
+        force_W=zero,
+    )
 
 
 def bias(state: BallState, point: MovingPoint) -> ca.SX:

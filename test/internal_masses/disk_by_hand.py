@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ball_by_hand import ball_state
 import casadi as ca
+from rolling_dynamics.internal_masses import PointMassDisk
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,24 @@ class DiskState:
     def total_mass(self) -> ca.SX:
         """M [kg]."""
         return sum((p.mass for p in self.points), ca.SX(0))
+
+
+def disk_state(system: PointMassDisk) -> DiskState:
+    """Return the state of a disk on which no external force acts."""
+    s, body = system.symbols, ball_state(system)
+    points = []
+    for p in body.points:
+        vectors = (system.taken(v) for v in (p.place, p.rate, p.acceleration))
+        points.append(PlanarPoint(p.mass, *vectors))
+    return DiskState(
+        points=points,
+        inertia=s.params['polar_inertia'],
+        radius=body.radius,
+        phi=s.values['phi'],
+        phi_dot=s.values['phi_rate'],
+        gravity_W=system.taken(body.gravity_W),
+        force_W=ca.SX(2, 1),
+    )
 
 
 def _gravity_axes(state: DiskState) -> tuple[ca.SX, ca.SX]:
