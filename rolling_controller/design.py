@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 import math
-from typing import Any
+from typing import Any, Protocol
 
 from rolling_controller.law import Following, OpenLoop
 from rolling_controller.learned_law import LearnedLaw, LearnedPolicy
-from rolling_controller.lqr_weights import Option, read_weights, weight_options
+from rolling_controller.lqr_weights import read_weights
 from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.predictive.pursuit import Ask, problem_of, Pursuit, Replanning
-from rolling_controller.robot_laws import robot_kind
+from rolling_controller.robot_laws import robot_kind, RobotKind
 from rolling_controller.robot_laws.regulator import RegulatedRobot
 from rolling_controller.time_varying_lqr import KNOT, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact.representation import ATTITUDE, CONTACT_WEIGHTS
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.scenario_model import Model, ScenarioModel
+from rolling_dynamics.scenario_model import ScenarioModel
 from rolling_planner.plan import Plan
 
 LQR, PREDICTIVE, LEARNED = LAWS = 'lqr', 'predictive', 'learned'
 REPLANNING = Replanning(lead=0.45)  # a planner beside a busy loop is not quick
 PERIOD = 4e-3  # between two predictions beside a loop [s]
 SLEW = 20.0  # of their commands over the range of the controls [1/s]
-CONTACT_OPTIONS = weight_options(CONTACT_WEIGHTS, ATTITUDE)
 
 
 def design_law(
@@ -54,7 +52,7 @@ def design_law(
     plan
         The plan.
     weights
-        Values of :data:`CONTACT_OPTIONS` by name; None for the planned controls without feedback.
+        Values of options of the regulator by name; None for the planned controls without feedback.
     interrupted
         Asked now and then whether to give up.
     law
@@ -111,9 +109,56 @@ def design_law(
     return TimeVaryingLqr(*given, control_limits=limits, interrupted=interrupted).following()
 
 
-def follow(model: ScenarioModel, plan: Plan, settings: Mapping[str, Any]) -> Following:
+class Settings(Protocol):
+    """Parameters of a controller by name."""
+
+    def get(self, name: str, default: Any, /) -> Any:  # noqa: ANN401  as the parameter has it
+        """Return the present value; the default of one that is not there."""
+
+
+class Options(Mapping[str, float]):
+    """The options of a kind of machine, as the parameters of its controller are at the moment."""
+
+    def __init__(self, settings: Settings, kind: RobotKind) -> None:
+        """Read these parameters; those that are missing have their defaults."""
+        self._settings, self._group = settings, f'{kind.group}.' if kind.group else ''
+        self._defaults = {option.name: option.default for option in kind.options}
+
+    def __getitem__(self, name: str) -> float:
+        """Return the present value."""
+        return float(self._settings.get(self._group + name, self._defaults[name]))
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names."""
+        return iter(self._defaults)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._defaults)
+
+
+def laws_of(model: ScenarioModel, settings: Settings) -> RegulatedRobot:
+    """Return the laws of a machine with parameters of its controller."""
+    kind = robot_kind(model.system.name)
+    return kind.make(model.scenario, Options(settings, kind))
+
+
+def follow(
+    model: ScenarioModel,
+    plan: Plan,
+    settings: Settings,
+    interrupted: Callable[[], bool] = lambda: False,
+    *,
+    beside: bool = False,
+    ask: Ask | None = None,
+    patience: float = 0.0,
+    safe: Callable[[Array], Array] | None = None,
+) -> Following:
     """
-    Return the law along a plan that parameters of a controller choose, without its node.
+    Return the law along a plan that parameters of a controller choose, and its hold.
+
+    Without ``ask`` a plan stays as it is and ends in the machine's hold; else its law goes on.
+    The other arguments and errors are those of :func:`design_law`.
 
     Parameters
     ----------
@@ -124,54 +169,25 @@ def follow(model: ScenarioModel, plan: Plan, settings: Mapping[str, Any]) -> Fol
     settings
         Parameters by name; those that are missing have their defaults.
 
-    Raises
-    ------
-    ParameterError
-        The plan or the law does not fit.
-
     """
-    played_back = settings.get('open_loop', False)
-    if isinstance(model, Model):
-        weights = None if played_back else _values(CONTACT_OPTIONS, settings)
-        law, policy_file = settings.get('law', LQR), settings.get('policy_file', '')
-        return design_law(model, plan, weights, law=law, policy_file=policy_file, beside=False)
-    if played_back:
-        return Following(OpenLoop(model.system, plan), plan.times, plan.states)
-    law = settings.get('law', LQR)
-    return robot_following(robot_of(model, settings), model, plan, law=law, beside=False)
-
-
-def robot_following(
-    robot: RegulatedRobot,
-    model: ScenarioModel,
-    plan: Plan,
-    interrupted: Callable[[], bool] = lambda: False,
-    *,
-    law: str,
-    beside: bool,
-    safe: Callable[[Array], Array] | None = None,
-) -> Following:
-    """
-    Return the feedback of a robot along a plan; predictions end in the hold of its own laws.
-
-    Parameters and errors are those of :func:`design_law`.
-    """
-    if law != PREDICTIVE:
-        return robot.follow(plan, interrupted)
-    predicted = design_law(model, plan, {}, interrupted, law=PREDICTIVE, beside=beside, safe=safe)
-    return predicted._replace(hold=robot.end(plan)[0])
-
-
-def robot_of(model: ScenarioModel, settings: Mapping[str, Any]) -> RegulatedRobot:
-    """Return the laws of a robot with parameters of its controller."""
-    kind = robot_kind(model.system.name)
-    return kind.make(model.scenario, _values(kind.options, settings, f'{kind.group}.'))
-
-
-def _values(
-    options: Iterable[Option], settings: Mapping[str, Any], group: str = ''
-) -> dict[str, float]:
-    return {o.name: settings.get(group + o.name, o.default) for o in options}
+    if settings.get('open_loop', False):
+        return open_loop(model.system, model.params, plan, interrupted)
+    laws, law = laws_of(model, settings), settings.get('law', LQR)
+    if law == LQR:
+        return laws.follow(plan, interrupted)
+    found = design_law(
+        model,
+        plan,
+        Options(settings, robot_kind(model.system.name)),
+        interrupted,
+        law=law,
+        policy_file=settings.get('policy_file', ''),
+        beside=beside,
+        ask=ask,
+        patience=patience,
+        safe=safe,
+    )
+    return found if ask else found._replace(hold=laws.end(plan)[0])
 
 
 def open_loop(

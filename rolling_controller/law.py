@@ -221,6 +221,24 @@ class OpenLoop(StateFeedback):
         super().__init__(system, lambda t, _: plan.control_at(t))
 
 
+class GoingOn:
+    """A law that goes on with what it remembers, by another clock; see :class:`Law`."""
+
+    def __init__(self, law: Law[Any], memory: object, begun: float) -> None:
+        """Take the law, its memory, and when its time was zero [s]."""
+        self._law, self._memory, self._begun = law, memory, begun
+        self.inputs, self.output, self.period = law.inputs, law.output, law.period
+        self.opaque = law.opaque
+
+    def start(self, before: object = None) -> object:
+        """Return the memory that it goes on with."""
+        return self._memory if before is None else before
+
+    def step(self, memory: object, inputs: ArrayLike, t: float) -> tuple[object, Array]:
+        """Step as the law does; see :class:`Law`."""
+        return self._law.step(memory, inputs, t - self._begun)
+
+
 class Course(NamedTuple):
     """
     The motion that a law keeps at present.

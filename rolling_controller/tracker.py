@@ -15,8 +15,8 @@ from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_planner.plan import Plan
 
-JUMP = 0.1  # m between two states: no motion, a robot that was put somewhere else
-HAND_UNCOUNTED = ('p_WH',)  # where the hand is, while an object is moved on it
+# between two states, by unit: no motion, but a machine that was put somewhere else
+JUMP = {'m': 0.1, 'chart': 0.1, 'rad': 0.5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Tracker:
         self._counted = _counted(system.tangent, uncounted)
         self._size = system.tangent.size
         entries = system.tangent.entries
-        self._lengths = np.array([e.unit == 'm' for e in entries for _ in range(e.size)])
+        self._jump = np.array([JUMP.get(e.unit, np.inf) for e in entries for _ in range(e.size)])
         self._patience = patience
 
     def begin(self, plan: Plan, following: Following, *, settle: float = 0.0) -> None:
@@ -179,9 +179,9 @@ class Tracker:
         )
 
     def jumped(self, x: Array, before: Array) -> bool:
-        """Return whether a position differs by more than any motion between two states could."""
+        """Return whether places or angles differ by more than a held machine moves at once."""
         d = self._evaluate(x, before, np.zeros(len(self.limits)), 0.0, self._params)
-        return bool((np.abs(d[: self._size][self._lengths]) > JUMP).any())
+        return bool((np.abs(d[: self._size]) > self._jump).any())
 
     def lost(self, t: float, x: Array, u: Array) -> str:
         """Return what ended the contact in a state under a control, or the empty string."""

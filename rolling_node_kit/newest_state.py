@@ -76,6 +76,11 @@ class NewestState(ABC, Generic[Raw]):
         self.refused = self.trouble = ''
         NewestState._forget(self)
 
+    @property
+    def replaced(self) -> bool:
+        """Whether a fault is one of a sensor that others replace."""
+        return False
+
     def restart(self) -> None:
         """Forget the states, as before the first."""
         self._forget()

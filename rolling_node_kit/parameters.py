@@ -176,6 +176,10 @@ class ParameterTable:
         """Return the present value of a parameter."""
         return self._node.get_parameter(name).value
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the present value of a parameter, the default of one that is not declared."""
+        return self[name] if name in self._table else default
+
     def as_dict(self) -> dict[str, Any]:
         """Return the present values of all parameters by name."""
         return {name: self[name] for name in self._table}

@@ -425,7 +425,7 @@ HAND = (
     'rolling_dynamics.nodes.plant_topics',
     'rolling_dynamics.nodes.simulated_object',
     'rolling_planner.nodes.present_state',
-    'rolling_controller.nodes.hand_controller_node',
+    'rolling_controller.robot_laws.contact_kind',
     'rolling_controller.design',
     'rolling_controller.nodes.hand',
     'rolling_controller.nodes.laboratory_controller_node',

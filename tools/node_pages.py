@@ -27,6 +27,10 @@ SIMULATED = {  # machines of the simulator
     'simulated_object': 'rolling_dynamics.nodes.simulated_object:HybridObject.table',
     'simulated_arm': 'rolling_hw_interface.nodes.simulated_arm:ObjectOnArm.table',
 }
+CONTROLLED = {  # of the controller
+    'hand_controller': 'rolling_controller.nodes.hand:HAND.table',
+    'robot_controller': 'rolling_controller.nodes.robot_machine:ROBOT.table',
+}
 HEAD = '| parameter | default | range | changes | meaning |\n|---|---|---|---|---|'
 
 
@@ -37,7 +41,7 @@ def nodes() -> dict[str, str]:
         if 'TABLE' in path.read_text(encoding='utf-8'):
             module = '.'.join(path.relative_to(ROOT).with_suffix('').parts)
             out[path.stem.removesuffix('_node')] = f'{module}:TABLE'
-    return out | SIMULATED
+    return out | SIMULATED | CONTROLLED
 
 
 def page_of(name: str) -> Path:
@@ -47,13 +51,15 @@ def page_of(name: str) -> Path:
 
 def table_of(place: str) -> str:
     """Return the table of the parameters that a node declares, at ``module:attribute``."""
+    from rolling_controller.nodes.controller_parameters import law_parameters  # noqa: PLC0415
     from rolling_node_kit.common_parameters import COMMON  # noqa: PLC0415  (needs rclpy)
 
     module, _, attribute = place.partition(':')
-    found = import_module(module)
-    laws = [kind for _, kind in roles('law')] if hasattr(found, 'robot_parameters') else []
-    own = {entry.name: entry for kind in laws for entry in found.robot_parameters(kind)}
-    entries = (*COMMON, *attrgetter(attribute)(found), *own.values())
+    entries = [*COMMON, *attrgetter(attribute)(import_module(module))]
+    if place == CONTROLLED['robot_controller']:
+        kinds = (kind for _, kind in roles('law') if kind.group)
+        own = {entry.name: entry for kind in kinds for entry in law_parameters(kind)}
+        entries += own.values()
     return '\n'.join([HEAD, *map(_row, entries)])
 
 

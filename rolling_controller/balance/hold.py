@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 import math
 
 import casadi as ca
@@ -16,6 +17,7 @@ from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights
 from rolling_controller.time_varying_lqr import law_equations, law_function
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contract import RegulatorWeights
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.equilibrium import FAR, linear_model, nearest_equilibrium, UNSTABLE
 from rolling_dynamics.errors import check_names, ParameterError
@@ -208,7 +210,8 @@ class Hold(BalanceLqr):
     Regulator about the equilibrium nearest a state, by the control that holds it there.
 
     What grows and no control moves is refused; what neither grows nor is moved by a control, such
-    as the attitude of a rolling ball, is left as it is and named in ``uncontrollable``.
+    as the attitude of a rolling ball, is left as it is and named in ``uncontrollable``. What has
+    no weight along plans, such as the place of a hand, is held by its scale.
 
     Attributes
     ----------
@@ -249,6 +252,9 @@ class Hold(BalanceLqr):
 
         """
         x, u = nearest_equilibrium(system, p, x, u, within)
+        weights = (weights or LqrWeights()).of(system)
+        scales = RegulatorWeights.from_scales(system.tangent, system.control).tracking
+        weights = replace(weights, tracking={**scales, **(weights.tracking or {})})
         super().__init__(system, p, x, u=u, weights=weights, control_limits=control_limits)
         rates = np.linalg.eigvals(self.decomposition.A).real
         self.unstable = bool(rates.max(initial=0.0) > UNSTABLE)

@@ -139,6 +139,7 @@ class ControlLoop:
         self.time, self.measured = 0.0, equipment.start
         self._turn, self._once = threading.Lock(), threading.Lock()
         self.ending = False
+        self._waiting = None if task.before is None else task.before.start()
         # plant and controller take turns already where the machine was held
         self._held = 0 if task.waits and task.before is None else HELD
         self.intake = Intake(equipment)
@@ -225,6 +226,9 @@ class ControlLoop:
         """Command the machine before the start; in simulated time it waits from now on."""
         self._held += 1
         before, machine = self._task.before, self._equipment.machine
-        u = before.step(None, x, at * 1e-9)[1] if before else machine.safe(x)
+        if before is None:
+            u = machine.safe(x)
+        else:
+            self._waiting, u = before.step(self._waiting, x, at * 1e-9)
         machine.send(u, at)
         self._task.answered(stamp, at, True, None)

@@ -10,22 +10,25 @@ from collections.abc import Mapping
 import sys
 from typing import Any
 
-from rolling_controller.nodes.robot_controller_node import RobotControllerNode
+from rolling_controller.nodes.execution_node import ExecutionNode
+from rolling_controller.nodes.machine import Controlled
+from rolling_controller.nodes.robot_machine import ROBOT
 from rolling_dynamics.nodes.chosen import chosen, given_parameters
 from rolling_node_kit.process import run_node
 from rolling_node_kit.suite_node import SuiteNode
 
 
-def controller_of(given: Mapping[str, Any]) -> type[SuiteNode]:
-    """Return the class of the controller of the machine that parameters name."""
-    found: type[SuiteNode] = chosen('controller', given) or RobotControllerNode
+def controller_of(given: Mapping[str, Any]) -> Controlled | type[SuiteNode]:
+    """Return the kind of machine that parameters name, or the class of its controller."""
+    found: Controlled | type[SuiteNode] = chosen('controller', given) or ROBOT
     return found
 
 
 def make_node() -> SuiteNode:
     """Return the controller of the machine that the parameters at the start name."""
     given = given_parameters('controller', ('scenario_file', 'experiment'))
-    return controller_of(given)()  # type: ignore[call-arg]  # each fills in the others
+    found = controller_of(given)
+    return ExecutionNode(found) if isinstance(found, Controlled) else found()  # type: ignore[call-arg]
 
 
 def main() -> int:

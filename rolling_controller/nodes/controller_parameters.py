@@ -1,9 +1,11 @@
-"""Parameters that every controller has, and those of the contact system's."""
+"""Parameters of controllers: of all, of hands, and of the laws of a kind of machine."""
 
 from __future__ import annotations
 
-from rolling_controller.design import CONTACT_OPTIONS, LAWS, LQR
+from rolling_controller.design import LAWS, LQR
 from rolling_controller.lqr_weights import Option
+from rolling_controller.robot_laws.contact_kind import CONTACT_OPTIONS
+from rolling_controller.robot_laws.regulator import RobotKind
 from rolling_node_kit.common_parameters import OVERRUN
 from rolling_node_kit.parameters import Parameter
 
@@ -17,6 +19,11 @@ def option_parameter(option: Option, group: str = '') -> Parameter:
         limits=option.limits,
         unit=option.unit,
     )
+
+
+def law_parameters(kind: RobotKind) -> tuple[Parameter, ...]:
+    """Return the parameters of the laws of a kind of machine."""
+    return tuple(option_parameter(option, kind.group) for option in kind.options)
 
 
 EXECUTION = (
@@ -140,9 +147,16 @@ EXECUTION = (
     ),
     *OVERRUN,
 )
+HOLD = Parameter(
+    'hold_at_start',
+    False,
+    'whether the machine is held from its first state on, before any plan; from the next '
+    'activation on',
+)
 
 TABLE = (
     *EXECUTION,
+    HOLD,
     Parameter(
         'law',
         LQR,

@@ -1,16 +1,14 @@
-"""Tasks of the control loop: a plan to follow, a velocity to keep, a place to hold."""
+"""A task of the control loop: a plan to follow, and what holds its end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-import time
 from typing import Any, NamedTuple
 
-import numpy as np
 from rclpy.node import Node
 from rclpy.task import Future
-from rolling_controller.law import Following, Law, VELOCITY
+from rolling_controller.law import Following, GoingOn, Law
 from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.tracker import TrackingStep
@@ -91,7 +89,7 @@ class Execution:
         self._values, self._standing = equipment.values, standing or Standing()
         self._tracker, self._settle = equipment.tracker, self._values['settle_time']
         self._tracker.begin(plan, following, settle=self._settle)
-        self._hold, self._bound = following.hold, equipment.machine.bound(following.states)
+        self._following, self._bound = following, equipment.machine.bound(following.states)
         self.last: TrackingStep | None = None
         self._finished, self._next_feedback = Future(), 0.0
         self._end: Array | None = None  # state at the very end of the plan
@@ -124,7 +122,7 @@ class Execution:
 
     def _finish(self, code: int, text: str) -> None:
         end, equipment = self._end, self._equipment
-        hold = self._standing.after(code) if end is None or self._hold is None else self._hold
+        hold = (None if end is None else self._after()) or self._standing.after(code)
         if hold is None:
             present = equipment.send_safe_command(self._node)
         else:
@@ -133,6 +131,12 @@ class Execution:
         x = present if end is None else end
         ending = Ending(code, text, x, self._tracker.goal_error(x))
         resolve(self._node, self._finished, ending)
+
+    def _after(self) -> Law[Any] | None:
+        """Return what holds the end of the plan: its hold, or its law going on; or None."""
+        law, hold, holds = self._following.law, self._following.hold, self._following.holds
+        started = (self.control.started or 0) * 1e-9
+        return hold or (GoingOn(law, self.control.answers.memory, started) if holds else None)
 
     def _log_punctuality(self) -> None:
         r = self.control.loop.read_punctuality()
@@ -149,7 +153,9 @@ class Execution:
         if step.lost:
             text = f'the contact was lost at {step.t:.3f} s: {step.lost}'
             return CODES.CONTACT_LOST, text, u
-        u = self._equipment.machine.safe(x) if step.ended else u
+        if step.ended:
+            hold = self._following.hold
+            u = hold.step(None, x, t)[1] if hold else self._equipment.machine.safe(x)
         problem = ''
         if self._bound is not None:
             limited = self._equipment.watch.limited(u)
@@ -189,99 +195,3 @@ class Execution:
                 margin_values=list(step.margins.values()),
             )
         )
-
-
-STILL = np.zeros(3)
-MOVED = 'the robot was put somewhere else'
-
-
-class Wanted(NamedTuple):
-    """Commanded velocity (forward, left, turn), and when it came, by a steady clock [s]."""
-
-    velocity: Array = STILL
-    since: float = 0.0
-
-    @property
-    def moves(self) -> bool:
-        """Whether it is one to move."""
-        return bool(self.velocity.any())
-
-
-class Driving:
-    """
-    Keeps the velocity that was commanded last.
-
-    A command that is older than ``command_timeout`` is one to stand still.
-
-    Attributes
-    ----------
-    control
-        The loop that does it.
-    law
-        The law; one that takes no velocity holds the robot where it stands.
-    holds
-        Whether it is such a law.
-    ended
-        Why the driving ended by itself, or the empty string.
-
-    """
-
-    def __init__(
-        self,
-        node: Node,
-        equipment: Equipment,
-        law: Law[Any],
-        wanted: Wanted | None = None,
-        held: Callable[[str], bool] = lambda _: False,
-    ) -> None:
-        """Start to drive, or to hold; ``held`` is asked to go on by a hold, for a reason."""
-        self._node, self._equipment, self.law = node, equipment, law
-        self._held, self._before = held, equipment.present
-        self.holds, self.ended = VELOCITY not in law.inputs, ''
-        self.wanted, self._safe = wanted or Wanted(), True
-        equipment.tracker.forget()
-        task = Task(
-            law=law,
-            finish=self._finish,
-            name='driving',
-            signals={VELOCITY: lambda: self.velocity},
-            origin=0,
-            waits=False,
-            judge=self._judge,
-        )
-        self.control = ControlLoop(node, equipment, task)
-        self.control.loop.start()
-
-    @property
-    def velocity(self) -> Array:
-        """Commanded velocity, zero where the command is too old."""
-        wanted, timeout = self.wanted, self._equipment.values['command_timeout']
-        return wanted.velocity if time.monotonic() - wanted.since <= timeout else STILL
-
-    def stop(self, *, safe: bool = True) -> None:
-        """Stop; the last command is the safe one, unless another loop goes on."""
-        self._safe = safe
-        self.control.end(CODES.NONE, '')
-
-    @property
-    def moves(self) -> bool:
-        """Whether the robot is to move."""
-        return bool(self.velocity.any())
-
-    def _finish(self, _code: int, reason: str) -> None:
-        if reason and self._held(reason):
-            return
-        self.ended = reason
-        if reason or self._safe:
-            self._equipment.send_safe_command(self._node)
-        if reason:
-            self._node.get_logger().error(f'driving ended: {reason}')
-
-    def _judge(self, t: float, x: Array, u: Array) -> tuple[int, str, Array]:
-        """Return why a robot cannot be held any more."""
-        u = self._equipment.watch.limited(u)
-        before, self._before = self._before, self.control.measured
-        if self.holds and self._equipment.tracker.jumped(self._before, before):
-            return CODES.NONE, MOVED, u
-        lost = self._equipment.tracker.lost(t, x, u) if self.holds else ''
-        return CODES.CONTACT_LOST, lost and f'the robot cannot be held any more: {lost}', u

@@ -1,36 +1,39 @@
-"""Base of the controllers: a lifecycle node with the action ``execute_plan``."""
+"""Controller of plans: a lifecycle node with the action ``execute_plan``."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 import threading
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 from geometry_msgs.msg import PoseStamped
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.clock import Clock, ClockType
 from rclpy.task import Future
+from rolling_controller.design import follow, laws_of
 from rolling_controller.law import Following
-from rolling_controller.motion_watch import Unwatched
 from rolling_controller.nodes.control_loop import CODES
+from rolling_controller.nodes.controller_parameters import law_parameters
+from rolling_controller.nodes.driving import BetweenPlans
 from rolling_controller.nodes.equipment import Equipment
-from rolling_controller.nodes.execution import Ending, Execution, Standing
+from rolling_controller.nodes.execution import Ending, Execution
 from rolling_controller.nodes.intake import Intake
-from rolling_controller.nodes.machine import Machine
-from rolling_controller.nodes.planner_client import GoalPoses
+from rolling_controller.nodes.machine import Controlled, Equipped
+from rolling_controller.nodes.planner_client import GoalPoses, Replanner
+from rolling_controller.nodes.prediction import Prediction, WORLD
+from rolling_controller.robot_laws import robot_kind
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import BEHIND, settle, when
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import CancelledError, described, ParameterError, RollingError
+from rolling_dynamics.errors import CancelledError, described, ParameterError, quoted, RollingError
 from rolling_dynamics.nodes.compiling_node import CompilingNode
-from rolling_dynamics.scenario_model import check_limits, ScenarioModel
+from rolling_dynamics.scenario_model import check_limits
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact, RollingPlan
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
-from rolling_node_kit.parameters import Parameter, ParameterTable
+from rolling_node_kit.parameters import ParameterTable
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.priority import drop_priority
 from rolling_node_kit.qos import EVENT, LATCHED
@@ -94,32 +97,11 @@ COMPILE_LIMIT = 60.0  # longest wait for what a loop evaluates to be compiled [s
 STATE_POLL = 0.002  # between two looks for the first state of an execution [s]
 
 
-class Equipped(NamedTuple):
-    """
-    What a scenario describes, and the machine.
-
-    Attributes
-    ----------
-    model, machine
-        Model and machine.
-    uncounted
-        Tangent entries that are not part of any error.
-    watch
-        Supervisor of its states; None for one of the motion that the equations predict.
-
-    """
-
-    model: ScenarioModel
-    machine: Machine
-    uncounted: tuple[str, ...]
-    watch: Unwatched | None = None
-
-
 class ExecutionNode(CompilingNode):
     """
     Checks a goal, designs its feedback in a thread, and follows it in another.
 
-    Subclasses fill in :meth:`equip` and :meth:`design`.
+    A plan ends in a hold where it ends at rest. A machine that is driven takes ``cmd_vel``.
 
     Attributes
     ----------
@@ -130,9 +112,11 @@ class ExecutionNode(CompilingNode):
 
     system: RollingSystem
 
-    def __init__(self, name: str, table: Sequence[Parameter]) -> None:
-        """Declare the parameters; everything else happens in configure."""
-        super().__init__(name, table)
+    def __init__(self, kind: Controlled) -> None:
+        """Declare the parameters of a kind of machine; everything else happens in configure."""
+        super().__init__('controller', kind.table)
+        self._kind, self._prediction = kind, Prediction(self)
+        self._replanner: Replanner | None = None
         self._server: SingleGoalServer | None = None
         self._equipment: Equipment | None = None
         self._execution: Execution | None = None
@@ -147,40 +131,24 @@ class ExecutionNode(CompilingNode):
         )
         self._looking.cancel()
 
-    # -- what a subclass fills in -----------------------------------------------------------
-
-    @abstractmethod
-    def equip(self) -> Equipped:
-        """Load the scenario and create the topics of the machine."""
-
-    @abstractmethod
-    def design(self, plan: Plan, interrupted: Callable[[], bool]) -> Following:
-        """Return the feedback along a plan that fits; called in a thread, asks if to give up."""
-
-    def warm_up(self) -> None:
-        """Compile what the first plan needs; called in a thread."""
-
-    def move_goal(self, pose: PoseStamped) -> str | None:  # noqa: ARG002
-        """Move the goal of the execution that goes on; report it, or None if that cannot be."""
-        return None
-
-    def make_way(self) -> None:
-        """Let the machine stand still for an execution that is about to begin."""
-
-    @property
-    def holding(self) -> bool:
-        """Whether a loop holds the machine where it stands."""
-        return False
-
-    def standing(self) -> Standing | None:
-        """Hand the machine over to an execution that begins now."""
-        return None
-
     # -- life cycle -------------------------------------------------------------------------
 
     def configure(self) -> None:
         """Load the scenario and create topics and the action server."""
-        self._equipment = self._equipment_of(self.equip())
+        equipped = self._kind.equip(self)
+        self.system = equipped.model.system
+        self._model, kind = equipped.model, robot_kind(self.system.name)
+        self.values.add(law_parameters(kind))
+        self._laws = laws_of(self._model, self.values)
+        self._equipment = self._equipment_of(equipped)
+        self._between = BetweenPlans(self, self._equipment, equipped, self._laws)
+        if self._kind.driven:
+            self._between.listen(lambda: self.executing)
+        if self._kind.replanned:
+            self._prediction.create(self.system, self._model.params)
+            self.at_cleanup(self._prediction.destroy)
+            self._replanner = Replanner(self)
+            self.at_cleanup(self._replanner.destroy)
         self.service(Trigger, '~/stop', self._stop)
         self.reader(RollingContact, 'contact/state', self._take_contact, EVENT)
         self.reader(RollingPlan, 'plan/newest', self._take_planned, LATCHED)
@@ -193,20 +161,19 @@ class ExecutionNode(CompilingNode):
             self._execute,
         )
         self.at_cleanup(self._server.destroy)
-        self.at_cleanup(GoalPoses(self, self.move_goal).destroy)
+        self.at_cleanup(GoalPoses(self, self._move_goal).destroy)
         self._preparation = threading.Thread(target=self._warm_up, name='warm-up', daemon=True)
         self._preparation.start()
 
     def _equipment_of(self, equipped: Equipped) -> Equipment:
         model, v = equipped.model, self.values
-        self.system = model.system
         if v['finite_limits']:
             check_limits(model)
         self.get_logger().info(f'{model.title}: {v["rate"]:g} steps per second')
         tracker = Tracker(
             model.system,
             model.params,
-            uncounted=equipped.uncounted,
+            uncounted=self._laws.uncounted,
             limits=model.control_limits,
             patience=v['patience'],
         )
@@ -223,12 +190,28 @@ class ExecutionNode(CompilingNode):
     def _warm_up(self) -> None:
         drop_priority()
         try:
-            self.warm_up()
+            self._laws.warm_up()
         except Exception as error:  # noqa: BLE001 - the first goal will report to the client
             self.get_logger().warning(f'nothing was prepared for the first plan: {error}')
 
+    def activate(self) -> None:
+        """Start again with what is measured from now on."""
+        assert self._equipment is not None  # noqa: S101  (configured before)
+        self._equipment.machine.measured.restart()
+        if self.values['hold_at_start']:
+            self._look = self._stand
+            self._looking.reset()
+
+    def _stand(self) -> None:
+        """Hold the machine where its first state is, once one came."""
+        if self.executing or self._between.stand():
+            self._looking.cancel()
+
     def deactivate(self) -> None:
-        """End an execution, the machine safe."""
+        """End what is at work, the machine safe."""
+        self._looking.cancel()
+        if self._equipment is not None:
+            self._between.stop()
         self._end(INACTIVE)
 
     def _end(self, reason: str) -> None:
@@ -240,6 +223,8 @@ class ExecutionNode(CompilingNode):
     def stop(self) -> None:
         """End what moves the machine, by its safe command."""
         self._end('stopped by ~/stop')
+        if self._equipment is not None:
+            self._between.stop()
 
     def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self.stop()
@@ -251,9 +236,9 @@ class ExecutionNode(CompilingNode):
         self._server = self._planned = self._equipment = None
 
     def _take_contact(self, message: RollingContact) -> None:
-        execution = self._execution
-        if execution is not None:
-            execution.control.contact_mode = message.mode
+        for task in (self._execution, self._between.driving):
+            if task is not None:
+                task.control.contact_mode = message.mode
 
     def _take_planned(self, message: RollingPlan) -> None:
         self._planned = message
@@ -280,7 +265,7 @@ class ExecutionNode(CompilingNode):
             plan = accepted_plan(goal.request.plan, self.system, self.values, now_ns)
         except RollingError as error:
             return _result(CODES.INVALID_GOAL, str(error))
-        self.make_way()
+        self._between.make_way()
         now = await self._fresh_state(goal, equipment)
         if now is None:
             return _result(CODES.STALE_STATE, equipment.stale_text())
@@ -314,7 +299,9 @@ class ExecutionNode(CompilingNode):
             message.header.stamp = nanoseconds_to_time(stamp)
             self._executed.publish(message)
 
-        execution = Execution(self, equipment, goal, plan, following, on_start, self.standing())
+        execution = Execution(
+            self, equipment, goal, plan, following, on_start, self._between.standing()
+        )
         self._execution, self._distrusted = execution, ''
         try:
             return self._report(await execution.run())
@@ -330,7 +317,7 @@ class ExecutionNode(CompilingNode):
         measured = equipment.machine.measured
 
         def usable() -> bool:
-            if self.holding:  # its loop takes the states
+            if self._between.holding:  # its loop takes the states
                 return measured.age <= equipment.timeout
             return intake.take() is not None
 
@@ -359,7 +346,7 @@ class ExecutionNode(CompilingNode):
             drop_priority()
             self._designs.add(designed)
             try:
-                following = self.design(plan, lambda: goal.stop_reason is not None)
+                following = self._follow(plan, lambda: goal.stop_reason is not None)
                 settle(COMPILE_LIMIT, lambda: goal.stop_reason is not None)
                 if following.warning:
                     self.get_logger().warning(following.warning)
@@ -379,6 +366,37 @@ class ExecutionNode(CompilingNode):
         found: Following | str | None = await designed
         return found
 
+    def _follow(self, plan: Plan, interrupted: Callable[[], bool]) -> Following:
+        """Return the law along a plan that the parameters choose."""
+        equipment, simulated = self._equipment, self.get_parameter('use_sim_time').value
+        if equipment is None:
+            raise CancelledError('the node was cleaned up')
+        following = follow(
+            self._model,
+            plan,
+            self.values,
+            interrupted,
+            beside=not simulated,
+            ask=None if self._replanner is None else self._replanner.ask,
+            patience=equipment.timeout if simulated else 0.0,
+            safe=equipment.machine.safe,
+        )
+        self._prediction.show(following.law)
+        return following
+
+    def _move_goal(self, pose: PoseStamped) -> str | None:
+        """Lead what a predictive law moves elsewhere; None where no such execution goes on."""
+        pursuit, place = self._prediction.pursuit, pose.pose.position
+        if pursuit is None or self._execution is None:
+            return None
+        if pose.header.frame_id not in ('', WORLD):
+            return f'refused: frame_id must be {WORLD!r}, got {quoted(pose.header.frame_id)}'
+        try:
+            pursuit.pursue({'p_WO_x': place.x, 'p_WO_y': place.y}, alone=True)
+        except RollingError as error:
+            return f'refused: {error}'
+        return f'the motion that goes on is led to ({place.x:.4g}, {place.y:.4g}) m'
+
     def _report(self, ending: Ending) -> ExecutePlan.Result:
         self.alarm = ending.text if ending.code == CODES.INTERNAL else ''
         result = _result(ending.code, ending.text)
@@ -391,9 +409,12 @@ class ExecutionNode(CompilingNode):
 
     @property
     def loop(self) -> PeriodicLoop | None:
-        """The loop of the execution."""
-        execution = self._execution
-        return None if execution is None else execution.control.loop
+        """The loop of the execution, of a hold, or of driving."""
+        if self._equipment is None:
+            return None
+        driving = self._between.driving
+        task = self._execution if driving is None or driving.ended else driving
+        return None if task is None else task.control.loop
 
     def health(self) -> Health:
         """Return progress."""
@@ -407,13 +428,14 @@ class ExecutionNode(CompilingNode):
         }
         if execution is not None and execution.last is not None:
             values |= {'time [s]': execution.last.t, 'state error': execution.last.error}
-        if self._distrusted:
-            return ERROR, f'states are not plausible: {self._distrusted}', values
-        if measured.refused:
-            message, measured.refused = measured.refused, ''
-            return WARN, message, values
         idle = 'designing the feedback' if self._designs else 'waiting'
-        return OK, 'executing' if execution is not None else idle, values
+        level, text = OK, 'executing' if execution is not None else idle
+        if self._distrusted:
+            level, text = ERROR, f'states are not plausible: {self._distrusted}'
+        elif measured.refused:
+            level, text, measured.refused = WARN, measured.refused, ''
+        level, text, values = self._between.health(level, text, values)
+        return self._prediction.health(level, text, values)
 
 
 def _result(code: int, text: str) -> ExecutePlan.Result:

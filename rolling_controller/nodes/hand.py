@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.duration import Duration
 from rolling_controller.motion_watch import HandBound
-from rolling_controller.nodes.machine import stamp_check
+from rolling_controller.nodes.controller_parameters import TABLE
+from rolling_controller.nodes.machine import Controlled, Equipped, stamp_check
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact.contact_view import Source
+from rolling_dynamics.contact.contact_view import Source, StateSource
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.nodes.measurements import Measurements
+from rolling_dynamics.scenario_model import load_model
 from rolling_node_kit.cdr import ACCEL, accel_values, StampedEncoder
 from rolling_node_kit.parameters import ParameterTable
 from rolling_node_kit.qos import COMMAND, STREAM_POLLED
@@ -97,3 +99,15 @@ def braking(velocity: Array, brake_time: float, limits: Array | None) -> Array:
     """Return the accelerations that bring velocities to rest in a time constant [s]."""
     u = -velocity / brake_time
     return u if limits is None else np.clip(u, -limits, limits)
+
+
+def equip(node: SuiteNode) -> Equipped:
+    """Load the scenario of an object on a hand and create the topics of the hand."""
+    model = load_model(node.values['scenario_file'])
+    contact_h = model.start[model.system.state.slice('contact_h')]
+    source = StateSource(model.system, model.params, contact_h)
+    hand = Hand(node, node.values, source, model.system.state, model.control_limits)
+    return Equipped(model, hand)
+
+
+HAND = Controlled(TABLE, equip, replanned=True)

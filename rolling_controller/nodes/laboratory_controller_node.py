@@ -8,6 +8,7 @@ the hand. What an experiment needs is planned and designed when the node is conf
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import math
 import threading
 import time
@@ -29,7 +30,8 @@ from rolling_controller.law import Law
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.experiment_run import CODES, ExperimentRun, RunState
-from rolling_controller.nodes.hand import Hand
+from rolling_controller.nodes.hand import HAND, Hand
+from rolling_controller.nodes.machine import Controlled
 from rolling_controller.nodes.prediction import Prediction
 from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.law import PredictiveLaw
@@ -47,7 +49,7 @@ from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.priority import drop_priority
 from rolling_node_kit.qos import EVENT, JOURNAL
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
-from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
+from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from std_msgs.msg import Int64MultiArray
 from std_srvs.srv import Trigger
 
@@ -114,6 +116,8 @@ class LaboratoryHand(Hand):
 
 class LaboratoryControllerNode(CompilingNode):
     """Lifecycle node with the action server ``run_experiment``."""
+
+    table = TABLE
 
     def __init__(self) -> None:
         """Declare the parameters; everything else happens in configure."""
@@ -356,6 +360,11 @@ class LaboratoryControllerNode(CompilingNode):
         if self._prepared is not None and self._prepared.note:
             values['prepared'] = self._prepared.note
         return self._prediction.health(OK, 'running' if running else waiting, values)
+
+
+def controller(given: Mapping[str, Any]) -> Controlled | type[SuiteNode]:
+    """Return the controller of experiments where parameters name one, else that of plans."""
+    return LaboratoryControllerNode if given.get('experiment') else HAND
 
 
 def _ending(run: int, law: str, state: RunState) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple, Protocol
 
 from rclpy.node import Node
-from rolling_controller.motion_watch import HandBound
+from rolling_controller.motion_watch import HandBound, Unwatched
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.scenario_model import ScenarioModel
 from rolling_node_kit.newest_state import StampCheck
-from rolling_node_kit.parameters import ParameterTable
+from rolling_node_kit.parameters import Parameter, ParameterTable
 from rolling_node_kit.polled_subscription import PolledSubscription
+from rolling_node_kit.suite_node import SuiteNode
 
 
 def stamp_check(node: Node, values: ParameterTable) -> StampCheck:
@@ -48,6 +50,11 @@ class States(Protocol):
     @property
     def covariances(self) -> Array | None:
         """Covariances declared with the newest state, see ``MotionWatch.judge``."""
+        ...
+
+    @property
+    def replaced(self) -> bool:
+        """Whether a fault is one of a sensor that others replace."""
         ...
 
     @property
@@ -105,3 +112,50 @@ class Machine(Protocol):
     def safe(self, x: Array) -> Array:
         """Return the control that brings the machine to rest."""
         ...
+
+
+class Equipped(NamedTuple):
+    """
+    What a scenario describes, and the machine.
+
+    Attributes
+    ----------
+    model, machine
+        Model and machine.
+    watch
+        Supervisor of its states; None for one of the motion that the equations predict.
+    holds_at
+        Faults at which the machine is held where it is, see :class:`RobotView`.
+    yaw
+        Asked for the angle of its heading about the normal of the floor [rad].
+
+    """
+
+    model: ScenarioModel
+    machine: Machine
+    watch: Unwatched | None = None
+    holds_at: Collection[str] = ()
+    yaw: Callable[[], float] = lambda: 0.0
+
+
+class Controlled(NamedTuple):
+    """
+    A kind of machine that plans are executed on.
+
+    Attributes
+    ----------
+    table
+        Parameters of its controller, besides those of its laws.
+    equip
+        Loads the scenario and creates the topics of the machine.
+    driven
+        Whether it takes velocities on ``cmd_vel``.
+    replanned
+        Whether its predictive law may have plans made on the way, and shows what it predicts.
+
+    """
+
+    table: Sequence[Parameter]
+    equip: Callable[[SuiteNode], Equipped]
+    driven: bool = False
+    replanned: bool = False

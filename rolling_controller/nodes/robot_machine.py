@@ -9,19 +9,21 @@ import time
 from nav_msgs.msg import Odometry
 import numpy as np
 from rclpy.duration import Duration
+from rolling_controller.design import LQR, PREDICTIVE
 from rolling_controller.measured_state import LIMITED, sensor_source, SensorFilter
 from rolling_controller.motion_watch import Unwatched
-from rolling_controller.nodes.machine import stamp_check
+from rolling_controller.nodes.controller_parameters import EXECUTION, HOLD
+from rolling_controller.nodes.machine import Controlled, Equipped, stamp_check
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.layout import Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.sensor_topics import SensorReader, TYPES
 from rolling_dynamics.robots import Observer
-from rolling_dynamics.scenario_model import RobotModel
+from rolling_dynamics.scenario_model import load_robot, RobotModel
 from rolling_node_kit.cdr import decode_odometry, JointStateDecoder
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.newest_state import NewestState, StampCheck
-from rolling_node_kit.parameters import ParameterTable
+from rolling_node_kit.parameters import Parameter, ParameterTable
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import COMMAND, SENSOR_DATA, STREAM_POLLED, STREAM_READER
 from rolling_node_kit.suite_node import SuiteNode
@@ -39,13 +41,10 @@ class RobotStates(NewestState[Array]):
     ----------
     topics
         Where they come from; empty where they are taken by hand.
-    replaced
-        Whether a fault is one of a sensor that others replace.
 
     """
 
     topics: Sequence[PolledSubscription] = ()
-    replaced = False
 
     def __init__(self, layout: Layout, topic: str, check: StampCheck | None = None) -> None:
         """Take states of this layout; the topic is named where one is refused."""
@@ -228,7 +227,7 @@ class RobotMachine:
         """Create the topics."""
         self._node, self._values = node, values
         self._limits = model.scenario.control_limits
-        self.holds_at = model.view.holds_at or frozenset()
+        self.holds_at = model.view.holds_at or frozenset[str]()
         self._observer = Observer(model.view, model.params, next(iter(model.system.modes)))
         self._yaw = 0.0
         self._commands = node.writer(JointState, 'robot/control', COMMAND)
@@ -252,7 +251,6 @@ class RobotMachine:
         """What to report to a user as long as no state came."""
         return f'nothing came yet on {" or ".join(topic.topic for topic in self.polled)}'
 
-    @property
     def yaw(self) -> float:
         """Angle of base_link about the normal of the floor [rad], as reported last; 0 if never."""
         for data in self._odometry.take():
@@ -295,3 +293,47 @@ class RobotMachine:
         now = self._node.get_clock().now().nanoseconds * 1e-9
         u = self._observer.safe_control(x, now, self._values['brake_time'])
         return np.array(np.clip(u, -self._limits, self._limits))
+
+
+TABLE = (
+    *EXECUTION,
+    Parameter(
+        'command_timeout',
+        0.5,
+        'age of a cmd_vel beyond which the robot is stopped',
+        limits=(0.01, 60.0),
+        unit='s',
+    ),
+    Parameter(
+        'law',
+        LQR,
+        'feedback along a plan: that of the kind of robot, or predictive control within the '
+        'limits of controls and contact, which needs daqp; from the next goal on',
+        choices=(LQR, PREDICTIVE),
+    ),
+    Parameter(
+        'estimate_state',
+        False,
+        'whether the state is estimated from the sensors of the scenario; else that of '
+        'robot/state',
+        read_only=True,
+    ),
+    HOLD,
+    Parameter('frame_prefix', '', 'prefix of the frame base_link', read_only=True),
+    Parameter(
+        'enable_stamped_cmd_vel',
+        True,
+        'whether cmd_vel is a TwistStamped; else a Twist',
+        read_only=True,
+    ),
+)
+
+
+def equip(node: SuiteNode) -> Equipped:
+    """Load the scenario of a robot and create its topics."""
+    model = load_robot(node.values['scenario_file'])
+    machine = RobotMachine(node, model, node.values)
+    return Equipped(model, machine, machine.watch, machine.holds_at, machine.yaw)
+
+
+ROBOT = Controlled(TABLE, equip, driven=True)

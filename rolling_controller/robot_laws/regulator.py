@@ -1,4 +1,4 @@
-"""Laws of robots: a regulator along the plan and a hold at its end, or what a plug-in names."""
+"""Laws of machines: a regulator along the plan and a hold at its end, or what a plug-in names."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rolling_controller.lqr_weights import Option, read_weights
 from rolling_controller.robot_laws.steering import prepare_velocity_hold, VelocityHold
 from rolling_controller.time_varying_lqr import prepare_regulator, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract import default_weights
 from rolling_dynamics.equilibrium import FAR
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import role_of
@@ -116,16 +117,18 @@ class HeldRobot(RegulatedRobot):
     """
     Laws of a system whose plug-in names none: each plan ends in a hold.
 
-    No error counts of an angle or an attitude whose scale is half a turn or more, such as the
-    attitude of a ball that carries a robot: no deviation of it matters.
+    No error counts of what has no weight by default, such as where a hand is, and of an angle or
+    an attitude whose scale is half a turn or more, such as the attitude of a ball that carries a
+    robot: no deviation of it matters.
     """
 
     def __init__(self, scenario: Scenario, values: Mapping[str, float]) -> None:
         """Take what a scenario describes, see :class:`RegulatedRobot`."""
         super().__init__(scenario, values)
+        weighted = default_weights(scenario.system).tracking
         self.uncounted = tuple(
             e.name for e in scenario.system.tangent.entries
-            if e.unit == 'rad' and e.scale >= math.pi
+            if e.name not in weighted or (e.unit == 'rad' and e.scale >= math.pi)
         )  # fmt: skip
 
     def warm_up(self) -> None:
@@ -140,9 +143,11 @@ class HeldRobot(RegulatedRobot):
 
         The hold's cost to go is the regulator's terminal weight: its gains become those of the
         hold. Weights that a plan cannot reach let gains grow at the end, and with them the noise.
+        Terminal weights that a user may choose stand instead.
         """
         hold, warning = self.end(plan)
-        found = self._follow(plan, interrupted, None if hold is None else hold.cost)
+        chosen = any(name.startswith('terminal') for name in self._values)
+        found = self._follow(plan, interrupted, None if hold is None or chosen else hold.cost)
         return found._replace(hold=hold, warning='; '.join(filter(None, (found.warning, warning))))
 
     def end(self, plan: Plan) -> tuple[Hold | None, str]:
@@ -157,16 +162,15 @@ class HeldRobot(RegulatedRobot):
         return VelocityHold(self._scenario, x, yaw)
 
     def stand(self, x: Array) -> Hold | None:
-        """Return the hold near a state that may move; None of a robot that does not fall."""
-        try:
-            hold = self._hold(x, math.inf)
-        except ParameterError:
-            return None
-        return hold if hold.unstable else None
+        """Return the hold near a state that may move; None where nothing can be held."""
+        with suppress(ParameterError):
+            return self._hold(x, math.inf)
+        return None
 
     def _hold(self, x: Array, within: float = FAR) -> Hold:
-        s = self._scenario
-        return Hold(s.system, s.p, x, control_limits=s.control_limits, within=within)
+        s, weights = self._scenario, read_weights(self._values, self._scenario.system)
+        limits = s.control_limits
+        return Hold(s.system, s.p, x, weights=weights, control_limits=limits, within=within)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from rolling_controller.design import follow, robot_of
+from rolling_controller.design import follow, laws_of
 from rolling_controller.lockstep import run_lockstep
-from rolling_controller.tracker import HAND_UNCOUNTED, Tracker
+from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario_model import load_any, Model, ScenarioModel
@@ -63,8 +63,7 @@ class PlanLockstep:
         self.model = load_any(str(scenario_file))
         self._plant = load_any(plant_file) if plant_file else self.model
         self._given = parameters_of(experiment, 'controller')
-        on_hand = isinstance(self.model, Model)
-        uncounted = HAND_UNCOUNTED if on_hand else robot_of(self.model, self._given).uncounted
+        uncounted = laws_of(self.model, self._given).uncounted
         self._tracker = Tracker(self.model.system, self.model.params, uncounted=uncounted)
 
     def execute(self, trial: Trial, plan: Plan) -> Record:

@@ -187,7 +187,7 @@ def test_scenario_over_the_arc_length_is_refused(tmp_path):
 
 
 def test_a_system_whose_plugin_names_no_laws_gets_the_default():
-    assert robot_kind('contact') is DEFAULT
+    assert robot_kind('machine') is DEFAULT
     assert robot_kind('pendulum_sphere') is not DEFAULT
 
 

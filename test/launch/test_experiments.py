@@ -72,8 +72,8 @@ class TestEveryExperiment:
             given = sections[f'/**/{entry.name}']['ros__parameters']
             module = importlib.import_module(entry.module)
             if entry.name == 'controller':
-                module = importlib.import_module(module.controller_of(given).__module__)
-            if hasattr(module, 'machine_of'):
+                table = module.controller_of(given).table
+            elif hasattr(module, 'machine_of'):
                 table = module.machine_of({**given, **entry.parameters}).table
             else:
                 table = module.TABLE

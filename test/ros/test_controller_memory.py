@@ -1,6 +1,7 @@
 """Executions of a controller, one after the other, leave nothing behind in memory."""
 
 from array import array
+from functools import partial
 import gc
 from pathlib import Path
 import sys
@@ -19,7 +20,8 @@ from rolling_controller.nodes.control_loop import CODES
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Execution
-from rolling_controller.nodes.hand_controller_node import HandControllerNode
+from rolling_controller.nodes.execution_node import ExecutionNode
+from rolling_controller.nodes.hand import HAND
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.action import ExecutePlan
@@ -146,7 +148,7 @@ def node(domain, monkeypatch):
             *given, **named | {'result_timeout': KEPT}
         ),
     )
-    with in_process(domain, HandControllerNode, PARAMETERS) as made:
+    with in_process(domain, partial(ExecutionNode, HAND), PARAMETERS) as made:
         yield made
 
 

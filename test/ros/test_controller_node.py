@@ -13,11 +13,12 @@ from rclpy.action import ActionClient
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.action import ExecutePlan
-from rolling_node_kit.qos import EVENT
+from rolling_node_kit.qos import EVENT, STREAM_READER
 from rolling_planner import plan_rolling
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_planner.plan import Plan
 from rolling_planner.problem.scenario import read_problem
+from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 LONG = 6.0
@@ -174,6 +175,35 @@ def test_feedback_is_better_than_none_from_a_perturbed_start(peer, client, simul
     assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
 
 
+@pytest.mark.slow
+def test_the_ball_is_held_after_its_plan(peer, client, simulator):
+    """A minute in which it would roll off without: it stays where the plan ended, and says so."""
+    scenario = load_scenario(SCENARIO['scenario_file'])
+    plan = plan_rolling(read_problem(scenario))
+    peer.set_parameters('controller', open_loop=False)
+    peer.set_parameters('simulator', rate_factor=20.0)
+    assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+    result = execute(peer, client, plan_to_message(plan, Time(), 'world'))
+    assert (result.error_code, result.error_string) == (CODES.NONE, '')
+    stamps = []
+
+    def late(message):
+        stamps.append(message.header.stamp.sec)
+        return stamps[-1] > stamps[0] + 60
+
+    held = peer.collect(JointState, 'contact/coordinates', STREAM_READER, accept=late)[0]
+    place = [held.position[held.name.index(name)] for name in ('u_h', 'v_h')]
+    goal = plan.states[-1][scenario.system.state.slice('contact_h')]
+    assert place == pytest.approx(goal, abs=1e-3)
+    peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=lambda m: says(m, 'holding'))
+    assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+    peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=lambda m: says(m, 'holding'))
+    assert peer.call(Trigger, 'controller/stop', Trigger.Request()).success
+    peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=lambda m: says(m, 'waiting'))
+    peer.set_parameters('simulator', rate_factor=1.0)
+    peer.set_parameters('controller', open_loop=True)
+
+
 def test_cancel_leaves_a_safe_command(peer, client, model, simulator):
     """The plan lifts the plate all the time; what comes after it brakes."""
     pushed, braked = threading.Event(), threading.Event()
@@ -247,8 +277,12 @@ def test_held_controls_are_executed(peer, client, model, simulator):
     assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
 
 
+def says(controllers, text):
+    return any(s.message == text for s in controllers.status)
+
+
 def designing(controllers):
-    return any(s.message == 'designing the feedback' for s in controllers.status)
+    return says(controllers, 'designing the feedback')
 
 
 def test_cancel_ends_a_long_design(peer, client, controller, model, simulator, fault_row):
@@ -266,7 +300,12 @@ def test_cancel_ends_a_long_design(peer, client, controller, model, simulator, f
     told('the design is interrupted and the cancel answered')
     while controller.text.count(given_up) == before:
         assert time.monotonic() < begin + 60.0, controller.text
-    peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=lambda m: not designing(m))
+    peer.collect(
+        DiagnosticArray,
+        '/diagnostics',
+        EVENT,
+        accept=lambda m: not designing(m),
+    )
     peer.set_parameters('controller', open_loop=True)
 
 

@@ -10,13 +10,15 @@ import numpy as np
 from numpy.testing import assert_equal
 import pytest
 from rclpy.impl.rcutils_logger import RcutilsLogger
-from rolling_controller.design import CONTACT_OPTIONS, design_law, LQR, PREDICTIVE
+from rolling_controller.design import design_law, LQR, PREDICTIVE
 from rolling_controller.law import COMMANDED, Memoryless, state_inputs
 from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes.control_loop import CODES
 from rolling_controller.nodes.controller_parameters import TABLE
+from rolling_controller.nodes.driving import Driving
 from rolling_controller.nodes.equipment import Equipment
-from rolling_controller.nodes.execution import Driving, Execution
+from rolling_controller.nodes.execution import Execution
+from rolling_controller.robot_laws.contact_kind import CONTACT_OPTIONS
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.scenario_model import load_model
 from rolling_dynamics.simulation import Stepper

@@ -6,14 +6,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rolling_controller.design import Options
 from rolling_controller.law import Following, OpenLoop
 from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes import equipment as equipment_module
 from rolling_controller.nodes.control_loop import CODES, HELD
+from rolling_controller.nodes.controller_parameters import law_parameters
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Execution
-from rolling_controller.nodes.robot_controller_node import Options, robot_parameters, TABLE
-from rolling_controller.nodes.robot_machine import RobotStates
+from rolling_controller.nodes.robot_machine import RobotStates, TABLE
 from rolling_controller.robot_laws import robot_kind
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.robots.emulated_robot import emulated_robot
@@ -83,7 +84,7 @@ class Rehearsal:
         self.plan = small_plan(model) if name != 'pendulum' else self.case.planned(scenario)
         self.plant = emulated_robot(model)
         known = robot_kind(model.system.name)
-        table = *TABLE, *robot_parameters(known)
+        table = *TABLE, *law_parameters(known)
         self.values = {e.name: e.default for e in table} | {
             'scenario_file': str(self.path),
             'use_sim_time': True,

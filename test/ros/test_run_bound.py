@@ -80,15 +80,22 @@ def test_a_hand_that_stays_is_not_stopped():
     assert len(sent) == 300
 
 
-@pytest.mark.parametrize('ended', [False, True])
-def test_after_the_end_of_a_plan_the_command_is_the_safe_one(ended):
+HOLD = SimpleNamespace(step=lambda *_: (None, np.ones(3)))
+
+
+@pytest.mark.parametrize(
+    ('ended', 'hold', 'wanted'),
+    [(False, None, AWAY), (True, None, np.zeros(3)), (True, HOLD, np.ones(3))],
+)
+def test_after_the_end_of_a_plan_the_command_is_that_of_its_hold_or_safe(ended, hold, wanted):
     """In the settling time states still come, and the law answers them."""
     execution = SimpleNamespace(
         _tracker=SimpleNamespace(step=lambda *_: SimpleNamespace(lost='', ended=ended)),
         _equipment=SimpleNamespace(machine=SimpleNamespace(safe=lambda _: np.zeros(3))),
+        _following=SimpleNamespace(hold=hold),
         _bound=None,
         _send_feedback=lambda _: None,
     )
     code, reason, u = Execution._judge(execution, 2.0, np.zeros(3), AWAY)
     assert (code, reason) == (0, '')
-    np.testing.assert_array_equal(u, 0 * AWAY if ended else AWAY)
+    np.testing.assert_array_equal(u, wanted)

@@ -91,6 +91,7 @@ class FrameEquipment(LoopEquipment):
 class RigControllerNode(SuiteNode):
     """Lifecycle node that runs a law in discrete time, a step a frame."""
 
+    table = TABLE
     _law: MeasuredLaw | None = None
     _control: ControlLoop | None = None
 

@@ -10,8 +10,8 @@ import numpy as np
 from rolling_controller.design import follow, PREDICTIVE
 from rolling_controller.law import Following
 from rolling_controller.nodes.controller_parameters import TABLE as HAND_TABLE
-from rolling_controller.nodes.robot_controller_node import TABLE as ROBOT_TABLE
 from rolling_controller.nodes.robot_machine import RobotStates
+from rolling_controller.nodes.robot_machine import TABLE as ROBOT_TABLE
 from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError

@@ -1,0 +1,282 @@
+"""What holds or drives a machine between its plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import time
+from typing import Any, NamedTuple
+
+from geometry_msgs.msg import Twist, TwistStamped
+import numpy as np
+from rolling_controller.law import GoingOn, Law, VELOCITY
+from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
+from rolling_controller.nodes.equipment import Equipment
+from rolling_controller.nodes.execution import Standing
+from rolling_controller.nodes.machine import Equipped
+from rolling_controller.robot_laws.regulator import RegulatedRobot
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.errors import ParameterError, quoted
+from rolling_node_kit.conversions import finite
+from rolling_node_kit.qos import COMMAND
+from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
+
+STILL = np.zeros(3)
+MOVED = 'the machine was put somewhere else'
+
+
+class Wanted(NamedTuple):
+    """Commanded velocity (forward, left, turn), and when it came, by a steady clock [s]."""
+
+    velocity: Array = STILL
+    since: float = 0.0
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is one to move."""
+        return bool(self.velocity.any())
+
+
+class Driving:
+    """
+    Keeps the velocity that was commanded last.
+
+    A command that is older than ``command_timeout`` is one to stand still.
+
+    Attributes
+    ----------
+    control
+        The loop that does it.
+    law
+        The law; one that takes no velocity holds the machine where it stands.
+    holds, name
+        Whether it is such a law, and what it does in a word.
+    ended
+        Why it ended by itself, or the empty string.
+
+    """
+
+    def __init__(
+        self,
+        node: SuiteNode,
+        equipment: Equipment,
+        law: Law[Any],
+        wanted: Wanted | None = None,
+        held: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        """Start to drive, or to hold; ``held`` is asked to go on by a hold, for a reason."""
+        self._node, self._equipment, self.law = node, equipment, law
+        self._held, self._before = held, equipment.present
+        self.holds, self.ended = VELOCITY not in law.inputs, ''
+        self.name = 'holding' if self.holds else 'driving'
+        self.wanted, self._safe = wanted or Wanted(), True
+        equipment.tracker.forget()
+        task = Task(
+            law=law,
+            finish=self._finish,
+            name=self.name,
+            limits=equipment.tracker.limits,
+            signals={VELOCITY: lambda: self.velocity},
+            origin=0,
+            waits=False,
+            judge=self._judge,
+        )
+        self.control = ControlLoop(node, equipment, task)
+        self.control.loop.start()
+
+    @property
+    def velocity(self) -> Array:
+        """Commanded velocity, zero where the command is too old."""
+        wanted, timeout = self.wanted, self._equipment.values.get('command_timeout', 0.0)
+        return wanted.velocity if time.monotonic() - wanted.since <= timeout else STILL
+
+    def stop(self, *, safe: bool = True) -> None:
+        """Stop; the last command is the safe one, unless another loop goes on."""
+        self._safe = safe
+        self.control.end(CODES.NONE, '')
+
+    @property
+    def moves(self) -> bool:
+        """Whether the machine is to move."""
+        return bool(self.velocity.any())
+
+    def _finish(self, _code: int, reason: str) -> None:
+        if reason and self._held(reason):
+            return
+        self.ended = reason
+        if reason or self._safe:
+            self._equipment.send_safe_command(self._node)
+        if reason:
+            self._node.get_logger().error(f'{self.name} ended: {reason}')
+
+    def _judge(self, t: float, x: Array, u: Array) -> tuple[int, str, Array]:
+        """Return why the machine cannot be held any more."""
+        u = self._equipment.watch.limited(u)
+        before, self._before = self._before, self.control.measured
+        if self.holds and self._equipment.tracker.jumped(self._before, before):
+            return CODES.NONE, MOVED, u
+        lost = self._equipment.tracker.lost(t, x, u) if self.holds else ''
+        return CODES.CONTACT_LOST, lost and f'it cannot be held any more: {lost}', u
+
+
+REFUSALS = 1.0  # s between two lines of the log about velocities that move nothing
+# what an execution ended by, as a machine names the faults at which it is to be held
+FAULTS = {CODES.CANCELLED: 'cancelled', CODES.NOT_CONVERGED: 'missed'}
+
+
+class BetweenPlans:
+    """
+    Holds a machine where its plans end, or where it was put, and drives it by ``cmd_vel``.
+
+    A hold goes on until a new plan, a velocity that moves, ``~/stop`` or a fault.
+
+    Attributes
+    ----------
+    driving
+        What is at work, or has ended by itself; None where nothing is.
+
+    """
+
+    def __init__(
+        self, node: SuiteNode, equipment: Equipment, equipped: Equipped, laws: RegulatedRobot
+    ) -> None:
+        """Take machine and laws; velocities are not heard before :meth:`listen`."""
+        self._node, self._equipment, self._laws = node, equipment, laws
+        self._holds_at, self._yaw = equipped.holds_at, equipped.yaw
+        self.driving: Driving | None = None
+        self._refused = ''
+        self._executing: Callable[[], bool] = lambda: False
+
+    # -- holding ----------------------------------------------------------------------------
+
+    @property
+    def holding(self) -> bool:
+        """Whether a loop holds the machine where it stands."""
+        driving = self.driving
+        return driving is not None and driving.holds and not driving.ended
+
+    def hold(self, law: Law[Any]) -> None:
+        """Hold the machine by a law from now on."""
+        self.driving = Driving(self._node, self._equipment, law, held=self._hold_again)
+
+    def stand(self) -> bool:
+        """Hold the machine where its first state is, if it can be; return whether one came."""
+        measured = self._equipment.machine.measured
+        self._equipment.machine.poll()
+        now = measured.state()
+        if now is None or measured.age > self._equipment.timeout:
+            return False
+        law = None if self.driving else self._laws.stand(now[1])
+        if law is not None:
+            self.hold(law)
+        return True
+
+    def make_way(self) -> None:
+        """Stop driving; a machine that is held goes on to be held."""
+        if self.driving is not None and self.holding:
+            self.driving.wanted = Wanted()
+        else:
+            self.stop()
+
+    def standing(self) -> Standing:
+        """Hand the machine over, without a safe command in between if it is held."""
+        driving, before = self.driving, None
+        if driving is not None and self.holding:
+            before = GoingOn(driving.law, driving.control.answers.memory, 0.0)
+        self.stop(safe=before is None)
+        return Standing(before, self._held_after, self.hold)
+
+    def stop(self, *, safe: bool = True) -> None:
+        """Stop; the last command is the safe one, unless another loop goes on."""
+        driving, self.driving = self.driving, None
+        if driving is not None:
+            driving.stop(safe=safe)
+
+    def _held_after(self, code: int) -> Law[Any] | None:
+        """Return what holds the machine after an execution, None for the safe command."""
+        measured = self._equipment.machine.measured
+        if FAULTS.get(code) not in self._holds_at and not measured.replaced:
+            return None
+        measured.fault = ''
+        return self._laws.stand(self._equipment.present)
+
+    def _hold_again(self, reason: str) -> bool:
+        """Hold a machine where a restart of the plant put it, or by the sensors that are left."""
+        measured = self._equipment.machine.measured
+        if reason != MOVED and not measured.replaced:
+            return False
+        measured.fault = ''
+        law = self._laws.stand(self._equipment.present)
+        if law is not None:
+            self._node.get_logger().warning(f'{reason}; it is held there')
+            self.hold(law)
+        return law is not None
+
+    # -- driving ----------------------------------------------------------------------------
+
+    def listen(self, executing: Callable[[], bool]) -> None:
+        """Take velocities while no plan is executed."""
+        self._executing = executing
+        if self._node.values['enable_stamped_cmd_vel']:
+            self._node.reader(TwistStamped, 'cmd_vel', self._take_stamped, COMMAND)
+        else:
+            self._node.reader(Twist, 'cmd_vel', self._take, COMMAND)
+
+    def _take_stamped(self, message: TwistStamped) -> None:
+        frame = f'{self._node.values["frame_prefix"]}base_link'
+        given = message.header.frame_id
+        if given in ('', frame):
+            self._take(message.twist)
+        else:
+            self._refuse(f'cmd_vel in frame {quoted(given)} refused, {frame!r} is needed')
+
+    def _take(self, twist: Twist) -> None:
+        if not finite(twist.linear, twist.angular):
+            self._refuse('cmd_vel refused: it is not finite')
+        elif not self._node.active:
+            self._refuse('cmd_vel ignored: the node is not active')
+        elif self._executing():
+            self._refuse('cmd_vel ignored: a plan is executed')
+        else:
+            velocity = np.array([twist.linear.x, twist.linear.y, twist.angular.z])
+            self._want(Wanted(velocity, time.monotonic()))
+
+    def _refuse(self, text: str) -> None:
+        """Report why a velocity moves nothing, in diagnostics and, once a second, in the log."""
+        self._refused = text
+        self._node.get_logger().warning(text, throttle_duration_sec=REFUSALS)
+
+    def _want(self, wanted: Wanted) -> None:
+        driving = self.driving
+        if driving is not None and not driving.ended and not (driving.holds and wanted.moves):
+            driving.wanted = wanted
+            return
+        equipment, machine = self._equipment, self._equipment.machine
+        machine.poll()
+        now = machine.measured.state()
+        if now is None or machine.measured.age > equipment.timeout:
+            self._refuse(f'cmd_vel refused: {equipment.stale_text()}')
+            return
+        try:
+            law = self._laws.drive(now[1], self._yaw())
+        except ParameterError as error:
+            self._refuse(f'cmd_vel refused: {error}')
+            return
+        self.stop(safe=False)  # a hold hands over without a safe command in between
+        self._node.alarm = ''
+        self.driving = Driving(self._node, equipment, law, wanted, self._hold_again)
+
+    # -- health -----------------------------------------------------------------------------
+
+    def health(self, level: bytes, text: str, values: dict[str, Any]) -> Health:
+        """Return what diagnostics report, with what is held, driven and refused added."""
+        driving = self.driving
+        if driving is not None:
+            values['driving'] = not driving.ended
+            if self.holding and not driving.moves:
+                text = 'holding' if level == OK else text
+                values['not held'] = '; '.join(getattr(driving.law, 'uncontrollable', ()))
+            if driving.ended:
+                level, text = ERROR, f'{driving.name} ended: {driving.ended}'
+        if self._refused:
+            level, text, self._refused = max(level, WARN), self._refused, ''
+        return level, text, values

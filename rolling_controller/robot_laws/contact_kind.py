@@ -1,0 +1,10 @@
+"""What a user may choose of the laws of an object on a hand."""
+
+from __future__ import annotations
+
+from rolling_controller.lqr_weights import weight_options
+from rolling_controller.robot_laws.regulator import DEFAULT, RobotKind
+from rolling_dynamics.contact.representation import ATTITUDE, CONTACT_WEIGHTS
+
+CONTACT_OPTIONS = weight_options(CONTACT_WEIGHTS, ATTITUDE)
+KIND = RobotKind(group='', options=CONTACT_OPTIONS, laws=DEFAULT.laws)
