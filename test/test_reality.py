@@ -4,9 +4,10 @@ import hashlib
 
 import casadi as ca
 from evidence import reality
-from evidence.reality import ballbot, beam, published, roboball, valley
+from evidence.reality import ballbot, beam, published, roboball, roboball_drake, valley
 import numpy as np
 import pytest
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.cli import main
 
@@ -40,6 +41,25 @@ def test_friction_of_a_log_that_a_model_wrote_is_found(tmp_path):
     np.testing.assert_allclose(z, [0.5, 0.3, 0.7, -0.03], rtol=0.01)
     assert error < 0.002
     assert 0.01 < theirs < still
+
+
+def test_drake_runs_the_code_of_the_authors_and_no_other(tmp_path, monkeypatch):
+    """Without Drake or the code there is nothing beside; code of another version is refused."""
+    given = tmp_path, roboball.REPOSITORY, roboball.START, 5.0
+    monkeypatch.setattr(roboball_drake, 'find_spec', lambda _: None)
+    assert roboball_drake.motion(*given) is None
+    monkeypatch.setattr(roboball_drake, 'find_spec', lambda name: name)
+    assert roboball_drake.motion(*given) is None
+    for name in roboball_drake.SHA256:
+        path = tmp_path / roboball.REPOSITORY / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('raise RuntimeError')
+    with pytest.raises(ParameterError, match='has the sha256'):
+        roboball_drake.motion(*given)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    monkeypatch.setattr(roboball_drake, 'SHA256', dict.fromkeys(roboball_drake.SHA256, digest))
+    with pytest.raises(ParameterError, match='Error'):  # no Drake, or code that fails
+        roboball_drake.motion(*given)
 
 
 def test_resistance_in_a_valley_that_a_model_wrote_is_found(tmp_path):

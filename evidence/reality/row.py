@@ -16,7 +16,10 @@ from rolling_dynamics.identification.log import Log
 from rolling_dynamics.identification.shooting import Window, window_of
 
 MET, NOT_MET, NOT_FETCHED, STATED = 'met', 'not met', 'not fetched', 'computed'
-NOTHING = (None, None)  # errors of model and baseline without logs
+NOTHING: tuple[float | None, float | None] = (
+    None,
+    None,
+)  # errors of model and baseline without logs
 MAX_BYTES = 100_000_000
 
 
