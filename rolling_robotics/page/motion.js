@@ -20,6 +20,8 @@ class Motion {
       this.calls[name] = {given, out, held: [], run: this.wasm['run_' + name]};
     }
     this.n = data.x.length;
+    for (const {k, guards} of Object.values(data.modes))
+      this.numbers(this.wasm[`least_${k}`](), guards.length).set(guards.map(g => (g.watched ? -NOISE : -Infinity)));
     this.contact = data.contact && new (data.contact.phases ? Machine : Contact)(this);
     this.p = Float64Array.from(data.p);
     this.first = {t: 0, x: Float64Array.from(data.x), p: this.p, mode: data.mode, ended: '', events: [],
@@ -49,17 +51,30 @@ class Motion {
     return this.start({...s, x: this.f(`project_${this.data.modes[s.mode].k}`, s.x, s.p)}, u);
   }
 
-  step(s, u, dt, most = this.data.h) { // the state after a time, through events
+  step(s, given, dt, most = this.data.h) { // the state after a time, through events; given: null is the scenario's control
     const end = s.t + dt, steps = Math.max(1, Math.ceil(dt / most * (1 - 1e-12)));
     s = {...s, events: []};
-    for (let k = 0; k < steps; ++k) {
-      const goal = k === steps - 1 ? end : s.t + (end - s.t) / (steps - k);
+    for (let k = 0, n; k < steps && !s.ended; ++k) {
+      [s, n] = this.go(s, given, end, steps - k);
+      if ((k += n) === steps) break;
+      const goal = k === steps - 1 ? end : s.t + (end - s.t) / (steps - k), u = given || this.f('control', s.x, s.t);
       while (s.t < goal && !s.ended) {
         const [moved, guard] = this.untilEvent(s, u, goal);
         s = guard ? this.after(moved, guard, u) : moved;
       }
     }
     return s;
+  }
+
+  go(s, u, end, steps) { // steps in a row, without what JavaScript costs, while no guard falls; their number
+    const {k} = this.data.modes[s.mode], {given, held} = this.calls[`step_${k}`];
+    given[0].set(s.x);
+    if (u && held[1] !== u) given[1].set(u);
+    given[2][0] = s.t;
+    if (held[4] !== s.p) given[4].set(held[4] = s.p);
+    held[0] = null; held[1] = u;
+    const n = this.wasm[`go_${k}`](end, steps, +!u);
+    return [n ? {...s, t: given[2][0], x: given[0].slice()} : s, n];
   }
 
   untilEvent(s, u, goal) {

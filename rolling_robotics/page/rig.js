@@ -73,8 +73,8 @@ class Rig {
   step(until) {
     while (this.r.s.t < until - INSTANT && !this.r.s.ended) {
       let {s, u, wanted, sent} = this.r;
-      if (!this.law) u = wanted = this.control;
-      else {
+      if (!this.law) { this.r = {...this.r, s: this.m.step(s, null, until - s.t, this.longest)}; continue; }
+      if (sent.length) {
         wanted = wanted.slice();
         while (sent.length && sent[0].at <= s.t + INSTANT) {
           const [{k, value}] = sent;
@@ -83,7 +83,7 @@ class Rig {
         }
       }
       const end = Math.min(until, s.t + this.longest, sent.length ? sent[0].at : Infinity), dt = end - s.t;
-      if (this.law) u = wanted.map((w, k) => (this.act[k].slew === null ? w : u[k] + clip(w - u[k], this.act[k].slew * dt)));
+      if (!this.plain) u = wanted.map((w, k) => (this.act[k].slew === null ? w : u[k] + clip(w - u[k], this.act[k].slew * dt)));
       this.r = {...this.r, u, wanted, sent, s: this.m.step(s, u, dt, this.longest)};
     }
   }

@@ -210,12 +210,12 @@ function step() {
   if (past.length > KEPT) past.shift();
   rig.advance(++ticks * data.h);
   for (const e of rig.r.s.events) heard.unshift(`${e.t.toFixed(4)} ${data.unit} ${e.name}${e.why ? `: ${e.why}` : ''}`);
-  for (const other of crowd) if (!other.r.s.ended) other.advance(ticks * data.h);
   return true;
 }
 function go(n) {
   runs = false;
   for (let k = 0; k < n && step(); ++k);
+  for (const other of crowd) if (n > 0 && !other.r.s.ended) other.advance(ticks * data.h);
   for (let k = n; k < 0 && past.length; ++k) { rig.recall(past.pop()); ticks = Math.round(rig.r.s.t / data.h); crowd = []; }
   note(); show();
 }
@@ -295,6 +295,7 @@ function tick(now) {
     debt = Math.min(debt + (now - last) / 1000 * +$('pace').value, 0.05);
     const begun = performance.now();
     for (; debt >= data.h; debt -= data.h) step();
+    for (const other of crowd) if (!other.r.s.ended) other.advance(ticks * data.h);
     frame += 0.1 * (performance.now() - begun - frame);
     note(); show();
   }
