@@ -9,14 +9,13 @@ from typing import Any, Protocol
 
 from rolling_controller.law import Following, OpenLoop
 from rolling_controller.learned_law import LearnedLaw, LearnedPolicy
-from rolling_controller.lqr_weights import read_weights
 from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.predictive.pursuit import Ask, problem_of, Pursuit, Replanning
 from rolling_controller.robot_laws import robot_kind, RobotKind
 from rolling_controller.robot_laws.regulator import RegulatedRobot
-from rolling_controller.time_varying_lqr import KNOT, TimeVaryingLqr
+from rolling_controller.time_varying_lqr import KNOT, read_weights, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError

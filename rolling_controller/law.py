@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.plan import Plan
 

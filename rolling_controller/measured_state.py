@@ -15,8 +15,7 @@ from rolling_controller.supervisor import Memory, Sample, Source, step, Verdict
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.instruments import Sensor
-from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.sensing import Measurement
 

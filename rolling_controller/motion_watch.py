@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from rolling_controller.supervisor import Memory, Sample, Source, step, Verdict
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Layout, RollingSystem
 from rolling_dynamics.rotations import (
     conjugate,
     exponential,

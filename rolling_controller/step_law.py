@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.rolling_system import Layout
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -10,13 +10,12 @@ import warnings
 import numpy as np
 from rolling_controller.law import StateFeedback
 from rolling_controller.lockstep import run_lockstep
-from rolling_controller.lqr_weights import LqrWeights
-from rolling_controller.time_varying_lqr import TimeVaryingLqr
+from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.testing import CHECKS, Failed, NotApplicable, Subject
-from rolling_dynamics.testing.checked_system import Check, scales, values
+from rolling_dynamics.testing.motion import Check, scales, values
 from rolling_planner import Plan, plan_rolling, PlanProblem
 
 NODES = 11

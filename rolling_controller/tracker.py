@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_controller.law import Course, Following
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Layout, RollingSystem
 from rolling_planner.plan import Plan
 
 # between two states, by unit: no motion, but a machine that was put somewhere else

@@ -10,8 +10,7 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Layout, RollingSystem
 from rolling_dynamics.errors import ParameterError
 from scipy.optimize import minimize_scalar
 

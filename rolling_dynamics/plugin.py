@@ -89,7 +89,7 @@ class SystemPlugin:
         ``(scenario, arrays) -> Scene`` that is animated and viewed; None stands for the bodies of
         its ``pose``, in the shapes of its robot view.
     replay
-        ``(recorded, say) -> list`` of :class:`rolling_robotics.nodes.replay.replayed.Replayed`:
+        ``(recorded, say) -> list`` of :class:`rolling_robotics.nodes.replay.runs.Replayed`:
         what of a recording is computed again beside executions of plans; empty of another
         system's.
     experiments

@@ -18,8 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.carried import CARRIED, CarriedSystem, Carrier, Whole, with_states
-from rolling_dynamics.contract.layout import Entry, Layout, RegulatorWeights
-from rolling_dynamics.contract.rolling_system import MotionState, RollingSystem
+from rolling_dynamics.contract.rolling_system import (
+    Entry,
+    Layout,
+    MotionState,
+    RegulatorWeights,
+    RollingSystem,
+)
 from rolling_dynamics.errors import check_names, ParameterError, SimulationError
 
 ROUNDING = 1e-9  # by which a reset that is a Python function may move a state that rests

@@ -14,8 +14,7 @@ from rolling_dynamics.configuration import find_config, read_regular
 from rolling_dynamics.errors import ParameterError, quoted
 from rolling_dynamics.robots.urdf import add_origin, Description, ORIGIN, text_of
 from rolling_dynamics.robots.view import Ball, Rod, Shape
-from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_chain import ArmModel, Body, Chain, Link, Place
+from rolling_hw_interface.arm import Arm, ArmModel, Body, Chain, Link, Place
 from transforms3d.euler import mat2euler
 
 ROD_SHARE = 0.05  # radius of a drawn link, of the longest link

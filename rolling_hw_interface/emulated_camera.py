@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.contract.instruments import MotionExpressions, Sensor, SensorClock
-from rolling_dynamics.contract.layout import Layout, vector_entry
+from rolling_dynamics.contract.rolling_system import Layout, vector_entry
 from rolling_dynamics.errors import ParameterError
 
 MARKERS = (

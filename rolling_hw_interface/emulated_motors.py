@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.instruments import MotionExpressions, Sensor
-from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
+from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, planar_hybrid_of
-from rolling_hw_interface.arm import Arm, dynamics, Kinematics
-from rolling_hw_interface.arm_chain import ALL, Structure
+from rolling_hw_interface.arm import ALL, Arm, dynamics, Kinematics, Structure
 from rolling_hw_interface.motor_model import MODES, MotorModel
 
 READ = {'position': 'rad', 'velocity': 'rad/s', 'effort': 'N m'}  # entries of joint states

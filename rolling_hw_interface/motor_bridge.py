@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm import Arm, dynamics, Kinematics
-from rolling_hw_interface.arm_chain import Chain, Structure
+from rolling_hw_interface.arm import Arm, Chain, dynamics, Kinematics, Structure
 from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.watchdog import StopRamp, Watchdog
 

@@ -1,9 +1,9 @@
-from .errors import InfeasibleError as InfeasibleError
-from .errors import NotConvergedError as NotConvergedError
-from .errors import PlanningTimeoutError as PlanningTimeoutError
 from .plan import Plan as Plan
 from .problem import PlanProblem as PlanProblem
 from .problem import Weights as Weights
+from .progress import InfeasibleError as InfeasibleError
 from .progress import Iteration as Iteration
+from .progress import NotConvergedError as NotConvergedError
+from .progress import PlanningTimeoutError as PlanningTimeoutError
 from .refinement.planner import plan_rolling as plan_rolling
 from .refinement.planner import Planner as Planner

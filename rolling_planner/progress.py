@@ -1,4 +1,4 @@
-"""Progress, cancellation and the time budget of a plan."""
+"""Why there is no plan; progress, cancellation and the time budget of one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ from dataclasses import dataclass
 import math
 import time
 
-from rolling_dynamics.errors import CancelledError
+from rolling_dynamics.errors import CancelledError, PlanningError
+
+
+class InfeasibleError(PlanningError):
+    """A constraint cannot be met; the text names it."""
+
+
+class PlanningTimeoutError(PlanningError):
+    """The time budget was spent before a plan was found."""
+
+
+class NotConvergedError(PlanningError):
+    """The optimisation stopped away from a solution for no constraint that could be named."""
+
 
 FEASIBLE = 1e-6  # violation of constraints up to which a motion counts as possible
 LINES = {  # for a user, by the stage of the work

@@ -10,8 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.contract.rolling_system import Mode, RollingSystem
+from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.simulation import Trajectory

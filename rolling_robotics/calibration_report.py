@@ -15,8 +15,7 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario, Scenario
-from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_chain import ArmModel, Chain
+from rolling_hw_interface.arm import Arm, ArmModel, Chain
 from rolling_hw_interface.arm_urdf import chain_of
 from rolling_hw_interface.calibration.camera import (
     calibrate_camera,

@@ -65,7 +65,7 @@ def to_dict(found: Found) -> dict[str, Any]:
 def draw(found: Found, path: Path) -> None:
     """Draw residuals over time and over what the model says, a row for each component."""
     # matplotlib is slow to import
-    from rolling_robotics.figures.style import saved_panels  # noqa: PLC0415
+    from rolling_robotics.figures.states import saved_panels  # noqa: PLC0415
 
     names = list(found.errors)
     mosaic = ';'.join(2 * chr(65 + 2 * k) + chr(66 + 2 * k) for k in range(len(names)))

@@ -15,9 +15,9 @@ from rolling_robotics.figures.states import (
     contact_figure,
     energy_figure,
     states_figure,
+    STYLE,
     world_figure,
 )
-from rolling_robotics.figures.style import STYLE
 from rolling_robotics.files import Arrays, damage_reported
 
 mpl.use('Agg')

@@ -10,7 +10,7 @@ from rolling_dynamics.contract.capabilities import FollowedQuantities, offers
 from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import simulate, Trajectory
-from rolling_dynamics.simulation.follower import Follower
+from rolling_dynamics.simulation.trajectory import Follower
 from rolling_robotics.arrays import common_arrays, layout_series
 from rolling_robotics.console import Progress
 from rolling_robotics.version import version

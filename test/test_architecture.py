@@ -433,7 +433,7 @@ HAND = (
     'rolling_hw_interface.',
     'rolling_robotics.calibration_report',
     'rolling_robotics.demo.laboratory',
-    'rolling_robotics.nodes.replay.executed',
+    'rolling_robotics.nodes.replay.executions',
     'rolling_robotics.nodes.replay.runs',
     'rolling_robotics.trials',
 )

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 import numpy as np
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.animation.painter import AXES, Camera, extent, Painter
-from rolling_robotics.figures.style import STYLE
+from rolling_robotics.figures.states import STYLE
 from rolling_robotics.result import simulate_scenario, simulation_result
 from rolling_robotics.scene.general import scene_of
 from rolling_robotics.scene.scene import GROUND, Scene, Values

@@ -249,8 +249,7 @@ def lockstep() -> Entries:
     from rolling_controller.ball_balancer.rig_model import RigModel  # noqa: PLC0415
     from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile  # noqa: PLC0415
     from rolling_robotics.demo.laboratory.task import LABORATORY  # noqa: PLC0415
-    from rolling_robotics.trials.judge import LAWS  # noqa: PLC0415
-    from rolling_robotics.trials.run import run_many  # noqa: PLC0415
+    from rolling_robotics.trials.run import LAWS, run_many  # noqa: PLC0415
 
     out: Entries = {}
     for name, laws in LAWS.items():

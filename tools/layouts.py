@@ -19,7 +19,7 @@ from rolling_dynamics.robots import robot_view
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.experiment import Experiment
 from rolling_robotics.experiments import EXPERIMENTS
-from rolling_robotics.figures.style import COLOURS
+from rolling_robotics.figures.states import COLOURS
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOWN = (  # in space

@@ -14,12 +14,11 @@ from dataclasses import replace
 
 from evidence.benchmarks.row import Row
 import numpy as np
-from rolling_controller.laboratory.experiment_model import subject_of
+from rolling_controller.laboratory.laws import subject_of
 from rolling_controller.law import answered
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario_model import load_model
-from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_chain import Body, Chain
+from rolling_hw_interface.arm import Arm, Body, Chain
 from rolling_hw_interface.emulated_motors import EmulatedMotors, object_on_arm
 from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel

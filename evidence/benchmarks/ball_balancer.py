@@ -23,7 +23,7 @@ from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.lockstep import ClosedLoop
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
 from rolling_dynamics.scenario import load_scenario
-from rolling_robotics.figures.style import saved_panels
+from rolling_robotics.figures.states import saved_panels
 
 Array = NDArray[np.float64]
 SEEDS = 20

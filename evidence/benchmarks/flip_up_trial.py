@@ -23,10 +23,8 @@ import time
 from evidence.benchmarks.seed_log import Ended, run_missing, seed_parser
 import numpy as np
 from rolling_dynamics.one_thread import one_thread
-from rolling_robotics.trials.chain import PERIOD
-from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.judge import build, Judge, LaboratorySetup
-from rolling_robotics.trials.run import moments
+from rolling_robotics.trials.chain import Imperfections, PERIOD
+from rolling_robotics.trials.run import build, Judge, LaboratorySetup, moments
 
 LAWS = ('closed_loop', 'predictive')
 EXACT = 'predictive with the true state and inertia'

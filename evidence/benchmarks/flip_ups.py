@@ -27,10 +27,9 @@ from evidence.benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.one_thread import one_thread
-from rolling_robotics.figures.style import saved_panels
-from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.judge import build
-from rolling_robotics.trials.run import run_many
+from rolling_robotics.figures.states import saved_panels
+from rolling_robotics.trials.chain import Imperfections
+from rolling_robotics.trials.run import build, run_many
 from scipy.stats import binomtest
 
 Array = NDArray[np.float64]

@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from rolling_controller.answers import Answers
 from rolling_controller.motion_watch import Unwatched
 from rolling_dynamics.hybrid_contact.from_contact_system import ObservedState
-from rolling_robotics.trials.chain import HardwareInterface
+from rolling_robotics.trials.chain import HardwareInterface, Imperfections, STATED_SCALE
 from rolling_robotics.trials.fault_table import FAULTS, inject_fault
-from rolling_robotics.trials.imperfections import Imperfections, STATED_SCALE
-from rolling_robotics.trials.judge import build, CRITERIA, setting
-from rolling_robotics.trials.run import run_many
+from rolling_robotics.trials.run import build, CRITERIA, run_many, setting
 from rolling_robotics.trials.trial import Record
 
 Array = NDArray[np.float64]

@@ -16,10 +16,8 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch.vector_source import vector_source, vectors
 from rolling_dynamics.compiled import compiled_source
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.trials.chain import PERIOD
-from rolling_robotics.trials.imperfections import Draw, Imperfections
-from rolling_robotics.trials.judge import Judge, LaboratorySetup
-from rolling_robotics.trials.run import moments
+from rolling_robotics.trials.chain import Draw, Imperfections, PERIOD
+from rolling_robotics.trials.run import Judge, LaboratorySetup, moments
 
 
 class EstimateError(NamedTuple):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rolling_controller.balance.hand_over import HandOver
 from rolling_controller.time_varying_lqr import law_equations, TimeVaryingLqr
 from rolling_dynamics.batch.lanes import equations
-from rolling_dynamics.contract.layout import turn_between
+from rolling_dynamics.contract.rolling_system import turn_between
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.from_contact_system import model_state
 from rolling_dynamics.rotations import product, rotation_matrix
@@ -35,9 +35,8 @@ from rolling_hw_interface.motor_bridge import (
     torque_equations,
 )
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_robotics.trials.chain import emulated_laboratory, PERIOD
-from rolling_robotics.trials.imperfections import Draw, Imperfections
-from rolling_robotics.trials.judge import LaboratorySetup
+from rolling_robotics.trials.chain import Draw, emulated_laboratory, Imperfections, PERIOD
+from rolling_robotics.trials.run import LaboratorySetup
 
 Array = NDArray[np.float64]
 JOINTS = 3

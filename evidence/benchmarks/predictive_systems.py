@@ -16,15 +16,15 @@ from rolling_controller import (
     TimeVaryingLqr,
 )
 from rolling_controller.law import Law
-from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.predictive.law import Record
 from rolling_controller.testing import known_motion
+from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.compiled import settle
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import RollingError, SimulationError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.testing import Subject
-from rolling_dynamics.testing.checked_system import scales, values
+from rolling_dynamics.testing.motion import scales, values
 
 SCENARIOS = (
     'ball_on_plate_hard',

@@ -27,7 +27,7 @@ from rolling_dynamics.contract import default_weights
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.surfaces import Plane, Sphere
 from rolling_planner import Plan, plan_rolling, PlanProblem
-from rolling_planner.errors import InfeasibleError
+from rolling_planner.progress import InfeasibleError
 from rolling_robotics.trials.trial import Criterion, Outcome, Record
 
 RADIUS, MASS, MU, EDGE, LIMIT = 0.1, 0.1, 0.3, 0.4, 50.0

@@ -38,7 +38,7 @@ from rolling_dynamics.pendulum_sphere.gaits import (
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
 from rolling_dynamics.pendulum_sphere.system import pendulum_direction, to_paper
 from rolling_dynamics.simulation import simulate
-from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
+from rolling_robotics.figures.states import COLOURS, GREY, WIDTH
 
 SUMMARY = 'pendulum-driven sphere: gaits, constant acceleration (Ivanova & Pivovarova)'
 PERIOD, CHANGE, TURN, ACCELERATION = 5.0, 0.5, math.radians(40), 0.1  # of the examples

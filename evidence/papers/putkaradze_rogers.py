@@ -27,7 +27,7 @@ from rolling_dynamics.internal_masses.required_friction import (
     RequiredFriction,
 )
 from rolling_dynamics.simulation import simulate, Trajectory
-from rolling_robotics.figures.style import COLOURS, GREY, legend, WIDTH
+from rolling_robotics.figures.states import COLOURS, GREY, legend, WIDTH
 from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 

@@ -11,7 +11,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from PIL import Image
-from rolling_robotics.figures.style import STYLE
+from rolling_robotics.figures.states import STYLE
 
 MET, NOT_MET, REFUTED, COMPUTED = 'met', 'not met', 'refuted', 'computed'
 RELATIONS: dict[str, Callable[[float, float, float], bool]] = {

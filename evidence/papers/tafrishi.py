@@ -22,7 +22,7 @@ from rolling_dynamics.controllability import (
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.spin_rolling_sphere import induced_curvature, SpinRollingSphere
 from rolling_dynamics.surfaces import Plane
-from rolling_robotics.figures.style import COLOURS, GREY
+from rolling_robotics.figures.states import COLOURS, GREY
 
 SUMMARY = 'spin-rolling sphere: Darboux-frame kinematics and controllability (Tafrishi et al.)'
 RADIUS, V_O, PSI, THETA, PHI = 1.0, 0.4, 0.3, 0.5, 0.2

@@ -15,8 +15,7 @@ import casadi as ca
 from evidence.reality.row import fetched, log_of, NOTHING, Row
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.contract.rolling_system import Mode, WrittenSystem
+from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, WrittenSystem
 from rolling_dynamics.identification.identify import fitted, predictions
 from rolling_dynamics.identification.shooting import Shooting, windows_of
 

@@ -12,8 +12,12 @@ import casadi as ca
 from evidence.reality.row import Row
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import (
+    Entry,
+    quaternion_entry,
+    RollingSystem,
+    vector_entry,
+)
 from rolling_dynamics.mechanism import (
     Contact,
     Driven,

@@ -16,8 +16,14 @@ from evidence.reality.roboball_drake import motion
 from evidence.reality.row import between, fetched, log_of, NOTHING, Row
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
-from rolling_dynamics.contract.rolling_system import Mode, WrittenSystem
+from rolling_dynamics.contract.rolling_system import (
+    Entry,
+    Layout,
+    Mode,
+    quaternion_entry,
+    vector_entry,
+    WrittenSystem,
+)
 from rolling_dynamics.identification.identify import fitted, predictions
 from rolling_dynamics.identification.log import Column, Log, read_columns
 from rolling_dynamics.identification.shooting import Shooting

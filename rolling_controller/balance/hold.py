@@ -13,8 +13,13 @@ from rolling_controller.balance.kalman_decomposition import (
     kalman_decomposition,
 )
 from rolling_controller.law import state_inputs
-from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights
-from rolling_controller.time_varying_lqr import law_equations, law_function
+from rolling_controller.time_varying_lqr import (
+    law_equations,
+    law_function,
+    limit_arrays,
+    Limits,
+    LqrWeights,
+)
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract import RegulatorWeights

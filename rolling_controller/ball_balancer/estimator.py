@@ -14,8 +14,8 @@ import casadi as ca
 import numpy as np
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.servos import limited, servo_acceleration
+from rolling_dynamics.contract.rolling_system import Entry, Layout
+from rolling_dynamics.driven import limited, servo_acceleration
 from scipy.linalg import expm, solve_discrete_are
 
 LONGEST = 3e-3  # s, of a small step

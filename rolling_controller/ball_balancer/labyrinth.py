@@ -13,7 +13,7 @@ from rolling_controller.lockstep import ClosedLoop
 from rolling_controller.predictive.program import SOLVED, solver
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.rolling_system import Layout
 from rolling_planner.ball_balancer.labyrinth import LabyrinthPlan, plan_labyrinth
 
 BALL, BALL_RATE, TILTED, TILT_RATE, LEVEL = range(5)  # state of an axis

@@ -23,10 +23,10 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.ball_balancer.rig_file import RigFile
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import Entry, Layout
+from rolling_dynamics.driven import limited
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.servos import limited
 from scipy.linalg import solve_discrete_are
 
 # Deviations that count as one: chosen on the rig of config/scenarios/ball_balancer.yaml

@@ -16,7 +16,7 @@ import numpy as np
 from rolling_controller.ball_balancer import offset_map
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Entry
+from rolling_dynamics.contract.rolling_system import Entry
 
 SPREAD = (0.2, 0.02, 10.0)  # expected of share, of delay [s] and of resistance [counts]
 UNKNOWN = 40.0  # counts, of the noise and what is not modelled in one frame

@@ -24,7 +24,7 @@ from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.step_law import VectorLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 
 KINETIC = 0.7  # fraction of the breakaway that slows a rolling ball: a guess, rarely known
 SAME_PLACE, MEMORY = 2e-4, 4  # m within which a ball stays at rest, and frames that show it

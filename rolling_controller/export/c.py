@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.step_law import StepLaw, VectorLaw
 from rolling_dynamics.compiled.source import NumberType, statement
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ParameterError, quoted
 
 OPERATIONS = {

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_controller.export.c import CSource
 from rolling_controller.step_law import VectorLaw
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ParameterError
 
 OPTIONS = ('-std=c99', '-O1', '-ffp-contract=off', '-shared', '-fPIC')

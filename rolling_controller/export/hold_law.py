@@ -10,8 +10,7 @@ import numpy as np
 from rolling_controller.balance.hold import Hold, PERIOD
 from rolling_controller.export.c import as_c, CSource
 from rolling_controller.step_law import StepLaw
-from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
 from rolling_dynamics.scenario import Scenario
 
 FARTHEST = 1e6  # in the units of the state: what is beyond is not measured

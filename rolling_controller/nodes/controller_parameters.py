@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rolling_controller.design import LAWS, LQR
-from rolling_controller.lqr_weights import Option
 from rolling_controller.robot_laws.contact_kind import CONTACT_OPTIONS
 from rolling_controller.robot_laws.regulator import RobotKind
+from rolling_controller.time_varying_lqr import Option
 from rolling_node_kit.common_parameters import OVERRUN
 from rolling_node_kit.parameters import Parameter
 

@@ -14,7 +14,7 @@ from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.machine import Controlled, Equipped, stamp_check
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_view import Source, StateSource
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import load_model
 from rolling_node_kit.cdr import ACCEL, accel_values, StampedEncoder

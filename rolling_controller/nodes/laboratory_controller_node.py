@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.task import Future
-from rolling_controller.laboratory.experiment_model import Subject, subject_of
 from rolling_controller.laboratory.laws import (
     chosen_law,
     EXPERIMENTS,
     PREDICTED,
     PREDICTIVE,
     Prepared,
+    Subject,
+    subject_of,
 )
 from rolling_controller.laboratory.run_log import RunLog
 from rolling_controller.law import Law

@@ -12,15 +12,15 @@ from numpy.typing import ArrayLike
 from rclpy.action import ActionClient
 from rclpy.task import Future
 from rolling_controller.predictive.pursuit import Answer
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import printable, RollingError
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_node_kit.qos import EVENT
 from rolling_node_kit.suite_node import SuiteNode
-from rolling_planner.errors import InfeasibleError
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
+from rolling_planner.progress import InfeasibleError
 
 
 class Replanner:

@@ -15,7 +15,7 @@ from rolling_controller.motion_watch import Unwatched
 from rolling_controller.nodes.controller_parameters import EXECUTION, HOLD
 from rolling_controller.nodes.machine import Controlled, Equipped, stamp_check
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.sensor_topics import SensorReader, TYPES
 from rolling_dynamics.robots import Observer

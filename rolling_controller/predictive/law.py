@@ -12,7 +12,6 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.law import state_inputs
-from rolling_controller.lqr_weights import limit_arrays, Limits, LqrWeights, no_feedback
 from rolling_controller.nominal import step_functions
 from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.program import (
@@ -24,11 +23,11 @@ from rolling_controller.predictive.program import (
 )
 from rolling_controller.predictive.reference import Reference, Used
 from rolling_controller.predictive.stage import blocks_of, side_by_side, StageFunction
+from rolling_controller.time_varying_lqr import limit_arrays, Limits, LqrWeights, no_feedback
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import envelope, offers, StateBounds
-from rolling_dynamics.contract.layout import Entry
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Entry, RollingSystem
 from rolling_dynamics.errors import check_names
 from rolling_dynamics.restriction import moving_directions
 from rolling_planner.plan import Plan

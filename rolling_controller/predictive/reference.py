@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.nominal import (
     Linearization,
     LinearSteps,
@@ -17,6 +16,7 @@ from rolling_controller.nominal import (
     step_functions,
 )
 from rolling_controller.riccati import Reach, solve_riccati
+from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import SimulationError

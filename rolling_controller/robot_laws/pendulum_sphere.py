@@ -7,8 +7,7 @@ from typing import Any
 
 from rolling_controller.gait_following import GaitFollower, VelocityStick
 from rolling_controller.gait_following.gait_follower import read_gaits
-from rolling_controller.gait_following.reference_loop import LeanGains
-from rolling_controller.gait_following.swing_tracking import SwingTracking
+from rolling_controller.gait_following.reference_loop import LeanGains, SwingTracking
 from rolling_controller.law import Following, Law
 from rolling_controller.robot_laws.regulator import never, RegulatedRobot
 from rolling_controller.robot_laws.steering import Steered

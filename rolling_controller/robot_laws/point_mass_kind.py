@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rolling_controller.lqr_weights import Option, weight_options
 from rolling_controller.robot_laws.regulator import RobotKind
+from rolling_controller.time_varying_lqr import Option, weight_options
 from rolling_dynamics.internal_masses.system import MASS_DRIVEN_WEIGHTS
 
 KIND = RobotKind(

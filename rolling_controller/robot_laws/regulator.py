@@ -11,9 +11,13 @@ from typing import Any
 
 from rolling_controller.balance.hold import Hold
 from rolling_controller.law import Following, Law
-from rolling_controller.lqr_weights import Option, read_weights
 from rolling_controller.robot_laws.steering import prepare_velocity_hold, VelocityHold
-from rolling_controller.time_varying_lqr import prepare_regulator, TimeVaryingLqr
+from rolling_controller.time_varying_lqr import (
+    Option,
+    prepare_regulator,
+    read_weights,
+    TimeVaryingLqr,
+)
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract import default_weights
 from rolling_dynamics.equilibrium import FAR

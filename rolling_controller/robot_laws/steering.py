@@ -12,8 +12,7 @@ from rolling_controller.balance.hold import Hold
 from rolling_controller.law import COMMANDED, Law, state_inputs
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.rotations import product

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import casadi as ca
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 
 Parameters = Mapping[str, ca.SX]
 

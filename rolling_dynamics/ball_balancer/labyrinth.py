@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.ball_balancer.drives import tilted
 from rolling_dynamics.ball_balancer.plate import AXES, BallOnPlate, carry_ball, several
-from rolling_dynamics.contract.layout import Entry
-from rolling_dynamics.contract.rolling_system import Jump, Mode, Outcome, Transition
+from rolling_dynamics.contract.rolling_system import Entry, Jump, Mode, Outcome, Transition
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import Machine
 

@@ -12,7 +12,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth
 from rolling_dynamics.ball_balancer.plate import TURNING
 from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
-from rolling_dynamics.driven import driven, DrivenSystem
+from rolling_dynamics.driven import driven, DrivenSystem, speed_servo
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import (
     formulas,
@@ -25,7 +25,6 @@ from rolling_dynamics.scenario.fields import (
 )
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 from rolling_dynamics.scenario.surface_section import sphere_volume
-from rolling_dynamics.servos import speed_servo
 
 
 def _rows(text: str, columns: int) -> Any:  # noqa: ANN401  a field

@@ -10,8 +10,7 @@ from types import MappingProxyType
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Entry, Symbols
-from rolling_dynamics.contract.rolling_system import WrittenSystem
+from rolling_dynamics.contract.rolling_system import Entry, Symbols, WrittenSystem
 from rolling_dynamics.mechanism import (
     Custom,
     Driven,

@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Actuator, Sensor
-from rolling_dynamics.contract.layout import Layout, vector_entry
+from rolling_dynamics.contract.rolling_system import Layout, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario.control import Control
+from rolling_dynamics.scenario.control import check_finite, Control
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import quantity, Section, TIME
-from rolling_dynamics.scenario.formulas import check_finite
 from rolling_dynamics.scenario.scenario import model_of
 from rolling_dynamics.simulation.emulation import Emulation
 

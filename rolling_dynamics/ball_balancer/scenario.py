@@ -13,7 +13,7 @@ from rolling_dynamics.ball_balancer.drives import DRIVES
 from rolling_dynamics.ball_balancer.plate import random_maps, TURNING
 from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
 from rolling_dynamics.ball_balancer.system import BallBalancer
-from rolling_dynamics.driven import driven, DrivenSystem
+from rolling_dynamics.driven import driven, DrivenSystem, limited, position_servo
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import (
     formulas,
@@ -27,7 +27,6 @@ from rolling_dynamics.scenario.fields import (
 )
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 from rolling_dynamics.scenario.surface_section import sphere_volume
-from rolling_dynamics.servos import limited, position_servo
 
 INERTIAS = {'solid': 2 / 5, 'shell': 2 / 3}  # over mass and square of the radius
 

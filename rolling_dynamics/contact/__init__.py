@@ -12,7 +12,7 @@ from rolling_dynamics.contact.conversions import (
     to_coordinates,
 )
 from rolling_dynamics.contact.paper_view import PAPER_VIEW, paper_view, state_from_paper_view
-from rolling_dynamics.contact.rolling_dynamics import second_order_kinematics
+from rolling_dynamics.contact.representation import second_order_kinematics
 from rolling_dynamics.inertia import solid_ellipsoid_inertia
 
 __all__ = [

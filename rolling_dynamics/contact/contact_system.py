@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact.charts import chart_bounds, charts_in_state, ContactAtlas, in_lengths
+from rolling_dynamics.contact.conversions import object_motion, separation
 from rolling_dynamics.contact.equations import (
     chart_view_layout,
     check_contact,
@@ -28,12 +29,10 @@ from rolling_dynamics.contact.representation import (
     AttitudeRepresentation,
     CONTACT_WEIGHTS,
     CoordinatesRepresentation,
+    FRICTION_MODELS,
     Representation,
 )
-from rolling_dynamics.contact.rolling_dynamics import FRICTION_MODELS
-from rolling_dynamics.contact.separation import object_motion, separation
-from rolling_dynamics.contract.layout import Layout, RegulatorWeights
-from rolling_dynamics.contract.rolling_system import Mode
+from rolling_dynamics.contract.rolling_system import Layout, Mode, RegulatorWeights
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.inertia import checked_mass, inertia_moments
 from rolling_dynamics.mechanism import MachineSystem
@@ -42,7 +41,7 @@ from rolling_dynamics.simulation.guards import unit_norms
 from rolling_dynamics.surfaces.surface import Surface
 
 if TYPE_CHECKING:
-    from rolling_dynamics.simulation.follower import Follower
+    from rolling_dynamics.simulation.trajectory import Follower
 
 
 class ContactSystem(MachineSystem):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contact.separation import posed_state
+from rolling_dynamics.contact.conversions import posed_state
 from rolling_dynamics.surfaces import Surface
 
 SWITCH_BELOW = 0.3  # regularity of the object's chart below which a better one is looked for

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact.representation import ContactState, Representation
-from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
+from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.mechanism import Driven, Free, Machine, Solid

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import convert_state
-from rolling_dynamics.contact.rolling_dynamics import second_order_kinematics
-from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
+from rolling_dynamics.contact.representation import second_order_kinematics
+from rolling_dynamics.contract.rolling_system import Entry, Layout, vector_entry
 from rolling_dynamics.errors import ParameterError
 from transforms3d.euler import euler2quat, quat2euler
 

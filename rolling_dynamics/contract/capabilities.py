@@ -8,11 +8,16 @@ from typing import NamedTuple, Protocol, TYPE_CHECKING, TypeVar
 import casadi as ca
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Layout, RegulatorWeights
-from rolling_dynamics.contract.rolling_system import MotionState, RigidBody, RollingSystem
+from rolling_dynamics.contract.rolling_system import (
+    Layout,
+    MotionState,
+    RegulatorWeights,
+    RigidBody,
+    RollingSystem,
+)
 
 if TYPE_CHECKING:
-    from rolling_dynamics.simulation.follower import Follower
+    from rolling_dynamics.simulation.trajectory import Follower
 
 Capability = TypeVar('Capability')
 

@@ -10,8 +10,7 @@ from typing import Protocol
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Layout, RollingSystem
 from rolling_dynamics.errors import ParameterError, suggestion
 
 # Standard messages, and the entries that a layout may have for each; components end in _x, _y, ...

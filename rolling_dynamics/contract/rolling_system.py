@@ -1,9 +1,9 @@
-"""The contract of a rolling system and of its modes: equations, guards, resets."""
+"""The contract of a rolling system, and the layouts of its vectors."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 import hashlib
@@ -12,15 +12,366 @@ from typing import NamedTuple, Protocol
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import (
-    difference,
-    Layout,
-    retraction,
-    Symbols,
-    tangent_layout,
-)
+from rolling_dynamics.errors import ParameterError, quoted, suggestion
+from rolling_dynamics.rotations import conjugate, exponential, logarithm, product
+
+KINDS = ('vector', 'angle', 'quaternion', 'turn')
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """
+    A named block of a vector.
+
+    Attributes
+    ----------
+    name
+        Name in monogram notation, for example ``w_WH_H``.
+    components
+        Scalar names, as they stand in messages and files.
+    unit
+        SI unit of every component; the empty string if dimensionless.
+    frame
+        Frame in which the components are expressed, or the empty string.
+    kind
+        ``vector``, ``angle`` (each component may be shifted by whole turns), ``quaternion``
+        (four components w, x, y, z of a unit quaternion) or ``turn`` (two components of one,
+        cosine and sine of half the angle about an axis).
+    text
+        What it means, in one line.
+    scale
+        A deviation that matters, in the unit; for a quaternion, of its rotation [rad]. Default
+        weights of a regulator follow from it.
+
+    """
+
+    name: str
+    components: tuple[str, ...]
+    unit: str
+    frame: str = ''
+    kind: str = 'vector'
+    text: str = ''
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse an entry that no vector can hold."""
+        if self.kind not in KINDS:
+            raise ParameterError(f'{self.name}: kind must be one of {KINDS}, got {self.kind!r}')
+        if self.kind == 'quaternion' and len(self.components) != 4:
+            raise ParameterError(f'{self.name}: a quaternion has 4 components w, x, y, z')
+        if self.kind == 'turn' and len(self.components) != 2:
+            raise ParameterError(f'{self.name}: a turn has 2 components')
+        if not (math.isfinite(self.scale) and self.scale > 0):
+            raise ParameterError(f'{self.name}: scale must be positive, got {self.scale!r}')
+
+    @property
+    def size(self) -> int:
+        """Number of components."""
+        return len(self.components)
+
+    @property
+    def has_unit_norm(self) -> bool:
+        """Whether its components make a vector of norm 1."""
+        return self.kind in {'quaternion', 'turn'}
+
+
+def vector_entry(
+    name: str, unit: str, frame: str = '', text: str = '', suffixes: Sequence[str] = 'xyz'
+) -> Entry:
+    """Return an entry whose components are the name with a suffix each."""
+    return Entry(name, tuple(f'{name}_{s}' for s in suffixes), unit, frame, 'vector', text)
+
+
+def quaternion_entry(name: str, text: str = '') -> Entry:
+    """Return the entry of a unit quaternion, order w, x, y, z."""
+    return Entry(name, tuple(f'{name}_{s}' for s in 'wxyz'), '', '', 'quaternion', text)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """
+    Ordered entries of a vector.
+
+    Attributes
+    ----------
+    entries
+        The blocks, in order; names are unique.
+    defaults
+        Values of entries that :meth:`pack` may leave out.
+
+    """
+
+    entries: tuple[Entry, ...]
+    defaults: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse a name that stands twice."""
+        for names in ([e.name for e in self.entries], self.names):
+            twice = sorted({n for n in names if names.count(n) > 1})
+            if twice:
+                raise ParameterError(f'layout: {twice} named twice')
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Scalar names, in order."""
+        return [c for e in self.entries for c in e.components]
+
+    @cached_property
+    def size(self) -> int:
+        """Length of the vector."""
+        return len(self.names)
+
+    @cached_property
+    def _slices(self) -> dict[str, slice]:
+        start, out = 0, {}
+        for e in self.entries:
+            out[e.name] = slice(start, start + e.size)
+            start += e.size
+        return out
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether an entry has this name."""
+        return name in self._slices
+
+    def entry(self, name: str) -> Entry:
+        """Return the entry of this name, or raise ParameterError naming those that exist."""
+        self.slice(name)
+        return next(e for e in self.entries if e.name == name)
+
+    def slice(self, name: str) -> slice:
+        """Return where the entry stands, or raise ParameterError naming those that exist."""
+        try:
+            return self._slices[name]
+        except KeyError:
+            known = list(self._slices)
+            raise ParameterError(f'no entry {quoted(name)}{suggestion(name, known)}') from None
+
+    def index(self, name: str, what: str = 'no entry') -> NDArray[np.int_]:
+        """
+        Return where an entry, or a single number, stands in the vector.
+
+        Parameters
+        ----------
+        name
+            Name of an entry or of one of its components.
+        what
+            What is said of a name that does not exist.
+
+        Raises
+        ------
+        ParameterError
+            There is no such name; the text gives the one most like it and all there are.
+
+        """
+        where = self._indices.get(name)
+        if where is None:
+            raise ParameterError(f'{what} {quoted(name)}{suggestion(name, list(self._indices))}')
+        return where
+
+    @cached_property
+    def _indices(self) -> dict[str, NDArray[np.int_]]:
+        numbers = np.arange(self.size)
+        entries = {e.name: numbers[self._slices[e.name]] for e in self.entries}
+        return entries | {c: numbers[k : k + 1] for k, c in enumerate(self.names)}
+
+    def pack(self, **values: ArrayLike) -> NDArray[np.float64]:
+        """
+        Return the vector made of one array for each entry.
+
+        Parameters
+        ----------
+        values
+            One array for each entry; entries with a default may be left out.
+
+        Returns
+        -------
+        NDArray
+            Shape (size,).
+
+        Raises
+        ------
+        ParameterError
+            An entry is unknown, missing, of the wrong length, or not finite.
+
+        """
+        for name in values:
+            self.slice(name)
+        out = np.empty(self.size)
+        for e in self.entries:
+            if e.name in values:
+                given = np.asarray(values[e.name], dtype=float).reshape(-1)
+            elif e.name in self.defaults:
+                given = np.asarray(self.defaults[e.name], dtype=float)
+            else:
+                raise ParameterError(f'{e.name} is missing ({e.size} numbers: {e.text})')
+            if given.size != e.size:
+                raise ParameterError(f'{e.name} takes {e.size} numbers, got {given.size}')
+            out[self._slices[e.name]] = given
+        if not np.isfinite(out).all():
+            for name, given in self.unpack(out).items():
+                if not np.isfinite(given).all():
+                    raise ParameterError(f'{name} must be finite, got {given.tolist()}')
+        return out
+
+    def split(self, x: ca.SX) -> dict[str, ca.SX]:
+        """Return the entries of an expression, by name."""
+        return {name: x[s] for name, s in self._slices.items()}
+
+    def unpack(self, x: ArrayLike) -> dict[str, NDArray[np.float64]]:
+        """Return the entries of vectors x, shape (..., size), as views by name."""
+        array = np.asarray(x, dtype=float)
+        if array.shape[-1:] != (self.size,):
+            raise ParameterError(f'a vector of {self.size} numbers is needed, got {array.shape}')
+        return {name: array[..., s] for name, s in self._slices.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Symbols:
+    """
+    Symbols of the equations.
+
+    Attributes
+    ----------
+    x, u, t, p
+        State, control, time and parameters.
+    values, params
+        Entries of x and of p by name.
+
+    """
+
+    x: ca.SX
+    u: ca.SX
+    t: ca.SX
+    p: ca.SX
+    values: Mapping[str, ca.SX]
+    params: Mapping[str, ca.SX]
+
+    @classmethod
+    def of(cls, state: Layout, control: Layout, parameters: Layout) -> Symbols:
+        """Return the symbols of a state, a control and parameters."""
+        x, u = ca.SX.sym('x', state.size), ca.SX.sym('u', control.size)
+        t, p = ca.SX.sym('t'), ca.SX.sym('p', parameters.size)
+        return Symbols(x, u, t, p, state.split(x), parameters.split(p))
+
+    def __iter__(self) -> Iterator[ca.SX]:
+        """Yield x, u, t and p."""
+        return iter((self.x, self.u, self.t, self.p))
+
+    def function(self, name: str, output: ca.SX) -> ca.Function:
+        """Return ``(x, u, t, p) -> output`` of an expression in these symbols."""
+        return ca.Function(name, [*self], [ca.densify(output)], ['x', 'u', 't', 'p'], [name])
+
+
+def tangent_layout(state: Layout) -> Layout:
+    """Return the layout of d: three numbers for a quaternion, one for a turn, else as many."""
+    return Layout(
+        tuple(_turn(e) if e.has_unit_norm else replace(e, kind='vector') for e in state.entries)
+    )
+
+
+def _turn(e: Entry) -> Entry:
+    axes = [c[-1] for c in e.components[1:]]
+    turn = vector_entry(f'd{e.name[1:]}', 'rad', 'body', f'turn of {e.name}', axes)
+    return replace(turn, scale=e.scale)
+
+
+def turned(q: ca.SX, angle: ca.SX) -> ca.SX:
+    """Return a turn, cosine and sine of half an angle, by an angle more [rad]."""
+    c, s = ca.cos(angle / 2), ca.sin(angle / 2)
+    return ca.vertcat(q[0] * c - q[1] * s, q[1] * c + q[0] * s)
+
+
+def turn_between(q: ca.SX, start: ca.SX | ca.DM) -> ca.SX:
+    """Return the angle from one turn to another, within half a turn [rad]."""
+    sine, cosine = start[0] * q[1] - start[1] * q[0], start[0] * q[0] + start[1] * q[1]
+    return 2 * ca.atan(sine / cosine)
+
+
+def retraction(state: Layout, tangent: Layout) -> ca.Function:
+    """Return ``(x, d) -> x`` moved by d, attitudes on the body's side."""
+    x, d = ca.SX.sym('x', state.size), ca.SX.sym('d', tangent.size)
+    parts = []
+    for e, te in zip(state.entries, tangent.entries, strict=True):
+        xe, de = x[state.slice(e.name)], d[tangent.slice(te.name)]
+        if e.kind == 'quaternion':
+            parts.append(product(xe, exponential(de)))
+        elif e.kind == 'turn':
+            parts.append(turned(xe, de))
+        else:
+            parts.append(xe + de)
+    return ca.Function('retract', [x, d], [ca.vertcat(*parts)], ['x', 'd'], ['y'])
+
+
+def difference(state: Layout) -> ca.Function:
+    """Return ``(x, y) -> d`` with ``retract(y, d) = x``; angles to the nearest turn."""
+    x, y = ca.SX.sym('x', state.size), ca.SX.sym('y', state.size)
+    parts = []
+    for e in state.entries:
+        s = state.slice(e.name)
+        if e.kind == 'quaternion':
+            parts.append(logarithm(product(conjugate(y[s]), x[s])))
+        elif e.kind == 'turn':
+            parts.append(turn_between(x[s], y[s]))
+        elif e.kind == 'angle':
+            parts.append(ca.atan2(ca.sin(x[s] - y[s]), ca.cos(x[s] - y[s])))
+        else:
+            parts.append(x[s] - y[s])
+    return ca.Function('difference', [x, y], [ca.vertcat(*parts)], ['x', 'y'], ['d'])
+
+
+TERMINAL = 1e3  # weight at the end over the one per second
+CONTROL = 0.1  # weight of a control of its scale over that of a deviation of its scale
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegulatorWeights:
+    """
+    Weights of a regulator by tangent name.
+
+    Attributes
+    ----------
+    tracking
+        Weight per second of a squared deviation, by name of an entry or of a number of the
+        tangent layout [1/(unit^2 s)]; what is not named weighs nothing.
+    terminal
+        Weight at the end, likewise [1/unit^2].
+    control
+        Weight per second of the square of each control, one number or shape (control.size,).
+
+    """
+
+    tracking: Mapping[str, float]
+    terminal: Mapping[str, float]
+    control: float | NDArray[np.float64]
+
+    @classmethod
+    def from_scales(cls, tangent: Layout, control: Layout) -> RegulatorWeights:
+        """
+        Return the weights that count a deviation of the size of its scale as one.
+
+        Parameters
+        ----------
+        tangent, control
+            Layouts with the scales of their entries.
+
+        """
+        tracking = {e.name: 1 / e.scale**2 for e in tangent.entries}
+        scales = [e.scale for e in control.entries for _ in e.components]
+        return cls(
+            tracking=tracking,
+            terminal={name: TERMINAL * weight for name, weight in tracking.items()},
+            control=CONTROL / np.array(scales, dtype=float) ** 2,
+        )
+
+    def of(self, tangent: Layout) -> RegulatorWeights:
+        """Return the weights of the entries that a layout has."""
+        return RegulatorWeights(
+            tracking={k: v for k, v in self.tracking.items() if k in tangent},
+            terminal={k: v for k, v in self.terminal.items() if k in tangent},
+            control=self.control,
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -8,14 +8,17 @@ from typing import NamedTuple
 
 import casadi as ca
 from rolling_dynamics.contact.equations import contact_margins, hand_machine, solid
-from rolling_dynamics.contact.rolling_dynamics import ContactGeometry
-from rolling_dynamics.contract.layout import Symbols
-from rolling_dynamics.hybrid_contact.foot import Foot, on_plane, on_surface, Surfaces
-from rolling_dynamics.hybrid_contact.layouts import (
+from rolling_dynamics.contact.representation import ContactGeometry
+from rolling_dynamics.contract.rolling_system import Symbols
+from rolling_dynamics.hybrid_contact.foot import (
     BodyVectors,
     CURVED_STATE,
+    Foot,
+    on_plane,
+    on_surface,
     parameter_layout,
     STATE,
+    Surfaces,
 )
 from rolling_dynamics.mechanism import Flying, MachineSystem
 from rolling_dynamics.mechanism.dynamics import Dynamics

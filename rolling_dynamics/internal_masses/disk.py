@@ -9,7 +9,7 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contract.layout import Entry, vector_entry
+from rolling_dynamics.contract.rolling_system import Entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses.masses import (
     check_masses,

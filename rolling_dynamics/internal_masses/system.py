@@ -15,14 +15,17 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Entry, RegulatorWeights, Symbols, vector_entry
 from rolling_dynamics.contract.rolling_system import (
+    Entry,
     Jump,
     Mode,
     MotionState,
     Outcome,
+    RegulatorWeights,
     RigidBody,
+    Symbols,
     Transition,
+    vector_entry,
 )
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import casadi as ca
-from rolling_dynamics.contract.layout import Entry
+from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.mechanism.link import attitude_in, carrier, in_axes, Link
 from rolling_dynamics.rotations import rotation_about
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
-from rolling_dynamics.contract.layout import Entry, Layout, Symbols
+from rolling_dynamics.contract.rolling_system import Entry, Layout, Symbols
 from rolling_dynamics.errors import ParameterError, suggestion
 from rolling_dynamics.mechanism.dynamics import Dynamics, Law, Wrench
 from rolling_dynamics.mechanism.joints import Flying, Joint

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple, Protocol
 
 import casadi as ca
-from rolling_dynamics.contract.layout import Entry
+from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.mechanism.joints import Joint
 from rolling_dynamics.mechanism.link import At, attitude_in, carrier, in_axes, Link
 from rolling_dynamics.mechanism.shapes import Shape, Sphere

@@ -10,8 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Symbols
-from rolling_dynamics.contract.rolling_system import Mode, RigidBody, WrittenSystem
+from rolling_dynamics.contract.rolling_system import Mode, RigidBody, Symbols, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.cones import Cone, widest
 from rolling_dynamics.mechanism.elimination import eliminate

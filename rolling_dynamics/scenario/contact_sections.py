@@ -448,7 +448,7 @@ def _closest(system: HybridContactSystem, p: Array, q_HO: Array, p_HO: Array) ->
     """Return the coordinates of the hand's point that is closest to the object."""
     if not system.curved:
         return p_HO[:2]
-    from rolling_dynamics.hybrid_contact.closest_points import (  # noqa: PLC0415
+    from rolling_dynamics.hybrid_contact.system import (  # noqa: PLC0415
         placed_on_closest_point,
     )
 

@@ -15,8 +15,8 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import DataclassSchema, FloatSchema, ModelSchema, WithDefaultSchema
 from rolling_dynamics.errors import nearest, RollingError, ScenarioError, suggestion
+from rolling_dynamics.scenario.control import number, SMALLEST
 from rolling_dynamics.scenario.document import shorten
-from rolling_dynamics.scenario.formulas import number, SMALLEST
 
 Json = dict[str, Any]
 

@@ -42,9 +42,9 @@ from pydantic_core import core_schema, CoreSchema, PydanticCustomError, Pydantic
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ExpressionError, nearest, printable, suggestion
 from rolling_dynamics.plugin import BROKEN
+from rolling_dynamics.scenario.control import formula_of_time, number, SMALLEST
 from rolling_dynamics.scenario.document import shorten
 from rolling_dynamics.scenario.faults import Json, schema_of
-from rolling_dynamics.scenario.formulas import formula_of_time, number, SMALLEST
 
 LOG = logging.getLogger(__name__)
 T = TypeVar('T')

@@ -9,10 +9,10 @@ import casadi as ca
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.rotations import conjugate, exponential, product, rotation_matrix
-from rolling_dynamics.scenario.control import Control
+from rolling_dynamics.scenario.control import check_finite, Control
 from rolling_dynamics.scenario.fields import (
     array,
     formulas,
@@ -25,7 +25,6 @@ from rolling_dynamics.scenario.fields import (
     TIME,
     vector,
 )
-from rolling_dynamics.scenario.formulas import check_finite
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 NORM_TOLERANCE = 1e-3

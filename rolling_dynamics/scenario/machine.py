@@ -9,14 +9,14 @@ import casadi as ca
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError, ScenarioError, suggestion
 from rolling_dynamics.mechanism.hand_over import HandOver
 from rolling_dynamics.mechanism.hybrid import HybridMachine
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.system import MachineSystem
 from rolling_dynamics.rotations import exponential
-from rolling_dynamics.scenario.control import Control
+from rolling_dynamics.scenario.control import check_finite, Control
 from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.fields import (
     array,
@@ -32,7 +32,6 @@ from rolling_dynamics.scenario.fields import (
     TIME,
     vector,
 )
-from rolling_dynamics.scenario.formulas import check_finite
 from rolling_dynamics.scenario.machine_joints import (
     ContactSection,
     DRIVES,

@@ -9,7 +9,7 @@ from typing import cast, Literal
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.joints import (
     Driven,

@@ -20,7 +20,7 @@ from rolling_dynamics.pendulum_sphere import (
     SphereParameters,
 )
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for, swing_torque
-from rolling_dynamics.scenario.control import Control
+from rolling_dynamics.scenario.control import check_finite, Control
 from rolling_dynamics.scenario.faults import check, located
 from rolling_dynamics.scenario.fields import (
     formulas,
@@ -34,7 +34,6 @@ from rolling_dynamics.scenario.fields import (
     TIME,
     vector,
 )
-from rolling_dynamics.scenario.formulas import check_finite
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 from rolling_dynamics.scenario.surface_section import sphere_volume
 

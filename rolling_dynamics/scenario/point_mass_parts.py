@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.internal_masses import FreeMass, PointMassBall, PointMassDisk, RailMass
 from rolling_dynamics.internal_masses.rails import (
@@ -25,7 +25,7 @@ from rolling_dynamics.internal_masses.rails import (
     Spline,
     Straight,
 )
-from rolling_dynamics.scenario.control import Control, straight_between
+from rolling_dynamics.scenario.control import check_finite, Control, straight_between
 from rolling_dynamics.scenario.faults import check, located
 from rolling_dynamics.scenario.fields import (
     array,
@@ -44,7 +44,6 @@ from rolling_dynamics.scenario.fields import (
     TIME,
     vector,
 )
-from rolling_dynamics.scenario.formulas import check_finite
 from rolling_dynamics.scenario.hand_motion import Attitude, quaternion_of
 from rolling_dynamics.simulation.control import PiecewiseLinear
 from transforms3d.quaternions import quat2mat

@@ -17,7 +17,7 @@ from rolling_dynamics.contract.instruments import Actuator, Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ScenarioError, suggestion
 from rolling_dynamics.plugin import others, plugins, role_of
-from rolling_dynamics.scenario.control import Control
+from rolling_dynamics.scenario.control import Control, number
 from rolling_dynamics.scenario.document import line_numbers, plain, read_document, shorten
 from rolling_dynamics.scenario.faults import check, entries_of, entry_path, schema_of
 from rolling_dynamics.scenario.fields import (
@@ -34,7 +34,6 @@ from rolling_dynamics.scenario.fields import (
     section,
     several,
 )
-from rolling_dynamics.scenario.formulas import number
 
 if TYPE_CHECKING:
     from rolling_dynamics.simulation import Trajectory

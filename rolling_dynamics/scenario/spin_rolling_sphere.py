@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ScenarioError, suggestion
-from rolling_dynamics.scenario.control import Control
+from rolling_dynamics.scenario.control import check_finite, Control
 from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.fields import (
     formula,
@@ -23,7 +23,6 @@ from rolling_dynamics.scenario.fields import (
     section,
     TIME,
 )
-from rolling_dynamics.scenario.formulas import check_finite
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 from rolling_dynamics.spin_rolling_sphere import attitude_from_coordinates, SpinRollingSphere
 from transforms3d.quaternions import mat2quat

@@ -17,8 +17,7 @@ from rolling_dynamics.contract.capabilities import (
     Projection,
     Rechart,
 )
-from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.contract.rolling_system import Mode, RollingSystem
+from rolling_dynamics.contract.rolling_system import Layout, Mode, RollingSystem
 from rolling_dynamics.errors import ParameterError
 
 

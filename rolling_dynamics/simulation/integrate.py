@@ -12,11 +12,10 @@ from rolling_dynamics.contract.capabilities import offers, StartMode, StateCheck
 from rolling_dynamics.contract.rolling_system import MotionState, RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.simulation.control import as_control, ControlLike
-from rolling_dynamics.simulation.follower import Follower
 from rolling_dynamics.simulation.guards import off_pole
 from rolling_dynamics.simulation.modes import ACTIONS, RECORD, STOP
 from rolling_dynamics.simulation.run import Run, Settings
-from rolling_dynamics.simulation.trajectory import Trajectory
+from rolling_dynamics.simulation.trajectory import Follower, Trajectory
 
 
 def simulate(

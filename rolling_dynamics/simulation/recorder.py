@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver
-from rolling_dynamics.simulation.follower import Follower
 from rolling_dynamics.simulation.scipy_solver import ScipySolver
-from rolling_dynamics.simulation.trajectory import Drift, Segment
+from rolling_dynamics.simulation.trajectory import Drift, Follower, Segment
 
 Solver = CompiledSolver | ScipySolver
 BLOCK = 2048  # steps after which output is written where no dense output is kept

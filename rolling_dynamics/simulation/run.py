@@ -19,12 +19,11 @@ from rolling_dynamics.errors import CancelledError, ParameterError, SimulationEr
 from rolling_dynamics.simulation.compiled_solver import closed, compile_step, CompiledSolver
 from rolling_dynamics.simulation.control import Feedback, Formula, Piece, PiecewiseLinear, Timed
 from rolling_dynamics.simulation.events import GuardWatch
-from rolling_dynamics.simulation.follower import Follower
 from rolling_dynamics.simulation.guards import atlas_of, chart_guards, off_pole
 from rolling_dynamics.simulation.modes import IGNORE, ModeFunctions, ModeMachine, RECORD
 from rolling_dynamics.simulation.recorder import Recorder
 from rolling_dynamics.simulation.scipy_solver import METHODS, ScipySolver
-from rolling_dynamics.simulation.trajectory import Trajectory
+from rolling_dynamics.simulation.trajectory import Follower, Trajectory
 
 KEEP = 0.7  # a chart is left where it has become worse than this fraction of its quality at first
 START = 2.0  # how much better a chart must be to change to it before the first step

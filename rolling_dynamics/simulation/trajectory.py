@@ -1,11 +1,11 @@
-"""What a simulation returns."""
+"""The result of a simulation, and followers of the whole path of an integration."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import cast
+from typing import cast, Protocol
 
 import casadi as ca
 import numpy as np
@@ -15,6 +15,47 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import Event as Event  # noqa: PLC0414  of the package
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+
+
+class Follower(Protocol):
+    """
+    Follows quantities that output times alone do not say, such as angles over whole turns.
+
+    It is given each stretch of the motion once, in order of time.
+    """
+
+    def along(
+        self,
+        system: RollingSystem,
+        borders: Array,
+        interpolate: Callable[[Array], Array],
+        times: Array,
+    ) -> Array:
+        """
+        Return the quantities at output times of a stretch.
+
+        Parameters
+        ----------
+        system
+            The system on the charts in use.
+        borders
+            Borders of the integration's steps [s], the last one the end of the stretch.
+        interpolate
+            ``times (N,) -> states (N, n)`` within the stretch.
+        times
+            Output times within it [s], shape (M,), M >= 0.
+
+        Returns
+        -------
+        NDArray[np.float64]
+            Shape (M, k).
+
+        """
+        ...
+
+    def at(self, system: RollingSystem, x: Array) -> Array:
+        """Return the quantities at the end of the motion so far, shape (k,), in their units."""
+        ...
 
 
 class _Same:

@@ -9,7 +9,7 @@ import math
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contract.layout import Entry, quaternion_entry
+from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import rate_space, rotation_matrix
 from rolling_dynamics.surfaces import Surface

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
+from rolling_dynamics.contract.rolling_system import Entry, Layout, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import inverse_2x2
 from rolling_dynamics.surfaces import Surface

@@ -8,8 +8,13 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.contract.layout import Entry, Layout, RegulatorWeights
-from rolling_dynamics.contract.rolling_system import Mode, WrittenSystem
+from rolling_dynamics.contract.rolling_system import (
+    Entry,
+    Layout,
+    Mode,
+    RegulatorWeights,
+    WrittenSystem,
+)
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import rotation_matrix
 from rolling_dynamics.spin_rolling_sphere.coordinates import (

@@ -1,7 +1,7 @@
 """A conformance check that any rolling system, the suite's or one's own, can be put to."""
 
 from rolling_dynamics.testing.check_system import check_system, CHECKS, inspect_system
-from rolling_dynamics.testing.checked_system import Failed, NotApplicable, Outcome, Subject
+from rolling_dynamics.testing.motion import Failed, NotApplicable, Outcome, Subject
 
 __all__ = [
     'CHECKS',

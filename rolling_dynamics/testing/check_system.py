@@ -12,8 +12,8 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ConformanceError
 from rolling_dynamics.simulation.guards import in_mode
 from rolling_dynamics.testing import form, motion
-from rolling_dynamics.testing.checked_system import Check, Failed, NotApplicable, Outcome, Subject
 from rolling_dynamics.testing.form import newton_euler, units
+from rolling_dynamics.testing.motion import Check, Failed, NotApplicable, Outcome, Subject
 
 FIRST = ('contract', 'shapes')  # without these the others mean nothing
 CHECKS: Mapping[str, Check] = {

@@ -22,10 +22,9 @@ from rolling_dynamics.contract.capabilities import (
     StateBounds,
     StateCheck,
 )
-from rolling_dynamics.contract.layout import Layout, tangent_layout
-from rolling_dynamics.contract.rolling_system import Mode, RollingSystem
+from rolling_dynamics.contract.rolling_system import Layout, Mode, RollingSystem, tangent_layout
 from rolling_dynamics.errors import RollingError, suggestion
-from rolling_dynamics.testing.checked_system import close, Failed, NotApplicable, Subject, values
+from rolling_dynamics.testing.motion import close, Failed, NotApplicable, Subject, values
 
 ON_CONSTRAINTS = 1e-6  # how far a given state may be off
 VARIABLES = ('time', 'arc length')

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_chain import JOINTS
+from rolling_hw_interface.arm import Arm, JOINTS
 from rolling_hw_interface.pose_filter import quaternion_of, rotation_vector
 from transforms3d.quaternions import mat2quat, quat2mat
 

@@ -12,7 +12,7 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contact import closest_points, ContactSystem
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.rotations import without_jumps
-from rolling_hw_interface.object_prediction import contact_function
+from rolling_hw_interface.pose_filter import contact_function
 from transforms3d.quaternions import quat2mat
 
 FEWEST = 100  # samples

@@ -11,8 +11,7 @@ from geometry_msgs.msg import TransformStamped
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_chain import ArmModel, Chain
+from rolling_hw_interface.arm import Arm, ArmModel, Chain
 from rolling_hw_interface.arm_urdf import chain_of, frame_places, link_names
 from rolling_hw_interface.emulated_camera import CameraModel, MARKERS
 from rolling_hw_interface.motor_bridge import BridgeSettings

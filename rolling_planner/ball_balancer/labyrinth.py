@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.ball_balancer.labyrinth import from_walls, ROLLING
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
-from rolling_planner.errors import NotConvergedError
+from rolling_planner.progress import NotConvergedError
 from scipy.ndimage import gaussian_filter1d
 
 Array = NDArray[np.float64]

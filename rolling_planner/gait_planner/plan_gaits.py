@@ -11,10 +11,9 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
-from rolling_planner.errors import PlanningTimeoutError
 from rolling_planner.gait_planner.gait_sequence import GaitSequence, GaitStep, PeriodTable, Timing
 from rolling_planner.gait_planner.problem import GaitProblem, VisibilityGraph, Waypoint
-from rolling_planner.progress import Iteration, Report, Watch
+from rolling_planner.progress import Iteration, PlanningTimeoutError, Report, Watch
 
 SHIFTS = 6  # times that corners are shifted so that the path passes the waypoints
 SOLVED = 2  # rounds in which the speeds are found again; then they only give way

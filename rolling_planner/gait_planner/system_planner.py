@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Entry
+from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import SphereParameters
 from rolling_dynamics.pendulum_sphere.system import pendulum_direction, resting_direction, STATE
@@ -16,13 +16,12 @@ from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
 from rolling_dynamics.scenario.scenario import Tolerances
-from rolling_planner.errors import InfeasibleError
 from rolling_planner.gait_planner import Circle, GaitProblem, plan_gaits, Waypoint
 from rolling_planner.gait_planner.gait_sequence import GaitSequence
 from rolling_planner.gait_planner.problem import read_gait_problem
 from rolling_planner.plan import Plan
 from rolling_planner.planners.planner import Planned, Request, scalar_values, SystemPlanner
-from rolling_planner.progress import Report
+from rolling_planner.progress import InfeasibleError, Report
 from scipy.spatial.transform import Rotation
 from transforms3d.quaternions import quat2mat
 

@@ -11,7 +11,7 @@ from geometry_msgs.msg import PoseStamped, Transform, Twist
 from nav_msgs.msg import Path
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import check_names, ParameterError, quoted
 from rolling_dynamics.quaternions import matrix_to_wxyz
 from rolling_interfaces.action import PlanRolling

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
-from rolling_dynamics.contract.layout import Entry
+from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan

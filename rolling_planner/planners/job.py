@@ -12,9 +12,8 @@ import numpy as np
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.scenario import load_scenario, Scenario
-from rolling_planner.errors import PlanningTimeoutError
 from rolling_planner.planners.planner import body_motions, planner_of, Request, SystemPlanner
-from rolling_planner.progress import Iteration
+from rolling_planner.progress import Iteration, PlanningTimeoutError
 
 if TYPE_CHECKING:
     from rolling_dynamics.contact import ContactSystem

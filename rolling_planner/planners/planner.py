@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
-from rolling_dynamics.contract.layout import Entry
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Entry, RollingSystem
 from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario

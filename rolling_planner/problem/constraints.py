@@ -8,8 +8,7 @@ import math
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import ChartCoordinates, offers, StateBounds
-from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.quaternions import rotation_vector
 from transforms3d.quaternions import qconjugate, qmult, rotate_vector

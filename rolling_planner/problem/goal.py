@@ -13,9 +13,9 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.restriction import Restriction
 from rolling_dynamics.rotations import rotation_matrix
-from rolling_planner.errors import InfeasibleError
 from rolling_planner.problem.constraints import axis_miss
 from rolling_planner.problem.plan_problem import PlanProblem
+from rolling_planner.progress import InfeasibleError
 from transforms3d.quaternions import mat2quat, qconjugate, qmult
 
 IDLE = 1e-9  # by how much a state that cannot move may miss its goal

@@ -11,11 +11,16 @@ from typing import Any
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import PlanningError
-from rolling_planner.errors import InfeasibleError, NotConvergedError, PlanningTimeoutError
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import goal_misses
-from rolling_planner.progress import Report, Watch
+from rolling_planner.progress import (
+    InfeasibleError,
+    NotConvergedError,
+    PlanningTimeoutError,
+    Report,
+    Watch,
+)
 from rolling_planner.refinement.attempt import as_guess, Attempt, attempt, collocated, drift
 from rolling_planner.seeds.guess import Guess, initial_guesses, prepare_guesses
 from rolling_planner.transcription.formulation import control_limit, formulate, Formulation

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.quaternions import rotation_vector
-from rolling_planner.errors import NotConvergedError
+from rolling_planner.progress import NotConvergedError
 from transforms3d.axangles import axangle2mat
 from transforms3d.quaternions import mat2quat, qconjugate, qmult, quat2mat
 

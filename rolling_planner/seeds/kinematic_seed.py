@@ -11,7 +11,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contact.rolling_dynamics import E1
+from rolling_dynamics.contact.representation import E1
 from rolling_dynamics.rotations import inverse_2x2
 from rolling_dynamics.simulation.stepper import step_of_order_4
 from rolling_planner.progress import Watch

@@ -3,18 +3,16 @@
 from rolling_planner.spin_rolling.geometric import least_length, plan_geometric
 from rolling_planner.spin_rolling.motion import (
     Contact,
+    contact_at,
+    contact_of_attitude,
     ContactRegion,
     darboux_inputs,
     goal_error,
     InputBounds,
     Motion,
-)
-from rolling_planner.spin_rolling.planner import plan_spin_rolling
-from rolling_planner.spin_rolling.problem import (
-    contact_at,
-    contact_of_attitude,
     SpinRollingProblem,
 )
+from rolling_planner.spin_rolling.planner import plan_spin_rolling
 from rolling_planner.spin_rolling.pure_rolling import plan_pure_rolling
 
 __all__ = [

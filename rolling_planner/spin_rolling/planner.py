@@ -16,19 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
-from rolling_planner.errors import PlanningTimeoutError
 from rolling_planner.plan import Plan
-from rolling_planner.progress import Iteration, Report, Watch
+from rolling_planner.progress import Iteration, PlanningTimeoutError, Report, Watch
 from rolling_planner.spin_rolling.geometric import least_length, plan_geometric
 from rolling_planner.spin_rolling.motion import (
     check_spins,
     Contact,
+    contact_of_attitude,
     goal_error,
     InputBounds,
     Motion,
     seconds_per_turn,
+    SpinRollingProblem,
 )
-from rolling_planner.spin_rolling.problem import contact_of_attitude, SpinRollingProblem
 from rolling_planner.spin_rolling.pure_rolling import plan_pure_rolling
 from scipy.spatial.transform import Rotation
 

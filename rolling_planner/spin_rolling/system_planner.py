@@ -8,15 +8,14 @@ from typing import Any, get_args
 
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.layout import Entry
+from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.spin_rolling_sphere import coordinates_from_attitude, SpinRollingSphere
-from rolling_planner.errors import InfeasibleError, NotConvergedError
 from rolling_planner.plan import Plan
 from rolling_planner.planners.planner import Planned, Request, scalar_values, SystemPlanner
-from rolling_planner.progress import Report
+from rolling_planner.progress import InfeasibleError, NotConvergedError, Report
 from rolling_planner.spin_rolling import (
     Contact,
     contact_at,
@@ -25,8 +24,8 @@ from rolling_planner.spin_rolling import (
     plan_spin_rolling,
     SpinRollingProblem,
 )
+from rolling_planner.spin_rolling.motion import Mode, read_spin_rolling_problem
 from rolling_planner.spin_rolling.planner import propagated
-from rolling_planner.spin_rolling.problem import Mode, read_spin_rolling_problem
 from transforms3d.quaternions import quat2mat
 
 PAPER = SpinRollingSphere(representation='coordinates').state  # u_s v_s u_o v_o psi

@@ -11,21 +11,21 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import newest
 from rolling_dynamics.contract.capabilities import ChartView, envelope, offers
-from rolling_dynamics.contract.layout import Layout
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Layout, RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.restriction import restricted, Restriction
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import goal_rows, GoalRows, nearest_turn, object_rows
 from rolling_planner.refinement.rollout import LIMIT_OF, RolloutSimulator
 from rolling_planner.transcription.interior_point import Bounds
-from rolling_planner.transcription.node_functions import (
+from rolling_planner.transcription.transcription import (
     node_functions,
     NodeFunctions,
     Terminal,
     terminal_functions,
+    transcribe,
+    Transcription,
 )
-from rolling_planner.transcription.transcription import transcribe, Transcription
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ import threading
 from typing import Any
 
 from rolling_dynamics.errors import RollingError
-from rolling_planner.errors import PlanningTimeoutError
+from rolling_planner.progress import PlanningTimeoutError
 from rolling_planner.workers.worker import CANCELLED, FAILED, FAULT, Outcome
 from rolling_planner.workers.worker_process import Job, Worker
 

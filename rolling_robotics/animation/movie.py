@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.animation.painter import Camera, extent, Painter
-from rolling_robotics.figures.style import COLOURS, DASHES, GREY, STYLE
+from rolling_robotics.figures.states import COLOURS, DASHES, GREY, STYLE
 from rolling_robotics.files import written_beside
 from rolling_robotics.scene.scene import Scene, Strip
 

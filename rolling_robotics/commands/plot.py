@@ -95,7 +95,7 @@ def _of_recording(args: Namespace, folder: Path, progress: Progress) -> Iterator
         raise ParameterError(f'{args.file}: of a recording the figure {BESIDE!r} is drawn alone')
     progress.say('reading')
     with opened('plot', args.file, args.scenario) as recorded:
-        from rolling_robotics.nodes.replay.executed import recorded_executions  # noqa: PLC0415
+        from rolling_robotics.nodes.replay.executions import recorded_executions  # noqa: PLC0415
 
         executions = recorded_executions(recorded)
         stem = recorded.path.name

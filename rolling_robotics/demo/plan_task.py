@@ -89,7 +89,7 @@ class PlanTask(Task):
     def read(self, recording: Path, records: Sequence[Record]) -> list[Record]:
         """Return records with the states and controls of the executions."""
         from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415  (needs rosbags)
-        from rolling_robotics.nodes.replay.executed import recorded_executions  # noqa: PLC0415
+        from rolling_robotics.nodes.replay.executions import recorded_executions  # noqa: PLC0415
 
         if not any(record.values for record in records):
             return list(records)

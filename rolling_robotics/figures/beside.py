@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 import numpy as np
 from rolling_planner.plan import Plan
-from rolling_robotics.figures.style import COLOURS, GREY, legend, panel_grid, room
+from rolling_robotics.figures.states import COLOURS, GREY, legend, panel_grid, room
 from rolling_robotics.files import Arrays, Values
 from rolling_robotics.trials.trial import Motion, Record
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.surfaces.surface import Surface, surface_points
-from rolling_robotics.figures.style import (
+from rolling_robotics.figures.states import (
     COLOURS,
     END,
     end_marks,

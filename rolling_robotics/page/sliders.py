@@ -8,8 +8,8 @@ from typing import Any
 
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.scenario.control import number
 from rolling_dynamics.scenario.faults import check, entries_of, schema_of
-from rolling_dynamics.scenario.formulas import number
 from rolling_dynamics.scenario.scenario import model_of
 from rolling_robotics.page.modes import Data
 

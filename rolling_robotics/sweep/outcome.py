@@ -23,7 +23,7 @@ from rolling_robotics.result import simulate_scenario
 from rolling_robotics.sweep.points import document_at
 
 if TYPE_CHECKING:
-    from rolling_dynamics.batch.sampled import Outputs
+    from rolling_dynamics.batch.modes import Outputs
 
 Array = NDArray[np.float64]
 _known_outputs: weakref.WeakKeyDictionary[RollingSystem, Outputs] = weakref.WeakKeyDictionary()
@@ -105,7 +105,7 @@ def _kind(scenario: Scenario) -> tuple[object, ...] | None:
 
 
 def _simulated(group: Mapping[int, Scenario]) -> dict[int, Came]:
-    from rolling_dynamics.batch.sampled import Outputs, simulate_many  # noqa: PLC0415  (large)
+    from rolling_dynamics.batch.modes import Outputs, simulate_many  # noqa: PLC0415  (large)
 
     one, *_ = scenarios = list(group.values())
     if one.system not in _known_outputs:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 from rolling_dynamics.errors import RollingError, ScenarioError, suggestion
+from rolling_dynamics.scenario.control import LARGEST
 from rolling_dynamics.scenario.document import line_numbers, plain, shorten
 from rolling_dynamics.scenario.faults import check, located
 from rolling_dynamics.scenario.fields import (
@@ -29,7 +30,6 @@ from rolling_dynamics.scenario.fields import (
     several,
     whole,
 )
-from rolling_dynamics.scenario.formulas import LARGEST
 from rolling_dynamics.scenario.scenario import check_plain, load_plain
 
 _PATH = re.compile(r'[A-Za-z_]\w*(\[\d+\])*(\.[A-Za-z_]\w*(\[\d+\])*)*')

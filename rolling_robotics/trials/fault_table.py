@@ -15,8 +15,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_hw_interface.emulated_motors import inject
 from rolling_planner.laboratory.laboratory import FLAT, Laboratory
-from rolling_robotics.trials.chain import HardwareInterface, PERIOD
-from rolling_robotics.trials.imperfections import Imperfections
+from rolling_robotics.trials.chain import HardwareInterface, Imperfections, PERIOD
 
 SWING, FREQUENCY = 1.5, 2.0  # of the commanded acceleration along x [m/s^2], [Hz]
 STILL, BEFORE, AFTER = 0.4, 0.6, 0.9  # s at rest, of swinging, and watched after the fault

@@ -24,7 +24,7 @@ from rolling_controller.export.cost import deepest
 from rolling_controller.law import replay
 from rolling_controller.step_law import StepLaw
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.faults import check

@@ -7,9 +7,8 @@ from rolling_dynamics import ContactSystem, Plane, simulate, Sphere
 from rolling_dynamics.ball_balancer.drives import DRIVES
 from rolling_dynamics.ball_balancer.plate import random_maps, TURNING
 from rolling_dynamics.ball_balancer.system import BallBalancer
-from rolling_dynamics.driven import driven
+from rolling_dynamics.driven import driven, position_servo
 from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.servos import position_servo
 from rolling_dynamics.simulation import Stepper
 from transforms3d.quaternions import mat2quat
 

@@ -8,7 +8,7 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.figures.beside import plan_figure
 from rolling_robotics.figures.paths import phase_figure, smooth_rates
-from rolling_robotics.figures.style import COLOURS
+from rolling_robotics.figures.states import COLOURS
 from rolling_robotics.files import Arrays, read_result
 from rolling_robotics.plot import FIGURES
 import yaml

@@ -6,7 +6,7 @@ import math
 from evidence.benchmarks import predictive_trial
 from evidence.benchmarks.predictive_trial import main
 import pytest
-from rolling_planner.errors import InfeasibleError
+from rolling_planner.progress import InfeasibleError
 from rolling_robotics.trials.trial import Record
 
 

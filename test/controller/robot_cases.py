@@ -10,7 +10,7 @@ from rolling_planner.gait_planner import plan_gaits
 from rolling_planner.gait_planner.problem import read_gait_problem
 from rolling_planner.problem.scenario import read_problem
 from rolling_planner.spin_rolling import plan_spin_rolling
-from rolling_planner.spin_rolling.problem import read_spin_rolling_problem
+from rolling_planner.spin_rolling.motion import read_spin_rolling_problem
 
 BALL = """\
 system: point_mass_ball

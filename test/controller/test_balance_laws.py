@@ -7,13 +7,14 @@ import pytest
 from rolling_controller.balance.hand_over import balancing_since
 from rolling_controller.balance.hold import BalanceLqr
 from rolling_controller.balance.region_of_attraction import region_of_attraction
-from rolling_controller.laboratory.experiment_model import experiment_plan, restricted_plan
 from rolling_controller.laboratory.laws import (
     balance_region,
     balance_regulator,
     CONTROL_LIMITS,
     damping_regulator,
+    experiment_plan,
     flip_up_arms,
+    restricted_plan,
     throw_catch_law,
 )
 from rolling_controller.time_varying_lqr import LqrWeights

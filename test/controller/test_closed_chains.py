@@ -9,8 +9,8 @@ from rolling_controller.balance.hold import Hold
 from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.export.hold_law import hold_law, hold_sources
 from rolling_controller.lockstep import run_lockstep
-from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.predictive.law import PredictiveLaw
+from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.compiled import compiler
 from rolling_dynamics.equilibrium import linear_model
 from rolling_dynamics.scenario import load_scenario
@@ -19,7 +19,7 @@ from rolling_planner import plan_rolling
 from rolling_planner.problem.goal import goal_error
 from rolling_planner.problem.scenario import read_problem
 from rolling_planner.progress import Watch
-from rolling_planner.seeds.shooting import shooting_guesses
+from rolling_planner.seeds.guess import shooting_guesses
 
 WEAVE = -0.77534188219585 + 4.46486771378823j  # of the benchmark's Table 2 at 5 m/s
 CAPSIZE, CASTERING = -0.32286642900409, -14.07838969279820

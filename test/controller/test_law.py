@@ -12,7 +12,7 @@ from rolling_controller.learned_law import LearnedLaw, LearnedPolicy
 from rolling_controller.mass_driven_velocity import MassDrivenVelocity
 from rolling_controller.robot_laws.steering import Steered
 from rolling_dynamics import load_scenario
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere
 from rolling_planner.gait_planner import GaitProblem, plan_gaits, Waypoint

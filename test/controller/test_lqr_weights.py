@@ -5,12 +5,12 @@ from numpy.testing import assert_array_equal
 import pytest
 from rolling_controller import LqrWeights, PredictiveLaw, TimeVaryingLqr
 from rolling_controller.balance.hold import BalanceLqr
-from rolling_controller.lqr_weights import limit_arrays, read_weights, weight_options
 from rolling_controller.robot_laws import point_mass_kind, spin_rolling_sphere_kind
+from rolling_controller.time_varying_lqr import limit_arrays, read_weights, weight_options
 from rolling_dynamics import ContactSystem, Plane, PointMassDisk, Sphere, SpinRollingSphere
 from rolling_dynamics.contact.representation import ATTITUDE, CONTACT_WEIGHTS
 from rolling_dynamics.contract import default_weights
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import RailMass
 from rolling_dynamics.internal_masses.rails import Circle

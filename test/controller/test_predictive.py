@@ -9,7 +9,6 @@ import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from rolling_controller import run_lockstep, StateFeedback, TimeVaryingLqr
-from rolling_controller.lqr_weights import LqrWeights
 from rolling_controller.nominal import LinearSteps, step_functions
 from rolling_controller.predictive import program as program_module
 from rolling_controller.predictive.beside import PredictingBeside, STALE
@@ -18,6 +17,7 @@ from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.program import Costs, Program, UnsolvedError
 from rolling_controller.predictive.reference import moved_root, Used
 from rolling_controller.predictive.stage import blocks_of, StageFunction, Stages
+from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner import Plan

@@ -10,7 +10,7 @@ from rolling_controller.predictive import pursuit as pursuit_module
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.predictive.pursuit import problem_of, Pursuit, Replanning
 from rolling_dynamics.errors import ParameterError
-from rolling_planner.errors import InfeasibleError
+from rolling_planner.progress import InfeasibleError
 from transforms3d.quaternions import qmult
 
 COARSE = Horizon(period=0.01, slew=10.0)

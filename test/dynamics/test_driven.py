@@ -4,8 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics import simulate
-from rolling_dynamics.contract.layout import Entry
-from rolling_dynamics.contract.rolling_system import Jump
+from rolling_dynamics.contract.rolling_system import Entry, Jump
 from rolling_dynamics.driven import driven, Servo
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario

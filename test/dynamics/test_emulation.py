@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics.contract.instruments import Actuator, MotionExpressions, Sensor, SensorClock
-from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
+from rolling_dynamics.contract.rolling_system import Entry, Layout, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper

@@ -8,8 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics import load_scenario, simulate
-from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.contract.rolling_system import Mode, WrittenSystem
+from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, WrittenSystem
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.identification.identify import identify
 from rolling_dynamics.identification.intervals import jackknife

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 import numpy as np
 import pytest
-from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
+from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 
 LAYOUT = Layout(

@@ -7,7 +7,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics.contract import Entry, Layout, Mode, MotionState, tangent_layout
-from rolling_dynamics.contract.layout import difference, retraction
+from rolling_dynamics.contract.rolling_system import difference, retraction
 from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.simulation import simulate, Stepper
 

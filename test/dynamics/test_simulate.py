@@ -10,8 +10,7 @@ import numpy as np
 from oracles.spinning_plate import SpinningPlate
 import pytest
 from rolling_dynamics.compiled import compiler
-from rolling_dynamics.contract.layout import Layout, vector_entry
-from rolling_dynamics.contract.rolling_system import Mode
+from rolling_dynamics.contract.rolling_system import Layout, Mode, vector_entry
 from rolling_dynamics.errors import CancelledError, SimulationError
 from rolling_dynamics.simulation import dormand_prince_step, run, simulate, Stepper
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver

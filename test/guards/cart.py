@@ -5,7 +5,7 @@ from types import MappingProxyType, SimpleNamespace
 import casadi as ca
 import numpy as np
 from rolling_dynamics.contract import Entry, Layout, Mode, tangent_layout
-from rolling_dynamics.contract.layout import difference, retraction
+from rolling_dynamics.contract.rolling_system import difference, retraction
 from rolling_dynamics.rotations import rate_body, rotation_matrix
 from rolling_planner import Plan
 

@@ -9,8 +9,7 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.simulation.sensing import SensorStream
 from rolling_dynamics.surfaces import Ellipsoid, Plane
-from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_chain import ArmModel
+from rolling_hw_interface.arm import Arm, ArmModel
 from rolling_hw_interface.emulated_camera import camera_sensor, CameraModel, MARKERS
 from rolling_hw_interface.encoder_filter import EncoderFilter
 from rolling_hw_interface.motor_model import MotorModel

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_chain import ArmModel
+from rolling_hw_interface.arm import Arm, ArmModel
 
 MODEL = ArmModel()
 

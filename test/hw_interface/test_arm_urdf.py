@@ -4,8 +4,7 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_chain import ArmModel
+from rolling_hw_interface.arm import Arm, ArmModel
 from rolling_hw_interface.arm_urdf import arm_urdf
 from transforms3d.axangles import axangle2mat
 from transforms3d.euler import euler2mat

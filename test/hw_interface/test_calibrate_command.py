@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_chain import ArmModel
+from rolling_hw_interface.arm import Arm, ArmModel
 from rolling_hw_interface.emulated_camera import CameraModel
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_robotics.calibration_report import model_from, read_parameters

@@ -8,8 +8,13 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.emulated_camera import CameraModel
 from rolling_hw_interface.encoder_filter import EncoderFilter
-from rolling_hw_interface.object_prediction import prediction_function, spread_function
-from rolling_hw_interface.pose_filter import FilterModel, quaternion_of, rotation_vector
+from rolling_hw_interface.pose_filter import (
+    FilterModel,
+    prediction_function,
+    quaternion_of,
+    rotation_vector,
+    spread_function,
+)
 from rolling_hw_interface.vision import ClockOffset
 from rolling_truth import ellipse_on_plate, Run
 from transforms3d.quaternions import qmult, quat2mat

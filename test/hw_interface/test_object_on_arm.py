@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_chain import ArmModel
+from rolling_hw_interface.arm import Arm, ArmModel
 from rolling_hw_interface.emulated_camera import camera_sensor, CameraModel, MARKERS
 from rolling_hw_interface.emulated_motors import EmulatedMotors, motors_of, object_on_arm
 from rolling_hw_interface.encoder_filter import EncoderFilter

@@ -16,8 +16,13 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.equations import FAR, GRAVITY
-from rolling_dynamics.contract.layout import Entry, Layout, vector_entry
-from rolling_dynamics.contract.rolling_system import Mode, WrittenSystem
+from rolling_dynamics.contract.rolling_system import (
+    Entry,
+    Layout,
+    Mode,
+    vector_entry,
+    WrittenSystem,
+)
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.inertia import checked_mass
 from rolling_dynamics.surfaces.quadrics import Plane

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact import HybridContactSystem
-from rolling_dynamics.hybrid_contact.closest_points import closest_points
+from rolling_dynamics.hybrid_contact.system import closest_points
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Ellipsoid, Sphere
 from rolling_dynamics.surfaces.surface import Chart, Surface

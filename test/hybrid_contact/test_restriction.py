@@ -9,8 +9,7 @@ import numpy as np
 from planar_rolling import PlanarRolling
 import pytest
 from rolling_dynamics.contact import ContactSystem, solid_ellipsoid_inertia
-from rolling_dynamics.contract.layout import Entry, Layout
-from rolling_dynamics.contract.rolling_system import Mode, WrittenSystem
+from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, WrittenSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.restriction import restricted

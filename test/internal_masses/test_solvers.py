@@ -6,8 +6,7 @@ from ball_dae import simulate_dae
 import casadi as ca
 import numpy as np
 import pytest
-from rolling_dynamics.contract.layout import Layout, vector_entry
-from rolling_dynamics.contract.rolling_system import Mode
+from rolling_dynamics.contract.rolling_system import Layout, Mode, vector_entry
 from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.internal_masses import published
 from rolling_dynamics.simulation import simulate

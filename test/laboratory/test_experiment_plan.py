@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from rolling_controller.laboratory import experiment_model as module
-from rolling_controller.laboratory.experiment_model import subject_of
+from rolling_controller.laboratory import laws as module
+from rolling_controller.laboratory.laws import subject_of
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario_model import load_model

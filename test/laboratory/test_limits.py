@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rolling_controller.laboratory.experiment_model import MOST, subject_of
+from rolling_controller.laboratory.laws import MOST, subject_of
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import check_limits, load_model
 from rolling_robotics.experiments import EXPERIMENTS

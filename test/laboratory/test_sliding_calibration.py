@@ -5,8 +5,7 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.calibration.rocking import calibrate_sliding
 from rolling_planner.laboratory.laboratory import FLAT, Laboratory
-from rolling_robotics.trials.chain import HardwareInterface, PERIOD
-from rolling_robotics.trials.imperfections import Imperfections
+from rolling_robotics.trials.chain import HardwareInterface, Imperfections, PERIOD
 
 EXACT = Imperfections(shift=0.0, turn=0.0)
 

@@ -10,9 +10,8 @@ from rolling_controller import motion_watch
 from rolling_controller.answers import Answers
 from rolling_controller.motion_watch import HandBound, MotionWatch, Predictor
 from rolling_controller.supervisor import step
-from rolling_robotics.trials.chain import HardwareInterface, PERIOD
-from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.judge import build
+from rolling_robotics.trials.chain import HardwareInterface, Imperfections, PERIOD
+from rolling_robotics.trials.run import build
 
 sys.path.append(str(Path(__file__).parents[1] / 'controller'))
 

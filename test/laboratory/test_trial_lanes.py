@@ -15,9 +15,8 @@ from rolling_dynamics.compiled import compiler
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.laboratory.laboratory import Laboratory, UPRIGHT
 from rolling_planner.plan import Plan
-from rolling_robotics.trials.chain import HardwareInterface, PERIOD
-from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.judge import build, LaboratorySetup
+from rolling_robotics.trials.chain import HardwareInterface, Imperfections, PERIOD
+from rolling_robotics.trials.run import build, LaboratorySetup
 
 HELD, FREE = 20, 60  # periods
 OFF = Imperfections(warm_up=HELD * PERIOD)

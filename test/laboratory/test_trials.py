@@ -7,15 +7,23 @@ import numpy as np
 import pytest
 from rolling_controller.laboratory.laws import predictive_flip_up
 from rolling_controller.law import gathered, STATE, state_inputs, TOUCHING
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.laboratory.laboratory import FLAT, Laboratory, UPRIGHT
 from rolling_planner.plan import Plan
 from rolling_robotics.arrays import Series
-from rolling_robotics.trials.chain import HardwareInterface, PERIOD
-from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.judge import ANGLE, build, CRITERIA, Judge, LaboratorySetup, setting
-from rolling_robotics.trials.run import moments, run_many, run_trial
+from rolling_robotics.trials.chain import HardwareInterface, Imperfections, PERIOD
+from rolling_robotics.trials.run import (
+    ANGLE,
+    build,
+    CRITERIA,
+    Judge,
+    LaboratorySetup,
+    moments,
+    run_many,
+    run_trial,
+    setting,
+)
 from rolling_robotics.trials.trial import Record
 
 PUBLISHED = Imperfections()

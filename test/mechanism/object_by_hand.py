@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import casadi as ca
-from rolling_dynamics.contact.rolling_dynamics import ContactGeometry
+from rolling_dynamics.contact.representation import ContactGeometry
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.mechanism.elimination import eliminate

@@ -5,7 +5,7 @@ import math
 import casadi as ca
 import numpy as np
 import pytest
-from rolling_dynamics.contract.layout import quaternion_entry, vector_entry
+from rolling_dynamics.contract.rolling_system import quaternion_entry, vector_entry
 from rolling_dynamics.mechanism import (
     Contact,
     Machine,

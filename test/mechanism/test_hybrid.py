@@ -5,7 +5,7 @@ import math
 import casadi as ca
 import numpy as np
 import pytest
-from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.mechanism import (

@@ -4,7 +4,7 @@ import casadi as ca
 from kane_oracle import rates_by_kane
 import numpy as np
 import pytest
-from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import (
     Custom,

@@ -15,7 +15,7 @@ from rolling_controller import run_lockstep
 from rolling_controller.export.hold_law import hold_law
 from rolling_controller.lockstep import run_emulated
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper

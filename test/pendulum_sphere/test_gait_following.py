@@ -11,7 +11,7 @@ from rolling_controller.gait_following import (
     MomentumFilter,
     VelocityStick,
 )
-from rolling_controller.gait_following.swing_tracking import SwingTracking
+from rolling_controller.gait_following.reference_loop import SwingTracking
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits

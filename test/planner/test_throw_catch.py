@@ -6,7 +6,7 @@ import math
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
-from rolling_controller.laboratory.experiment_model import experiment_plan, restricted_plan
+from rolling_controller.laboratory.laws import experiment_plan, restricted_plan
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.hybrid_contact.from_contact_system import plant_state
 from rolling_dynamics.scenario import load_scenario

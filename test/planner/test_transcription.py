@@ -7,8 +7,7 @@ import pytest
 from rolling_dynamics.simulation import simulate
 from rolling_planner import PlanProblem
 from rolling_planner.transcription.formulation import formulate, Formulation, plan_bounds
-from rolling_planner.transcription.node_functions import node_functions
-from rolling_planner.transcription.transcription import METHODS, RULES, Triplets
+from rolling_planner.transcription.transcription import METHODS, node_functions, RULES, Triplets
 from scipy.sparse.linalg import spsolve
 
 STEP = 1e-6

@@ -42,7 +42,7 @@ def plan_work(job, report):
     """Plan in place of the planner; the horizon chooses what happens."""
     import numpy as np
     from rolling_planner import Plan
-    from rolling_planner.errors import InfeasibleError
+    from rolling_planner.progress import InfeasibleError
 
     horizon = job['horizon']
     if horizon == 2.0:

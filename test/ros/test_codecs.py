@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from rolling_dynamics.contract.instruments import Sensor
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.sensor_topics import SensorReader, SensorTopic, TYPES
 from rolling_node_kit.cdr import (

@@ -9,7 +9,7 @@ from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Path as PathMessage
 import numpy as np
 import pytest
-from rolling_controller.laboratory import experiment_model, laws
+from rolling_controller.laboratory import laws
 from rolling_controller.motion_watch import MotionWatch
 from rolling_controller.nodes.laboratory_controller_node import LaboratoryControllerNode
 from rolling_controller.predictive import law as predictive_law
@@ -58,11 +58,11 @@ def at_rest(system, start):
 @pytest.fixture(scope='module')
 def resting():
     """Have the object planned to stay where it lies, and a rough region of balance."""
-    subject = experiment_model.subject_of('flip_up', load_model(SCENARIO))
+    subject = laws.subject_of('flip_up', load_model(SCENARIO))
     plan = at_rest(subject.system, subject.start)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(experiment_model, 'experiment_plan', lambda *_: None)
-        patch.setattr(experiment_model, 'restricted_plan', lambda *_: plan)
+        patch.setattr(laws, 'experiment_plan', lambda *_: None)
+        patch.setattr(laws, 'restricted_plan', lambda *_: plan)
         patch.setattr(laws, 'REGION_SAMPLES', 2)
         # the states of this module stand still, whatever is commanded
         patch.setattr(MotionWatch, 'judge', lambda *_, **__: Verdict())

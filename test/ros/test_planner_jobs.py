@@ -5,9 +5,9 @@ import pytest
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.pendulum_sphere.system import STATE
 from rolling_dynamics.plugin import plugins
-from rolling_planner.errors import InfeasibleError, PlanningTimeoutError
 from rolling_planner.planners.job import planning_model, work
 from rolling_planner.planners.planner import planner_of
+from rolling_planner.progress import InfeasibleError, PlanningTimeoutError
 from transforms3d.quaternions import quat2mat
 
 OPTIONS = {

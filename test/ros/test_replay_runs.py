@@ -10,8 +10,7 @@ import pytest
 from rclpy.serialization import serialize_message
 from rolling_controller.answers import Answers
 from rolling_controller.laboratory import laws as laboratory_laws
-from rolling_controller.laboratory.experiment_model import subject_of
-from rolling_controller.laboratory.laws import chosen_law
+from rolling_controller.laboratory.laws import chosen_law, subject_of
 from rolling_controller.laboratory.run_log import (
     BEGIN,
     KEPT,
@@ -29,7 +28,7 @@ from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.hand import braking, hand_velocity
 from rolling_controller.nodes.laboratory_controller_node import TABLE
 from rolling_controller.supervisor import Verdict
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import fingerprint
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject

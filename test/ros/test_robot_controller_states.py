@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 import pytest
 from rclpy.serialization import serialize_message
 from rolling_controller.nodes.robot_machine import RobotStates
-from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry
+from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_node_kit.cdr import JointStateDecoder
 from sensor_msgs.msg import JointState

@@ -11,7 +11,7 @@ from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.execution import Execution
 from rolling_controller.nodes.experiment_run import CODES, ExperimentRun
 from rolling_controller.supervisor import Verdict
-from rolling_dynamics.contract.layout import Layout
+from rolling_dynamics.contract.rolling_system import Layout
 from rolling_planner.laboratory.laboratory import Laboratory
 
 STATE = Laboratory.of_paper().model()[0].state

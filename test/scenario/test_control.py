@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.contract.layout import Entry, Layout
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.scenario.control import Control
 
 LAYOUT = Layout((Entry('u', ('u_1', 'u_2'), 'N'),))

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.mechanism import (
     Machine,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario import load_scenario
-from rolling_planner.spin_rolling.problem import read_spin_rolling_problem
+from rolling_planner.spin_rolling.motion import read_spin_rolling_problem
 from rolling_robotics.cli import main
 from rolling_robotics.result import simulate_scenario
 

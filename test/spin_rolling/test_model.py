@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 import pytest
-from rolling_dynamics.contact.rolling_dynamics import (
+from rolling_dynamics.contact.representation import (
     contact_frame_rotation,
     first_order_kinematics,
 )

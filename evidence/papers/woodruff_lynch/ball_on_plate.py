@@ -22,7 +22,7 @@ from rolling_planner.progress import Watch
 from rolling_planner.refinement.attempt import attempt
 from rolling_planner.seeds.geometric_path import GeometricPath, triangle_path, whole_turns_path
 from rolling_planner.seeds.guess import initial_guesses
-from rolling_robotics.figures.style import COLOURS, WIDTH
+from rolling_robotics.figures.states import COLOURS, WIDTH
 
 LOOP_RADIUS = 0.1  # m
 PRINTED_TIMES = {50: 171.0, 100: 346.0, 200: 946.0}  # s

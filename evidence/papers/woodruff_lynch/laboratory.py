@@ -11,7 +11,7 @@ from evidence.papers.row import beside, Row, unprinted
 from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
-from rolling_controller.laboratory.experiment_model import experiment_plan, restricted_plan
+from rolling_controller.laboratory.laws import experiment_plan, restricted_plan
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.robots.view import HAND, OBJECT
@@ -21,11 +21,10 @@ from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_planner.laboratory.throw_catch import plan_throw_catch, ThrowCatchPlan
 from rolling_robotics.animation.movie import pictures, Shot, side_by_side
 from rolling_robotics.animation.painter import Camera
-from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
+from rolling_robotics.figures.states import COLOURS, GREY, WIDTH
 from rolling_robotics.scene.parts import surface_mesh
 from rolling_robotics.scene.scene import Body, GROUND, Scene
-from rolling_robotics.trials.judge import ANGLE, CRITERIA
-from rolling_robotics.trials.run import run_many
+from rolling_robotics.trials.run import ANGLE, CRITERIA, run_many
 from rolling_robotics.trials.trial import Record
 
 

@@ -18,7 +18,7 @@ from rolling_dynamics.contact import ContactSystem, to_coordinates
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Trajectory
-from rolling_robotics.figures.style import COLOURS, GREY, WIDTH
+from rolling_robotics.figures.states import COLOURS, GREY, WIDTH
 from scipy.integrate import RK45
 
 STEP = 1e-3  # s

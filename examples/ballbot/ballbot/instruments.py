@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 from rolling_dynamics.contract.instruments import Actuator, MotionExpressions, Sensor
-from rolling_dynamics.contract.layout import Entry, Layout, quaternion_entry, vector_entry
+from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
 
 DRIVES = tuple(f'drive_{axis}' for axis in 'xyz')
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import casadi as ca
 import numpy as np
-from rolling_dynamics.contract.layout import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.mechanism import (
     Machine,
     MachineSystem,

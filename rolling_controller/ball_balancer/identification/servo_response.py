@@ -19,8 +19,8 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.drives import Gimbal
 from rolling_dynamics.ball_balancer.plate import carry_ball, several
 from rolling_dynamics.ball_balancer.scenario import INERTIAS
+from rolling_dynamics.driven import servo_acceleration
 from rolling_dynamics.mechanism import Machine
-from rolling_dynamics.servos import servo_acceleration
 from scipy.special import ndtr, ndtri
 
 STILL_BEFORE, WATCHED = 0.4, 0.6  # s that commands stay, before the ball is put down and after

@@ -7,8 +7,7 @@ from functools import cache
 
 import numpy as np
 from rolling_controller.balance.hand_over import balancing_since
-from rolling_controller.laboratory.experiment_model import subject_of
-from rolling_controller.laboratory.laws import chosen_law
+from rolling_controller.laboratory.laws import chosen_law, subject_of
 from rolling_controller.law import answered, gathered, MODE, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject

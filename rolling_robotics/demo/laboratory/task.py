@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm_chain import Chain
+from rolling_hw_interface.arm import Chain
 from rolling_robotics.arrays import Series
 from rolling_robotics.calibration_report import chain_from, read_parameters
 from rolling_robotics.demo.demo import Demo
@@ -27,9 +27,9 @@ from rolling_robotics.recordings.recorded_topics import (
     read_poses,
     RecordedJoints,
 )
-from rolling_robotics.trials.imperfections import Imperfections
-from rolling_robotics.trials.judge import ANGLE, AngleHeld, CRITERIA
+from rolling_robotics.trials.chain import Imperfections
 from rolling_robotics.trials.report import say
+from rolling_robotics.trials.run import ANGLE, AngleHeld, CRITERIA
 from rolling_robotics.trials.trial import OPEN_LOOP, Record, Task, Trial
 
 

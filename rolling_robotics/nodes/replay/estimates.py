@@ -20,7 +20,7 @@ from rolling_hw_interface.step_log import BEGIN, ENABLED, FORGET, Step, steps_in
 from rolling_node_kit.cdr import ACCEL, decode_stamped, JointReader, POSE
 from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.replayed import Answer, recorded_values, Replayed
+from rolling_robotics.nodes.replay.runs import Answer, recorded_values, Replayed
 
 STEPS, SETTINGS = 'estimator/steps', 'estimator/settings'
 COMMANDS, IMAGES = 'hand/accel_command', 'vision/object_pose'

@@ -9,18 +9,164 @@ end before its plan does; its last command has no stamp.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 import math
 from typing import Any
 
 import numpy as np
-from rolling_controller.law import Law, replay
+from rolling_controller.design import follow, PREDICTIVE
+from rolling_controller.law import Following, Law, replay
+from rolling_controller.nodes.controller_parameters import TABLE as HAND_TABLE
+from rolling_controller.nodes.robot_machine import RobotStates
+from rolling_controller.nodes.robot_machine import TABLE as ROBOT_TABLE
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contact.contact_view import StateSource
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.measurements import Measurements
+from rolling_dynamics.scenario_model import load_any, Model, RobotModel
+from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.parameters import FINGERPRINT
+from rolling_planner.nodes.conversions import message_to_plan
+from rolling_planner.plan import check_states_fit, Plan
+from rolling_robotics.arrays import layout_series
+from rolling_robotics.figures.beside import motion_of_plan
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.executed import executed_plans, source_of
-from rolling_robotics.nodes.replay.replayed import Answer, recorded_values, Replayed, Timed
+from rolling_robotics.nodes.replay.runs import Answer, NOT_AGAIN, recorded_values, Replayed, Timed
+from rolling_robotics.trials.trial import CLOSED_LOOP, OPEN_LOOP, Record
+
+
+class HandSource:
+    """
+    The object on a hand: two streams of odometry, accelerations of the hand.
+
+    Attributes
+    ----------
+    commands
+        Topic of the commands.
+    system
+        The system.
+    limits
+        Greatest magnitude of each control; None for no limit.
+
+    """
+
+    commands = 'hand/accel_command'
+
+    def __init__(self, model: Model) -> None:
+        """Take the model."""
+        self._model, self.system, self.limits = model, model.system, model.control_limits
+        contact_h = model.start[model.system.state.slice('contact_h')]
+        self._measured = Measurements(StateSource(model.system, model.params, contact_h))
+
+    def states(self, recorded: Recorded) -> Iterator[Timed]:
+        """Yield the states as the controller read them."""
+        for topic, _, data in recorded.raw(['hand/odometry', 'object/odometry']):
+            if self._measured.take(data, is_hand=topic == 'hand/odometry'):
+                found = self._measured.state()
+                if found is not None:
+                    yield found
+
+    def follow(self, plan: Plan, settings: Mapping[str, Any]) -> Following:
+        """Return the feedback along a plan."""
+        if settings.get('law') == PREDICTIVE and not settings['open_loop']:
+            raise ParameterError(NOT_AGAIN)
+        return follow(self._model, plan, settings)
+
+
+SETTINGS, PLAN = 'execution/settings', 'execution/plan'
+
+
+class RobotSource:
+    """A rolling robot: its whole state, its control; attributes as of :class:`HandSource`."""
+
+    commands = 'robot/control'
+
+    def __init__(self, model: RobotModel) -> None:
+        """Take the model."""
+        self._model, self.system, self.limits = model, model.system, model.control_limits
+        self._states = RobotStates(self.system.state, 'robot/state')
+
+    def states(self, recorded: Recorded) -> Iterator[Timed]:
+        """Yield the states as the controller read them."""
+        for _, _, data in recorded.raw(['robot/state']):
+            count = self._states.count
+            self._states.take(data)
+            found = self._states.state()
+            if self._states.count > count and found is not None:
+                yield found
+
+    def follow(self, plan: Plan, settings: Mapping[str, Any]) -> Following:
+        """Return the feedback along a plan."""
+        check_states_fit(plan, self._model.system)
+        return follow(self._model, plan, settings)
+
+
+def source_of(scenario_file: str) -> HandSource | RobotSource:
+    """Return the reader of the states and commands of a scenario's system."""
+    model = load_any(scenario_file)
+    return HandSource(model) if isinstance(model, Model) else RobotSource(model)
+
+
+def executed_plans(recorded: Recorded) -> tuple[list[dict[str, Any]], list[tuple[int, Plan]]]:
+    """
+    Return the parameters in force and (time of the start [ns], plan) of each execution.
+
+    Raises
+    ------
+    ParameterError
+        Nothing was executed while it was recorded, or a plan is none.
+
+    """
+    table = ROBOT_TABLE if recorded.topic('robot/state') else HAND_TABLE
+    settings = recorded.settings(SETTINGS, table)
+    plans = [m for _, _, m in recorded.messages([PLAN])]
+    if not plans:
+        raise ParameterError(
+            f'{recorded.path}: holds no {PLAN}, nothing was executed while it was recorded'
+        )
+    if len(settings) < len(plans):
+        raise ParameterError(f'{recorded.path}: holds no {SETTINGS} for each {PLAN}')
+    starts = [(time_to_nanoseconds(m.header.stamp), message_to_plan(m)) for m in plans]
+    return settings[: len(plans)], starts
+
+
+def recorded_executions(recorded: Recorded) -> list[Record]:
+    """Return the executions; raise ParameterError if nothing was executed."""
+    settings, plans = executed_plans(recorded)
+    source = source_of(settings[0]['scenario_file'])
+    states = list(source.states(recorded))
+    commands = list(recorded_values(recorded, source.commands))
+    return [
+        replace(
+            _between(source.system, states, commands, start, plan.duration),
+            law=OPEN_LOOP if values['open_loop'] else CLOSED_LOOP,
+            planned=motion_of_plan(plan),
+            plan=plan,
+        )
+        for (start, plan), values in zip(plans, settings, strict=True)
+    ]
+
+
+def _between(
+    system: RollingSystem, states: list[Timed], commands: list[Timed], start: int, duration: float
+) -> Record:
+    """Return states and controls, held from one command to the next, of an execution."""
+    chosen = [(stamp, x) for stamp, x in states if 0 <= stamp - start <= duration * 1e9]
+    given = [(stamp, u) for stamp, u in commands if stamp >= start]
+    stamps = np.array([stamp for stamp, _ in chosen], dtype=np.int64)
+    when = np.searchsorted([stamp for stamp, _ in given], stamps, side='right') - 1
+    arrays = layout_series(system.state, np.array([x for _, x in chosen])) if chosen else {}
+    if given and chosen:
+        held = np.array([u for _, u in given])[np.maximum(when, 0)]
+        arrays |= layout_series(system.control, np.where(when[:, None] < 0, np.nan, held))
+    return Record(
+        times=np.asarray((stamps - start) * 1e-9, dtype=float),
+        arrays=arrays,
+        begin=start * 1e-9,
+        end=duration,
+    )
 
 
 def replay_executions(

@@ -7,10 +7,8 @@ from collections.abc import Callable
 from rolling_dynamics.plugin import plugins
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.estimates import replay_estimates
-from rolling_robotics.nodes.replay.executed import PLAN
-from rolling_robotics.nodes.replay.executions import replay_executions
-from rolling_robotics.nodes.replay.replayed import Replayed
-from rolling_robotics.nodes.replay.runs import replay_runs
+from rolling_robotics.nodes.replay.executions import PLAN, replay_executions
+from rolling_robotics.nodes.replay.runs import replay_runs, Replayed
 
 
 def replay(recorded: Recorded, say: Callable[[str], None] = lambda _: None) -> list[Replayed]:

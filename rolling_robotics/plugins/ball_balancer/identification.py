@@ -26,7 +26,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
-from rolling_robotics.figures.style import saved_panels
+from rolling_robotics.figures.states import saved_panels
 from rolling_robotics.recordings.recorded_topics import read_poses, read_targets
 from scipy.special import ndtri
 

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.conversions import contact_view
 from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
-from rolling_dynamics.contact.representation import CoordinatesRepresentation
-from rolling_dynamics.contact.rolling_dynamics import first_order_kinematics
-from rolling_dynamics.contract.layout import Entry
+from rolling_dynamics.contact.representation import (
+    CoordinatesRepresentation,
+    first_order_kinematics,
+)
+from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.from_contact_system import model_state
 from rolling_dynamics.rotations import quaternions

@@ -13,7 +13,7 @@ from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.ball_balancer.rig_file import RigFile
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
 from rolling_robotics.demo.demo import Demo
-from rolling_robotics.figures.style import saved_panels
+from rolling_robotics.figures.states import saved_panels
 from rolling_robotics.plugins.ball_balancer.course import BALL, Course, Leg
 from rolling_robotics.trials.trial import Criterion, Outcome, Record
 

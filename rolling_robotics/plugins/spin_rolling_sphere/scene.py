@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rolling_dynamics.robots.view import OBJECT
 from rolling_dynamics.scenario import Scenario
-from rolling_planner.spin_rolling.problem import read_spin_rolling_problem
+from rolling_planner.spin_rolling.motion import read_spin_rolling_problem
 from rolling_robotics.files import Arrays
 from rolling_robotics.scene.general import control_strips
 from rolling_robotics.scene.parts import cross, floor_body, rolling_traces, sphere_mesh

@@ -22,7 +22,7 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.replayed import Answer, Replayed
+from rolling_robotics.nodes.replay.runs import Answer, Replayed
 
 FRAMES, SETTINGS, COMMANDS = 'controller/frames', 'controller/settings', 'servo_command'
 
