@@ -334,6 +334,20 @@ class PlanSeeds(Protocol):
         ...
 
 
+class DrivenContacts(Protocol):
+    """Has bodies whose motion is prescribed, and that move others by contacts."""
+
+    @property
+    def driven_contacts(self) -> tuple[ca.Function, Sequence[str], Sequence[str]] | None:
+        """
+        Derivatives of the velocities at closed contacts, and the entries by which they are.
+
+        A function ``(x, p) -> (rows, speeds)``, the names of all speeds, and of those that are
+        prescribed, which come last; None where nothing is.
+        """
+        ...
+
+
 def default_weights(system: RollingSystem) -> RegulatorWeights:
     """Return the weights of a regulator that a system offers, else those of its scales."""
     own = offers(system, DefaultWeights)

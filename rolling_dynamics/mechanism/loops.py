@@ -35,7 +35,7 @@ class Contact:
     A body that rolls on another one, beside the joints.
 
     In the frame of the contact z is the normal of the surface, and y along the axis of a wheel;
-    of a sphere y is that of the body it rolls on, and where that is the normal, x.
+    of a sphere along that of a cylinder it rolls on, else y of that body or, near the normal, x.
 
     Attributes
     ----------
@@ -210,7 +210,8 @@ def contact_rows(contact: Contact, links: Mapping[str, Link]) -> ContactRows:
     gap, normal = ca.substitute([distance, normal], [at], [R.T @ arm])
     of_body = body.R_WF @ body.v_origin + ca.cross(body.R_WF @ body.w, reach)
     of_carrier = carrier.R_WF @ carrier.v_origin + ca.cross(carrier.R_WF @ carrier.w, arm)
-    R_WP = R @ _frame(normal, R.T @ body.R_WB @ contact.shape.side)
+    own, side = contact.shape.side, ca.SX(contact.surface.side)
+    R_WP = R @ _frame(normal, side if own.is_zero() else R.T @ body.R_WB @ own)
     if contact.rollers is not None:
         c, s = math.cos(contact.rollers), math.sin(contact.rollers)
         R_WP = R_WP @ ca.DM([[c, -s, 0], [s, c, 0], [0, 0, 1]])

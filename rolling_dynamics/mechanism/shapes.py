@@ -28,6 +28,11 @@ class Shape(Protocol):
 class Surface(Protocol):
     """What a shape rolls on, in the frame of the body that carries it."""
 
+    @property
+    def side(self) -> ca.DM:
+        """Axis (3) along which a contact has y where the shape has none; zeros for y, or x."""
+        ...
+
     def distance(self, place: ca.SX) -> ca.SX:
         """Return the distance [m] of a place (3) from the surface, positive on the free side."""
         ...
@@ -46,6 +51,7 @@ class Plane:
     """
 
     normal: Sequence[ca.SX | float] = (0.0, 0.0, 1.0)
+    side = ca.DM.zeros(3)
 
     def distance(self, place: ca.SX) -> ca.SX:
         """Return the height [m] of a place (3)."""
@@ -68,6 +74,11 @@ class Hollow:
 
     radius: ca.SX
     axes: int = 3
+
+    @property
+    def side(self) -> ca.DM:
+        """Axis (3) of a cylinder; zeros of a sphere."""
+        return ca.DM([0, 0, 3 - self.axes])
 
     def distance(self, place: ca.SX) -> ca.SX:
         """Return the distance [m] of a place (3) from the wall."""
@@ -111,7 +122,7 @@ class Cylinder:
     """
 
     radius: ca.SX
-    side = ca.DM.zeros(3)
+    side = ca.DM([0, 0, 1])
 
     def distance(self, place: ca.SX) -> ca.SX:
         """Return the distance [m] of a place (3) from the outside."""

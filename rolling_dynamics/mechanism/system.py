@@ -473,6 +473,20 @@ class MachineSystem(WrittenSystem):
         return ca.Function('rows', [self.symbols.x, self.symbols.p], outputs)
 
     @cached_property
+    def driven_contacts(self) -> tuple[ca.Function, Sequence[str], Sequence[str]] | None:
+        """Derivatives of the velocities at contacts that are not separated, by all speeds."""
+        joints = (body.joint for body in self.machine.bodies.values())
+        driven = [e.name for j in joints if isinstance(j, Driven) for e in j.joint.speeds]
+        names = [*self.speed_names, *driven]
+        closed = (r for i, r in enumerate(self.closures) if self.phases.of(i) != 'separated')
+        v = ca.vertcat(ca.SX(0, 1), *(r.velocity[:3] for r in closed))
+        if not driven or not v.numel():
+            return None
+        by = ca.jacobian(v, ca.vertcat(*(self.symbols.values[name] for name in names)))
+        inputs = [self.symbols.x, self.symbols.p]
+        return ca.Function('contact_rates', inputs, [ca.densify(by)]), names, driven
+
+    @cached_property
     def gap_function(self) -> ca.Function:
         """``(x, p) -> gaps`` of the contacts that close loops."""
         gaps = ca.vertcat(ca.SX(0, 1), *(r.gap for r in self.closures))

@@ -149,6 +149,10 @@ def initial_guesses(problem: PlanProblem, watch: Watch) -> Iterator[Guess]:
     seeds = _seeds(problem)
     if seeds is not None:
         yield from seeds.guesses(problem, watch)
+    elif problem.guess == 'kinematic':
+        from rolling_planner.seeds.carried import carried_guesses  # noqa: PLC0415  a circle
+
+        yield from carried_guesses(problem)
     yield stationary_guess(problem)
     if seeds is None and problem.guess == 'kinematic':
         from rolling_planner.seeds.guess import shooting_guesses  # noqa: PLC0415  a circle

@@ -11,6 +11,7 @@ from rolling_dynamics.contract.capabilities import (
     Conservation,
     ContactReport,
     DefaultWeights,
+    DrivenContacts,
     Envelope,
     GivenFormulas,
     members,
@@ -41,7 +42,8 @@ OFFERED = {
     ),
     'pendulum_sphere': (
         PendulumSphere(),
-        {Envelope, RestGoal, Conservation, RigidBodies, Projection, StateCheck, ContactReport},
+        {Envelope, RestGoal, Conservation, RigidBodies, Projection, StateCheck, ContactReport}
+        | {DrivenContacts},
     ),
     'spin_rolling_sphere': (SpinRollingSphere(), {StateCheck, DefaultWeights}),
     'hybrid_contact': (HybridContactSystem(Sphere(0.02)), {Conservation, RigidBodies, StartMode}),

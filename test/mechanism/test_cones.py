@@ -110,6 +110,8 @@ def test_a_ball_that_wedges_in_a_groove_rolls_where_the_least_friction_would_sli
 class Ceiling:
     """A plane at a height, facing down."""
 
+    side = ca.DM.zeros(3)
+
     def __init__(self, height):
         self.height = height
 

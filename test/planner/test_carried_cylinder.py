@@ -1,62 +1,44 @@
-"""A cylinder that three compliant fingertips carry to a place, rolling on it."""
+"""A cylinder that three compliant fingertips carry through waypoints, rolling on it."""
 
-from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
-from rolling_dynamics.scenario import load_scenario
-from rolling_planner import plan_rolling
-from rolling_planner.problem.scenario import read_problem
 
-TIP, SUNK = 0.015, 0.002
-PLACE, TURN = [0.015, 0.010, 0.005], 0.15  # [m], [rad]
-TURNS = [2 * math.pi * k / 3 for k in range(3)]
-STILL = {f'v_tip_{k}': [0, 0, 0] for k in (1, 2, 3)}
+_FILE = Path(__file__).parents[2] / 'examples/planning/carried_cylinder.py'
+_SPEC = spec_from_file_location('carried_cylinder', _FILE)
+example = module_from_spec(_SPEC)
+_SPEC.loader.exec_module(example)
 
 
-def tips(radius, place, turn):
-    """Return where fingertips are that sink in alike, having rolled round by a turn [rad]."""
-    lever = radius - SUNK
-    away, moved = lever + TIP, turn * lever / (lever + TIP)
-    return {
-        f'p_tip_{k}': place + away * np.array([math.cos(t + moved), math.sin(t + moved), 0.0])
-        for k, t in enumerate(TURNS, 1)
-    }
-
-
-def grasped(radius):
-    """Return the problem of a cylinder of a radius [m] in three fingertips."""
-    given = load_scenario('three_fingertips').raw
-    bodies = given['machine']['bodies']
-    bodies = {**bodies, 'cylinder': {**bodies['cylinder'], 'radius': radius}}
-    scenario = {
-        **given,
-        'machine': {**given['machine'], 'bodies': bodies},
-        'initial': {name: at.tolist() for name, at in tips(radius, [0, 0, 0], 0.0).items()},
-        'control': {},
-        'duration': 1,
-        'plan': {
-            'active_controls': [f'finger_{k}_v_{a}' for k in (1, 2, 3) for a in 'xyz'],
-            'segments': 10,
-            'time_budget': 60,
-            'goal': {'p_cylinder': [0, 0, 0], **STILL},
-        },
-    }
-    return read_problem(load_scenario(scenario))
-
-
-@pytest.mark.slow  # plans
-def test_fingertips_carry_and_turn_a_cylinder():
-    """Simulated with the planned controls: at most 1 mm from the place; it turns by rolling."""
-    radius = 0.04
-    problem = grasped(radius)
-    ends = {name: np.array(at) for name, at in tips(radius, PLACE, TURN).items()}
-    leg = replace(problem, goal={**problem.goal, **ends, 'p_cylinder': np.array(PLACE)})
-    plan = plan_rolling(leg)
-    state = leg.system.state.unpack(plan.states[-1])
-    assert np.linalg.norm(state['p_cylinder'] - PLACE) < 1e-3
-    # the lever is that of the depth to which the tips sink, which may change on the way
-    turned = 2 * math.atan2(state['q_cylinder'][3], state['q_cylinder'][0])
-    assert turned == pytest.approx(TURN, rel=0.1)
-    assert min(plan.report['least_margins'].values()) > 0  # each contact in its cone
+@pytest.mark.parametrize(
+    ('diameter', 'legs'),
+    [(0.08, 1), *(pytest.param(d, 4, marks=pytest.mark.slow) for d in (0.06, 0.08, 0.1))],
+)
+def test_fingertips_carry_a_cylinder_through_waypoints(diameter, legs):
+    """Planned leg by leg and simulated with the planned controls: at most 1 mm from each."""
+    problem, waypoints = example.grasped(diameter), example.WAYPOINTS[:legs]
+    layout, before = problem.system.state, problem.x_start
+    for plan, (position, turn) in zip(
+        example.carried(diameter, waypoints), waypoints, strict=True
+    ):
+        assert np.linalg.norm(plan.states[0] - before) < 1e-6
+        at = [layout.unpack(x) for x in plan.states]
+        assert np.linalg.norm(at[-1]['p_cylinder'] - position) < 1e-4  # 1e-3 is asked for
+        q = at[-1]['q_cylinder']
+        assert 2 * math.atan2(q[3], q[0]) == pytest.approx(turn, abs=1e-3)
+        assert np.abs(q[1:3]).max() < 1e-3
+        # each contact in its cone, and at most 4 mm deep, between the nodes too
+        margins = plan.report['least_margins']
+        assert set(margins) == {
+            f'{what}_tip_{k}' for what in ('normal_force', 'friction', 'depth') for k in (1, 2, 3)
+        }
+        assert min(margins.values()) > 0
+        for x in at:
+            away = [np.linalg.norm((x[f'p_tip_{k}'] - x['p_cylinder'])[:2]) for k in (1, 2, 3)]
+            sunk = diameter / 2 + example.TIP - np.array(away)  # the axis leans by 1e-3 at most
+            assert sunk.min() > 0
+            assert sunk.max() < example.DEPTH
+        before = plan.states[-1]
