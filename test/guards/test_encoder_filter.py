@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from rolling_hw_interface.encoder_filter import EncoderFilter
+from rolling_hw_interface.encoder_filter import EncoderFilter, steady_gain
 from scipy.linalg import solve_discrete_are
 
 COUNT, PERIOD, WANDER = 1e-3, 2e-3, 150.0
@@ -46,3 +46,62 @@ def test_what_a_joint_does_not_give_moves_nothing():
     after = encoders.step([math.nan], [0.0])
     assert after.q == pytest.approx(before.q, abs=1e-15)
     assert encoders.missing == 1
+
+
+def transition(h):
+    return np.array([[1.0, h, h * h / 2], [0.0, 1.0, h], [0.0, 0.0, 1.0]])
+
+
+def test_angles_rates_and_accelerations_follow_the_motion_that_is_commanded():
+    """Against the observer in matrices, over motions and gaps at random."""
+    rng, F = np.random.default_rng(1), transition(PERIOD)
+    gains = [steady_gain(PERIOD, WANDER, c * COUNT / math.sqrt(12)) for c in (1, 4)]
+    encoders, x = EncoderFilter([COUNT, 4 * COUNT], PERIOD), None
+    for k in range(60):
+        seen = rng.normal(size=2) + np.array([0.1, -0.3]) * k
+        seen[rng.uniform(size=2) < 0.2 * (k > 0)] = math.nan
+        u = rng.normal(size=2)
+        found = encoders.step(seen, u)
+        if x is None:
+            x = np.array([[m, 0.0, 0.0] for m in seen + np.array([0.5, 2.0]) * COUNT])
+        for j, m in enumerate(seen + np.array([0.5, 2.0]) * COUNT):
+            ahead = F @ x[j] + u[j] * np.array([PERIOD**2 / 2, PERIOD, 0.0])
+            x[j] = ahead + gains[j] * (0.0 if math.isnan(m) else m - ahead[0])
+        assert found.q == pytest.approx(x[:, 0], rel=1e-12, abs=1e-12)
+        assert found.qd == pytest.approx(x[:, 1], rel=1e-10, abs=1e-10)
+        assert found.qdd == pytest.approx(u + x[:, 2], rel=1e-9, abs=1e-9)
+
+
+def test_a_filter_that_forgets_starts_at_the_next_whole_measurement():
+    encoders = EncoderFilter([COUNT, COUNT], PERIOD)
+    assert encoders.missing == 0
+    assert encoders.step([0.0, math.nan], [0.0, 0.0]) is None
+    assert encoders.step([0.0, math.nan], [0.0, 0.0]) is None
+    assert encoders.missing == 2
+    for k in range(5):
+        encoders.step([0.1 * k, 0.2 * k], [0.0, 0.0])
+    assert encoders.missing == 0
+    encoders.step([0.5, math.nan], [0.0, 0.0])
+    assert encoders.missing == 1
+    encoders.forget()
+    assert encoders.missing == 0
+    assert encoders.step([math.nan, 0.0], [0.0, 0.0]) is None
+    assert encoders.missing == 1
+    found = encoders.step([2.0, 3.0], [0.0, 0.0])
+    assert found.q == pytest.approx([2.0 + COUNT / 2, 3.0 + COUNT / 2], rel=1e-12)
+    assert not found.qd.any()
+
+
+@pytest.mark.parametrize(('measured', 'commanded'), [([0.0, 0.0], [0.0]), ([0.0], [0.0, 0.0])])
+def test_another_number_of_joints_is_refused(measured, commanded):
+    with pytest.raises(ValueError, match='zip'):
+        EncoderFilter([COUNT], PERIOD).step(measured, commanded)
+
+
+@pytest.mark.parametrize('noise', [1e-5, 1e-2])
+def test_the_gain_is_steady(noise):
+    F, h = transition(PERIOD), PERIOD
+    rows = (h**5 / 20, h**4 / 8, h**3 / 6), (h**4 / 8, h**3 / 3, h**2 / 2), (h**3 / 6, h**2 / 2, h)
+    C = solve_discrete_are(F.T, np.eye(3)[:, :1], WANDER**2 * np.array(rows), [[noise**2]])
+    gain = C[:, 0] / (C[0, 0] + noise**2)
+    assert steady_gain(PERIOD, WANDER, noise) == pytest.approx(gain, rel=2e-8)
