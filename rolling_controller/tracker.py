@@ -178,7 +178,7 @@ class Tracker:
         )
 
     def jumped(self, x: Array, before: Array) -> bool:
-        """Return whether places or angles differ by more than a held machine moves at once."""
+        """Return whether a held machine was put elsewhere between two states; see :meth:`step`."""
         d = self._evaluate(x, before, np.zeros(len(self.limits)), 0.0, self._params)
         return bool((np.abs(d[: self._size]) > self._jump).any())
 

@@ -64,8 +64,8 @@ class SystemPlugin:
     law
         :class:`rolling_controller.robot_laws.RobotKind`: the laws of the robot controller.
     controller
-        ``(parameters) -> class`` of the controller node of its systems; None stands for that of
-        robots.
+        ``(parameters) -> class``, a :class:`rolling_controller.nodes.controlled.Controlled` that
+        the controller node runs; None stands for a robot.
     simulator
         ``(parameters) -> class``, a :class:`rolling_dynamics.nodes.simulated.Simulated` that the
         simulator node runs; None stands for a robot.

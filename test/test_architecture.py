@@ -428,7 +428,7 @@ HAND = (
     'rolling_controller.robot_laws.contact_kind',
     'rolling_controller.design',
     'rolling_controller.nodes.hand',
-    'rolling_controller.nodes.laboratory_controller_node',
+    'rolling_controller.nodes.controlled_laboratory',
     'rolling_controller.nodes.experiment_run',
     'rolling_hw_interface.',
     'rolling_robotics.calibration_report',

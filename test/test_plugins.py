@@ -156,8 +156,8 @@ def test_no_installed_plugin_takes_the_place_of_one_of_the_suite(install):
 def test_an_unknown_system_is_told_what_would_do():
     with pytest.raises(ParameterError, match=r"you mean 'pendulum_sphere'\?.*rolling_robotics"):
         plugin_of('pendulum_spher')
-    with pytest.raises(ParameterError, match="'contact' has no laws; there are: pendulum_sphere"):
-        needed_role('contact', 'law', 'laws')
+    with pytest.raises(ParameterError, match="'labyrinth' has no laws; there are: contact, pen"):
+        needed_role('labyrinth', 'law', 'laws')
 
 
 def test_a_plugin_of_this_process_goes_first():

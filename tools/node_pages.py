@@ -28,8 +28,10 @@ SIMULATED = {  # machines of the simulator
     'simulated_arm': 'rolling_hw_interface.nodes.simulated_arm:ObjectOnArm.table',
 }
 CONTROLLED = {  # of the controller
-    'hand_controller': 'rolling_controller.nodes.hand:HAND.table',
-    'robot_controller': 'rolling_controller.nodes.robot_machine:ROBOT.table',
+    'hand_controller': 'rolling_controller.nodes.hand:ControlledHand.table',
+    'robot_controller': 'rolling_controller.nodes.robot_machine:ControlledRobot.table',
+    'laboratory_controller': 'rolling_controller.nodes.controlled_laboratory:TABLE',
+    'rig_controller': 'rolling_controller.ball_balancer.nodes.controlled_rig:TABLE',
 }
 HEAD = '| parameter | default | range | changes | meaning |\n|---|---|---|---|---|'
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from rclpy.duration import Duration
 from rolling_controller.motion_watch import HandBound
 from rolling_controller.nodes.controller_parameters import TABLE
-from rolling_controller.nodes.machine import Controlled, Equipped, stamp_check
+from rolling_controller.nodes.machine import Equipped, stamp_check
+from rolling_controller.nodes.plan_following import PlanFollowing
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_view import Source, StateSource
 from rolling_dynamics.contract.rolling_system import Layout
@@ -101,13 +102,16 @@ def braking(velocity: Array, brake_time: float, limits: Array | None) -> Array:
     return u if limits is None else np.clip(u, -limits, limits)
 
 
-def equip(node: SuiteNode) -> Equipped:
-    """Load the scenario of an object on a hand and create the topics of the hand."""
-    model = load_model(node.values['scenario_file'])
-    contact_h = model.start[model.system.state.slice('contact_h')]
-    source = StateSource(model.system, model.params, contact_h)
-    hand = Hand(node, node.values, source, model.system.state, model.control_limits)
-    return Equipped(model, hand)
+class ControlledHand(PlanFollowing):
+    """An object on a hand, moved along plans."""
 
+    table = TABLE
+    replanned = True
 
-HAND = Controlled(TABLE, equip, replanned=True)
+    def equip(self) -> Equipped:
+        """Load the scenario and create the topics of the hand."""
+        model = load_model(self.values['scenario_file'])
+        contact_h = model.start[model.system.state.slice('contact_h')]
+        source = StateSource(model.system, model.params, contact_h)
+        limits = model.control_limits
+        return Equipped(model, Hand(self.node, self.values, source, model.system.state, limits))

@@ -10,9 +10,8 @@ from rolling_controller.motion_watch import HandBound, Unwatched
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.scenario_model import ScenarioModel
 from rolling_node_kit.newest_state import StampCheck
-from rolling_node_kit.parameters import Parameter, ParameterTable
+from rolling_node_kit.parameters import ParameterTable
 from rolling_node_kit.polled_subscription import PolledSubscription
-from rolling_node_kit.suite_node import SuiteNode
 
 
 def stamp_check(node: Node, values: ParameterTable) -> StampCheck:
@@ -136,26 +135,3 @@ class Equipped(NamedTuple):
     watch: Unwatched | None = None
     holds_at: Collection[str] = ()
     yaw: Callable[[], float] = lambda: 0.0
-
-
-class Controlled(NamedTuple):
-    """
-    A kind of machine that plans are executed on.
-
-    Attributes
-    ----------
-    table
-        Parameters of its controller, besides those of its laws.
-    equip
-        Loads the scenario and creates the topics of the machine.
-    driven
-        Whether it takes velocities on ``cmd_vel``.
-    replanned
-        Whether its predictive law may have plans made on the way, and shows what it predicts.
-
-    """
-
-    table: Sequence[Parameter]
-    equip: Callable[[SuiteNode], Equipped]
-    driven: bool = False
-    replanned: bool = False

@@ -13,7 +13,8 @@ from rolling_controller.design import LQR, PREDICTIVE
 from rolling_controller.measured_state import LIMITED, sensor_source, SensorFilter
 from rolling_controller.motion_watch import Unwatched
 from rolling_controller.nodes.controller_parameters import EXECUTION, HOLD
-from rolling_controller.nodes.machine import Controlled, Equipped, stamp_check
+from rolling_controller.nodes.machine import Equipped, stamp_check
+from rolling_controller.nodes.plan_following import PlanFollowing
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ParameterError
@@ -329,11 +330,14 @@ TABLE = (
 )
 
 
-def equip(node: SuiteNode) -> Equipped:
-    """Load the scenario of a robot and create its topics."""
-    model = load_robot(node.values['scenario_file'])
-    machine = RobotMachine(node, model, node.values)
-    return Equipped(model, machine, machine.watch, machine.holds_at, machine.yaw)
+class ControlledRobot(PlanFollowing):
+    """A rolling robot, moved along plans and driven by velocities."""
 
+    table = TABLE
+    driven = True
 
-ROBOT = Controlled(TABLE, equip, driven=True)
+    def equip(self) -> Equipped:
+        """Load the scenario and create the topics of the robot."""
+        model = load_robot(self.values['scenario_file'])
+        machine = RobotMachine(self.node, model, self.values)
+        return Equipped(model, machine, machine.watch, machine.holds_at, machine.yaw)

@@ -71,9 +71,7 @@ class TestEveryExperiment:
         for entry in EXPERIMENTS[name].every_node:
             given = sections[f'/**/{entry.name}']['ros__parameters']
             module = importlib.import_module(entry.module)
-            if entry.name == 'controller':
-                table = module.controller_of(given).table
-            elif hasattr(module, 'machine_of'):
+            if hasattr(module, 'machine_of'):
                 table = module.machine_of({**given, **entry.parameters}).table
             else:
                 table = module.TABLE

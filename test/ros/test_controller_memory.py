@@ -17,11 +17,11 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from rolling_controller.law import Following, OpenLoop
 from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes.control_loop import CODES
+from rolling_controller.nodes.controller_node import ControllerNode
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Execution
-from rolling_controller.nodes.execution_node import ExecutionNode
-from rolling_controller.nodes.hand import HAND
+from rolling_controller.nodes.hand import ControlledHand
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.action import ExecutePlan
@@ -148,7 +148,7 @@ def node(domain, monkeypatch):
             *given, **named | {'result_timeout': KEPT}
         ),
     )
-    with in_process(domain, partial(ExecutionNode, HAND), PARAMETERS) as made:
+    with in_process(domain, partial(ControllerNode, ControlledHand), PARAMETERS) as made:
         yield made
 
 

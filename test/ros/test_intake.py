@@ -6,7 +6,7 @@ from geometry_msgs.msg import Point, PoseStamped
 import numpy as np
 import pytest
 from rolling_controller.nodes import intake
-from rolling_controller.nodes.execution_node import accepted_plan
+from rolling_controller.nodes.plan_following import accepted_plan
 from rolling_dynamics.contract import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_interfaces.action import PlanRolling

@@ -1,5 +1,6 @@
 """The predictive law in the laboratory's controller: handed over, shown, left when it fails."""
 
+from functools import partial
 from pathlib import Path
 import sys
 import threading
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 from rolling_controller.laboratory import laws
 from rolling_controller.motion_watch import MotionWatch
-from rolling_controller.nodes.laboratory_controller_node import LaboratoryControllerNode
+from rolling_controller.nodes.controlled_laboratory import ControlledLaboratory
+from rolling_controller.nodes.controller_node import ControllerNode
 from rolling_controller.predictive import law as predictive_law
 from rolling_controller.predictive.law import PredictiveLaw
 from rolling_controller.supervisor import Verdict
@@ -72,7 +74,7 @@ def resting():
 @pytest.fixture(scope='module')
 def node(domain, resting):
     """The controller in this process, spun in a thread."""
-    with in_process(domain, LaboratoryControllerNode, PARAMETERS) as made:
+    with in_process(domain, partial(ControllerNode, ControlledLaboratory), PARAMETERS) as made:
         yield made
 
 

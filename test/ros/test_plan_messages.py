@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 from rolling_controller.nodes.controller_parameters import TABLE
-from rolling_controller.nodes.execution_node import accepted_plan
+from rolling_controller.nodes.plan_following import accepted_plan
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.msg import RollingPlan

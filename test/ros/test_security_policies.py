@@ -6,7 +6,7 @@ import time
 from xml.etree import ElementTree as ET
 
 import pytest
-from rolling_controller.nodes.laboratory_controller_node import LaboratoryControllerNode
+from rolling_controller.nodes.controlled_laboratory import ControlledLaboratory
 from rolling_robotics.bringup import Bringup
 from rolling_robotics.experiment import RECORDER
 from rolling_robotics.experiments import EXPERIMENTS
@@ -44,7 +44,7 @@ def test_policy_is_up_to_date(name, domain, monkeypatch):
     monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
     monkeypatch.setenv('ROLLING_COMPILE', 'never')
     # the plan of its laws needs no rights
-    monkeypatch.setattr(LaboratoryControllerNode, '_prepare', lambda *_: None)
+    monkeypatch.setattr(ControlledLaboratory, 'prepare', lambda *_: None)
     wanted = security_policies.policy(EXPERIMENTS[name])
     assert text_of(name) == wanted, 'run .venv/bin/python tools/security_policies.py'
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 from rolling_controller.ball_balancer.laws import law_on_nodes
-from rolling_controller.ball_balancer.nodes.rig_controller_node import TABLE
+from rolling_controller.ball_balancer.nodes.controlled_rig import TABLE
 from rolling_controller.ball_balancer.rig import FRAME, supervised
 from rolling_controller.law import replay
 from rolling_dynamics.arrays import Array

@@ -1,25 +1,28 @@
-"""Controller of plans: a lifecycle node with the action ``execute_plan``."""
+"""What follows plans on a machine: the action ``execute_plan``, and holds between plans."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 import threading
 import time
-from typing import Any
+from typing import Any, ClassVar, TYPE_CHECKING
 
 from geometry_msgs.msg import PoseStamped
 from rcl_interfaces.msg import ParameterEvent
 from rclpy.clock import Clock, ClockType
+from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.task import Future
 from rolling_controller.design import follow, laws_of
 from rolling_controller.law import Following
-from rolling_controller.nodes.control_loop import CODES
+from rolling_controller.nodes.control_loop import CODES, ControlLoop
+from rolling_controller.nodes.controlled import Controlled
 from rolling_controller.nodes.controller_parameters import law_parameters
 from rolling_controller.nodes.driving import BetweenPlans
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Ending, Execution
 from rolling_controller.nodes.intake import Intake
-from rolling_controller.nodes.machine import Controlled, Equipped
+from rolling_controller.nodes.machine import Equipped
 from rolling_controller.nodes.planner_client import GoalPoses, Replanner
 from rolling_controller.nodes.prediction import Prediction, WORLD
 from rolling_controller.robot_laws import robot_kind
@@ -28,20 +31,20 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import BEHIND, settle, when
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, described, ParameterError, quoted, RollingError
-from rolling_dynamics.nodes.compiling_node import CompilingNode
 from rolling_dynamics.scenario_model import check_limits
 from rolling_interfaces.action import ExecutePlan
-from rolling_interfaces.msg import RollingContact, RollingPlan
+from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
 from rolling_node_kit.parameters import ParameterTable
-from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.priority import drop_priority
-from rolling_node_kit.qos import EVENT, LATCHED
+from rolling_node_kit.qos import LATCHED
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
-from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
+from rolling_node_kit.suite_node import ERROR, Health, OK
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.plan import check_plan_fits, Plan
-from std_srvs.srv import Trigger
+
+if TYPE_CHECKING:
+    from rolling_controller.nodes.controller_node import ControllerNode
 
 
 def accepted_plan(
@@ -97,79 +100,76 @@ COMPILE_LIMIT = 60.0  # longest wait for what a loop evaluates to be compiled [s
 STATE_POLL = 0.002  # between two looks for the first state of an execution [s]
 
 
-class ExecutionNode(CompilingNode):
+class PlanFollowing(Controlled):
     """
     Checks a goal, designs its feedback in a thread, and follows it in another.
 
-    A plan ends in a hold where it ends at rest. A machine that is driven takes ``cmd_vel``.
+    A plan ends in a hold where it ends at rest. Subclasses fill in :meth:`equip`.
 
     Attributes
     ----------
+    driven
+        Whether the machine takes velocities on ``cmd_vel``.
+    replanned
+        Whether its predictive law may have plans made on the way, and shows what it predicts.
     system
         The system of the scenario.
 
     """
 
-    system: RollingSystem
+    driven: ClassVar[bool] = False
+    replanned: ClassVar[bool] = False
+    equipment: Equipment
 
-    def __init__(self, kind: Controlled) -> None:
-        """Declare the parameters of a kind of machine; everything else happens in configure."""
-        super().__init__('controller', kind.table)
-        self._kind, self._prediction = kind, Prediction(self)
-        self._replanner: Replanner | None = None
-        self._server: SingleGoalServer | None = None
-        self._equipment: Equipment | None = None
+    @abstractmethod
+    def equip(self) -> Equipped:
+        """Load the scenario and create the topics of the machine."""
+
+    def __init__(self, node: ControllerNode) -> None:
+        """Load the scenario and create topics and the action server."""
+        super().__init__(node)
         self._execution: Execution | None = None
         self._distrusted = ''  # why the states of the last execution were not believed
         self._designs: set[Future] = set()  # under way; an interrupted one ends a little later
         self._planned: RollingPlan | None = None
-        self._preparation: threading.Thread | None = None
         self._look: Callable[[], None] = lambda: None
         # one for all goals: a callback group keeps a reference to every timer that ever was
-        self._looking = self.create_timer(
+        self._looking = node.create_timer(
             STATE_POLL, self._look_again, clock=Clock(clock_type=ClockType.STEADY_TIME)
         )
         self._looking.cancel()
-
-    # -- life cycle -------------------------------------------------------------------------
-
-    def configure(self) -> None:
-        """Load the scenario and create topics and the action server."""
-        equipped = self._kind.equip(self)
-        self.system = equipped.model.system
-        self._model, kind = equipped.model, robot_kind(self.system.name)
-        self.values.add(law_parameters(kind))
-        self._laws = laws_of(self._model, self.values)
-        self._equipment = self._equipment_of(equipped)
-        self._between = BetweenPlans(self, self._equipment, equipped, self._laws)
-        if self._kind.driven:
+        node.at_cleanup(lambda: node.destroy_timer(self._looking))
+        equipped = self.equip()
+        self.model, self.system = equipped.model, equipped.model.system
+        self.values.add(law_parameters(robot_kind(self.system.name)))
+        self._laws = laws_of(self.model, self.values)
+        self.equipment = self._equipment_of(equipped)
+        self._between = BetweenPlans(node, self.equipment, equipped, self._laws)
+        if self.driven:
             self._between.listen(lambda: self.executing)
-        if self._kind.replanned:
-            self._prediction.create(self.system, self._model.params)
-            self.at_cleanup(self._prediction.destroy)
-            self._replanner = Replanner(self)
-            self.at_cleanup(self._replanner.destroy)
-        self.service(Trigger, '~/stop', self._stop)
-        self.reader(RollingContact, 'contact/state', self._take_contact, EVENT)
-        self.reader(RollingPlan, 'plan/newest', self._take_planned, LATCHED)
-        self._executed = self.writer(RollingPlan, 'execution/plan', LATCHED)
-        self._settings = self.writer(ParameterEvent, 'execution/settings', LATCHED)
-        self._server = SingleGoalServer(
-            self,
-            ExecutePlan,
-            'execute_plan',
-            self._execute,
-        )
-        self.at_cleanup(self._server.destroy)
-        self.at_cleanup(GoalPoses(self, self._move_goal).destroy)
-        self._preparation = threading.Thread(target=self._warm_up, name='warm-up', daemon=True)
-        self._preparation.start()
+        self._prediction, self._ask = Prediction(node), None
+        if self.replanned:
+            self._prediction.create(self.system, self.model.params)
+            replanner = Replanner(node)
+            self._ask = replanner.ask
+            node.at_cleanup(self._prediction.destroy)
+            node.at_cleanup(replanner.destroy)
+        node.reader(RollingPlan, 'plan/newest', self._take_planned, LATCHED)
+        self._executed = node.writer(RollingPlan, 'execution/plan', LATCHED)
+        self._settings = node.writer(ParameterEvent, 'execution/settings', LATCHED)
+        self._server = SingleGoalServer(node, ExecutePlan, 'execute_plan', self._execute)
+        node.at_cleanup(self._server.destroy)
+        node.at_cleanup(GoalPoses(node, self._move_goal).destroy)
+
+    @property
+    def _log(self) -> RcutilsLogger:
+        return self.node.get_logger()
 
     def _equipment_of(self, equipped: Equipped) -> Equipment:
         model, v = equipped.model, self.values
         if v['finite_limits']:
             check_limits(model)
-        self.get_logger().info(f'{model.title}: {v["rate"]:g} steps per second')
+        self._log.info(f'{model.title}: {v["rate"]:g} steps per second')
         tracker = Tracker(
             model.system,
             model.params,
@@ -179,25 +179,22 @@ class ExecutionNode(CompilingNode):
         )
         given = model.system, model.params, model.start, model.control_limits
         more: dict[str, Any] = {} if equipped.watch is None else {'watch': equipped.watch}
-        return Equipment.of(self, equipped.machine, *given, tracker=tracker, **more)
+        return Equipment.of(self.node, equipped.machine, *given, tracker=tracker, **more)
 
-    @property
-    def preparing(self) -> str:
-        """What the loop needs and is still being written out or compiled, in words."""
-        busy = self._preparation is not None and self._preparation.is_alive()
-        return super().preparing or ('preparing' if busy and when() == BEHIND else '')
-
-    def _warm_up(self) -> None:
-        drop_priority()
+    def prepare(self) -> None:
+        """Compile what the first plan needs."""
         try:
             self._laws.warm_up()
         except Exception as error:  # noqa: BLE001 - the first goal will report to the client
-            self.get_logger().warning(f'nothing was prepared for the first plan: {error}')
+            self._log.warning(f'nothing was prepared for the first plan: {error}')
+
+    def preparing(self, *, busy: bool) -> str:
+        """Return whether the first plan is prepared for, in words."""
+        return 'preparing' if busy and when() == BEHIND else ''
 
     def activate(self) -> None:
         """Start again with what is measured from now on."""
-        assert self._equipment is not None  # noqa: S101  (configured before)
-        self._equipment.machine.measured.restart()
+        self.equipment.machine.measured.restart()
         if self.values['hold_at_start']:
             self._look = self._stand
             self._looking.reset()
@@ -210,35 +207,18 @@ class ExecutionNode(CompilingNode):
     def deactivate(self) -> None:
         """End what is at work, the machine safe."""
         self._looking.cancel()
-        if self._equipment is not None:
-            self._between.stop()
+        self._between.stop()
         self._end(INACTIVE)
 
     def _end(self, reason: str) -> None:
         if self._execution is not None:
             self._execution.end(CODES.INACTIVE, reason)
-        if self._server is not None:
-            self._server.stop(reason)
+        self._server.stop(reason)
 
     def stop(self) -> None:
-        """End what moves the machine, by its safe command."""
+        """End what moves or holds the machine, by its safe command."""
         self._end('stopped by ~/stop')
-        if self._equipment is not None:
-            self._between.stop()
-
-    def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self.stop()
-        response.success, response.message = True, 'the machine got its safe command'
-        return response
-
-    def cleanup(self) -> None:
-        """Forget the scenario."""
-        self._server = self._planned = self._equipment = None
-
-    def _take_contact(self, message: RollingContact) -> None:
-        for task in (self._execution, self._between.driving):
-            if task is not None:
-                task.control.contact_mode = message.mode
+        self._between.stop()
 
     def _take_planned(self, message: RollingPlan) -> None:
         self._planned = message
@@ -248,12 +228,10 @@ class ExecutionNode(CompilingNode):
     @property
     def executing(self) -> bool:
         """Whether a goal is being worked on."""
-        return self._server is not None and self._server.busy
+        return self._server.busy
 
     async def _execute(self, goal: Goal) -> ExecutePlan.Result:
-        equipment = self._equipment
-        if equipment is None:
-            return _result(CODES.INACTIVE, 'the node is not configured')
+        equipment = self.equipment
         if not goal.request.plan.times:
             if self._planned is None:
                 text = 'plan: the goal has none, and no newest one came from plan_rolling'
@@ -261,12 +239,12 @@ class ExecutionNode(CompilingNode):
             goal.request.plan = self._planned
             goal.request.plan.header.stamp = nanoseconds_to_time(0)  # it starts when accepted
         try:
-            now_ns = self.get_clock().now().nanoseconds
+            now_ns = self.node.get_clock().now().nanoseconds
             plan = accepted_plan(goal.request.plan, self.system, self.values, now_ns)
         except RollingError as error:
             return _result(CODES.INVALID_GOAL, str(error))
         self._between.make_way()
-        now = await self._fresh_state(goal, equipment)
+        now = await self._fresh_state(goal)
         if now is None:
             return _result(CODES.STALE_STATE, equipment.stale_text())
         apart = equipment.tracker.start_error(plan, now[1])
@@ -276,32 +254,29 @@ class ExecutionNode(CompilingNode):
                 f'start_tolerance allows {self.values["start_tolerance"]:g}'
             )
             return _result(CODES.INVALID_GOAL, text)
-        return await self._carry_out(goal, plan, equipment, now[1])
+        return await self._carry_out(goal, plan, now[1])
 
-    async def _carry_out(
-        self, goal: Goal, plan: Plan, equipment: Equipment, x: Array
-    ) -> ExecutePlan.Result:
+    async def _carry_out(self, goal: Goal, plan: Plan, x: Array) -> ExecutePlan.Result:
         following = await self._designed(goal, plan)
         if isinstance(following, str):
             return _result(CODES.INVALID_GOAL, following)
         if following is None:
             return _result(CODES.CANCELLED, '')
         self._settings.publish(self.values.in_force())
-        given = x, equipment.tracker.norm, self.values['goal_tolerance']
+        given = x, self.equipment.tracker.norm, self.values['goal_tolerance']
         matters, notice = following.of_goal(*given)
         if matters:
-            self.get_logger().warning(notice)
+            self._log.warning(notice)
         elif notice:
-            self.get_logger().info(notice)
+            self._log.info(notice)
 
         def on_start(stamp: int) -> None:
             message = goal.request.plan
             message.header.stamp = nanoseconds_to_time(stamp)
             self._executed.publish(message)
 
-        execution = Execution(
-            self, equipment, goal, plan, following, on_start, self._between.standing()
-        )
+        standing = self._between.standing()
+        execution = Execution(self.node, self.equipment, goal, plan, following, on_start, standing)
         self._execution, self._distrusted = execution, ''
         try:
             return self._report(await execution.run())
@@ -311,10 +286,10 @@ class ExecutionNode(CompilingNode):
     def _look_again(self) -> None:
         self._look()
 
-    async def _fresh_state(self, goal: Goal, equipment: Equipment) -> tuple[int, Array] | None:
+    async def _fresh_state(self, goal: Goal) -> tuple[int, Array] | None:
         """Return a usable state that came after this call, or None if none comes in time."""
+        equipment, measured = self.equipment, self.equipment.machine.measured
         intake, end = Intake(equipment), time.monotonic() + equipment.timeout
-        measured = equipment.machine.measured
 
         def usable() -> bool:
             if self._between.holding:  # its loop takes the states
@@ -328,9 +303,9 @@ class ExecutionNode(CompilingNode):
         def look() -> None:
             fresh = usable() and measured.count > count
             if fresh or time.monotonic() > end:
-                resolve(self, came, fresh)
+                resolve(self.node, came, fresh)
 
-        goal.on_stop(lambda: resolve(self, came, False))
+        goal.on_stop(lambda: resolve(self.node, came, False))
         self._look = look
         self._looking.reset()
         try:
@@ -349,35 +324,34 @@ class ExecutionNode(CompilingNode):
                 following = self._follow(plan, lambda: goal.stop_reason is not None)
                 settle(COMPILE_LIMIT, lambda: goal.stop_reason is not None)
                 if following.warning:
-                    self.get_logger().warning(following.warning)
-                resolve(self, designed, following)
+                    self._log.warning(following.warning)
+                resolve(self.node, designed, following)
             except CancelledError:
-                self.get_logger().info('the design of the feedback was interrupted')
-                resolve(self, designed, None)
+                self._log.info('the design of the feedback was interrupted')
+                resolve(self.node, designed, None)
             except RollingError as error:
-                resolve(self, designed, str(error))
+                resolve(self.node, designed, str(error))
             except Exception as error:  # noqa: BLE001 - reported to the client
-                resolve(self, designed, f'the feedback could not be designed: {described(error)}')
+                text = f'the feedback could not be designed: {described(error)}'
+                resolve(self.node, designed, text)
             finally:
                 self._designs.discard(designed)
 
-        goal.on_stop(lambda: resolve(self, designed, None))
+        goal.on_stop(lambda: resolve(self.node, designed, None))
         threading.Thread(target=work, name='design', daemon=True).start()
         found: Following | str | None = await designed
         return found
 
     def _follow(self, plan: Plan, interrupted: Callable[[], bool]) -> Following:
         """Return the law along a plan that the parameters choose."""
-        equipment, simulated = self._equipment, self.get_parameter('use_sim_time').value
-        if equipment is None:
-            raise CancelledError('the node was cleaned up')
+        equipment, simulated = self.equipment, self.equipment.once
         following = follow(
-            self._model,
+            self.model,
             plan,
             self.values,
             interrupted,
             beside=not simulated,
-            ask=None if self._replanner is None else self._replanner.ask,
+            ask=self._ask,
             patience=equipment.timeout if simulated else 0.0,
             safe=equipment.machine.safe,
         )
@@ -398,7 +372,7 @@ class ExecutionNode(CompilingNode):
         return f'the motion that goes on is led to ({place.x:.4g}, {place.y:.4g}) m'
 
     def _report(self, ending: Ending) -> ExecutePlan.Result:
-        self.alarm = ending.text if ending.code == CODES.INTERNAL else ''
+        self.node.alarm = ending.text if ending.code == CODES.INTERNAL else ''
         result = _result(ending.code, ending.text)
         result.final_error = ending.error
         result.final_state_names = list(self.system.state.names)
@@ -408,32 +382,22 @@ class ExecutionNode(CompilingNode):
     # -- health -----------------------------------------------------------------------------
 
     @property
-    def loop(self) -> PeriodicLoop | None:
+    def control(self) -> ControlLoop | None:
         """The loop of the execution, of a hold, or of driving."""
-        if self._equipment is None:
-            return None
         driving = self._between.driving
         task = self._execution if driving is None or driving.ended else driving
-        return None if task is None else task.control.loop
+        return None if task is None else task.control
 
     def health(self) -> Health:
         """Return progress."""
-        if self._equipment is None:
-            return OK, 'not running', {}
-        measured, execution = self._equipment.machine.measured, self._execution
-        values: dict[str, Any] = {
-            'states accepted': measured.count,
-            'state age [s]': measured.age,
-            'executing': execution is not None,
-        }
+        execution = self._execution
+        values: dict[str, Any] = {'executing': execution is not None}
         if execution is not None and execution.last is not None:
             values |= {'time [s]': execution.last.t, 'state error': execution.last.error}
         idle = 'designing the feedback' if self._designs else 'waiting'
         level, text = OK, 'executing' if execution is not None else idle
         if self._distrusted:
             level, text = ERROR, f'states are not plausible: {self._distrusted}'
-        elif measured.refused:
-            level, text, measured.refused = WARN, measured.refused, ''
         level, text, values = self._between.health(level, text, values)
         return self._prediction.health(level, text, values)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 import math
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from geometry_msgs.msg import Point, PoseStamped
 from nav_msgs.msg import Path
@@ -20,9 +20,9 @@ from rolling_controller.ball_balancer.laws import law_on_nodes, LEADS, ON_NODES
 from rolling_controller.ball_balancer.nodes.rig_machine import RigMachine
 from rolling_controller.ball_balancer.protocol import PATHS, place_on
 from rolling_controller.ball_balancer.rig import FRAME, supervised
-from rolling_controller.measured_state import MeasuredLaw
 from rolling_controller.motion_watch import Unwatched
 from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
+from rolling_controller.nodes.controlled import Controlled
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_dynamics.arrays import Array
@@ -32,8 +32,11 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.qos import EVENT, LATCHED, LOG
-from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
+from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from sensor_msgs.msg import JointState
+
+if TYPE_CHECKING:
+    from rolling_controller.nodes.controller_node import ControllerNode
 
 TABLE = (
     Parameter(
@@ -88,19 +91,16 @@ class FrameEquipment(LoopEquipment):
         return f'the newest frame is {self.machine.measured.age:.3f} s old'
 
 
-class RigControllerNode(SuiteNode):
-    """Lifecycle node that runs a law in discrete time, a step a frame."""
+class ControlledRig(Controlled):
+    """A ball that servos move, by a law in discrete time, a step a frame."""
 
     table = TABLE
-    _law: MeasuredLaw | None = None
-    _control: ControlLoop | None = None
+    stopped = ''
+    control: ControlLoop | None = None
 
-    def __init__(self) -> None:
-        """Declare the parameters; everything else happens in configure."""
-        super().__init__('controller', TABLE)
-
-    def configure(self) -> None:
+    def __init__(self, node: ControllerNode) -> None:
         """Load the rig, make its law, and create the topics."""
+        super().__init__(node)
         scenario = load_scenario(self.values['scenario_file'])
         self._file = rig_file(scenario)
         law = law_on_nodes(self._file, self.values['law'])
@@ -108,8 +108,8 @@ class RigControllerNode(SuiteNode):
         prefix = self.values['frame_prefix']
         self._plate = f'{prefix}plate_link'
         self._ground = f'{prefix}{self.values["world_frame"]}'
-        self._machine = RigMachine(self, self._file, self._plate, self.values)
-        self._equipment = FrameEquipment(
+        self._machine = RigMachine(node, self._file, self._plate, self.values)
+        self.equipment = FrameEquipment(
             machine=self._machine,
             predictor=Unwatched(),
             watch=Unwatched(),
@@ -117,18 +117,18 @@ class RigControllerNode(SuiteNode):
             values=self.values,
             once=True,
             patient=True,
-            clocked=not self.get_parameter('use_sim_time').value,
+            clocked=not node.get_parameter('use_sim_time').value,
         )
-        self._frame_log = self.writer(JointState, '~/frames', LOG)
-        self._set_points = self.writer(PoseStamped, 'set_point', LATCHED)
-        self.reader(PoseStamped, 'goal_pose', self._take_goal, EVENT)
+        self._frame_log = node.writer(JointState, '~/frames', LOG)
+        self._set_points = node.writer(PoseStamped, 'set_point', LATCHED)
+        node.reader(PoseStamped, 'goal_pose', self._take_goal, EVENT)
         self._refused = ''
         if isinstance(law, LabyrinthLaw):
             self._show(law)
         self._begin()
-        self.writer(ParameterEvent, '~/settings', LATCHED).publish(self.values.in_force())
+        node.writer(ParameterEvent, '~/settings', LATCHED).publish(self.values.in_force())
         name, rate = self.values['law'], 1 / law.period
-        self.get_logger().info(f'{scenario.name}: {name}, {rate:.3g} steps per second')
+        node.get_logger().info(f'{scenario.name}: {name}, {rate:.3g} steps per second')
 
     def _show(self, law: LabyrinthLaw) -> None:
         """Publish the way that is planned through a labyrinth."""
@@ -138,7 +138,7 @@ class RigControllerNode(SuiteNode):
             pose = PoseStamped(header=way.header)
             pose.pose.position = Point(x=x, y=y, z=self._file.ball.radius)
             way.poses.append(pose)
-        self.writer(Path, 'plan/object_path', LATCHED).publish(way)
+        self.node.writer(Path, 'plan/object_path', LATCHED).publish(way)
 
     def _begin(self) -> None:
         self._goal, self._since, self._shown = np.zeros(2), math.nan, np.full(2, math.nan)
@@ -166,25 +166,21 @@ class RigControllerNode(SuiteNode):
             judge=self._judge,
             answered=self._note,
         )
-        self._first, self._control = True, ControlLoop(self, self._equipment, task)
-        self._control.loop.start()
+        self._first, self.control = True, ControlLoop(self.node, self.equipment, task)
+        self.control.loop.start()
 
     def _finish(self, _code: int, _reason: str) -> None:
         """Level the plate; where frames did not come, the next one is waited for."""
-        self._memory = self._control.answers.memory
-        self._equipment.send_safe_command(self)
+        self._memory = self.control.answers.memory
+        self.equipment.send_safe_command(self.node)
         if self._runs:
             self._run()
 
     def deactivate(self) -> None:
         """Level the plate."""
         self._runs = False
-        if self._control is not None:
-            self._control.end(CODES.NONE, '')
-
-    def cleanup(self) -> None:
-        """Forget the rig."""
-        self._law = self._memory = self._control = None
+        if self.control is not None:
+            self.control.end(CODES.NONE, '')
 
     # -- inputs -----------------------------------------------------------------------------
 
@@ -226,10 +222,10 @@ class RigControllerNode(SuiteNode):
 
     def _judge(self, _t: float, place: Array, u: Array) -> tuple[int, str, Array]:
         """Report a fault of the frames, after which the law keeps the plate level."""
-        memory = self._control.answers.memory
+        memory = self.control.answers.memory
         if memory.fault and not self._fault:
             self._fault = f'{memory.fault}; the plate is level until the node is activated again'
-            self.get_logger().error(self._fault)
+            self.node.get_logger().error(self._fault)
         self._frames += 1
         seen = math.isfinite(place.sum())
         self._blind = 0 if seen else self._blind + memory.missed + 1
@@ -237,7 +233,7 @@ class RigControllerNode(SuiteNode):
 
     def _note(self, stamp: int, _acts: int, _touching: bool, _u: Array | None) -> None:
         """Log all on which the answer to a frame depends; for a replay."""
-        numbers = (*self._control.measured, *self._given, self._first)
+        numbers = (*self.control.measured, *self._given, self._first)
         message = JointState(name=FRAME, position=[float(v) for v in numbers])
         message.header.stamp, message.header.frame_id = nanoseconds_to_time(stamp), self._plate
         self._frame_log.publish(message)
@@ -245,23 +241,20 @@ class RigControllerNode(SuiteNode):
 
     def health(self) -> Health:
         """Return what is followed, and what was refused."""
-        if self._law is None:
-            return OK, 'not running', {}
         x, y = self._goal.tolist()
         values = {'frames': self._frames, 'set point x [m]': x, 'set point y [m]': y}
         if self._fault:
             return ERROR, self._fault, values
-        measured = self._machine.measured
-        if refused := self._refused or measured.refused:
-            self._refused = measured.refused = ''
+        if refused := self._refused:
+            self._refused = ''
             return WARN, refused, values
-        if self._control is None or self._control.started is None:
+        if self.control is None or self.control.started is None:
             return WARN, 'no frames: the plate is level', values
         if self._blind:
             return WARN, f'{self._blind} frames without a ball', values
         return OK, 'balancing', values
 
 
-def controller(_given: Mapping[str, Any]) -> type[SuiteNode]:
-    """Return the controller of a rig."""
-    return RigControllerNode
+def controlled(_given: Mapping[str, Any]) -> type[Controlled]:
+    """Return what a controller runs of a rig."""
+    return ControlledRig
