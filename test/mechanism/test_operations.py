@@ -21,9 +21,13 @@ from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailMass
 from rolling_dynamics.internal_masses.rails import Circle
+from rolling_dynamics.mechanism import Rolling, Sphere
+from rolling_dynamics.mechanism.link import ground
 from rolling_dynamics.pendulum_sphere import PendulumSphere
 from rolling_dynamics.rotations import rate_body, rate_space, rotation_matrix
-from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere
+from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
+from rolling_dynamics.surfaces import Ellipsoid, Plane
+from rolling_dynamics.surfaces import Sphere as SphereSurface
 from sphere_by_hand import sphere_equations
 
 SYSTEM = PendulumSphere()
@@ -161,6 +165,22 @@ def test_a_disk_with_masses_moves_as_by_hand_and_costs_no_more(count):
     assert operations(functions['dynamics'][1]) == measured[count]
 
 
+def test_the_kinematic_sphere_is_a_rolling_joint_whose_speeds_are_given():
+    system = SpinRollingSphere()
+    s, (contact, attitude) = system.symbols, system.state.entries
+    joint = Rolling(
+        shape=Sphere(s.p), contact=contact, attitude=attitude, speed=system.control.entries[0]
+    )
+    rates = joint.link(ground(), {**s.values, 'w_SO_S': s.u}).rates
+    own = s.function('own', ca.vertcat(*(rates[e.name] for e in (contact, attitude))))
+    rng = np.random.default_rng(14)
+    for _ in range(30):
+        x, u, p = rng.normal(size=6), rng.normal(size=3), rng.uniform(0.5, 2.0, 1)
+        expected = np.array(system.mode.dynamics(x, u, 0, p))
+        assert np.array_equal(np.array(own(x, u, 0, p)), expected)
+    assert operations(own) == operations(system.mode.dynamics)
+
+
 def plates():
     """Return ball balancers with each drive and a labyrinth, with the pose of their plates."""
     out = {}
@@ -211,7 +231,7 @@ def test_a_ball_on_a_plate_moves_as_by_hand_and_costs_no_more(name):
 
 
 HANDS = {
-    'sphere on a plane': (Sphere(0.2), Plane()),
+    'sphere on a plane': (SphereSurface(0.2), Plane()),
     'ellipsoid on a plane': (Ellipsoid(0.2, 0.3, 0.15), Plane()),
     'ellipsoid in a dish': (Ellipsoid(0.2, 0.3, 0.15), Ellipsoid(1.0, 1.3, 0.9, side='inside')),
 }
