@@ -36,10 +36,11 @@ from rolling_dynamics.pendulum_sphere.gaits import (
     swing_extremes,
 )
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
-from rolling_dynamics.pendulum_sphere.system import pendulum_direction, to_paper
+from rolling_dynamics.pendulum_sphere.system import pendulum_direction
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.figures.states import COLOURS, GREY, WIDTH
 
+TO_PAPER = np.array([1.0, -1.0, -1.0])  # the paper's z points down
 SUMMARY = 'pendulum-driven sphere: gaits, constant acceleration (Ivanova & Pivovarova)'
 PERIOD, CHANGE, TURN, ACCELERATION = 5.0, 0.5, math.radians(40), 0.1  # of the examples
 AFTER = 2.0  # time shown after the swing
@@ -117,7 +118,7 @@ def example(velocity: tuple[float, float], direction: float) -> Replay:
     r = np.column_stack([run.states[:, s.slice('contact')], 0 * times])
 
     def extended(values: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.float64]:
-        return to_paper(np.vstack([values, rest]))
+        return np.asarray(np.vstack([values, rest]) * TO_PAPER)
 
     zero = np.zeros((after.size, 3))
     a = np.column_stack([table.acceleration, 0 * times])

@@ -11,23 +11,19 @@ from rolling_dynamics.contact.conversions import (
     to_attitude,
     to_coordinates,
 )
-from rolling_dynamics.contact.paper_view import PAPER_VIEW, paper_view, state_from_paper_view
 from rolling_dynamics.contact.representation import second_order_kinematics
 from rolling_dynamics.inertia import solid_ellipsoid_inertia
 
 __all__ = [
-    'PAPER_VIEW',
     'ContactSystem',
     'PosedContact',
     'PosesAndTwists',
     'Touch',
     'closest_points',
     'convert_state',
-    'paper_view',
     'poses_and_twists',
     'second_order_kinematics',
     'solid_ellipsoid_inertia',
-    'state_from_paper_view',
     'state_from_poses',
     'to_attitude',
     'to_coordinates',

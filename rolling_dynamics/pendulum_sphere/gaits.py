@@ -337,35 +337,6 @@ def gaits_for_speed(
     )
 
 
-def gaits_for_turn(
-    params: SphereParameters,
-    angle: float,
-    speed: float,
-    period: float,
-    amplitudes: tuple[float, float] = FULL_RANGE,
-) -> tuple[Gait, ...]:
-    """
-    Return every swing across the motion that turns it by an angle, the smallest first.
-
-    The speed along the old direction stays, as in Section 2.2: the swing adds speed tan(psi).
-
-    Raises
-    ------
-    ParameterError
-        The angle is not less than a right angle, or the sphere does not move.
-
-    """
-    if not abs(angle) < math.pi / 2:
-        raise ParameterError(
-            f'a swing across the motion turns it by less than pi/2, got {angle:.6g} rad; swing '
-            'obliquely (a change of velocity in any direction), or in two swings of '
-            f'{angle / 2:.6g} rad'
-        )
-    if not speed > 0:
-        raise ParameterError(f'a turn needs a positive speed [m/s], got {speed!r}')
-    return gaits_for_speed(params, speed * math.tan(angle), period, amplitudes)
-
-
 def choose_gait(
     params: SphereParameters, change: float, period: float, limits: GaitLimits | None = None
 ) -> Gait:

@@ -99,19 +99,6 @@ def pendulum_direction(x: ArrayLike) -> NDArray[np.float64]:
     return np.array(-quat2mat(q)[:, 2])
 
 
-_HALF_TURN = np.array([1.0, -1.0, -1.0])
-
-
-def from_paper(v: ArrayLike) -> NDArray[np.float64]:
-    """Return vectors, shape (..., 3), given in the paper's axes, in axes with z up; same unit."""
-    return np.array(np.asarray(v, dtype=float) * _HALF_TURN)
-
-
-def to_paper(v: ArrayLike) -> NDArray[np.float64]:
-    """Return vectors, shape (..., 3), given in axes with z up, in the paper's; same unit."""
-    return np.array(np.asarray(v, dtype=float) * _HALF_TURN)
-
-
 def sphere_integrals(
     n: ca.SX, Omega: ca.SX, omega: ca.SX, p: Mapping[str, ca.SX]
 ) -> Mapping[str, ca.SX]:

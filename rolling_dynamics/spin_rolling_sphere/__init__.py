@@ -3,15 +3,12 @@
 from rolling_dynamics.spin_rolling_sphere.coordinates import (
     attitude_from_coordinates,
     coordinates_from_attitude,
-    sphere_surface,
 )
 from rolling_dynamics.spin_rolling_sphere.inputs import (
     frame_angle,
     induced_curvature,
     InducedCurvature,
-    path_direction,
     published_angles,
-    relative_angular_velocity,
 )
 from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 
@@ -22,8 +19,5 @@ __all__ = [
     'coordinates_from_attitude',
     'frame_angle',
     'induced_curvature',
-    'path_direction',
     'published_angles',
-    'relative_angular_velocity',
-    'sphere_surface',
 ]

@@ -12,12 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import rate_space, rotation_matrix
-from rolling_dynamics.surfaces import Surface
-from rolling_dynamics.surfaces.surface import Chart
 
 POLE = math.pi / 2  # |v_o| of the poles
 TURN = 2 * math.pi
-PSI_OFFSET = math.pi  # the general contact kinematics count psi from the opposite direction
 
 
 def checked_radius(radius: float) -> float:
@@ -27,44 +24,6 @@ def checked_radius(radius: float) -> float:
     if not (math.isfinite(radius) and radius > 0):
         raise ParameterError(f'radius must be positive and finite [m], got {radius!r}')
     return float(radius)
-
-
-def sphere_surface(radius: float) -> Surface:
-    """
-    Return the sphere with the chart of the paper, touched from outside.
-
-    Parameters
-    ----------
-    radius
-        Radius [m], positive.
-
-    Returns
-    -------
-    Surface
-        Tafrishi et al., Eq. (1).
-
-    """
-    R, uv = ca.SX.sym('radius'), ca.SX.sym('uv', 2)
-    u, v = uv[0], uv[1]
-    position = R * ca.vertcat(-ca.sin(u) * ca.cos(v), ca.sin(v), -ca.cos(u) * ca.cos(v))
-    chart = Chart(
-        name='paper',
-        coordinates=uv,
-        position=position,
-        bounds=((-math.inf, math.inf), (-POLE, POLE)),
-        periods=(TURN, None),
-        inverse=lambda point, values: (
-            ca.atan2(-point[0], -point[2]),
-            ca.asin(ca.fmin(ca.fmax(point[1] / values[0], -1), 1)),
-        ),
-    )
-    return Surface(
-        name='sphere',
-        parameters=R,
-        values={'radius': checked_radius(radius)},
-        charts=(chart,),
-        support=lambda n: R * ca.norm_2(n),
-    )
 
 
 def attitude_expression(contact_o: ca.SX, psi: ca.SX) -> ca.SX:

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_dynamics.contract.rolling_system import Entry, Layout, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import inverse_2x2
@@ -82,37 +82,6 @@ def angular_velocity(
 def frame_angle(G_f: ca.SX, beta: ca.SX, gamma: ca.SX, radius: ca.SX) -> ca.SX:
     """Return theta + phi [rad] of the corrected model for the direction G_f [rad]."""
     return G_f + ca.atan2(radius * beta, 1 - radius * gamma)
-
-
-def path_direction(
-    theta_phi: float, beta: float, gamma: float, radius: float
-) -> tuple[float, float]:
-    """
-    Return direction [rad] and speed per arc length of the contact point on the plane.
-
-    Parameters
-    ----------
-    theta_phi
-        Angle theta + phi [rad].
-    beta, gamma
-        Torsion and normal curvature of the virtual surface [1/m].
-    radius
-        Radius [m].
-
-    Raises
-    ------
-    ParameterError
-        The sphere spins in place: beta = 0, gamma = 1/R, and no direction is defined.
-
-    """
-    along, across = 1 - radius * gamma, radius * beta
-    speed = math.hypot(along, across)
-    if speed < 1e-12:
-        raise ParameterError(
-            f'direction: none for beta_s = {beta:g}, gamma_s = {gamma:g} = 1/R, where the sphere '
-            'spins in place; change gamma_s or beta_s, or give theta and phi themselves'
-        )
-    return math.remainder(theta_phi - math.atan2(across, along), 2 * math.pi), speed
 
 
 def published_angles(G_f: ca.SX, beta: ca.SX, gamma: ca.SX, radius: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -236,9 +205,6 @@ class InducedCurvature(NamedTuple):
     k_g: float
 
 
-NONE = InducedCurvature(0.0, 0.0, 0.0)
-
-
 def induced_curvature_expressions(
     geometry: LocalGeometry, phi: ca.SX, phi_rate: ca.SX, normal: str = 'outward'
 ) -> tuple[ca.SX, ca.SX, ca.SX]:
@@ -310,34 +276,3 @@ def induced_curvature(
         known[key] = ca.Function('induced', [at, p, angle, rate], list(values))
     values = known[key](np.asarray(uv, dtype=float), surface.parameter_values, phi, phi_rate)
     return InducedCurvature(*(float(v) for v in values))
-
-
-def relative_angular_velocity(
-    moving: InducedCurvature,
-    fixed: InducedCurvature,
-    virtual: InducedCurvature = NONE,
-    delta: float = 1.0,
-) -> NDArray[np.float64]:
-    """
-    Return the angular velocity of the moving body in the Darboux frame, Eqs. (4), (5).
-
-    Parameters
-    ----------
-    moving, fixed
-        Induced curvatures of both contact paths about the common normal: ``inward`` for the
-        moving body, ``outward`` for the fixed one.
-    virtual
-        (gamma_s, beta_s, alpha_s) of the virtual surface.
-    delta
-        Rolling rate ds/dt [m/s].
-
-    Returns
-    -------
-    NDArray
-        Components along e_1, e_2, e_3 [rad/s].
-
-    """
-    k_n = moving.k_n - fixed.k_n - virtual.k_n
-    tau_g = moving.tau_g - fixed.tau_g - virtual.tau_g
-    k_g = moving.k_g - fixed.k_g - virtual.k_g
-    return delta * np.array([-tau_g, k_n, -k_g])

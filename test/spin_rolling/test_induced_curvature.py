@@ -2,6 +2,7 @@
 
 import casadi as ca
 import numpy as np
+from paper_formulas import relative_angular_velocity, sphere_surface
 import pytest
 from rolling_dynamics.contact.representation import (
     contact_frame_rotation,
@@ -11,8 +12,6 @@ from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.spin_rolling_sphere import (
     induced_curvature,
     InducedCurvature,
-    relative_angular_velocity,
-    sphere_surface,
 )
 from rolling_dynamics.surfaces import (
     Cylinder,

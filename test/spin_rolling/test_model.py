@@ -2,6 +2,7 @@
 
 import casadi as ca
 import numpy as np
+from paper_formulas import PSI_OFFSET, sphere_surface
 import pytest
 from rolling_dynamics.contact.representation import (
     contact_frame_rotation,
@@ -12,10 +13,8 @@ from rolling_dynamics.simulation import simulate
 from rolling_dynamics.spin_rolling_sphere import (
     attitude_from_coordinates,
     coordinates_from_attitude,
-    sphere_surface,
     SpinRollingSphere,
 )
-from rolling_dynamics.spin_rolling_sphere.coordinates import PSI_OFFSET
 from rolling_dynamics.surfaces import Plane
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
