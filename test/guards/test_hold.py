@@ -1,0 +1,60 @@
+"""Holds and servos that cannot do what they are for are refused, or keep their limits."""
+
+from cart import Cart, P
+import numpy as np
+import pytest
+from rolling_controller import LqrWeights
+from rolling_controller.balance.hold import Hold
+from rolling_dynamics.contract.capabilities import offers, StateBounds
+from rolling_dynamics.contract.rolling_system import Entry
+from rolling_dynamics.driven import driven, Servo
+from rolling_dynamics.errors import ParameterError
+
+
+@pytest.mark.parametrize(
+    ('place', 'speed', 'text'),
+    [
+        (0.0, 1.0, 'has no solution: give a weight'),
+        (0.0, 0.0, 'closed loop is not stable: give a weight'),
+    ],
+)
+def test_a_hold_that_would_not_come_to_rest_is_refused(place, speed, text):
+    weights = {'s': place, 'v': speed}
+    with pytest.raises(ParameterError, match=text):
+        Hold(
+            Cart(),
+            P,
+            np.zeros(2),
+            weights=LqrWeights(tracking=weights, terminal=weights, control=1.0),
+        )
+
+
+def test_a_cart_is_held_by_the_gain_of_its_double_integrator():
+    """In continuous time u = -s - sqrt(3) v for these weights."""
+    weights = {'s': 1.0, 'v': 1.0}
+    hold = Hold(
+        Cart(), P, np.zeros(2), weights=LqrWeights(tracking=weights, terminal=weights, control=1.0)
+    )
+    assert hold.gain == pytest.approx(np.array([[1.0, np.sqrt(3)]]), rel=2e-3)
+    assert np.abs(hold.poles).max() < 1
+
+
+class Walled(Cart):
+    """A cart between walls, 2 m to the left and its end."""
+
+    def state_bounds(self, p):
+        return {'s': (-2.0, float(p[0]))}
+
+
+def test_the_bounds_of_a_servo_stand_beside_those_of_the_system():
+    servo = Servo(
+        control='u',
+        command=Entry('asked', ('asked',), 'm/s^2'),
+        state=(Entry('motor', ('motor',), 'm/s^2'),),
+        parameters=(Entry('most', ('most',), 'm/s^2'),),
+        law=lambda v: (v.state['motor'], 10.0 * (v.command - v.state['motor'])),
+        bounds=lambda p: {'motor': (-float(p['most'][0]), float(p['most'][0]))},
+    )
+    system = driven(Walled(), servo)
+    own = offers(system, StateBounds)
+    assert own.state_bounds(np.array([1.5, 4.0])) == {'s': (-2.0, 1.5), 'motor': (-4.0, 4.0)}

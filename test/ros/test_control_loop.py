@@ -1,0 +1,192 @@
+"""What ends a control loop, what limits its commands, and what a machine gets at the end."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rolling_controller.law import Memoryless, TOUCHING
+from rolling_controller.motion_watch import Unwatched
+from rolling_controller.nodes import driving, execution_node
+from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
+from rolling_controller.nodes.driving import Driving, MOVED, STILL, Wanted
+from rolling_controller.nodes.equipment import LoopEquipment
+from rolling_controller.nodes.execution_node import ExecutionNode
+from rolling_controller.nodes.hand import braking
+from rolling_dynamics.contract.rolling_system import Entry, Layout
+from rolling_interfaces.msg import RollingContact
+
+MS = 1_000_000  # ns
+CONTROL = Layout((Entry('u', ('u', 'w'), 'm/s^2'),))
+STRONG = np.array([9.0, -9.0])
+
+
+class Machine:
+    """A machine whose states a test states; what is done with it stands in ``log``."""
+
+    missing, polled, trouble, fault = 'nothing came', (), '', ''
+    covariances = None
+
+    def __init__(self):
+        self.measured, self.log, self.age, self.stamp = self, [], 0.0, MS
+        self.poll = lambda: None
+
+    def state(self):
+        return self.stamp, np.array([0.5, 1.0])
+
+    def send(self, u, stamp):
+        self.log.append(('send', u.tolist(), stamp))
+
+    def await_acknowledgement(self, timeout):
+        self.log.append(('await', timeout))
+
+    def safe(self, x):
+        return -x
+
+
+NODE = SimpleNamespace(
+    get_clock=lambda: SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=7 * MS))
+)
+
+
+@pytest.fixture
+def machine():
+    return Machine()
+
+
+@pytest.fixture
+def equipment(machine, monkeypatch):
+    monkeypatch.setattr(
+        LoopEquipment, 'loop', lambda *_: SimpleNamespace(start=lambda: None, stop=lambda: None)
+    )
+    watch = Unwatched()
+    return LoopEquipment(
+        machine=machine,
+        predictor=watch,
+        watch=watch,
+        start=np.zeros(2),
+        values={'state_timeout': 0.05, 'command_timeout': 0.2},
+        once=False,
+    )
+
+
+def loop_of(equipment, **options):
+    """Return a loop of a law that asks for much, and what it finishes with."""
+    ends = []
+    law = Memoryless(Layout((TOUCHING,)), CONTROL, lambda *_: STRONG)
+    task = Task(law=law, finish=lambda *end: ends.append(end), **options)
+    return ControlLoop(NODE, equipment, task), ends
+
+
+def test_a_fault_of_the_states_ends_the_loop_before_a_command(machine, equipment):
+    loop, ends = loop_of(equipment)
+    assert loop.tick()
+    assert len(machine.log) == 1
+    machine.stamp, machine.fault = 2 * MS, 'the picture stands still'
+    assert not loop.tick()
+    assert ends == [(CODES.STALE_STATE, 'states are not plausible: the picture stands still')]
+    assert loop.fault == 'the picture stands still'
+    assert not loop.tick()
+    assert len(machine.log) == 1
+    assert len(ends) == 1
+
+
+@pytest.mark.parametrize('mode', [RollingContact.MODE_SEPARATED, RollingContact.MODE_SLIPPING])
+def test_a_contact_that_is_lost_ends_the_loop_before_a_command(machine, equipment, mode):
+    loop, ends = loop_of(equipment)
+    loop.contact_mode = mode
+    assert not loop.tick()
+    assert ends == [(CODES.CONTACT_LOST, f'the contact was lost at 0.000 s: it is {mode}')]
+    assert not machine.log
+    loop, ends = loop_of(equipment, lost_modes=())
+    loop.contact_mode = mode
+    assert loop.tick()
+    assert not ends
+
+
+def test_a_command_stays_within_the_limits(machine, equipment):
+    loop, _ = loop_of(equipment, limits=np.array([2.0, 3.0]))
+    loop.tick()
+    free, _ = loop_of(equipment)
+    free.tick()
+    assert [sent[1] for sent in machine.log] == [[2.0, -3.0], STRONG.tolist()]
+
+
+def test_a_machine_that_is_brought_to_rest_has_got_its_command(machine, equipment):
+    rest = equipment.brought_to_rest(NODE)
+    (sent, waited) = machine.log
+    assert sent == ('send', [-0.5, -1.0], 7 * MS)
+    assert waited[0] == 'await'
+    assert waited[1] > 0.0
+    assert (rest.seen, rest.stamp) == (MS, 7 * MS)
+
+
+def test_braking_is_limited():
+    speeds, limits = np.array([1.0, -1.0, 0.1]), np.array([2.0, 3.0, 4.0])
+    assert braking(speeds, 0.1, limits) == pytest.approx([-2.0, 3.0, -1.0])
+    assert braking(speeds, 0.1, None) == pytest.approx([-10.0, 10.0, -1.0])
+
+
+def test_a_velocity_that_is_old_is_one_to_stand_still(equipment, monkeypatch):
+    now = SimpleNamespace(time=100.0)
+    monkeypatch.setattr(driving.time, 'monotonic', lambda: now.time)
+    wanted = Wanted(np.array([0.3, 0.0, 0.1]), 100.0)
+    held = SimpleNamespace(wanted=wanted, _equipment=equipment)
+    for age, moves in ((0.0, True), (0.19, True), (0.21, False)):
+        now.time = 100.0 + age
+        velocity = Driving.velocity.fget(held)
+        assert (velocity is wanted.velocity) == moves
+        assert (velocity is STILL) != moves
+
+
+@pytest.mark.parametrize(
+    ('holds', 'jumped', 'lost', 'end'),
+    [
+        (True, False, '', (CODES.CONTACT_LOST, '')),
+        (True, True, '', (CODES.NONE, MOVED)),
+        (True, False, 'slip', (CODES.CONTACT_LOST, 'it cannot be held any more: slip')),
+        (False, True, 'slip', (CODES.CONTACT_LOST, '')),
+    ],
+)
+def test_a_hold_ends_where_the_machine_was_moved_or_is_lost(equipment, holds, jumped, lost, end):
+    seen = []
+    tracker = SimpleNamespace(
+        jumped=lambda now, before: seen.append((now, before)) or jumped, lost=lambda *_: lost
+    )
+    tools = SimpleNamespace(watch=equipment.watch, tracker=tracker)
+    loop = SimpleNamespace(measured='now')
+    held = SimpleNamespace(holds=holds, _equipment=tools, _before='before', control=loop)
+    code, reason, u = Driving._judge(held, 0.0, np.zeros(2), STRONG)
+    assert (code, reason) == end
+    assert u is STRONG
+    assert held._before == 'now'
+    assert seen == [('now', 'before')] * holds
+
+
+@pytest.mark.parametrize(('apart', 'taken'), [(0.09, True), (0.11, False), (math.nan, False)])
+def test_a_plan_starts_near_the_present_state(monkeypatch, equipment, apart, taken):
+    monkeypatch.setattr(execution_node, 'accepted_plan', lambda *_: 'the plan')
+
+    async def fresh(*_):
+        return MS, np.zeros(2)
+
+    async def carry_out(*given):
+        return given
+
+    tools = SimpleNamespace(tracker=SimpleNamespace(start_error=lambda *_: apart))
+    node = SimpleNamespace(
+        _equipment=tools,
+        get_clock=NODE.get_clock,
+        system=None,
+        values={'start_tolerance': 0.1},
+        _between=SimpleNamespace(make_way=lambda: None),
+        _fresh_state=fresh,
+        _carry_out=carry_out,
+    )
+    goal = SimpleNamespace(request=SimpleNamespace(plan=SimpleNamespace(times=[0.0, 1.0])))
+    with pytest.raises(StopIteration) as ended:
+        ExecutionNode._execute(node, goal).send(None)
+    result = ended.value.value
+    assert (
+        (result[1:3] == ('the plan', tools)) if taken else 'start_tolerance' in result.error_string
+    )
