@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from rolling_controller.law import Memoryless, TOUCHING
 from rolling_controller.motion_watch import Unwatched
-from rolling_controller.nodes import driving, execution_node
+from rolling_controller.nodes import driving, plan_following
 from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
 from rolling_controller.nodes.driving import Driving, MOVED, STILL, Wanted
 from rolling_controller.nodes.equipment import LoopEquipment
-from rolling_controller.nodes.execution_node import ExecutionNode
 from rolling_controller.nodes.hand import braking
+from rolling_controller.nodes.plan_following import PlanFollowing
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_interfaces.msg import RollingContact
 
@@ -165,7 +165,7 @@ def test_a_hold_ends_where_the_machine_was_moved_or_is_lost(equipment, holds, ju
 
 @pytest.mark.parametrize(('apart', 'taken'), [(0.09, True), (0.11, False), (math.nan, False)])
 def test_a_plan_starts_near_the_present_state(monkeypatch, equipment, apart, taken):
-    monkeypatch.setattr(execution_node, 'accepted_plan', lambda *_: 'the plan')
+    monkeypatch.setattr(plan_following, 'accepted_plan', lambda *_: 'the plan')
 
     async def fresh(*_):
         return MS, np.zeros(2)
@@ -175,8 +175,8 @@ def test_a_plan_starts_near_the_present_state(monkeypatch, equipment, apart, tak
 
     tools = SimpleNamespace(tracker=SimpleNamespace(start_error=lambda *_: apart))
     node = SimpleNamespace(
-        _equipment=tools,
-        get_clock=NODE.get_clock,
+        equipment=tools,
+        node=NODE,
         system=None,
         values={'start_tolerance': 0.1},
         _between=SimpleNamespace(make_way=lambda: None),
@@ -185,8 +185,6 @@ def test_a_plan_starts_near_the_present_state(monkeypatch, equipment, apart, tak
     )
     goal = SimpleNamespace(request=SimpleNamespace(plan=SimpleNamespace(times=[0.0, 1.0])))
     with pytest.raises(StopIteration) as ended:
-        ExecutionNode._execute(node, goal).send(None)
+        PlanFollowing._execute(node, goal).send(None)
     result = ended.value.value
-    assert (
-        (result[1:3] == ('the plan', tools)) if taken else 'start_tolerance' in result.error_string
-    )
+    assert (result[1] == 'the plan') if taken else 'start_tolerance' in result.error_string
