@@ -37,23 +37,8 @@ def inelastic_impulse(W: Array, v: Array, mu: float, mu_kinetic: float) -> tuple
         The impact has no end under Coulomb friction.
 
     """
-    size, scale = v.size, float(np.linalg.norm(v))
-    impulse = np.zeros(size)
-    for _ in range(4):
-        if v[-1] >= -1e-15 * scale:
-            break
-        if np.linalg.norm(v[:-1]) > STUCK * scale:
-            step = _slip(W, v, mu_kinetic, STUCK * scale)
-        else:
-            held = sticking_impulse(W, v, mu)
-            if held is None:
-                held = _slip(W, slip_onset(W, v, mu_kinetic, scale), mu_kinetic, STUCK * scale)
-            step = held
-        impulse += step
-        v = v + W @ step
-    if v[-1] < -RESTS * scale:
-        raise JammingError(JAMS)
-    return impulse, v
+    s = _until(W, _Stage.of(v), mu, mu_kinetic, float(np.linalg.norm(v)), None)
+    return s.P, s.v
 
 
 def slips(v_before: Array, v_after: Array) -> bool:
@@ -63,16 +48,6 @@ def slips(v_before: Array, v_after: Array) -> bool:
     They are vectors of 2 numbers in a plane, else of 3.
     """
     return bool(np.linalg.norm(v_after[:-1]) > 10 * STUCK * float(np.linalg.norm(v_before)))
-
-
-def sticking_impulse(W: Array, v: Array, mu: float) -> Array | None:
-    """
-    Return the impulse [N s] that ends the impact without slip; None if friction does not reach.
-
-    W is the inverse mass matrix of the contact [1/kg], v its velocity [m/s].
-    """
-    step = np.asarray(-np.linalg.solve(W, v), dtype=float)
-    return step if np.linalg.norm(step[:-1]) <= mu * step[-1] else None
 
 
 def slip_onset(W: Array, v: Array, mu: float, scale: float) -> Array:
@@ -94,37 +69,6 @@ def get_ready() -> None:
     importlib.import_module('scipy.integrate')
 
 
-def _slip(W: Array, v: Array, mu: float, stuck: float) -> Array:
-    """Return the impulse while the contact slips: to the end of the impact, or of slip."""
-    from scipy.integrate import solve_ivp  # noqa: PLC0415  large, and not needed by a node's start
-
-    def rate(_: float, y: Array) -> Array:
-        d = y[: v.size - 1] / np.linalg.norm(y[: v.size - 1])
-        force = np.append(-mu * d, 1.0)
-        return np.concatenate([W @ force, force])
-
-    def ends(_: float, y: Array) -> float:
-        return float(y[v.size - 1])
-
-    def sticks(_: float, y: Array) -> float:
-        return float(np.linalg.norm(y[: v.size - 1]) - stuck / 2)
-
-    for event, way in ((ends, 1), (sticks, -1)):
-        event.terminal, event.direction = True, way  # type: ignore[attr-defined]
-    most = 100 * np.linalg.norm(v) / abs(np.linalg.eigvalsh((W + W.T) / 2)[0])
-    run = solve_ivp(
-        rate,
-        (0.0, most),
-        np.concatenate([v, np.zeros(v.size)]),
-        events=(ends, sticks),
-        rtol=1e-11,
-        atol=1e-14 * float(np.linalg.norm(v)),
-    )
-    if run.status != 1:
-        raise JammingError(JAMS)
-    return np.asarray(run.y[v.size :, -1])
-
-
 SLOWEST = 1e-3  # m/s: a slower impact is inelastic, or bounces would never end
 SINGULAR = 1e-6  # of a unit velocity: more than this no impulse changes
 STAGES = 8  # of sticking and slipping in an impact
@@ -136,6 +80,10 @@ class _Stage(NamedTuple):
     v: Array
     P: Array
     work: float
+
+    @classmethod
+    def of(cls, v: Array) -> _Stage:
+        return cls(np.array(v, dtype=float), np.zeros(v.size), 0.0)
 
 
 def rebound_impulse(
@@ -157,9 +105,8 @@ def rebound_impulse(
         The impact has no end under Coulomb friction.
 
     """
-    s = _Stage(np.array(v, dtype=float), np.zeros(v.size), 0.0)
     scale = float(np.linalg.norm(v))
-    s = _until(W, s, mu, mu_kinetic, scale, None)
+    s = _until(W, _Stage.of(v), mu, mu_kinetic, scale, None)
     s = _until(W, s, mu, mu_kinetic, scale, (1 - share) * s.work)
     return s.P, s.v
 
@@ -178,7 +125,9 @@ def _until(
                 return held
             s = s._replace(v=slip_onset(W, s.v, mu_kinetic, scale))
         s = _slip_by(W, s, mu_kinetic, scale, work)
-    raise JammingError(JAMS)
+    if work is not None or s.v[-1] < -RESTS * scale:
+        raise JammingError(JAMS)
+    return s
 
 
 def _held(W: Array, s: _Stage, mu: float, work: float | None) -> _Stage | None:
@@ -191,11 +140,12 @@ def _held(W: Array, s: _Stage, mu: float, work: float | None) -> _Stage | None:
     if np.linalg.norm(force[:-1]) > mu:
         return None
     grows, v = float((W @ force)[-1]), float(s.v[-1])
-    if work is None:
-        P = -v / grows
+    if work is None:  # what is left of the slip ends too
+        step = np.linalg.lstsq(W, -s.v)[0]
     else:  # work = v P + grows P^2 / 2
-        P = (-v + math.sqrt(v * v + 2 * grows * (work - s.work))) / grows
-    return _Stage(s.v + W @ force * P, s.P + force * P, s.work + v * P + grows * P * P / 2)
+        step = force * (-v + math.sqrt(v * v + 2 * grows * (work - s.work))) / grows
+    P = float(step[-1])
+    return _Stage(s.v + W @ step, s.P + step, s.work + v * P + grows * P * P / 2)
 
 
 def _slip_by(W: Array, s: _Stage, mu: float, scale: float, work: float | None) -> _Stage:
