@@ -16,11 +16,10 @@ from rolling_dynamics.contact.equations import (
     check_contact,
     contact_machine,
     ContactExpressions,
-    envelope_expressions,
     FAR,
     first_coordinates,
+    further_guards,
     GRAVITY,
-    guard_expressions,
     open_edge,
     parameter_layout,
     state_layout,
@@ -199,7 +198,7 @@ class ContactSystem(MachineSystem):
     def modes(self) -> Mapping[str, Mode]:
         """One mode: rolling inside the envelope of contact."""
         e = self.expressions
-        guards = guard_expressions(e, self.friction)
+        guards = {**self.guards, **further_guards(e)}
         if 'contact_o' in self.state:
             edge = open_edge(self.object_surface, e.values['contact_o'], self.object_chart)
             if edge is not None:
@@ -211,11 +210,6 @@ class ContactSystem(MachineSystem):
                 guards=self.functions(guards),
             )
         }
-
-    @cached_property
-    def envelope(self) -> Mapping[str, ca.Function]:
-        """The limits of contact as smooth functions ``(x, u, t, p)``, positive inside."""
-        return self.functions(envelope_expressions(self.expressions, self.friction))
 
     @property
     def default_weights(self) -> RegulatorWeights:

@@ -428,28 +428,19 @@ def object_motion(system: ContactSystem, entry: str) -> ca.Function:
 
     The attitude ``q_WO`` is a quaternion where the representation has one, else a rotation matrix.
     """
-    e, g = system.expressions, system.expressions.state.geometry
-    R_WH, w_WH = rotation_matrix(e.values['q_WH']), e.values['w_WH_H']
-    p_HO = g.p_HC - g.r_OC
-    w_H = w_WH + e.state.w_HO_H
-    v_rel = -ca.cross(e.state.w_HO_H, g.r_OC)
-    v_H = e.values['v_WH_H'] + ca.cross(w_WH, p_HO) + v_rel
+    e, link = system.expressions, system.machine.links['object']
+    R_HF = e.state.joint.R_PE
+    attitude = ca.vec(link.R_WB)
+    if 'q_HO' in e.values:
+        attitude = product(e.values['q_WH'], e.values['q_HO'])
     values = {
-        'p_WO': lambda: e.values['p_WH'] + R_WH @ p_HO,
-        'q_WO': lambda: (
-            product(e.values['q_WH'], e.values['q_HO'])
-            if 'q_HO' in e.values
-            else ca.vec(R_WH @ g.R_HO)
-        ),
-        'v_WO_W': lambda: R_WH @ v_H,
-        'w_WO_W': lambda: R_WH @ w_H,
-        'v_WO_H': lambda: v_H,
-        'w_WO_H': lambda: w_H,
-        'v_WO_O': lambda: g.R_HO.T @ v_H,
-        'w_WO_O': lambda: g.R_HO.T @ w_H,
-        'v_HO_H': lambda: v_rel,
+        'p_WO': link.p_WB,
+        'q_WO': attitude,
+        'v_HO_H': -ca.cross(e.state.w_HO_H, e.state.geometry.r_OC),
     }
-    return ca.Function('object_motion', [e.x, e.p], [ca.densify(values[entry]())])
+    for axis, R in (('W', link.R_WF), ('H', R_HF), ('O', link.R_FB.T)):
+        values |= {f'v_WO_{axis}': R @ link.v, f'w_WO_{axis}': R @ link.w}
+    return ca.Function('object_motion', [e.x, e.p], [ca.densify(values[entry])])
 
 
 NEWTON_STEPS = 4  # from the contact of the last call; on a plane one is exact

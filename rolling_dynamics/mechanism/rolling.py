@@ -230,8 +230,8 @@ class SurfaceRolling(Joint):
         Velocity of the contact over the parent [m/s].
     spin_rate
         Rate of the speed along the normal where the contact holds the spin, else None.
-    mu
-        Coefficient of static friction.
+    mu, mu_spin
+        Coefficient of static friction, and of the friction that holds the spin [m].
 
     """
 
@@ -246,6 +246,7 @@ class SurfaceRolling(Joint):
     axes_rate: ca.SX = field(default_factory=lambda: ca.SX(3, 1))
     spin_rate: ca.SX | None = None
     mu: ca.SX | float = 1.0
+    mu_spin: ca.SX | float = 0.0
 
     moving: ClassVar[tuple[str, ...]] = ('speed',)
 

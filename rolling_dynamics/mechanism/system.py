@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
@@ -45,6 +45,7 @@ from rolling_dynamics.simulation.guards import unit_norms
 CREEP = 1e-6  # m/s, below which a contact that slips sticks
 ROLLING = (Rolling, PureRolling, SurfaceRolling)
 WEIGHTLESS = 9.81e-9  # m/s^2: keeps the envelope a number where there is no gravity
+LENGTH = 1e-3  # m: spin torques are measured in weights times mu_spin + this
 SPREAD = 1e-10  # of the diagonal, where rows of contacts depend on others
 INTERNAL = 4  # forces that move nothing among which guards choose; where more, the least friction
 NEWTON_STEPS = 2  # towards closed gaps; a step of an integrator leaves them tiny
@@ -93,6 +94,8 @@ class _Carrying:
         Normal force, and what keeps a contact from turning (2) [N], else None.
     sinks
         What is left of the depth to which a contact gives way, as a fraction of it, else None.
+    mu_spin
+        Coefficient of the friction that holds the spin [m], else None.
 
     """
 
@@ -108,6 +111,7 @@ class _Carrying:
     turns: ca.SX | None = None
     rests: Cone | None = None
     sinks: ca.SX | None = None
+    mu_spin: ca.SX | float | None = None
 
     @property
     def cones(self) -> list[Cone]:
@@ -131,7 +135,10 @@ class _Carrying:
         if self.rests is not None:
             out['turn'] = self.rests.margin
         if self.slip is None:
-            return {**out, 'friction': self.cones[-1].margin}
+            out['friction'] = self.cones[-1].margin
+            if self.mu_spin is not None:
+                out['spin'] = self.mu_spin * self.wrench[5] - ca.fabs(self.wrench[2])
+            return out
         return {**out, 'stick': ca.norm_2(self.slip) - CREEP}
 
 
@@ -261,6 +268,8 @@ class MachineSystem(WrittenSystem):
                 place = link.p_WB + link.R_WF @ link.contact.reach
                 both, outside = ca.vertcat(wrench[:3], force), self._outside(name, body.parent)
                 out[name] = _Carrying(body.joint.mu, force[:2], place, R, both, outside)
+                if isinstance(body.joint, SurfaceRolling) and link.spin_rate is not None:
+                    out[name] = replace(out[name], mu_spin=body.joint.mu_spin)
         closing = zip(machine.contacts, self.closures, forces, strict=True)
         for i, (contact, rows, force) in enumerate(closing):
             one, second = contact.body, f'{contact.body}_{contact.on or 2}'
@@ -399,6 +408,9 @@ class MachineSystem(WrittenSystem):
             out[self.named('friction', name)] = (at.mu * fz) ** 2 - fx * fx - fy * fy
             if at.sinks is not None:
                 out[self.named('depth', name)] = at.sinks
+            if at.mu_spin is not None:
+                arm, torque = at.mu_spin + LENGTH, at.wrench[2] / weight
+                out[self.named('spin', name)] = (at.mu_spin * fz / arm) ** 2 - (torque / arm) ** 2
         return self.functions(out)
 
     def named(self, what: str, contact: str) -> str:
