@@ -52,6 +52,10 @@ class LoopEquipment:
         Parameters of the node by name.
     once
         Whether each state is answered once, as in simulated time.
+    by_clock
+        Whether states come by the clock even so, as frames of a camera do.
+    limit
+        Name of the parameter of the age from which on a state is too old.
     patient
         Whether a first state is waited for however long it takes.
     warn
@@ -65,6 +69,8 @@ class LoopEquipment:
     start: Array
     values: ParameterTable
     once: bool
+    by_clock: bool = False
+    limit: str = 'state_timeout'
     patient: bool = False
     warn: Callable[[str], object] = lambda _: None
 
@@ -96,7 +102,11 @@ class LoopEquipment:
     def timeout(self) -> float:
         """Age of states from which on they are too old [s]."""
         # in simulated time the plant waits for commands: a late state is due to a busy machine
-        return max(self.values['state_timeout'], LATE_IN_SIM_TIME if self.once else 0.0)
+        return max(self.values[self.limit], LATE_IN_SIM_TIME if self._lenient else 0.0)
+
+    @property
+    def _lenient(self) -> bool:
+        return self.once and not self.by_clock
 
     @property
     def period(self) -> float:
@@ -141,9 +151,8 @@ class LoopEquipment:
         return f'the newest state is {measured.age:.3f} s old; {self._timeout_text()}{why}'
 
     def _timeout_text(self) -> str:
-        given = self.values['state_timeout']
-        rule = f', at least {LATE_IN_SIM_TIME:g} s in simulated time' if self.once else ''
-        return f'state_timeout is {given:g} s{rule}'
+        rule = f', at least {LATE_IN_SIM_TIME:g} s in simulated time' if self._lenient else ''
+        return f'{self.limit} is {self.values[self.limit]:g} s{rule}'
 
     @property
     def present(self) -> Array:

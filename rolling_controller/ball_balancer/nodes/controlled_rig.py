@@ -7,7 +7,6 @@ It takes set points on `goal_pose`, so that tools of RViz and Foxglove place the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 import math
 from typing import Any, TYPE_CHECKING
 
@@ -60,7 +59,7 @@ TABLE = (
     Parameter(
         'frame_timeout',
         0.5,
-        'time without a frame after which the plate is levelled; not with use_sim_time',
+        'time without a frame after which the plate is levelled; with use_sim_time at least 5 s',
         limits=(0.05, 60.0),
         unit='s',
     ),
@@ -73,22 +72,6 @@ TABLE = (
     ),
     Parameter('frame_prefix', '', 'prefix of both frames', read_only=True),
 )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
-class FrameEquipment(LoopEquipment):
-    """What answers each frame once, in wall-clock time too; there they have to come."""
-
-    clocked: bool
-
-    @property
-    def timeout(self) -> float:
-        """Age of a frame from which on the plate is levelled [s]."""
-        return self.values['frame_timeout'] if self.clocked else math.inf
-
-    def stale_text(self, looked: float = 0.0) -> str:  # noqa: ARG002
-        """Return why there is no frame to work with."""
-        return f'the newest frame is {self.machine.measured.age:.3f} s old'
 
 
 class ControlledRig(Controlled):
@@ -109,7 +92,7 @@ class ControlledRig(Controlled):
         self._plate = f'{prefix}plate_link'
         self._ground = f'{prefix}{self.values["world_frame"]}'
         self._machine = RigMachine(node, self._file, self._plate, self.values)
-        self.equipment = FrameEquipment(
+        self.equipment = LoopEquipment(
             machine=self._machine,
             predictor=Unwatched(),
             watch=Unwatched(),
@@ -117,7 +100,8 @@ class ControlledRig(Controlled):
             values=self.values,
             once=True,
             patient=True,
-            clocked=not node.get_parameter('use_sim_time').value,
+            by_clock=not node.get_parameter('use_sim_time').value,
+            limit='frame_timeout',
         )
         self._frame_log = node.writer(JointState, '~/frames', LOG)
         self._set_points = node.writer(PoseStamped, 'set_point', LATCHED)
