@@ -20,10 +20,12 @@ from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.sensing import Measurement
 
 LONGEST = 5e-3  # s, of a step of the integration
+STILL = 1e-9  # greatest slope of a measurement that no motion changes
 DRIFT = 0.1  # 1/sqrt(s), standard deviation by which unknown forces change an entry over its scale
 # a gap, in periods of the slowest sensor and at least in s: then it is as unsure as at the start
 GAP, SHORTEST = 10, 0.1
 START, LOST = 0.01, 1.0  # standard deviations of the start, and of an estimate that is reopened
+EXACT = 1e-6  # of its scale, standard deviation of a number that is measured without noise
 LIMITED = 0.5  # of the greatest output of a law, while an estimate is open
 Spread = float | Mapping[str, float]  # over the scale of each entry, or by entry in its unit
 
@@ -65,7 +67,10 @@ class Belief(NamedTuple):
 
 class SensorFilter:
     """
-    Filter of what the sensors of a machine measure, in the first mode of its system.
+    Kalman filter of what the sensors of a machine measure, in the first mode of its system.
+
+    A number that is measured without noise counts with the standard deviation :data:`EXACT` of its
+    scale. One that no motion changes, such as the height of a ball over its plate, says nothing.
 
     Attributes
     ----------
@@ -124,7 +129,9 @@ class SensorFilter:
         )
         self._step = Stepper(system, self._p, max_step=LONGEST).step
         self._jacobian = FastFunction(step_functions(system)[1])
-        self._noisy = [np.diag(s.covariance) > 0.0 for s in sensors]
+        self._says = [np.diag(s.covariance) > 0.0 for s in sensors]
+        for k, sensor in enumerate(sensors):
+            self._says[k] |= _moved_by_the_state(sensor, system, self._p, self._x_start)
         tangent, forces = system.tangent, dict(forces or {})
         rows = [k for name in forces for k in range(*tangent.slice(name).indices(tangent.size))]
         self._B = np.eye(tangent.size)[:, rows]
@@ -186,11 +193,11 @@ class SensorFilter:
         self, belief: Belief, k: int, sensor: Sensor, y: Array, t: float
     ) -> tuple[Belief, Verdict]:
         """Return what is known after a measurement, and what the supervisor says of it."""
-        used = self._noisy[k] & np.isfinite(y)
+        used = self._says[k] & np.isfinite(y)
         r, corrected = self._corrected(belief, k, y, used, t)
         source, verdict = self._sources.get(sensor.name), Verdict()
         if source is not None:
-            content = y[self._noisy[k]]
+            content = y[self._says[k]]
             sample = Sample(r[used], np.ones(r[used].size), content, content)
             memory = belief.memories.get(sensor.name, Memory())
             memory, verdict = step(source, memory, sample, t)
@@ -286,6 +293,8 @@ def _correction(sensor: Sensor, system: RollingSystem, forces: int) -> ca.Functi
     P = ca.SX.sym('P', n + forces, n + forces)
     y, used = ca.SX.sym('y', m), ca.SX.sym('used', m)
     function = sensor.function(system, next(iter(system.modes)))
+    scales = np.array([e.scale for e in sensor.output.entries for _ in range(e.size)])
+    exact = np.where(np.diag(sensor.covariance) > 0.0, 0.0, EXACT * scales)
     H = ca.substitute(ca.jacobian(function(system.retract(x, d), u, t, p), d), d, 0)
     expected, near = ca.SX(function(x, u, t, p)), ca.SX(y)
     for entry in sensor.output.entries:
@@ -294,7 +303,7 @@ def _correction(sensor: Sensor, system: RollingSystem, forces: int) -> ca.Functi
             near[where] *= ca.if_else(ca.dot(y[where], expected[where]) < 0, -1, 1)
     only = ca.diag(used)
     H = ca.horzcat(only @ H, ca.SX(m, forces))
-    R = only @ ca.SX(sensor.covariance) @ only
+    R = only @ ca.SX(sensor.covariance + np.diag(exact**2)) @ only
     S = ca.densify(H @ P @ H.T + R + ca.diag(1 - used))  # what is not used is expected as it is
     L = ca.chol(S).T
     r = ca.solve(L, used * (near - expected))
@@ -308,6 +317,18 @@ def _correction(sensor: Sensor, system: RollingSystem, forces: int) -> ca.Functi
     )
     args = [x, force, P, y, used, u, t, p]
     return ca.Function(f'correction_{sensor.name}', args, [ca.densify(out)])
+
+
+def _moved_by_the_state(
+    sensor: Sensor, system: RollingSystem, p: Array, x_start: Array
+) -> NDArray[np.bool_]:
+    """Return which numbers of a measurement change with the state, near the start or further."""
+    d, n = ca.SX.sym('d', system.tangent.size), system.tangent.size
+    function = sensor.function(system, next(iter(system.modes)))
+    y = function(system.retract(x_start, d), np.zeros(system.control.size), 0.0, p)
+    slope = ca.Function('slope', [d], [ca.densify(ca.jacobian(y, d))])
+    sizes = (np.abs(np.array(slope(0.1 * k * np.ones(n)))).max(axis=1) for k in range(2))
+    return np.asarray(np.maximum(*sizes) > STILL)
 
 
 def _retraction(system: RollingSystem) -> ca.Function:

@@ -21,14 +21,12 @@ from rolling_dynamics.simulation.sensing import Measurement
 
 FRAME = ('ball_x', 'ball_y', 'set_point_x', 'set_point_y', 'begins')  # of the log of a controller
 FASTEST = 0.5  # m/s, standard deviation of the rate of a ball that is measured for the first time
-FINEST = 1e-6  # m, noise of a camera that declares none
 UNLEVEL = 0.015  # standard deviation of an acceleration that the model lacks, over gravity
 
 
 def supervised(file: RigFile, law: Law[Any]) -> MeasuredLaw:
     """Return a law of a rig behind the supervisor of its frames, which levels the plate."""
-    declared = file.camera.model_copy(update={'noise': max(file.camera.noise, FINEST)})
-    camera, (low, high), radius = declared.sensor(), file.edges, file.ball.radius
+    camera, (low, high), radius = file.camera.sensor(), file.edges, file.ball.radius
     system, p = file.nominal().system_and_parameters()
     white, walk = file.unmodelled
     x = np.zeros(system.state.size)

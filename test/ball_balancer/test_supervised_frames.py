@@ -204,3 +204,21 @@ def test_no_alarm_in_ten_simulated_hours(rig):
         goals = np.random.default_rng(seed).uniform(-0.05, 0.05, (1201, 2))
         run = run_rig(file, law, lambda t, goals=goals: goals[int(t / 3)], 3600.0, seed=seed)
         assert not run.memory.fault, seed
+
+
+def test_a_camera_without_noise_is_believed_and_what_never_changes_says_nothing(rig):
+    """Its frames count by a millionth of a metre; the height over the plate is no measurement."""
+    file, _ = rig
+    camera = file.camera.model_copy(update={'noise': 0.0}).sensor()
+    system, p = file.nominal().system_and_parameters()
+    sources = {camera.name: measured_state.sensor_source(camera)}
+    start = np.zeros(system.state.size)
+    state = measured_state.SensorFilter(system, p, [camera], start, start=0.1, sources=sources)
+    place, belief = np.array([0.02, -0.01]), state.start()
+    for t, height in ((0.0, file.ball.radius), (0.01, 1.0), (0.01, np.nan)):  # the last twice
+        belief = state.step(belief, [*place, height], t)
+        np.testing.assert_allclose(belief.x[:2], place, atol=measured_state.EXACT)
+        assert (belief.verdict.possible, belief.verdict.limited) == (True, False)
+        assert belief.memories[camera.name].squares[-1][2] == 2  # numbers that were compared
+    # the mean of two
+    assert np.sqrt(belief.P[0, 0]) == pytest.approx(measured_state.EXACT / np.sqrt(2), rel=1e-2)
