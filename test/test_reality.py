@@ -4,7 +4,7 @@ import hashlib
 
 import casadi as ca
 from evidence import reality
-from evidence.reality import ballbot, beam, published, roboball, roboball_drake, valley
+from evidence.reality import ballbot, beam, circle, published, roboball, roboball_drake, valley
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
@@ -151,6 +151,16 @@ def test_published_tests_agree_with_closed_forms_and_integrals():
     assert sum(row.goal is not None for row in rows) >= 5
     # the turn of the stone, by the equations of Kane & Levinson 1982, is between these
     assert 2.61 < published.rattleback()[1] < 2.63
+
+
+def test_a_ballbot_leans_on_a_circle_as_its_equations_say():
+    """Within 0.1 degree after the start, and 0.5 degree inward on the way there."""
+    scenario = circle.ballbot()
+    # d'Alembert's, for small leans, has 1.650 degrees
+    assert circle.steady_leans(scenario, [0.4]) == pytest.approx([1.639], abs=1e-3)
+    rows = circle.rows()
+    assert [row.verdict for row in rows] == [reality.row.MET] * 2
+    assert [row.error for row in rows] == pytest.approx([0.008, 0.26], rel=0.3)
 
 
 def test_one_set_of_logs_is_reproduced_by_its_name(capsys, monkeypatch):

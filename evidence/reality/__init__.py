@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from evidence.reality import ballbot, beam, published, roboball, roboball_trials, valley
+from evidence.reality import ballbot, beam, circle, published, roboball, roboball_trials, valley
 from evidence.reality.row import NOT_FETCHED, Row, table
 from rolling_dynamics.errors import ParameterError, quoted
 
@@ -38,7 +38,7 @@ def rows(data: Path | None = None, only: str = '') -> list[Row]:
 
     """
     parts: dict[str, Callable[[Path | None], list[Row]]]
-    parts = {'published': lambda _: published.rows()}
+    parts = {'published': lambda _: [*published.rows(), *circle.rows()]}
     parts |= {module.__name__.rpartition('.')[2]: module.rows for module in SETS}
     if only and only not in parts:
         raise ParameterError(f'reality has no {quoted(only)}; there are: {", ".join(parts)}')

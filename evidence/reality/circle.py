@@ -1,0 +1,113 @@
+"""A robot on a ball goes round a circle: its lean, beside the steady motion of its equations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+import sys
+
+import casadi as ca
+from evidence.reality.row import Row
+import numpy as np
+from rolling_controller.balance.hold import Hold
+from rolling_controller.robot_laws.steering import _drift, VelocityHold
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.plugin import register_plugin
+from rolling_dynamics.scenario import load_scenario, Scenario
+from rolling_dynamics.simulation import Stepper
+
+RADIUS, SPEED, PERIOD = 1.0, 0.4, 2e-3  # m, m/s, s
+SETTLED, END = 10.0, 20.0  # s
+THEIRS = 14.15  # degrees
+NEWTON_STEPS = 6
+FREE = 'd_WB_x', 'd_WB_y', 'w_WS_W_x', 'w_WS_W_y', 'w_WB_B_x', 'w_WB_B_y', 'w_WB_B_z'
+KEPT = 'p_WS_x', 'p_WS_y', 'd_WB_x', 'd_WB_y', 'd_WB_z', *FREE[2:]
+
+
+def ballbot() -> Scenario:
+    """Return the robot of ``examples/ballbot``, upright at the origin."""
+    folder = str(Path(__file__).parents[2] / 'examples' / 'ballbot')
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    plugin = import_module('ballbot.plugin').PLUGIN
+
+    register_plugin(plugin)
+    return load_scenario(plugin.example)
+
+
+def upright(scenario: Scenario) -> Array:
+    """Return the state at rest, upright."""
+    x = np.array(scenario.x0)
+    x[scenario.system.state.slice('q_WB')] = [1, 0, 0, 0]
+    return x
+
+
+def steady_leans(scenario: Scenario, speeds: Iterable[float]) -> Array:
+    """Return the leans inward [deg] of steady motions on the circle, by Newton's method."""
+    system, x = scenario.system, upright(scenario)
+    hold = Hold(system, scenario.p, x, control_limits=scenario.control_limits)
+    n, m = system.tangent.size, system.control.size
+    d, v = ca.SX.sym('d', n + m), ca.SX.sym('v', 3)
+    rate = _drift(system, d, v, [scenario.p, hold.x, hold.u])
+    f = ca.Function('f', [d, v], [rate, ca.jacobian(rate, d)])
+    names, z, out = list(system.tangent.names), np.zeros(n + m), []
+    columns = [*(names.index(name) for name in FREE), *range(n, n + m)]
+    rows = [names.index(name) for name in KEPT]
+    for speed in speeds:
+        for _ in range(NEWTON_STEPS):
+            lacks, by = (np.array(a) for a in f(z, [speed, 0.0, speed / RADIUS]))
+            z[columns] -= np.linalg.lstsq(by[np.ix_(rows, columns)], lacks[rows, 0])[0]
+        out.append(np.degrees(-z[names.index('d_WB_x')]))
+    return np.array(out)
+
+
+def leans(scenario: Scenario, ramp: float = 0.0, end: float = END) -> tuple[Array, Array, Array]:
+    """Return times [s], speeds that are wanted [m/s], and the lean inward [deg] of a run."""
+    system, x = scenario.system, upright(scenario)
+    law, plant = VelocityHold(scenario, x, 0.0), Stepper(system, scenario.p, max_step=PERIOD)
+    memory, s = law.start(), plant.begin(x, np.zeros(system.control.size))
+    times = np.linspace(0.0, end, round(end / PERIOD), endpoint=False)
+    speeds: Array = np.full(len(times), SPEED)
+    if ramp:
+        speeds *= np.minimum(times / ramp, 1.0)
+    out = []
+    for t, v in zip(times, speeds, strict=True):
+        w, i, j, k = s.x[system.state.slice('q_WB')]
+        place = s.x[system.state.slice('p_WS')]
+        inward = np.array([0.0, RADIUS]) - place
+        up = np.array([2 * (i * k + w * j), 2 * (j * k - w * i)])
+        out.append(np.degrees(np.arcsin(up @ inward / np.linalg.norm(inward))))
+        memory, u = law.step(memory, np.append(s.x, [v, 0.0, v / RADIUS]), t)
+        s = plant.step(s, u, PERIOD)
+        if s.ended is not None:
+            break
+    return times, speeds, np.array(out)
+
+
+def rows() -> list[Row]:
+    """Return a row for the steady circle, and one for a ramp of 3 s to it."""
+    scenario = ballbot()
+    (steady,) = steady_leans(scenario, [SPEED])
+    times, _, lean = leans(scenario)
+    after = np.abs(lean[times >= SETTLED] - steady).max()
+    _, speeds, lean = leans(scenario, ramp=3.0, end=SETTLED)
+    ramp = np.abs(lean - steady_leans(scenario, speeds[::50]).repeat(50))
+    theirs = f'{THEIRS:g} degrees in the example of newton-physics/newton, by its issue 3917'
+    given = [
+        ('Ballbot on a circle, lean', f'{SETTLED:g} to {END:g} s', after, 0.1),
+        ('Ballbot on a circle, ramp', 'a ramp of 3 s from rest, and 7 s after', ramp.max(), 0.5),
+    ]
+    what = f'the steady motion of its equations leans by {steady:.2f} degrees; {theirs}'
+    return [
+        Row(
+            name=n,
+            unit='deg inward',
+            fitted='nothing',
+            held_out=h,
+            error=float(e),
+            goal=g,
+            published=what,
+        )
+        for n, h, e, g in given
+    ]
