@@ -66,7 +66,7 @@ def of_scenario(path: Path) -> Experiment:
         path.stem,
         model.scenario.description or f'A {model.system.name}.',
         str(path),
-        demo='rolling_robotics.demo.plan_task:demo',
+        demo='rolling_robotics.demo.demo:demo',
         files='robot',
     )
 

@@ -28,7 +28,7 @@ from rolling_planner.planners.planner import planner_of, Request
 from rolling_planner.problem.goal import goal_error
 from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.cli import main
-from rolling_robotics.plan_result import plan_result
+from rolling_robotics.result import plan_result
 from transforms3d import quaternions as tq
 
 sys.path.insert(0, str(Path(__file__).parent / 'mechanism'))

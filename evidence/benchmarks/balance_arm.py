@@ -30,7 +30,6 @@ LEAN, UPRIGHT = 0.1, 0.02  # rad: at the start, and what counts as upright
 DURATION, LAST = 4.0, 0.5  # s, of a trial and of its end that is judged
 DELAY = 8  # ms
 STEP = 1e-3  # s
-Array = np.ndarray
 
 
 class Balanced(Criterion):

@@ -10,22 +10,96 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from evidence.benchmarks.fastest_move import fastest_move
 from evidence.benchmarks.row import Row
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.ball_balancer import protocol
 from rolling_controller.ball_balancer.laws import LAWS, LEADS
 from rolling_controller.ball_balancer.protocol import Jump, place_on
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.lockstep import ClosedLoop
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.figures.states import saved_panels
+from scipy.optimize import brentq
 
-Array = NDArray[np.float64]
+STEP = 5e-4  # s
+XTOL = 1e-6  # s
+AFTER = 0.5  # s of motion after the last change of the command
+
+
+class FastestMove(NamedTuple):
+    """Times of the two changes of command [s], of 90 % of the way, and of its end."""
+
+    first: float
+    second: float
+    rise: float
+    end: float
+
+
+def fastest_move(rig: RigModel, length: float, dead_time: float = 0.0) -> FastestMove:
+    """
+    Return the fastest move along one axis, full tilt forth, full tilt back, then level.
+
+    Parameters
+    ----------
+    rig
+        The rig, of which only gain and servos count.
+    length
+        Of the move [m].
+    dead_time
+        Before a command takes effect [s]; added to rise and end.
+
+    """
+    bang = 2 * float(np.sqrt(length / (rig.gain * rig.reach)))
+
+    def stopping(first: float) -> Array:
+        """Return both times, the second such that the ball ends at rest."""
+        end = brentq(
+            lambda t: moved(rig, np.array([first, t]))[2][-1], first, 4 * first + bang, xtol=XTOL
+        )
+        return np.array([first, end])
+
+    def miss(first: float) -> float:
+        return float(moved(rig, stopping(first))[1][-1]) - length
+
+    changes = stopping(brentq(miss, bang / 20, bang, xtol=XTOL))
+    times, place, _ = moved(rig, changes)
+    rise = times[int(np.argmax(place >= 0.9 * length))]
+    end = times[int(np.flatnonzero(abs(place - length) > 1e-3 * length)[-1])]
+    first, second = changes.tolist()
+    return FastestMove(first, second, float(rise) + dead_time, float(end) + dead_time)
+
+
+def moved(rig: RigModel, changes: Array) -> tuple[Array, Array, Array]:
+    """
+    Return times [s], places [m], rates [m/s] of full tilt forth and back, shape (k,) each.
+
+    The tilt changes at two times [s].
+    """
+    times = np.arange(0, float(changes[1]) + AFTER, STEP)
+    # a step in which the command changes counts with its fraction of each
+    shares = np.clip((times[:, None] + STEP - changes) / STEP, 0, 1)
+    commands = rig.reach * (1 - 2 * shares[:, 0] + shares[:, 1])
+    tilt = rate = place = speed = 0.0
+    k, most = rig.stiffness, rig.acceleration
+    places, speeds = np.empty(times.size), np.empty(times.size)
+    for j, command in enumerate(commands):
+        places[j], speeds[j] = place, speed
+        before = command - tilt - rate * abs(rate) / (2 * most) - rate / k
+        wanted = 4 * k * before / (abs(rate) / most + 1 / k)
+        wanted = max(min(wanted, 4 * k * (rig.speed - rate)), 4 * k * (-rig.speed - rate))
+        rate += STEP * max(-most, min(most, wanted))
+        tilt += STEP * rate
+        pull = rig.gain * tilt
+        place += STEP * (speed + STEP / 2 * pull)
+        speed += STEP * pull
+    return times, places, speeds
+
+
 SEEDS = 20
 LONG = 0.07  # m: longer jumps are those of 80 mm
 LENGTHS = {80: 0.08, 57: 0.04}  # mm, and m along each axis that moves

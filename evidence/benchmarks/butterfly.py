@@ -18,6 +18,7 @@ from evidence.benchmarks.row import Row
 import numpy as np
 from rolling_controller import LqrWeights, run_lockstep, TimeVaryingLqr
 from rolling_controller.law import Law, OpenLoop
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract import default_weights
 from rolling_dynamics.scenario import load_scenario
@@ -30,7 +31,6 @@ SHARE, OFF = 0.05, 2e-3  # of masses and inertias; m
 PLATE_INERTIA = 1.581e-3  # kg m^2; not printed where the shape is, see docs/errata.md
 NEAR, LEVEL, SLOW = 5e-3, 0.05, 0.02  # m, rad, m/s: what counts as arrived
 SHAFT = 1  # number of the angular acceleration of the plate among the controls
-Array = np.ndarray
 
 
 class Arrived(Criterion):

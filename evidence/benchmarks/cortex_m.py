@@ -21,7 +21,6 @@ from typing import Literal
 
 from evidence.benchmarks.row import Row
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.ball_balancer import protocol
 from rolling_controller.ball_balancer.laws import LAWS, lqr_law, sources_of
 from rolling_controller.ball_balancer.rig import run_rig
@@ -30,10 +29,10 @@ from rolling_controller.export.c import CSource, number
 from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.export.cost import compiled_cost
 from rolling_controller.law import replay
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.scenario import load_scenario
 
-Array = NDArray[np.float64]
 Real = Literal['float', 'double']
 COMPILER, QEMU = 'arm-none-eabi-gcc', 'qemu-system-arm'
 BOARD = Path(__file__).with_name('cortex_m_board')

@@ -32,7 +32,6 @@ from rolling_robotics.trials.chain import Imperfections
 from rolling_robotics.trials.run import build, run_many
 from scipy.stats import binomtest
 
-Array = NDArray[np.float64]
 EXPERIMENT, LAW = 'flip_up', 'closed_loop'
 SCALES = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0)
 FIRST = 3000  # seed of the trials that measure the errors of the estimator

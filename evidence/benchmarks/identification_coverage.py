@@ -18,13 +18,13 @@ from typing import Any
 import casadi as ca
 from evidence.benchmarks.seed_log import run_missing, seed_parser
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.ball_balancer.identification.differences import differences
 from rolling_controller.ball_balancer.identification.identify import identify
 from rolling_controller.ball_balancer.identification.log import emulated, Log
 from rolling_controller.ball_balancer.identification.servo_response import put_downs
 from rolling_controller.ball_balancer.laws import LAWS
 from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.plate import breakaway_angle, wave_sum
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
 from rolling_dynamics.scenario import load_scenario
@@ -32,7 +32,6 @@ from rolling_dynamics.scenario import load_scenario
 LAW = 'pid'  # that moved the ball
 SHARE = (0.89, 0.99)  # of intervals that have the true value
 WIDEST = {'delay': 3e-3, 'gain': 0.03 * 4.05e-3, 'breakaway': 4.0}  # half widths
-Array = NDArray[np.float64]
 Found = dict[str, Any]
 
 

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.answers import Answers
 from rolling_controller.motion_watch import Unwatched
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.hybrid_contact.from_contact_system import ObservedState
 from rolling_robotics.trials.chain import HardwareInterface, Imperfections, STATED_SCALE
 from rolling_robotics.trials.fault_table import FAULTS, inject_fault
 from rolling_robotics.trials.run import build, CRITERIA, run_many, setting
 from rolling_robotics.trials.trial import Record
 
-Array = NDArray[np.float64]
 PERIOD = 1e-3  # s
 STATE, COMMAND = 27, 4  # numbers in shared memory: a count, then hand and object, or the control
 PUNCTUAL = 2e-4  # s: a thread that wakes so late was held up by the machine

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.balance.hand_over import HandOver
 from rolling_controller.time_varying_lqr import law_equations, TimeVaryingLqr
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch.lanes import equations
 from rolling_dynamics.contract.rolling_system import turn_between
 from rolling_dynamics.errors import ParameterError
@@ -38,7 +38,6 @@ from rolling_hw_interface.motor_model import MotorModel
 from rolling_robotics.trials.chain import Draw, emulated_laboratory, Imperfections, PERIOD
 from rolling_robotics.trials.run import LaboratorySetup
 
-Array = NDArray[np.float64]
 JOINTS = 3
 # joints, drives and the bridge's reference; the command on its way; the plate's part of
 # the contact force; the object on the hand; how the trial stands

@@ -3,31 +3,307 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
+from functools import cache
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import casadi as ca
 from evidence.benchmarks.adjusted import Adjusted
-from evidence.benchmarks.plans import hard
-from evidence.benchmarks.pushed_ball import (
-    drawn,
-    Held,
-    planned,
-    predictive_law,
-    REPLANNING,
-    SYSTEM,
-    trial,
-)
+from evidence.benchmarks.plans import hard, REST
 from evidence.benchmarks.row import Row
 import numpy as np
-from rolling_controller import PredictiveLaw, run_lockstep
-from rolling_controller.predictive.pursuit import Answer, Pursuit
-from rolling_dynamics.compiled import settle
+from rolling_controller import Horizon, LqrWeights, PredictiveLaw, run_lockstep, TimeVaryingLqr
+from rolling_controller.law import answered, Law, OpenLoop
+from rolling_controller.predictive.estimator import Estimator
+from rolling_controller.predictive.pursuit import Answer, Pursuit, Replanning
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.compiled import compiled, FastFunction, settle
+from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract import default_weights
+from rolling_dynamics.simulation import Stepper
+from rolling_dynamics.surfaces import Plane, Sphere
 from rolling_planner import Plan, plan_rolling, PlanProblem
-from rolling_robotics.trials.trial import Record
+from rolling_planner.progress import InfeasibleError
+from rolling_robotics.trials.trial import Criterion, Outcome, Record
 
-Array = np.ndarray
+RADIUS, MASS, MU, EDGE, LIMIT = 0.1, 0.1, 0.3, 0.4, 50.0
+CAREFUL = 0.9  # fraction of the friction that plans and predictions count on
+LEAST = 0.3  # normal force in plans, over the weight
+HORIZON = Horizon(period=4e-3, slew=20.0, tail=1.0, normal_force_min=0.2)
+# 0.5 degrees and 1 mm less what the estimate may be off
+REPLANNING = Replanning(tolerance=8e-3, deviation=8e-3, within={'contact_h': 8e-4}, slow=1.0)
+BRISK = {'w_HO_H': 0.5}, 0.03  # weights of speed and control: half and a third of the default
+MARGIN = 0.08  # of the plate that plans leave to feedback [m]
+OFF, TURNED, NOISE, TURN_NOISE = 0.01, 0.2, 2e-4, np.radians(0.2)
+PUSH, PUSHED = 0.05, 0.05  # m/s times the mass, s
+REACHED, HELD, DURATION, STEP = 6.0, 1.0, 7.0, 1e-3  # s
+DRIVEN = 0.003  # rad/s in 1 s by what is not modelled, but for pushes
+MORE_TIME = 1.3  # over the horizon, for a first plan that could not be made
+RATIO = 0.08  # standard deviation of the logarithm of inertia over mass
+SYSTEM = ContactSystem(Sphere(RADIUS), Plane())
+
+
+class Held(Criterion):
+    """The pose is held for a second, from soon enough on, and the ball stays on the plate."""
+
+    def outcome(self, record: Record) -> Outcome:
+        """Return why a trial did not succeed, and from when on the goal was held."""
+        v = record.values
+        failure = record.ended
+        if not failure and not v['begun'] <= REACHED:
+            far = f'{v["position"]:.2g} mm and {v["attitude"]:.2g} degrees off'
+            failure = f'not there after {DURATION:g} s, {far}'
+            if np.isfinite(v['begun']):
+                failure = f'there from {v["begun"]:.2f} s on, wanted by {REACHED:g} s'
+        return Outcome(failure=failure, error=v['begun'], tolerance=REACHED, unit='s')
+
+
+def _parameters(mass: float, inertia: float, mu: float = MU) -> Array:
+    p = SYSTEM.pack_parameters(mass=mass, inertia=inertia, mu=mu)
+    p[SYSTEM.parameters.slice('hand_edges')] = [-EDGE, EDGE, -EDGE, EDGE]
+    return p
+
+
+def _aside(rng: np.random.Generator, position: float, turn: float) -> Array:
+    d = np.zeros(SYSTEM.tangent.size)
+    for name, size in (('contact_h', position), ('d_HO', turn)):
+        where = SYSTEM.tangent.slice(name)
+        direction = rng.normal(size=where.stop - where.start)
+        d[where] = size * direction / np.linalg.norm(direction)
+    return d
+
+
+def _moved(x: Array, d: Array) -> Array:
+    return _retract()(x, d)
+
+
+@cache
+def _retract() -> FastFunction:
+    return FastFunction(compiled(SYSTEM.retract)[0])
+
+
+class Drawn(NamedTuple):
+    """What chance decides before a trial begins."""
+
+    problem: PlanProblem
+    plant: Array  # its true parameters
+    start: Array  # its true state
+    delay: int  # of the states [ms]
+    pushed_at: float  # s
+    push: Array  # added to the angular velocity at each step [rad/s]
+
+
+def drawn(rng: np.random.Generator) -> Drawn:
+    """Return what a trial begins with."""
+    q = rng.normal(size=4)
+    goal = {'q_HO': q / np.linalg.norm(q), 'contact_h': rng.uniform(-0.25, 0.25, 2)}
+    inertia = 0.4 * MASS * RADIUS**2
+    mass_off, inertia_off = 1 + 0.1 * rng.uniform(-1, 1), 1 + 0.1 * rng.uniform(-1, 1)
+    plant = _parameters(MASS * mass_off, inertia * inertia_off)
+    p, start = (
+        _parameters(MASS, inertia, CAREFUL * MU),
+        SYSTEM.state.pack(**REST, q_HO=[1, 0, 0, 0], w_HO_H=[0] * 3),
+    )
+    x = _moved(start, _aside(rng, OFF, TURNED))
+    delay, pushed_at = int(rng.integers(6, 11)), rng.uniform(0.5, 3.0)
+    heading = rng.uniform(0, 2 * np.pi)
+    share = 1 / (1 + plant[SYSTEM.parameters.slice('inertia')][0] / (MASS * mass_off * RADIUS**2))
+    push = (
+        np.array([-np.sin(heading), np.cos(heading), 0.0]) * PUSH * share / RADIUS * STEP / PUSHED
+    )
+    inside = dict.fromkeys(('u_h', 'v_h'), (MARGIN - EDGE, EDGE - MARGIN))
+    problem = PlanProblem(
+        system=SYSTEM,
+        p=p,
+        x_start=start,
+        goal=goal,
+        horizon=2.5,
+        active_controls=('alpha_WH_H_x', 'alpha_WH_H_y'),
+        control_limits=LIMIT,
+        state_limits=inside,
+        quiet_ends=True,
+        normal_force_min=LEAST,
+    )
+    return Drawn(problem, plant, x, delay, pushed_at, push)
+
+
+def trial(seed: int, law: str) -> Record:
+    """
+    Carry out a trial of a law: ``pursuit``, ``lqr`` or ``open``.
+
+    Returns
+    -------
+    Record
+        Its values are ``begun``, from when on the goal was held [s], not a number if it was not;
+        ``position``, ``attitude`` and ``spin``, errors [mm, degrees] and spin about the normal
+        [rad/s] at the end; ``slid``, greatest friction beyond the cone, away from the push, in
+        weights.
+
+    """
+    rng = np.random.default_rng(seed)
+    chance = drawn(rng)
+    command = _law(chance.problem, law)
+    motion = _Motion(chance, rng, command)
+    t, _ = answered(command, motion.steps())
+    error, _ = motion.missed(t)
+    since, lost = motion.since, motion.lost
+    begun = since if since is not None and t - since >= HELD else np.nan
+    return Record(
+        law=law,
+        seed=seed,
+        end=t,
+        ended='contact lost' if lost else '',
+        values={
+            'begun': begun,
+            'position': error[0],
+            'attitude': error[1],
+            'spin': error[4],
+            'slid': motion.slid,
+        },
+    )
+
+
+class _Motion:
+    """
+    The ball of a trial, seen late and with noise.
+
+    Attributes
+    ----------
+    since
+        From when on the goal is held [s]; None while it is not.
+    slid
+        Greatest friction beyond the cone, away from the push, in weights.
+    lost
+        Whether the contact was lost.
+
+    """
+
+    def __init__(self, chance: Drawn, rng: np.random.Generator, command: Law[Any]) -> None:
+        """Put the ball at its start."""
+        self._chance, self._rng, self._command = chance, rng, command
+        self._estimator = _estimator(chance.problem.p)
+        self._step = Stepper(SYSTEM, chance.plant, max_step=STEP)
+        self._judged, self._wanted = FastFunction(_judged()), chance.problem.goal_state[0]
+        self._states, self._controls = [chance.start], list[Array]()
+        self.since: float | None = None
+        self.slid, self.lost = 0.0, False
+
+    def steps(self) -> Generator[tuple[float, Array], Array, float]:
+        """Move under what is sent; return when it ended."""
+        _, _, _, _, pushed_at, push = self._chance
+        for k in range(round(DURATION / STEP)):
+            t = k * STEP
+            u = yield t, self._estimated(k)
+            self._controls.append(u)
+            x = self._step.step(self._states[-1], u, STEP, t)
+            if pushed_at <= t < pushed_at + PUSHED:
+                x[SYSTEM.state.slice('w_HO_H')] += push
+            self._states.append(x)
+            error, (normal, edge, friction) = self.missed(t)
+            if not pushed_at - PUSHED <= t < pushed_at + 2 * PUSHED:
+                self.slid = max(self.slid, -float(friction))
+            if normal < 0 or edge < 0 or not np.isfinite(x).all():
+                self.since, self.lost = None, True
+                break
+            good = error[0] < 1 and error[1] < 0.5 and error[2] < 0.5 and error[3] < 5e-3
+            self.since = (t if self.since is None else self.since) if good else None
+            if self.since is not None and t - self.since >= HELD:
+                break
+        return t
+
+    def missed(self, t: float) -> tuple[tuple[float, ...], Array]:
+        """Return the errors of the newest state, and the margins of its contact."""
+        x, u = self._states[-1], self._controls[-1]
+        out = self._judged(x, u, t, self._chance.plant, self._wanted)
+        off, margins = np.split(out, [SYSTEM.tangent.size])
+        return _errors(x, off), margins
+
+    def _estimated(self, k: int) -> Array:
+        """Return the present state, from a measurement that is late."""
+        seen, d = max(k - self._chance.delay, 0), np.zeros(SYSTEM.tangent.size)
+        d[SYSTEM.tangent.slice('contact_h')] = NOISE * self._rng.normal(size=2)
+        d[SYSTEM.tangent.slice('d_HO')] = TURN_NOISE * self._rng.normal(size=3)
+        measured, estimator = _moved(self._states[seen], d), self._estimator
+        if seen == 0:
+            estimator.begin(measured)
+        else:
+            estimator.update(measured, self._controls[seen - 1], STEP)
+        if isinstance(self._command, Pursuit):
+            self._command.law.know(estimator.p)
+        return estimator.ahead(self._controls[seen:], STEP)
+
+
+def _estimator(p: Array) -> Estimator:
+    return Estimator(
+        SYSTEM,
+        p,
+        noise={'contact_h': NOISE, 'd_HO': TURN_NOISE},
+        driven={'w_HO_H': DRIVEN},
+        uncertain={'inertia': RATIO},
+    )
+
+
+def _judged() -> ca.Function:
+    """Return ``(x, u, t, p, goal) -> what is missed, normal force, edge, friction``, compiled."""
+    x, goal = ca.SX.sym('x', SYSTEM.state.size), ca.SX.sym('goal', SYSTEM.state.size)
+    u, t = ca.SX.sym('u', SYSTEM.control.size), ca.SX.sym('t')
+    p = ca.SX.sym('p', SYSTEM.parameters.size)
+    guards = next(iter(SYSTEM.modes.values())).guards
+    margins = (guards[n](x, u, t, p) for n in ('normal_force', 'edge', 'friction'))
+    values = ca.densify(ca.vertcat(SYSTEM.difference(x, goal), *margins))
+    return compiled(ca.Function('judged', [x, u, t, p, goal], [values]))[0]
+
+
+def _errors(x: Array, d: Array) -> tuple[float, float, float, float, float]:
+    """Return position [mm], attitude and tilt [degrees], speed [m/s], spin [rad/s]."""
+    w = x[SYSTEM.state.slice('w_HO_H')]
+    where = SYSTEM.tangent.slice
+    return (
+        1e3 * float(np.linalg.norm(d[where('contact_h')])),
+        float(np.degrees(np.linalg.norm(d[where('d_HO')]))),
+        float(np.degrees(np.linalg.norm(d[where('d_WH')][:2]))),
+        RADIUS * float(np.linalg.norm(w[:2])),
+        float(w[2]),
+    )
+
+
+def planned(problem: PlanProblem) -> tuple[PlanProblem, Plan]:
+    """Return a plan and for what it is: one that cannot be made is tried again with more time."""
+    try:
+        return problem, plan_rolling(problem)
+    except InfeasibleError:
+        longer = replace(problem, horizon=MORE_TIME * problem.horizon)
+        return longer, plan_rolling(longer)
+
+
+def predictive_law(problem: PlanProblem, plan: Plan) -> PredictiveLaw:
+    """Return the law of the trial on a plan, compiled."""
+    speed, control = BRISK
+    weights = LqrWeights(tracking={**default_weights(SYSTEM).tracking, **speed}, control=control)
+    law = PredictiveLaw(SYSTEM, problem.p, plan, weights, control_limits=LIMIT, horizon=HORIZON)
+    settle(300.0)
+    return law
+
+
+def _law(problem: PlanProblem, name: str) -> Pursuit | TimeVaryingLqr | OpenLoop:
+    problem, plan = planned(problem)
+    if name == 'open':
+        return OpenLoop(SYSTEM, plan)
+    if name == 'lqr':
+        lqr = TimeVaryingLqr(SYSTEM, problem.p, plan, control_limits=LIMIT)
+        settle(300.0)
+        return lqr
+    law = predictive_law(problem, plan)
+
+    def ask(again: PlanProblem) -> Answer:
+        found = plan_rolling(again)
+        return lambda _: found
+
+    return Pursuit(law, replace(problem, goal_tolerance=5e-4), ask, REPLANNING)
+
+
 SEEDS = 10
 PUBLISHED = (
     'contact-implicit predictive control of hands: 20 Hz (jiang2024contact), 50 to 100 Hz '

@@ -19,6 +19,7 @@ from rolling_controller.law import Law
 from rolling_controller.predictive.law import Record
 from rolling_controller.testing import known_motion
 from rolling_controller.time_varying_lqr import LqrWeights
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import settle
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import RollingError, SimulationError
@@ -43,7 +44,6 @@ DRAWS = 4  # of start and push; their root mean square counts
 ASIDE = 0.02  # of the start and of the push in the middle, over the scales of the state
 LIMIT = 0.1  # of the controls, over their scales; the motion takes a fifth of it
 HORIZON = Horizon(stages=20, period=10e-3)
-Array = np.ndarray
 
 
 def rows() -> Iterator[Row]:

@@ -15,7 +15,7 @@ from functools import partial
 import sys
 import time
 
-from evidence.benchmarks.pushed_ball import Held, REACHED, trial
+from evidence.benchmarks.predictive import Held, REACHED, trial
 from evidence.benchmarks.seed_log import Ended, run_missing, seed_parser
 import numpy as np
 from rolling_dynamics.errors import RollingError

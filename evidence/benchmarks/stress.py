@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 from rolling_robotics.bringup import Bringup, private_domain
 from rolling_robotics.experiments import EXPERIMENTS, find_experiment
-from rolling_robotics.trials.report import INCONCLUSIVE, REACHED
+from rolling_robotics.trials.trial import INCONCLUSIVE, REACHED
 
 ALL = [name for name, experiment in EXPERIMENTS.items() if experiment.demo]
 TIMES = {'simulated': '--simulated-time', 'clock': '--no-simulated-time'}

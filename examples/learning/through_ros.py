@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rolling_robotics.demo.run import draw, performed
 from rolling_robotics.experiments import find_experiment
-from rolling_robotics.trials.report import outcomes, report
+from rolling_robotics.trials.trial import outcomes, report
 
 
 def main() -> None:

@@ -40,8 +40,14 @@ from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario_model import Model
 from rolling_planner import plan_rolling
 from rolling_planner.check_plan import check_plan
-from rolling_planner.laboratory.laboratory import FLAT, Laboratory, UPRIGHT
-from rolling_planner.laboratory.throw_catch import LIMITS, plan_throw_catch, ThrowCatchPlan
+from rolling_planner.laboratory.laboratory import (
+    FLAT,
+    Laboratory,
+    LIMITS,
+    plan_throw_catch,
+    ThrowCatchPlan,
+    UPRIGHT,
+)
 from rolling_planner.plan import check_plan_fits, Plan
 from rolling_planner.problem.scenario import read_problem
 

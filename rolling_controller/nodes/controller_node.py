@@ -14,8 +14,7 @@ from typing import Any
 
 from rolling_controller.nodes.controlled import Controlled
 from rolling_controller.nodes.robot_machine import ControlledRobot
-from rolling_dynamics.nodes.chosen import chosen, given_parameters
-from rolling_dynamics.nodes.compiling_node import CompilingNode
+from rolling_dynamics.nodes.chosen import chosen, CompilingNode, given_parameters
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.priority import drop_priority

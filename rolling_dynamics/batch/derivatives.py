@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch.kernels import c_text, kernel_source
 from rolling_dynamics.batch.lanes import Equations, equations
 from rolling_dynamics.batch.vector_source import vector_source, vectors
@@ -19,7 +20,6 @@ from rolling_dynamics.compiled import compiled_source
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError
 
-Array = NDArray[np.float64]
 LEAST = 64  # motions that are worth a thread
 
 

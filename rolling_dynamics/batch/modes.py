@@ -10,6 +10,7 @@ from threading import RLock
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch.kernels import compiled_kernel, Kernel, kernel_of
 from rolling_dynamics.batch.lanes import Attempt, Equations, equations, Index, Lanes
 from rolling_dynamics.batch.steps import AdaptiveSteps, FixedSteps, interpolated, Watcher
@@ -200,9 +201,6 @@ class Modes:
             lanes.stop[lane] = self._stop(s.stopped)
         else:
             lanes.mode[lane] = self.names.index(s.mode)
-
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -18,8 +18,13 @@ from rolling_dynamics.contract.capabilities import Rechart
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.quaternions import rotation_vector
-from rolling_dynamics.surfaces.atlas import POLE, regularities, regularity, regularity_function
-from rolling_dynamics.surfaces.surface import Surface
+from rolling_dynamics.surfaces.surface import (
+    POLE,
+    regularities,
+    regularity,
+    regularity_function,
+    Surface,
+)
 from transforms3d.quaternions import mat2quat
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact.representation import support_point
 from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.rotations import inverse_2x2
-from rolling_dynamics.surfaces.atlas import locate_on_chart
-from rolling_dynamics.surfaces.surface import Surface
+from rolling_dynamics.surfaces.surface import locate_on_chart, Surface
 
 GRID = 15  # starts along each chart direction of the hand
 TRIES = 12

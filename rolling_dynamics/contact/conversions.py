@@ -14,8 +14,7 @@ from rolling_dynamics.contact.closest_points import closest_points
 from rolling_dynamics.contact.representation import support_point
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import conjugate, product, rotation_matrix
-from rolling_dynamics.surfaces.atlas import locate_on_chart
-from rolling_dynamics.surfaces.surface import Surface
+from rolling_dynamics.surfaces.surface import locate_on_chart, Surface
 from transforms3d.axangles import axangle2mat
 from transforms3d.quaternions import mat2quat, quat2mat
 

@@ -18,8 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.surfaces.atlas import locate_on_chart, POLE, regularity, regularity_function
-from rolling_dynamics.surfaces.surface import Surface
+from rolling_dynamics.surfaces.surface import (
+    locate_on_chart,
+    POLE,
+    regularity,
+    regularity_function,
+    Surface,
+)
 
 PARTS = 4  # of a step, at least
 TURN = 0.5  # rad, most by which a body or a contact frame turns from one instant to the next

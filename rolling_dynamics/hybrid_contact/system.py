@@ -14,16 +14,18 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.equations import CONTROL, FAR, GRAVITY
 from rolling_dynamics.contract.rolling_system import Layout, MotionState, RigidBody, Symbols
 from rolling_dynamics.errors import ParameterError, SurfaceError
-from rolling_dynamics.hybrid_contact.foot import CURVED_STATE, parameter_layout, STATE
 from rolling_dynamics.hybrid_contact.mode_equations import (
     CONTACT_MODES,
+    CURVED_STATE,
     expressions_of,
     FREE_MODES,
     HybridExpressions,
     mode_equations,
     on_the_foot,
+    parameter_layout,
     projected,
     Scene,
+    STATE,
 )
 from rolling_dynamics.inertia import checked_mass, inertia_moments
 from rolling_dynamics.point_contact import impact

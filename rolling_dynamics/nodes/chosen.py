@@ -1,4 +1,4 @@
-"""Nodes that differ with the machine of their scenario, by a role of its plug-in."""
+"""Nodes that differ with the machine of their scenario, and those that compile functions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,25 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rclpy.node import Node
+from rolling_dynamics import compiled
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario.document import read_document
+from rolling_node_kit.suite_node import SuiteNode
+
+
+class CompilingNode(SuiteNode):
+    """A lifecycle node that becomes active once what its loop evaluates is machine code."""
+
+    @property
+    def preparing(self) -> str:
+        """What is being compiled, in words; empty if everything is there."""
+        names = compiled.pending(awaited=True)
+        return f'compiling {", ".join(names)}' if names else ''
+
+    def renew(self) -> None:
+        """Evaluate machine code from now on."""
+        compiled.renew()
 
 
 def chosen(role: str, given: Mapping[str, Any]) -> Any:

@@ -16,8 +16,7 @@ from typing import Any
 
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import RollingError
-from rolling_dynamics.nodes.chosen import chosen, given_parameters
-from rolling_dynamics.nodes.compiling_node import CompilingNode
+from rolling_dynamics.nodes.chosen import chosen, CompilingNode, given_parameters
 from rolling_dynamics.nodes.sensor_topics import SensorTopic
 from rolling_dynamics.nodes.simulated import Simulated
 from rolling_dynamics.nodes.simulated_robot import SimulatedRobot

@@ -50,8 +50,13 @@ from rolling_dynamics.scenario.hand_motion import (
 )
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 from rolling_dynamics.scenario.surface_section import Edges
-from rolling_dynamics.surfaces.atlas import best_chart, contact_frame, locate_on_chart, POLE
-from rolling_dynamics.surfaces.surface import Surface
+from rolling_dynamics.surfaces.surface import (
+    best_chart,
+    contact_frame,
+    locate_on_chart,
+    POLE,
+    Surface,
+)
 from transforms3d.quaternions import qconjugate, qmult, quat2mat
 
 if TYPE_CHECKING:  # few scenarios need it

@@ -39,8 +39,7 @@ from rolling_dynamics.scenario.surface_section import (
     SURFACES,
     SurfaceSection,
 )
-from rolling_dynamics.surfaces.atlas import contact_frame
-from rolling_dynamics.surfaces.surface import Surface
+from rolling_dynamics.surfaces.surface import contact_frame, Surface
 from transforms3d.quaternions import mat2quat, qconjugate, qmult, quat2mat
 
 if TYPE_CHECKING:

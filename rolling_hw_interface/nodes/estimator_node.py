@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rcl_interfaces.msg import ParameterEvent
 from rolling_dynamics.contact.contact_view import ContactView, NAMES
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.compiling_node import CompilingNode
+from rolling_dynamics.nodes.chosen import CompilingNode
 from rolling_dynamics.nodes.plant_topics import body_matrix
 from rolling_hw_interface.nodes.estimation import Estimated, Estimation, Inputs, LOST
 from rolling_hw_interface.nodes.model_parameters import (
@@ -31,8 +31,14 @@ from rolling_hw_interface.nodes.model_parameters import (
     STATE_TOPIC,
     WORLD_FRAME,
 )
-from rolling_hw_interface.object_estimator import Estimate, VISION_TIMEOUT
-from rolling_hw_interface.step_log import BEGIN, ENABLED, FORGET, step_of
+from rolling_hw_interface.object_estimator import (
+    BEGIN,
+    ENABLED,
+    Estimate,
+    FORGET,
+    step_of,
+    VISION_TIMEOUT,
+)
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.cdr import (
     ACCEL,

@@ -19,7 +19,7 @@ from geometry_msgs.msg import AccelStamped
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError, quoted
-from rolling_dynamics.nodes.compiling_node import CompilingNode
+from rolling_dynamics.nodes.chosen import CompilingNode
 from rolling_hw_interface.arm import Chain
 from rolling_hw_interface.arm_urdf import arm_urdf
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge

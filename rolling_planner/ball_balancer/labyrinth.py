@@ -13,13 +13,12 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth import from_walls, ROLLING
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_planner.progress import NotConvergedError
 from scipy.ndimage import gaussian_filter1d
 
-Array = NDArray[np.float64]
 SPACING = 5e-3  # m, between stations
 ROUNDED = 10e-3  # m, over which corners of the path are rounded
 ACROSS = 8e-3  # m, from the path at most

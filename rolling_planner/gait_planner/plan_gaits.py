@@ -11,8 +11,15 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
-from rolling_planner.gait_planner.gait_sequence import GaitSequence, GaitStep, PeriodTable, Timing
-from rolling_planner.gait_planner.problem import GaitProblem, VisibilityGraph, Waypoint
+from rolling_planner.gait_planner.problem import (
+    GaitProblem,
+    GaitSequence,
+    GaitStep,
+    PeriodTable,
+    Timing,
+    VisibilityGraph,
+    Waypoint,
+)
 from rolling_planner.progress import Iteration, PlanningTimeoutError, Report, Watch
 
 SHIFTS = 6  # times that corners are shifted so that the path passes the waypoints

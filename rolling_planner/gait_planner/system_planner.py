@@ -17,8 +17,7 @@ from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
 from rolling_dynamics.scenario.scenario import Tolerances
 from rolling_planner.gait_planner import Circle, GaitProblem, plan_gaits, Waypoint
-from rolling_planner.gait_planner.gait_sequence import GaitSequence
-from rolling_planner.gait_planner.problem import read_gait_problem
+from rolling_planner.gait_planner.problem import GaitSequence, read_gait_problem
 from rolling_planner.plan import Plan
 from rolling_planner.planners.planner import Planned, Request, scalar_values, SystemPlanner
 from rolling_planner.progress import InfeasibleError, Report

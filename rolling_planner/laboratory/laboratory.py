@@ -1,33 +1,26 @@
-"""
-The planar laboratory: an ellipse on a plate, on an inclined air table, as a scenario describes it.
-
-Woodruff & Lynch, Section VIII; ``laboratory_flip_up.yaml`` has the numbers of the paper. Its
-lengths of 0.0754 m and 0.0504 m are taken as full axes. Not printed, and chosen here: the inertia
-(that of a homogeneous lamina), the coefficients of friction, and a resistance that damps the
-rocking of the ellipse by a fraction of critical damping.
-
-The long axis is z of the object. It lies flat with its x axis up (a turn of -pi/2 in the hand) and
-stands upright without a turn; from the one to the other it rolls towards +x.
-"""
+"""The planar laboratory, and throw and catch of an ellipse there; Woodruff & Lynch, VIII-E."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.hybrid_contact.from_contact_system import (
     in_plane,
     planar_hybrid_of,
     PlanarModel,
     PlanarPlant,
+    plant_state,
     rest_state,
 )
 from rolling_dynamics.scenario_model import load_model
+from rolling_planner.plan import Plan
 
 FLAT, UPRIGHT = -math.pi / 2, 0.0  # turn of the object in the hand [rad]
 OF_PAPER = 'laboratory_flip_up'  # scenario with the numbers of the paper
@@ -167,3 +160,374 @@ def turn_about_y(model: PlanarModel, states: Array) -> Array:
     cosine = hand[..., 0] * object_[..., 0] - hand[..., 1] * object_[..., 1]
     sine = hand[..., 0] * object_[..., 1] + hand[..., 1] * object_[..., 0]
     return np.asarray(np.remainder(2 * np.arctan2(sine, cosine) + np.pi, 2 * np.pi) - np.pi)
+
+
+class HandPose(NamedTuple):
+    """Turn about y and place in the world, (beta, x, z) in rad and m, with rates."""
+
+    pose: Array
+    rate: Array
+    acceleration: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """
+    A polynomial motion of the hand from a moving start to rest at a goal.
+
+    Attributes
+    ----------
+    start
+        Time at its start [s].
+    duration
+        Its duration [s]; the hand rests afterwards.
+    coefficients
+        Of powers of the time since the start, shape (6, 3).
+
+    """
+
+    start: float
+    duration: float
+    coefficients: Array
+
+    def at(self, t: float) -> HandPose:
+        """Return the hand at a time [s], held at both ends."""
+        s = min(max(t - self.start, 0.0), self.duration)
+        k = np.arange(6)
+        powers = s ** np.arange(6.0)
+        rate = np.where(k > 0, k * s ** np.maximum(k - 1.0, 0.0), 0.0)
+        acceleration = np.where(k > 1, k * (k - 1) * s ** np.maximum(k - 2.0, 0.0), 0.0)
+        return HandPose(*(w @ self.coefficients for w in (powers, rate, acceleration)))
+
+    def control(self, t: float) -> Array:
+        """Return the control (alpha_WH_H_y, a_WH_H_x, a_WH_H_z), in the frame of the hand."""
+        if t >= self.start + self.duration:
+            return np.zeros(3)
+        h = self.at(t)
+        c, s = np.cos(h.pose[0]), np.sin(h.pose[0])
+        alpha, a_x, a_z = h.acceleration
+        return np.array([alpha, c * a_x - s * a_z, s * a_x + c * a_z])
+
+
+def transfer(
+    start: float, duration: float, pose: Array, rate: Array, acceleration: Array, goal: Array
+) -> Transfer:
+    """
+    Return the polynomial of degree 5 from a pose in motion to rest.
+
+    Parameters
+    ----------
+    start, duration
+        Times [s].
+    pose, rate, acceleration
+        (beta, x, z) at the start and its derivatives, shape (3,).
+    goal
+        (beta, x, z) at rest at the end.
+
+    """
+    if not duration > 0:
+        raise ParameterError(f'there must be time to move the hand, got {duration:.3g} s')
+    T = duration
+    powers = T ** np.arange(6.0)
+    k = np.arange(6)
+    rows = [
+        powers,
+        np.where(k > 0, k * T ** np.maximum(k - 1.0, 0.0), 0.0),
+        np.where(k > 1, k * (k - 1) * T ** np.maximum(k - 2.0, 0.0), 0.0),
+    ]
+    known = np.vstack([pose, rate, np.asarray(acceleration) / 2])
+    end = np.array(rows)
+    wanted = np.vstack([goal, np.zeros(3), np.zeros(3)])
+    rest = np.linalg.solve(end[:, 3:], wanted - end[:, :3] @ known)
+    return Transfer(start, duration, np.vstack([known, rest]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlightState:
+    """
+    A free flight in the plane x-z of the world.
+
+    Attributes
+    ----------
+    p, v
+        Centre of mass [m] and its velocity [m/s], shape (2,).
+    angle, rate
+        Turn from upright about y [rad] and its rate [rad/s].
+
+    """
+
+    p: Array
+    v: Array
+    angle: float
+    rate: float
+
+    def after(self, t: float, gravity: float) -> FlightState:
+        """Return the state t seconds later [s] under gravity along -z [m/s^2]."""
+        g = np.array([0.0, -gravity])
+        return FlightState(
+            p=self.p + self.v * t + g * t * t / 2,
+            v=self.v + g * t,
+            angle=self.angle + self.rate * t,
+            rate=self.rate,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class UprightImpact:
+    """
+    What an impact on a level plate at rest leaves.
+
+    Attributes
+    ----------
+    rate
+        w+ after it, rad/s towards upright; negative if the object turns away from it.
+    wanted
+        w+ with which it just comes upright, in rad/s.
+    friction
+        Ratio of the impulse along the plate to that across it: the least coefficient of friction.
+    normal_impulse
+        Impulse across the plate [N s]; an impact has a positive one.
+    tilt
+        Turn from the nearest upright [rad]; upright is every half turn.
+
+    """
+
+    rate: float
+    wanted: float
+    friction: float
+    normal_impulse: float
+    tilt: float
+
+    @property
+    def excess(self) -> float:
+        """w+ beyond the wanted one, in rad/s."""
+        return self.rate - self.wanted
+
+
+def contact_arm(laboratory: Laboratory, angle: float) -> Array:
+    """Return the lowest point of the ellipse from its centre (x, z) [m], turned from upright."""
+    a, b = laboratory.semi_axes
+    s, c = math.sin(angle), math.cos(angle)
+    height = math.sqrt((a * c) ** 2 + (b * s) ** 2)  # support function of the ellipse
+    return np.array([(b * b - a * a) * s * c / height, -height])
+
+
+def upright_impact(laboratory: Laboratory, before: FlightState) -> UprightImpact:
+    """Return what the impact of a flying ellipse on a level plate at rest leaves."""
+    J, m = laboratory.inertia, laboratory.mass
+    r = -contact_arm(laboratory, before.angle)  # from contact to centre
+    J_c = J + m * float(r @ r)
+    # about y: (r x v)_y = r_z v_x - r_x v_z
+    rate = (J * before.rate + m * (r[1] * before.v[0] - r[0] * before.v[1])) / J_c
+    impulse = m * (rate * np.array([r[1], -r[0]]) - before.v)  # v+ = w+ x r
+    tilt = math.remainder(before.angle, math.pi)
+    towards = -math.copysign(1.0, tilt)
+    rise = laboratory.semi_axes[0] - r[1]
+    return UprightImpact(
+        rate=towards * rate,
+        wanted=math.sqrt(2 * m * laboratory.gravity * max(rise, 0.0) / J_c),
+        friction=abs(impulse[0]) / max(abs(impulse[1]), 1e-300),
+        normal_impulse=float(impulse[1]),
+        tilt=tilt,
+    )
+
+
+DEEPEST = 0.3  # m below the release, to which a catch is looked for
+TIMES = 200  # of the flight at which it is, before the root between two of them
+LIMITS = (60.0, 15.0, 15.0)  # of alpha_WH_H_y [rad/s^2], a_WH_H_x and a_WH_H_z [m/s^2]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatchOptions:
+    """
+    How the object is to be caught.
+
+    Attributes
+    ----------
+    friction
+        Greatest ratio of the force along the plate to that across it, in the carry and of the
+        impulses in the impact.
+    control_limits
+        Greatest size of the three controls, on the way to the catch too.
+    away
+        Acceleration with which the hand leaves the object at release, in units of gravity.
+    early
+        How long before the impact the hand rests at the place of the catch [s].
+
+    """
+
+    friction: float = 0.7
+    control_limits: tuple[float, float, float] = LIMITS
+    away: float = 2.0
+    early: float = 0.08
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ThrowCatchPlan:
+    """
+    A throw with its catch.
+
+    Attributes
+    ----------
+    carry
+        Plan of planar rolling up to the release.
+    touch
+        Time of the impact since the start of the throw [s].
+    release, before, impact
+        Flight at the release and just before the impact, and what the impact leaves.
+    move
+        Motion of the hand from the release to the place of the catch.
+    hand
+        Place of the catch, x and z of the hand in the world [m]; the hand is level there.
+    upright
+        Turn of the object, a multiple of pi, at which it comes upright [rad].
+    carry_friction
+        Greatest ratio of friction to normal force in the carry.
+
+    """
+
+    carry: Plan
+    touch: float
+    release: FlightState
+    before: FlightState
+    impact: UprightImpact
+    move: Transfer
+    hand: tuple[float, float]
+    upright: float
+    carry_friction: float
+
+    def control_at(self, t: float) -> Array:
+        """Return the control of the hand at a time [s] since the start of the throw."""
+        if t < self.carry.duration:
+            return self.carry.control_at(t)
+        return self.move.control(t)
+
+    def greatest_controls(self, dt: float = 1e-3) -> Array:
+        """Return the greatest size of each control from start to impact, shape (3,)."""
+        times = np.arange(0.0, self.touch, dt)
+        controls = np.array([self.control_at(float(t)) for t in times])
+        return np.asarray(np.abs(controls).max(axis=0))
+
+
+def plan_throw_catch(
+    laboratory: Laboratory, carry: Plan, options: CatchOptions | None = None
+) -> ThrowCatchPlan:
+    """
+    Return a throw with the catch whose impact leaves the object just the energy to come upright.
+
+    Parameters
+    ----------
+    laboratory
+        The ellipse and the plate.
+    carry
+        Plan of planar rolling that ends in a release.
+    options
+        How it is to be caught.
+
+    Raises
+    ------
+    PlanningError
+        No place of the hand is such a catch, or it needs more friction or acceleration than
+        there is.
+
+    """
+    options = options or CatchOptions()
+    pose, rate, release = _released(laboratory, carry)
+    flight = _flight(laboratory, release)
+    before = release.after(flight, laboratory.gravity)
+    upright = math.pi * round(before.angle / math.pi)
+    contact = before.p + contact_arm(laboratory, before.angle)
+    # the object is to stand in the middle of the plate when it has come upright
+    hand = (float(contact[0]) + _rolled(laboratory, before.angle, upright), float(contact[1]))
+    f = carry.contact_wrenches[:-1, 3:]  # at the release there is no force
+    plan = ThrowCatchPlan(
+        carry=carry,
+        touch=carry.duration + flight,
+        release=release,
+        before=before,
+        impact=upright_impact(laboratory, before),
+        move=transfer(
+            carry.duration,
+            flight - options.early,
+            pose,
+            rate,
+            np.array([0.0, 0.0, -options.away * laboratory.gravity]),
+            np.array([0.0, *hand]),
+        ),
+        hand=hand,
+        upright=upright,
+        carry_friction=float((np.hypot(f[:, 0], f[:, 1]) / np.abs(f[:, 2])).max()),
+    )
+    _check_limits(plan, options)
+    return plan
+
+
+def _released(laboratory: Laboratory, carry: Plan) -> tuple[Array, Array, FlightState]:
+    """Return the hand (beta, x, z) and its rate at the release, and the flight of the object."""
+    system, p = laboratory.plant()
+    model, _ = laboratory.model()
+    d = system.state.unpack(plant_state(system, p, model, carry.states[-1]))
+    beta, turned = (2 * math.atan2(*d[name][::-1]) for name in ('q_WH', 'q_HO'))
+    w, c, s = float(d['w_WH_H'][0]), math.cos(beta), math.sin(beta)
+    R = np.array([[c, s], [-s, c]])  # x-z components, a turn about y
+    o_x, o_z = d['p_HO_H']
+    flight = FlightState(
+        p=d['p_WH'] + R @ d['p_HO_H'],
+        v=R @ (d['v_WH_H'] + w * np.array([o_z, -o_x]) + d['v_HO_H']),
+        angle=beta + turned,
+        rate=w + float(d['w_HO_H'][0]),
+    )
+    return np.array([beta, *d['p_WH']]), np.array([w, *(R @ d['v_WH_H'])]), flight
+
+
+def _flight(laboratory: Laboratory, release: FlightState) -> float:
+    """Return the time [s] to the impact that needs the least friction of those that are wanted."""
+    from scipy.optimize import brentq  # noqa: PLC0415  large
+
+    def impact(t: float) -> UprightImpact:
+        return upright_impact(laboratory, release.after(t, laboratory.gravity))
+
+    rise, g = float(release.v[1]), laboratory.gravity
+    times = np.linspace(0.0, (rise + math.sqrt(rise**2 + 2 * g * DEEPEST)) / g, TIMES)
+    states = [release.after(float(t), g) for t in times]
+    low = [float(s.p[1] + contact_arm(laboratory, s.angle)[1]) for s in states]
+    excess = [impact(float(t)).excess for t in times]
+    found = []
+    for k in range(1, TIMES):
+        # a plate there is not met before
+        if low[k] < min(low[:k]) and excess[k - 1] * excess[k] < 0:
+            t = brentq(lambda t: impact(t).excess, times[k - 1], times[k], xtol=1e-13)
+            if abs(impact(t).excess) < 1e-9:  # not where upright is another half turn
+                found.append(t)
+    if not found:
+        raise PlanningError(
+            f'no place of the hand down to {DEEPEST:g} m below the release is a catch whose '
+            'impact leaves the object the energy to come upright; ask for another release'
+        )
+    return float(min(found, key=lambda t: impact(t).friction))
+
+
+def _check_limits(plan: ThrowCatchPlan, options: CatchOptions) -> None:
+    """Raise PlanningError where a throw needs more than there is."""
+    for what, needed in (('impact', plan.impact.friction), ('carry', plan.carry_friction)):
+        if not needed <= options.friction:
+            raise PlanningError(
+                f'the {what} would need a coefficient of friction of {needed:.3g}, '
+                f'{options.friction:.3g} is allowed; ask for another release'
+            )
+    controls = plan.greatest_controls()
+    if np.any(controls > options.control_limits):
+        raise PlanningError(
+            f'the hand would need accelerations of {np.round(controls, 2).tolist()}, '
+            f'{list(options.control_limits)} are allowed (about y [rad/s^2], along x and z '
+            '[m/s^2]); ask for a release that is slower or turned less'
+        )
+
+
+def _rolled(laboratory: Laboratory, start: float, end: float) -> float:
+    """Return how far an ellipse rolls on a level plate between two turns [m]."""
+    a, b = laboratory.semi_axes
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    angle = (start + end) / 2 + (end - start) / 2 * nodes
+    radius = (a * b) ** 2 / ((a * np.cos(angle)) ** 2 + (b * np.sin(angle)) ** 2) ** 1.5
+    return float((end - start) / 2 * weights @ radius)

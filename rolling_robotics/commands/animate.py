@@ -57,7 +57,7 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
     from rolling_robotics.animation.movie import Shot, write_movie, WRITERS  # noqa: PLC0415
     from rolling_robotics.animation.painter import Camera  # noqa: PLC0415
-    from rolling_robotics.commands.recordings import shown_scene  # noqa: PLC0415
+    from rolling_robotics.commands.arguments import shown_scene  # noqa: PLC0415
     from rolling_robotics.console import Progress  # noqa: PLC0415
     from rolling_robotics.files import checked_output  # noqa: PLC0415
 

@@ -1,9 +1,16 @@
-"""Arguments that several commands take."""
+"""Arguments that several commands take, and recordings as commands open them."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rolling_robotics.nodes.recorded import Recorded
+    from rolling_robotics.scene.scene import Scene
 
 
 def add_scenario(parser: ArgumentParser) -> None:
@@ -23,3 +30,78 @@ def add_scenario_and_result(parser: ArgumentParser) -> None:
         required=True,
         help='result; - writes it to stdout',
     )
+
+
+SCENARIO_HELP = 'scenario of a recording, if it is not one of those that come with the suite'
+
+
+def is_recording(path: Path) -> bool:
+    """Return whether a path is meant as a recording, not as a result."""
+    return path.is_dir() or path.suffix == '.mcap'
+
+
+@contextmanager
+def opened(command: str, path: Path, scenario: Path | None = None) -> Iterator[Recorded]:
+    """
+    Open a recording, and say what of it is lost.
+
+    Parameters
+    ----------
+    command
+        Name of the subcommand, for errors.
+    path
+        Folder of a recording, or the MCAP file in it.
+    scenario
+        File of its scenario; None for the one of the suite that it names.
+
+    Raises
+    ------
+    ParameterError
+        ROS is missing, or what is read is damaged.
+
+    """
+    from rolling_robotics.commands.record import need_ros  # noqa: PLC0415  (--help stays fast)
+    from rolling_robotics.console import say  # noqa: PLC0415
+    from rolling_robotics.files import damage_reported  # noqa: PLC0415
+
+    need_ros(command)
+    from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415
+
+    with damage_reported(str(path)), Recorded(path, scenario) as recorded:
+        if recorded.loss:
+            say(f'{path}: {recorded.loss}')
+        yield recorded
+
+
+def shown_scene(command: str, file: Path, plan: Path | None, frame_prefix: str = '') -> Scene:
+    """
+    Return the scene of a result file or of the folder of a recording.
+
+    Parameters
+    ----------
+    command
+        Name of the subcommand, for errors.
+    file
+        Result of `rolling simulate` or `rolling plan`, or a recording.
+    plan
+        Result of `rolling plan` that is shown as a ghost, or None.
+    frame_prefix
+        Put before the names of the robot's frames in a recording.
+
+    Raises
+    ------
+    ParameterError
+        It cannot be read, or ROS is missing for a recording.
+
+    """
+    from rolling_robotics.commands.arguments import is_recording, opened  # noqa: PLC0415
+
+    if is_recording(file):
+        with opened(command, file) as recorded:
+            from rolling_robotics.nodes.recorded_scene import recorded_scene  # noqa: PLC0415
+
+            return recorded_scene(recorded, frame_prefix)
+    from rolling_robotics.files import read_result  # noqa: PLC0415
+    from rolling_robotics.scene.general import scene_of  # noqa: PLC0415
+
+    return scene_of(read_result(file), read_result(plan) if plan else None)

@@ -133,7 +133,7 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.plugin import needed_role, roles  # noqa: PLC0415
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
     from rolling_robotics import identified  # noqa: PLC0415
-    from rolling_robotics.commands.recordings import is_recording  # noqa: PLC0415
+    from rolling_robotics.commands.arguments import is_recording  # noqa: PLC0415
     from rolling_robotics.console import Progress  # noqa: PLC0415
     from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
 

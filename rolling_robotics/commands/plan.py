@@ -26,7 +26,7 @@ def run(args: Namespace) -> int:
     from rolling_planner.planners.planner import planner_of  # noqa: PLC0415
     from rolling_robotics.console import InterruptFlag, Progress, say  # noqa: PLC0415
     from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
-    from rolling_robotics.plan_result import plan_result, plan_summary  # noqa: PLC0415
+    from rolling_robotics.result import plan_result, plan_summary  # noqa: PLC0415
 
     out = checked_output(args.out, '.json')
     scenario = load_scenario(args.scenario)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rolling_robotics.commands.recordings import is_recording, SCENARIO_HELP
+from rolling_robotics.commands.arguments import is_recording, SCENARIO_HELP
 
 if TYPE_CHECKING:
     from rolling_robotics.console import Progress
@@ -87,7 +87,7 @@ def _read_plan(path: Path, system: str) -> dict[str, object]:
 def _of_recording(args: Namespace, folder: Path, progress: Progress) -> Iterator[Path]:
     """Draw each execution of a recording beside its plan and yield the files."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-    from rolling_robotics.commands.recordings import opened  # noqa: PLC0415
+    from rolling_robotics.commands.arguments import opened  # noqa: PLC0415
     from rolling_robotics.figures.beside import records_figure  # noqa: PLC0415
     from rolling_robotics.plot import write_figure  # noqa: PLC0415
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from rolling_robotics.commands.recordings import SCENARIO_HELP
+from rolling_robotics.commands.arguments import SCENARIO_HELP
 
 HELP = 'replay a recorded experiment in lockstep and compare it bit by bit'
 DESCRIPTION = """\
@@ -38,7 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Replay."""
-    from rolling_robotics.commands.recordings import opened  # noqa: PLC0415  (--help stays fast)
+    from rolling_robotics.commands.arguments import opened  # noqa: PLC0415  (--help stays fast)
     from rolling_robotics.console import Progress  # noqa: PLC0415
 
     with (

@@ -56,7 +56,7 @@ def run(args: Namespace) -> int:
         if args.export is not None:
             raise ParameterError('--export: takes a FILE; running nodes are shown live only')
         return _live(args)
-    from rolling_robotics.commands.recordings import shown_scene  # noqa: PLC0415
+    from rolling_robotics.commands.arguments import shown_scene  # noqa: PLC0415
     from rolling_robotics.viewer.panel import play  # noqa: PLC0415
 
     scene = shown_scene('view', args.file, args.plan, args.frame_prefix)

@@ -7,7 +7,7 @@ import os
 import time
 
 from rolling_robotics.bringup import realtime_allowed
-from rolling_robotics.trials.report import INCONCLUSIVE, say
+from rolling_robotics.trials.trial import INCONCLUSIVE, say
 
 PERIOD, TURNS = 1e-3, 400  # of the loop that is tried [s]
 LATE_SHARE = 0.05  # of its turns that may begin a period late, or later

@@ -1,13 +1,32 @@
-"""A demonstration, as data: an experiment, what it is asked, and which laws are compared."""
+"""Demonstrations as data, and those of a plan that is made for a goal and executed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+import math
 from pathlib import Path
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
-from rolling_robotics.trials.trial import CLOSED_LOOP, Criterion, Record, Task, Trial
+from rolling_dynamics.configuration import find_scenario
+from rolling_dynamics.scenario import load_scenario, Scenario
+from rolling_dynamics.scenario_model import load_robot
+from rolling_robotics.experiment import Experiment
+from rolling_robotics.experiments import find_experiment
+from rolling_robotics.trials.plan_request import PlanRequest, state_goal
+from rolling_robotics.trials.trial import (
+    CLOSED_LOOP,
+    Criterion,
+    OPEN_LOOP,
+    Outcome,
+    Record,
+    Task,
+    Trial,
+)
+
+if TYPE_CHECKING:
+    from rolling_robotics.nodes.trial_client import TrialClient
+
 
 IDLE_PACE = 0.05  # simulated seconds in a second between trials
 
@@ -100,3 +119,125 @@ class Demo:
             for law in self.lengths()
             for seed in range(1, 1 + (count if law == self.law else max(1, count // 4)))
         ]
+
+
+SETTINGS = {OPEN_LOOP: {'open_loop': True}, CLOSED_LOOP: {'open_loop': False}}
+
+
+class GoalReached(Criterion):
+    """The goal of a plan is reached, as the controller judges it."""
+
+    def outcome(self, record: Record) -> Outcome:
+        """Return the norm of the goal error; it may be as great as the controller's tolerance."""
+        return Outcome(
+            failure=record.ended,
+            inconclusive=record.inconclusive,
+            unit='(norm of m, rad, m/s, rad/s)',
+            error=record.values.get('error', math.nan),
+            tolerance=record.values.get('tolerance', math.nan),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanTask(Task):
+    """
+    A plan, executed.
+
+    Attributes
+    ----------
+    experiment
+        Name of the experiment, or a scenario file.
+    request
+        From the scenario to what is asked of the planner.
+    plant_file
+        Scenario of the plant, where it differs from the one that is planned for.
+
+    """
+
+    experiment: str
+    request: Callable[[Scenario], PlanRequest]
+    plant_file: str = ''
+
+    def in_lockstep(self, trials: Sequence[Trial], records: Sequence[Record] = ()) -> list[Record]:
+        """Execute the plan of the nodes, or one that is made here as their planner makes it."""
+        from rolling_robotics.demo.plan_lockstep import PlanLockstep, planned  # noqa: PLC0415
+
+        driver = PlanLockstep(self.experiment, self._scenario_file, self.plant_file)
+        plan = records[0].plan if records else planned(driver.model, self.experiment, self.request)
+        return [] if plan is None else [driver.execute(trial, plan) for trial in trials]
+
+    def overrides(self, *, use_sim_time: bool, rate: float) -> dict[str, dict[str, object]]:  # noqa: ARG002
+        """Return the scenario of the plant, where it differs."""
+        return {'simulator': {'scenario_file': self.plant_file}} if self.plant_file else {}
+
+    @property
+    def _scenario_file(self) -> Path:
+        return find_scenario(find_experiment(self.experiment).scenario_file)
+
+    def ask(self, client: TrialClient, trial: Trial) -> Record:
+        """Have the plan made, once for all trials, and executed."""
+        missing = client.planned(self.request(load_scenario(self._scenario_file)))
+        return Record(ended=missing) if missing else client.execute(trial)
+
+    def read(self, recording: Path, records: Sequence[Record]) -> list[Record]:
+        """Return records with the states and controls of the executions."""
+        from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415  (needs rosbags)
+        from rolling_robotics.nodes.replay.executions import recorded_executions  # noqa: PLC0415
+
+        if not any(record.values for record in records):
+            return list(records)
+        with Recorded(recording, self._scenario_file) as recorded:
+            found = recorded_executions(recorded)
+        motions = [found[record.number] for record in records]
+        return [
+            replace(
+                one, times=seen.times, arrays=seen.arrays, planned=seen.planned, plan=seen.plan
+            )
+            for one, seen in zip(records, motions, strict=True)
+        ]
+
+
+def plan_demo(
+    experiment: str,
+    request: Callable[[Scenario], PlanRequest],
+    position: tuple[float, float],
+    rotation: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    plant_file: str = '',
+    **options: Any,
+) -> Demo:
+    """
+    Return the demonstration of a plan, executed from a start that is off.
+
+    Parameters
+    ----------
+    experiment
+        Name of the experiment.
+    request
+        From the scenario to what is asked of the planner.
+    position, rotation
+        By how much the executions start off in position [m] and attitude [rad].
+    plant_file
+        See :class:`PlanTask`.
+    options
+        Further fields of :class:`Demo`.
+
+    """
+    return Demo(
+        experiment=experiment,
+        task=PlanTask(experiment=experiment, request=request, plant_file=plant_file),
+        criterion=GoalReached(),
+        compared={OPEN_LOOP: 0.0},
+        settings=SETTINGS,
+        start=lambda _: {'position': position, 'rotation': rotation},
+        **options,
+    )
+
+
+OFF = 0.02  # m, of the start from that of the plan, along x and y
+
+
+def demo(experiment: Experiment) -> Demo:
+    """Return the demonstration of a robot; it starts beside the plan where it can be moved."""
+    view = load_robot(experiment.scenario_file).view
+    moved = (OFF, -OFF) if view.shift.any(axis=0).all() else (0.0, 0.0)
+    return plan_demo(experiment.scenario_file, state_goal, moved)

@@ -17,8 +17,7 @@ from rolling_robotics.demo.demo import Demo
 from rolling_robotics.experiments import find_experiment
 from rolling_robotics.figures.beside import records_figure
 from rolling_robotics.plot import write_figure
-from rolling_robotics.trials.report import LOCKSTEP, outcomes, report, ROS, say
-from rolling_robotics.trials.trial import Record, Trial
+from rolling_robotics.trials.trial import LOCKSTEP, outcomes, Record, report, ROS, say, Trial
 
 START_TIMEOUT = 300.0  # for nodes that compile for the first time [s]
 LOCKSTEP_TIMEOUT = 30.0  # for which a plant in simulated time waits for a busy controller [s]

@@ -10,7 +10,7 @@ import weakref
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, compiles
 from rolling_dynamics.contract.capabilities import offers, StateCheck
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -25,7 +25,6 @@ from rolling_robotics.sweep.points import document_at
 if TYPE_CHECKING:
     from rolling_dynamics.batch.modes import Outputs
 
-Array = NDArray[np.float64]
 _known_outputs: weakref.WeakKeyDictionary[RollingSystem, Outputs] = weakref.WeakKeyDictionary()
 FEWEST = 16  # points that are worth the wait for a compiler
 

@@ -25,9 +25,8 @@ from rolling_dynamics.simulation import simulate, Stepper
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
 from rolling_planner.planners.planner import planner_of, Request
 from rolling_robotics.arrays import Series
-from rolling_robotics.plan_result import plan_result
 from rolling_robotics.plugins.labyrinth import demo
-from rolling_robotics.result import simulate_scenario
+from rolling_robotics.result import plan_result, simulate_scenario
 from rolling_robotics.trials.trial import Record
 
 SCENARIO = load_scenario('labyrinth')

@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 import casadi as ca
-from evidence.benchmarks.fastest_move import fastest_move
+from evidence.benchmarks.ball_balancer import fastest_move
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import estimator, learned_gain, offset_map, protocol

@@ -22,8 +22,13 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.from_contact_system import model_state, plant_state
 from rolling_dynamics.scenario import load_scenario
-from rolling_planner.laboratory.laboratory import FLAT, Laboratory, turn_about_y, UPRIGHT
-from rolling_planner.laboratory.throw_catch import plan_throw_catch
+from rolling_planner.laboratory.laboratory import (
+    FLAT,
+    Laboratory,
+    plan_throw_catch,
+    turn_about_y,
+    UPRIGHT,
+)
 from stepped_motion import SteppedMotion
 
 LAB = Laboratory.of_paper()

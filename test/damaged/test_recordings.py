@@ -20,7 +20,7 @@ from rclpy.serialization import serialize_message
 from rolling_dynamics.errors import ParameterError
 from rolling_interfaces.msg import RollingContact
 from rolling_robotics.cli import main
-from rolling_robotics.commands.recordings import opened
+from rolling_robotics.commands.arguments import opened
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.recorded_scene import recorded_scene
 from rolling_robotics.nodes.replay.estimates import replay_estimates

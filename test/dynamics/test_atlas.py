@@ -21,7 +21,7 @@ from rolling_dynamics.contact import (
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Cylinder, Ellipsoid, ExpressionSurface, Plane, Sphere
-from rolling_dynamics.surfaces.atlas import best_chart, locate_on_chart, regularities
+from rolling_dynamics.surfaces.surface import best_chart, locate_on_chart, regularities
 
 BALL = ['0.2*sin(u)*cos(v)', '0.2*sin(u)*sin(v)', '0.2*cos(u)']
 SQRT2 = np.sqrt(2)

@@ -11,16 +11,23 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.arrays import layout_series
 from rolling_robotics.demo import clock, plan_lockstep, run
 from rolling_robotics.demo.clock import judged, MISSED_SHARE, too_late
-from rolling_robotics.demo.demo import Demo
+from rolling_robotics.demo.demo import Demo, PlanTask
 from rolling_robotics.demo.laboratory.task import LABORATORY
-from rolling_robotics.demo.plan_task import PlanTask
 from rolling_robotics.demo.run import draw
 from rolling_robotics.experiments import EXPERIMENTS, find_experiment
 from rolling_robotics.plugins.ball_balancer.demo import EveryJump, JUMPS
 from rolling_robotics.plugins.ball_balancer.demo import legs as jumps
 from rolling_robotics.trials.plan_request import progress_text
-from rolling_robotics.trials.report import INCONCLUSIVE, MISSED, outcomes, REACHED, report
-from rolling_robotics.trials.trial import CLOSED_LOOP, OPEN_LOOP, Record
+from rolling_robotics.trials.trial import (
+    CLOSED_LOOP,
+    INCONCLUSIVE,
+    MISSED,
+    OPEN_LOOP,
+    outcomes,
+    REACHED,
+    Record,
+    report,
+)
 
 ALL = {name: experiment.load_demo() for name, experiment in EXPERIMENTS.items()}
 PLANS = {name: demo for name, demo in ALL.items() if isinstance(demo.task, PlanTask)}

@@ -17,8 +17,7 @@ from rolling_robotics.demo.run import draw, run_demo
 from rolling_robotics.experiments import EXPERIMENTS
 from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 from rolling_robotics.recordings.recorded_topics import RecordedPoses
-from rolling_robotics.trials.report import INCONCLUSIVE, MISSED, outcomes, REACHED, report
-from rolling_robotics.trials.trial import Record
+from rolling_robotics.trials.trial import INCONCLUSIVE, MISSED, outcomes, REACHED, Record, report
 
 FLIP_UP, THROW, DAMPING = (LABORATORY[n] for n in ('flip_up', 'throw_catch', 'damping'))
 ROLLING = [(0.0, 'rolling')]

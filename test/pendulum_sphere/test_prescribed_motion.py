@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import casadi as ca
-from evidence.papers.prescribed_motion import (
+from evidence.papers.ivanova_pivovarova import (
     angular_acceleration,
     first_integral,
     fixed_points,

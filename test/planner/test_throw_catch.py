@@ -10,13 +10,15 @@ from rolling_controller.laboratory.laws import experiment_plan, restricted_plan
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.hybrid_contact.from_contact_system import plant_state
 from rolling_dynamics.scenario import load_scenario
-from rolling_planner.laboratory.laboratory import Laboratory, turn_about_y, UPRIGHT
-from rolling_planner.laboratory.throw_catch import (
+from rolling_planner.laboratory.laboratory import (
     CatchOptions,
     contact_arm,
     FlightState,
+    Laboratory,
     plan_throw_catch,
     transfer,
+    turn_about_y,
+    UPRIGHT,
     upright_impact,
 )
 from stepped_motion import SteppedMotion

@@ -9,7 +9,7 @@ from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
 from rcl_interfaces.msg import ParameterEvent
-from rolling_hw_interface.step_log import BEGIN, ENABLED, steps_in
+from rolling_hw_interface.object_estimator import BEGIN, ENABLED, steps_in
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.cdr import POSE, StampedEncoder
 from rolling_node_kit.conversions import nanoseconds_to_time

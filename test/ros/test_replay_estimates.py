@@ -10,7 +10,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import fingerprint
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
 from rolling_hw_interface.nodes.estimator_node import TABLE
-from rolling_hw_interface.step_log import BEGIN, ENABLED, FORGET, Step, step_of, steps_in
+from rolling_hw_interface.object_estimator import BEGIN, ENABLED, FORGET, Step, step_of, steps_in
 from rolling_node_kit.cdr import (
     ACCEL,
     accel_values,

@@ -17,8 +17,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.robots.view import HAND, OBJECT
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.surfaces import Ellipsoid, Plane
-from rolling_planner.laboratory.laboratory import Laboratory
-from rolling_planner.laboratory.throw_catch import plan_throw_catch, ThrowCatchPlan
+from rolling_planner.laboratory.laboratory import Laboratory, plan_throw_catch, ThrowCatchPlan
 from rolling_robotics.animation.movie import pictures, Shot, side_by_side
 from rolling_robotics.animation.painter import Camera
 from rolling_robotics.figures.states import COLOURS, GREY, WIDTH

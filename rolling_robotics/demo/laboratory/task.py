@@ -28,9 +28,8 @@ from rolling_robotics.recordings.recorded_topics import (
     RecordedJoints,
 )
 from rolling_robotics.trials.chain import Imperfections
-from rolling_robotics.trials.report import say
 from rolling_robotics.trials.run import ANGLE, AngleHeld, CRITERIA
-from rolling_robotics.trials.trial import OPEN_LOOP, Record, Task, Trial
+from rolling_robotics.trials.trial import OPEN_LOOP, Record, say, Task, Trial
 
 
 def joint_use(chain: Chain, joints: RecordedJoints) -> dict[str, NDArray[np.float64]]:

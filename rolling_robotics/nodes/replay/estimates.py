@@ -16,7 +16,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
 from rolling_hw_interface.nodes.estimator_node import TABLE
-from rolling_hw_interface.step_log import BEGIN, ENABLED, FORGET, Step, steps_in
+from rolling_hw_interface.object_estimator import BEGIN, ENABLED, FORGET, Step, steps_in
 from rolling_node_kit.cdr import ACCEL, decode_stamped, JointReader, POSE
 from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.nodes.recorded import Recorded

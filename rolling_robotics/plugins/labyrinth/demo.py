@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller.ball_balancer.labyrinth import arrival, SETTLE
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.ball_balancer.rig_file import RigFile
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
@@ -17,7 +17,6 @@ from rolling_robotics.figures.states import saved_panels
 from rolling_robotics.plugins.ball_balancer.course import BALL, Course, Leg
 from rolling_robotics.trials.trial import Criterion, Outcome, Record
 
-Array = NDArray[np.float64]
 WALL, HOLE, DRIVEN, PLAN = '#7a4b1e', '#444444', '#1f6fb4', '#c1440e'
 
 

@@ -3,7 +3,7 @@
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.faults import check
 from rolling_planner.spin_rolling.motion import ContactGoal
-from rolling_robotics.demo.plan_task import plan_demo
+from rolling_robotics.demo.demo import plan_demo
 from rolling_robotics.trials.plan_request import listed, PlanRequest
 
 
