@@ -8,9 +8,8 @@ import time
 from typing import Any
 
 from rolling_dynamics.errors import SimulationError
-from rolling_node_kit.common_parameters import OVERRUN
 from rolling_node_kit.overruns import Overruns
-from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.parameters import OVERRUN, Parameter
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.suite_node import SuiteNode
 from std_srvs.srv import SetBool, Trigger

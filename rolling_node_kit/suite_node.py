@@ -16,12 +16,11 @@ from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from rolling_dynamics.errors import described, printable, RollingError, SimulationError
-from rolling_node_kit.common_parameters import COMMON
-from rolling_node_kit.parameters import Parameter, ParameterTable
+from rolling_node_kit.parameters import COMMON, Parameter, ParameterTable
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.polled_subscription import PolledSubscription
-from rolling_node_kit.priority import take_priority
 from rolling_node_kit.qos import EVENT, overridable
+from rolling_node_kit.signals import take_priority
 
 READY_LIMIT = 120.0  # longest wait for what is prepared, in a transition asked for by others [s]
 READY_PERIOD = 0.1  # between two looks whether everything is ready [s]

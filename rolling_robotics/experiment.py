@@ -196,3 +196,6 @@ def of_robot(
 
 
 CONTACT = ('joint_states', 'contact/wrench', 'contact/state')
+
+
+SIMULATED, EMULATED, REAL = 'simulated', 'emulated', 'real'

@@ -54,7 +54,7 @@ def page_of(name: str) -> Path:
 def table_of(place: str) -> str:
     """Return the table of the parameters that a node declares, at ``module:attribute``."""
     from rolling_controller.nodes.controller_parameters import law_parameters  # noqa: PLC0415
-    from rolling_node_kit.common_parameters import COMMON  # noqa: PLC0415  (needs rclpy)
+    from rolling_node_kit.parameters import COMMON  # noqa: PLC0415  (needs rclpy)
 
     module, _, attribute = place.partition(':')
     entries = [*COMMON, *attrgetter(attribute)(import_module(module))]

@@ -139,7 +139,7 @@ class _Meeting(NamedTuple):
 
     def begin(self) -> bool:
         """Ask for the priority, wait for the others, and return whether it was given."""
-        from rolling_node_kit.priority import take_priority  # noqa: PLC0415  needs no ROS
+        from rolling_node_kit.signals import take_priority  # noqa: PLC0415  needs no ROS
 
         given = take_priority(PRIORITY)
         self.started.wait(PATIENCE)

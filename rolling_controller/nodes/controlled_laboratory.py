@@ -41,9 +41,8 @@ from rolling_dynamics.compiled import settle
 from rolling_dynamics.errors import ParameterError, quoted, RollingError
 from rolling_dynamics.scenario_model import check_limits, load_model
 from rolling_interfaces.action import RunExperiment
-from rolling_node_kit.common_parameters import OVERRUN
 from rolling_node_kit.conversions import nanoseconds_to_time
-from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.parameters import OVERRUN, Parameter
 from rolling_node_kit.qos import JOURNAL
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_node_kit.suite_node import ERROR, Health, OK

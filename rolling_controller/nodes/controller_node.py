@@ -17,9 +17,9 @@ from rolling_controller.nodes.robot_machine import ControlledRobot
 from rolling_dynamics.nodes.chosen import chosen, CompilingNode, given_parameters
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.periodic_loop import PeriodicLoop
-from rolling_node_kit.priority import drop_priority
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import EVENT
+from rolling_node_kit.signals import drop_priority
 from rolling_node_kit.suite_node import Health, OK, WARN
 from std_srvs.srv import Trigger
 

@@ -6,8 +6,7 @@ from rolling_controller.design import LAWS, LQR
 from rolling_controller.robot_laws.contact_kind import CONTACT_OPTIONS
 from rolling_controller.robot_laws.regulator import RobotKind
 from rolling_controller.time_varying_lqr import Option
-from rolling_node_kit.common_parameters import OVERRUN
-from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.parameters import OVERRUN, Parameter
 
 
 def option_parameter(option: Option, group: str = '') -> Parameter:

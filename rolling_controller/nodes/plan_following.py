@@ -36,8 +36,8 @@ from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
 from rolling_node_kit.parameters import ParameterTable
-from rolling_node_kit.priority import drop_priority
 from rolling_node_kit.qos import LATCHED
+from rolling_node_kit.signals import drop_priority
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_node_kit.suite_node import ERROR, Health, OK
 from rolling_planner.nodes.conversions import message_to_plan

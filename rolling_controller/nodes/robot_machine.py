@@ -18,7 +18,7 @@ from rolling_controller.nodes.plan_following import PlanFollowing
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.sensor_topics import SensorReader, TYPES
+from rolling_dynamics.nodes.topics import SensorReader, TYPES
 from rolling_dynamics.robots import Observer
 from rolling_dynamics.scenario_model import load_robot, RobotModel
 from rolling_node_kit.cdr import decode_odometry, JointStateDecoder

@@ -10,13 +10,13 @@ from builtin_interfaces.msg import Time
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.simulation.emulation import EmulatedMachine
-from rolling_node_kit.common_parameters import (
+from rolling_node_kit.parameters import (
     LOCKSTEP_TIMEOUT,
     OVERRUN,
+    Parameter,
     RATE_FACTOR,
     TF_RATE,
 )
-from rolling_node_kit.parameters import Parameter
 from rolling_node_kit.suite_node import Health, OK
 
 if TYPE_CHECKING:

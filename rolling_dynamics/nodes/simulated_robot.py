@@ -8,8 +8,8 @@ import math
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.robot_topics import RobotTopics
 from rolling_dynamics.nodes.simulated import perturbation_parameters, plant_parameters, Simulated
+from rolling_dynamics.nodes.topics import RobotTopics
 from rolling_dynamics.robots.emulated_robot import emulated_robot, MOTIONS
 from rolling_dynamics.scenario_model import load_robot
 from rolling_node_kit.conversions import time_to_nanoseconds

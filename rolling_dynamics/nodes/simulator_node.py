@@ -17,9 +17,9 @@ from typing import Any
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.nodes.chosen import chosen, CompilingNode, given_parameters
-from rolling_dynamics.nodes.sensor_topics import SensorTopic
 from rolling_dynamics.nodes.simulated import Simulated
 from rolling_dynamics.nodes.simulated_robot import SimulatedRobot
+from rolling_dynamics.nodes.topics import SensorTopic
 from rolling_dynamics.simulation.sensing import Measurement
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.loop_node import CLOCK_PERIOD, LoopNode

@@ -1,6 +1,5 @@
 """What a rolling robot shows of itself: links, joints, shapes, and where it heads."""
 
-from rolling_dynamics.robots.observation import Heading, Observation, Observer
 from rolling_dynamics.robots.view import (
     Ball,
     Block,
@@ -8,7 +7,10 @@ from rolling_dynamics.robots.view import (
     Disk,
     Floor,
     general_view,
+    Heading,
     Link,
+    Observation,
+    Observer,
     robot_view,
     RobotView,
     Rod,

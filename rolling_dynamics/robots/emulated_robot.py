@@ -6,8 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.robots.observation import Heading, MotionObserver, Observation, Observer
-from rolling_dynamics.robots.view import AllModes, RobotView
+from rolling_dynamics.robots.view import (
+    AllModes,
+    Heading,
+    MotionObserver,
+    Observation,
+    Observer,
+    RobotView,
+)
 from rolling_dynamics.scenario_model import RobotModel
 from rolling_dynamics.simulation.emulation import EmulatedMachine, Emulation
 from rolling_dynamics.simulation.guards import in_mode

@@ -49,10 +49,9 @@ from rolling_node_kit.cdr import (
     POSE,
     Stamped,
 )
-from rolling_node_kit.common_parameters import TF_RATE
 from rolling_node_kit.conversions import matrix_to_transform, nanoseconds_to_time
 from rolling_node_kit.loop_node import LOOP_TABLE, LoopNode
-from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.parameters import Parameter, TF_RATE
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import (

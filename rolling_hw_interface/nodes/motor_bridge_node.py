@@ -46,10 +46,9 @@ from rolling_node_kit.cdr import (
     JointStateEncoder,
     Stamped,
 )
-from rolling_node_kit.common_parameters import LOCKSTEP_TIMEOUT, TF_RATE
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.loop_node import LOOP_TABLE, LoopNode
-from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.parameters import LOCKSTEP_TIMEOUT, Parameter, TF_RATE
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import COMMAND, LATCHED, STREAM_POLLED, STREAM_WRITER
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN

@@ -19,9 +19,8 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rolling_dynamics.errors import printable, quoted, RollingError
-from rolling_node_kit.common_parameters import OVERRUN
 from rolling_node_kit.overruns import Overruns
-from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.parameters import OVERRUN, Parameter
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import events_executor, run_node

@@ -25,8 +25,7 @@ from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.recorded_scene import recorded_scene
 from rolling_robotics.nodes.replay.estimates import replay_estimates
 from rolling_robotics.nodes.replay.runs import replay_runs
-from rolling_robotics.recordings.mcap_records import CHUNK, HEAD, MAGIC
-from rolling_robotics.recordings.recording_file import RecordingFile
+from rolling_robotics.recordings.recording_file import CHUNK, HEAD, MAGIC, RecordingFile
 from rolling_robotics.recordings.writer import Recording, Topic, typestore_with
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 from std_msgs.msg import Int64MultiArray, String

@@ -11,7 +11,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.sensor_topics import SensorReader, SensorTopic, TYPES
+from rolling_dynamics.nodes.topics import SensorReader, SensorTopic, TYPES
 from rolling_node_kit.cdr import (
     ACCEL,
     accel_values,

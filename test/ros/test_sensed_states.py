@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rolling_controller.balance.hold import Hold
 from rolling_controller.nodes.robot_machine import SensedStates
-from rolling_dynamics.nodes.sensor_topics import SensorTopic
+from rolling_dynamics.nodes.topics import SensorTopic
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.simulation.emulation import Emulation

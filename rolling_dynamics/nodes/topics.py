@@ -1,4 +1,4 @@
-"""Topics of a simulated robot."""
+"""Topics of a simulated robot, and of sensors: measurements as standard messages, and back."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import math
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
+from rclpy.serialization import deserialize_message
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.instruments import Sensor
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.markers import RobotMarkers
 from rolling_dynamics.nodes.plant_topics import ratio
 from rolling_dynamics.nodes.simulated import Slow
@@ -17,18 +21,164 @@ from rolling_dynamics.robots import Observation
 from rolling_dynamics.robots.emulated_robot import EmulatedRobot
 from rolling_dynamics.robots.urdf import robot_urdf
 from rolling_interfaces.msg import RollingContact
-from rolling_node_kit.cdr import OdometryEncoder
+from rolling_node_kit.cdr import (
+    decode_stamped,
+    JointReader,
+    JointStateEncoder,
+    OdometryEncoder,
+    POSE,
+    StampedEncoder,
+)
+from rolling_node_kit.cdr import FIELDS as JOINT_FIELDS
 from rolling_node_kit.conversions import (
     array_to_wrench,
+    cloud_to_points,
     matrix_to_transform,
     nanoseconds_to_time,
+    points_to_cloud,
+    time_to_nanoseconds,
 )
-from rolling_node_kit.qos import EVENT, LATCHED, STREAM_WRITER
+from rolling_node_kit.qos import EVENT, LATCHED, SENSOR_DATA, STREAM_WRITER
 from rolling_node_kit.suite_node import SuiteNode
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import Imu, JointState, PointCloud2
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
+
+AXES = 'xyz'
+TYPES = {
+    'pose': PoseWithCovarianceStamped,
+    'odometry': Odometry,
+    'imu': Imu,
+    'wrench': WrenchStamped,
+    'joint_states': JointState,
+    'points': PointCloud2,
+}
+# of messages of a header and floats: their number, that of a twist with covariance behind a pose
+FLOATS = {'pose': POSE, 'odometry': POSE + 42, 'imu': 37, 'wrench': 6}
+# Of an entry of a layout: where its floats begin, and its covariance with row length and offset.
+FIELDS: dict[tuple[str, str], tuple[int, tuple[int, int, int] | None]] = {
+    ('pose', 'position'): (0, (7, 6, 0)),
+    ('pose', 'orientation'): (3, (7, 6, 3)),
+    ('odometry', 'position'): (0, (7, 6, 0)),
+    ('odometry', 'orientation'): (3, (7, 6, 3)),
+    ('odometry', 'linear'): (POSE, (POSE + 6, 6, 0)),
+    ('odometry', 'angular'): (POSE + 3, (POSE + 6, 6, 3)),
+    ('imu', 'orientation'): (0, (4, 3, 0)),
+    ('imu', 'angular_velocity'): (13, (16, 3, 0)),
+    ('imu', 'linear_acceleration'): (25, (28, 3, 0)),
+    ('wrench', 'force'): (0, None),
+    ('wrench', 'torque'): (3, None),
+}
+
+
+class SensorTopic:
+    """Publisher of the measurements of a sensor."""
+
+    def __init__(self, node: SuiteNode, sensor: Sensor, prefix: str = '') -> None:
+        """Create the publisher; a prefix stands before the frame."""
+        self._sensor, self._frame = sensor, f'{prefix}{sensor.frame}' if sensor.frame else ''
+        joints = sensor.message == 'joint_states'
+        qos = STREAM_WRITER if joints else SENSOR_DATA
+        self._writer = node.writer(TYPES[sensor.message], sensor.topic, qos)
+        if joints:
+            fields = [e.name for e in sensor.output.entries]
+            self._encode = JointStateEncoder(_joints(sensor), fields, self._frame).encode
+        elif sensor.message != 'points':
+            count, child = FLOATS[sensor.message], sensor.message == 'odometry'
+            self._floats, self._where = _covariances(sensor), _places(sensor)
+            self._stamped = StampedEncoder(self._frame, count, child=child).encode
+
+    def publish(self, value: Array, stamp: int) -> None:
+        """
+        Publish a measurement.
+
+        Parameters
+        ----------
+        value
+            Measurement, shape (output.size,), in the units of the layout.
+        stamp
+            When it was taken [ns].
+
+        """
+        sensor, output = self._sensor, self._sensor.output
+        if sensor.message == 'joint_states':
+            fields = (value[output.slice(n)].tolist() for n in JOINT_FIELDS if n in output)
+            self._writer.publish(self._encode(stamp, *fields))
+        elif sensor.message == 'points':
+            time = nanoseconds_to_time(max(stamp, 0))
+            self._writer.publish(points_to_cloud(value.reshape(-1, 3), time, self._frame))
+        else:
+            self._floats[self._where] = value
+            self._writer.publish(self._stamped(max(stamp, 0), self._floats.tolist()))
+
+
+class SensorReader:
+    """Reads the serialized messages of a sensor."""
+
+    def __init__(self, sensor: Sensor) -> None:
+        """Expect the message of this sensor."""
+        self._sensor = sensor
+        if sensor.message == 'joint_states':
+            self._joints = JointReader(_joints(sensor))
+        elif sensor.message != 'points':
+            self._where = _places(sensor)
+
+    def read(self, data: bytes) -> tuple[int, Array]:
+        """
+        Return stamp [ns] and measurement, shape (output.size,), in the units of its layout.
+
+        Raises
+        ------
+        ParameterError
+            It is not such a message, or its numbers are not finite.
+
+        """
+        message, output = self._sensor.message, self._sensor.output
+        if message == 'joint_states':
+            reading = self._joints.read(data)
+            y, stamp = np.concatenate([reading.needed(e.name) for e in output.entries]), reading[0]
+        elif message == 'points':
+            cloud = deserialize_message(data, PointCloud2)
+            stamp, y = time_to_nanoseconds(cloud.header.stamp), cloud_to_points(cloud).ravel()
+        else:
+            count, child = FLOATS[message], message == 'odometry'
+            stamp, _, values = decode_stamped(data, count, child=child)
+            y = values[self._where]
+        if not math.isfinite(y.sum()):
+            raise ParameterError(f'measurements must be finite, got {y.tolist()}')
+        return stamp, y
+
+
+def _joints(sensor: Sensor) -> list[str]:
+    """Return the joints: components are JOINT_position and the like, each entry has them all."""
+    first = sensor.output.entries[0]
+    return [c.removesuffix(f'_{first.name}') for c in first.components]
+
+
+def _places(sensor: Sensor) -> list[int]:
+    """Return where the floats of a message have each number of a measurement."""
+    return [
+        FIELDS[sensor.message, entry.name][0] + 'xyzw'.index(component[-1])
+        for entry in sensor.output.entries
+        for component in entry.components
+    ]
+
+
+def _covariances(sensor: Sensor) -> Array:
+    """Return the floats of the message of a sensor, with its covariance and no measurement."""
+    floats = np.zeros(FLOATS[sensor.message])
+    for entry in sensor.output.entries:
+        _, covariance = FIELDS[sensor.message, entry.name]
+        where = [AXES.index(c[-1]) for c in entry.components if c[-1] in AXES]
+        if covariance is None or len(where) != entry.size:
+            continue  # a quaternion has three errors, not four
+        begin, row, offset = covariance
+        block = sensor.covariance[(sensor.output.slice(entry.name),) * 2]
+        for i, a in enumerate(where):
+            for j, b in enumerate(where):
+                floats[begin + row * (offset + a) + offset + b] = block[i, j]
+    return floats
 
 
 def yaw_matrix(yaw: float, position: NDArray[np.float64]) -> NDArray[np.float64]:

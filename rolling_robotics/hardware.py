@@ -1,3 +1,0 @@
-"""Kinds of hardware that a laboratory experiment runs on."""
-
-SIMULATED, EMULATED, REAL = 'simulated', 'emulated', 'real'
