@@ -282,13 +282,6 @@ def compose(a: Sequence[float], b: Sequence[float]) -> Pose:
     )
 
 
-def seen_from(a: Sequence[float], point: Sequence[float]) -> Vector:
-    """Return a point of the root in a body of pose ``a`` [m]."""
-    x, y, z, w, q1, q2, q3 = a
-    away = (point[0] - x, point[1] - y, point[2] - z)
-    return _turned((0.0, 0.0, 0.0, w, -q1, -q2, -q3), away)
-
-
 def between(a: Sequence[float], b: Sequence[float], share: float) -> Pose:
     """Return the pose at a fraction of the way from one to another, the short way round."""
     sign = -1.0 if sum(m * n for m, n in zip(a[3:], b[3:], strict=True)) < 0 else 1.0
