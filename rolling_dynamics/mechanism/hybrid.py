@@ -20,6 +20,7 @@ from rolling_dynamics.mechanism.structure import Structure
 from rolling_dynamics.mechanism.system import CREEP, MachineSystem, ROLLING
 from rolling_dynamics.point_contact.transitions import DETACHED, LIFTS, PAINLEVE
 
+TINY = 1e-300  # N: no force at all has no direction, and the slip starts with none
 START = 3.0  # slip starts at this many times the creep
 CLEAR = 1e-11  # m between bodies after a rebound
 HELD = 1e-9  # N s: an impulse this far beyond a cone lies in it
@@ -157,7 +158,7 @@ class HybridMachine(MachineSystem):
     ) -> MotionState:
         """Return a state in other phases, with velocities of a contact just above the creep."""
         mode, way = self.mode_of(phases), -np.array(against)
-        x = self.evaluation(what, mode, i)(s.x, s.p, way / np.linalg.norm(way))
+        x = self.evaluation(what, mode, i)(s.x, s.p, way / max(np.linalg.norm(way), TINY))
         return replace(s, x=np.array(x).ravel(), mode=mode)
 
     def _stick(self, i: int, s: MotionState, u: Array) -> MotionState:

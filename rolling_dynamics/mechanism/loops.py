@@ -203,11 +203,11 @@ def contact_rows(contact: Contact, links: Mapping[str, Link]) -> ContactRows:
     R, at = carrier.R_WB, ca.SX.sym('at', 3)
     distance = contact.surface.distance(at)
     normal = ca.gradient(distance, at)
-    over = ca.substitute(normal, at, R.T @ (body.p_WB - carrier.p_WB))
+    over = ca.substitute(normal, at, ca.densify(R.T @ (body.p_WB - carrier.p_WB)))
     reach = body.R_WB @ contact.shape.touch(body.R_WB.T @ (R @ over))
     place = body.p_WB + reach
     arm = place - carrier.p_WB
-    gap, normal = ca.substitute([distance, normal], [at], [R.T @ arm])
+    gap, normal = ca.substitute([distance, normal], [at], [ca.densify(R.T @ arm)])
     of_body = body.R_WF @ body.v_origin + ca.cross(body.R_WF @ body.w, reach)
     of_carrier = carrier.R_WF @ carrier.v_origin + ca.cross(carrier.R_WF @ carrier.w, arm)
     own, side = contact.shape.side, ca.SX(contact.surface.side)

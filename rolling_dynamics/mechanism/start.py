@@ -12,6 +12,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 
 if TYPE_CHECKING:
+    from rolling_dynamics.mechanism.loops import Contact
     from rolling_dynamics.mechanism.system import MachineSystem
 
 STEPS = 12  # of Newton's method at most
@@ -45,17 +46,18 @@ def placed(system: MachineSystem, p: ArrayLike, x: ArrayLike, kept: Container[st
     x = np.array(x, dtype=float)
     pairs = enumerate(zip(system.machine.contacts, system.closures, strict=True))
     held = [(c, r) for i, (c, r) in pairs if i not in system.able]
-    gaps = [r.gap for c, r in held if c.rigid]
-    slips = [r.velocity[k] for c, r in held for k in c.holds(r, 'rolling')]
+    gaps = [(c, r.gap) for c, r in held if c.rigid]
+    slips = [(c, r.velocity[k]) for c, r in held for k in c.holds(r, 'rolling')]
     entries = list(zip(system.state.entries, system.tangent.entries, strict=True))
     free = [e.name not in kept for e, t in entries for _ in range(t.size)]
     symbols = system.symbols
     d = ca.SX.sym('d', system.tangent.size)
     moved = system.retract(symbols.x, d)
     for rows, steps in ((gaps, STEPS), (slips, 1)):
-        value = ca.vertcat(*rows)
-        if not value.numel():
+        if not rows:
             continue
+        of, values = zip(*rows, strict=True)
+        value = ca.vertcat(*values)
         J = ca.substitute(ca.jacobian(ca.substitute(value, symbols.x, moved), d), d, 0 * d)
         both = ca.Function('rows', [symbols.x, symbols.p], [ca.densify(value), ca.densify(J)])
         speeds = set(system.speed_names)
@@ -63,6 +65,9 @@ def placed(system: MachineSystem, p: ArrayLike, x: ArrayLike, kept: Container[st
         which = np.flatnonzero(np.logical_and(free, own))
         for _ in range(steps):
             at, by = (np.array(a) for a in both(x, p))
+            if not (np.isfinite(at).all() and np.isfinite(by).all()):
+                wrong = ~(np.isfinite(at[:, 0]) & np.isfinite(by).all(axis=1))
+                raise _not_finite(of[int(wrong.argmax())])
             if np.abs(at).max() < CLOSED:
                 break
             step = np.zeros(d.numel())
@@ -70,6 +75,17 @@ def placed(system: MachineSystem, p: ArrayLike, x: ArrayLike, kept: Container[st
             x = np.array(system.retract(x, step)).ravel()
     system.check_state(p, x)
     return x
+
+
+def _name(contact: Contact) -> str:
+    return f'the contact of {contact.body!r} on {contact.on or "the ground"!r}'
+
+
+def _not_finite(contact: Contact) -> ParameterError:
+    return ParameterError(
+        f'{_name(contact)} has no finite gap or slip at this start: its bodies lie in one point, '
+        'or are too far away; give other positions'
+    )
 
 
 def check_start(system: MachineSystem, p: ArrayLike, x: ArrayLike) -> None:
@@ -91,9 +107,14 @@ def check_start(system: MachineSystem, p: ArrayLike, x: ArrayLike) -> None:
     sizes = [row.numel() for row in system.rows]
     ends = np.cumsum([0, *sizes])
     contacts = system.machine.contacts
-    names = [f'the contact of {c.body!r} on {c.on or "the ground"!r}' for c in contacts]
+    names = [_name(c) for c in contacts]
     for i, contact in enumerate(contacts):
-        speed = float(np.linalg.norm(slips[ends[i] : ends[i + 1]]))
+        rows = slice(ends[i], ends[i + 1])
+        if not (
+            np.isfinite(gaps[i]) and np.isfinite(slips[rows]).all() and np.isfinite(J[rows]).all()
+        ):
+            raise _not_finite(contact)
+        speed = float(np.linalg.norm(slips[rows]))
         opens = gaps[i] > OPEN and i not in system.phases.separated
         if opens or (gaps[i] < -OPEN and contact.stiffness is None):
             raise ParameterError(
