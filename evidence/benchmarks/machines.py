@@ -10,10 +10,12 @@ import time
 import timeit
 
 import casadi as ca
+from evidence.benchmarks.mjcf import mjcf
 from evidence.benchmarks.row import Row
 from rolling_dynamics.compiled import compiled, compiles, FastFunction
 from rolling_dynamics.configuration import examples
-from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario import load_scenario, Scenario
 
 CALLS, REPEATS = 5_000, 5
 FREE = (ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST)
@@ -61,4 +63,19 @@ def rows() -> Iterator[Row]:
         for array, value in zip(f.inputs, (scenario.x0, u, 0.0, scenario.p), strict=True):
             array[:] = value
         best = min(timeit.repeat(f.evaluate, number=CALLS, repeat=REPEATS)) / CALLS
-        yield Row(f'one evaluation of {name}', 1e6 * best, 'us')
+        yield Row(f'one evaluation of {name}', 1e6 * best, 'us', reference=_beside(scenario))
+
+
+def _beside(scenario: Scenario) -> str:
+    """Return what one evaluation of the same machine costs in MuJoCo, if it is installed."""
+    try:
+        import mujoco  # noqa: PLC0415  (optional)
+    except ImportError:
+        return ''
+    try:
+        model = mujoco.MjModel.from_xml_string(mjcf(scenario))
+    except ParameterError as e:
+        return str(e)
+    data = mujoco.MjData(model)
+    spent = timeit.repeat(lambda: mujoco.mj_forward(model, data), number=CALLS, repeat=REPEATS)
+    return f'MuJoCo, {data.ncon} contacts: {1e6 * min(spent) / CALLS:.3g} us'
