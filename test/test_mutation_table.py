@@ -13,6 +13,7 @@ import mutation_table
 ROOT = Path(__file__).resolve().parents[1]
 
 CODE = '''"""Module."""
+from math import inf
 LIMIT = 1.0  # of what is measured
 
 
@@ -50,6 +51,7 @@ def test_rows_of_the_page_are_of_listed_modules():
     [
         ('  # of what is measured', '', True),
         ('Return whether it is inside', 'Compare with the limit', True),
+        ('from math', 'from numpy', True),
         ('<=', '<', False),
         ('1.0', '1.5', False),
     ],

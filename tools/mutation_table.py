@@ -4,7 +4,7 @@ Write the table of docs/mutation.md from what `make mutate` found, and judge it.
 A mutant that no test sees counts, unless `[[tool.mutation.equivalent]]` in pyproject.toml names
 it, with the reason. The exit status is 1 where a module has less than 90 % killed or was not run.
 A module that was not run keeps its row. A row holds a digest of the code that was mutated, without
-docstrings and comments: with --changed, print the modules whose code is another one now.
+imports, docstrings and comments: with --changed, print the modules whose code is another one now.
 
     .venv/bin/python tools/mutation_table.py [--changed]
 """
@@ -46,8 +46,9 @@ class Module:
 
 
 def digest(path: str) -> str:
-    """Return a digest of the code of a module, without docstrings and comments."""
+    """Return a digest of the code of a module, without imports, docstrings and comments."""
     tree = ast.parse((ROOT / path).read_text(encoding='utf-8'))
+    tree.body = [node for node in tree.body if not isinstance(node, (ast.Import, ast.ImportFrom))]
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             node.value.value = None
