@@ -22,11 +22,11 @@ from rolling_dynamics.robots.view import (
     Curve,
     Disk,
     Floor,
+    general_view,
     Link,
     RobotView,
     Shape,
     tangent_columns,
-    view_symbols,
 )
 from rolling_dynamics.rotations import homogeneous
 
@@ -93,24 +93,21 @@ MASS_SHARE = 0.06  # radius of the heaviest mass that is drawn, of the shell's
 def view(system: MassRobot, p: ArrayLike) -> RobotView:
     """Return the view of a ball or a disk with parameters p."""
     values, s = np.asarray(p, dtype=float), system.symbols
-    radius = float(values[system.parameters.slice('radius')][0])
-    symbols = view_symbols(s.x, s.u, s.t, s.p)
-    bodies = system.parts.machine.links
+    general, bodies = general_view(system, p, s), system.parts.machine.links
     rates = s.values.get('theta_rate', ca.SX(0, 1))
     driven = [k for k, m in enumerate(rail_masses(system.masses)) if m.drive is None]
     shift, turn = _perturbations(system)
-    made = RobotView(
-        system=system,
-        symbols=symbols,
-        radius=radius,
-        centre=system.shell.p_WB,
-        velocity=system.velocity_W,
+    made = replace(
+        general,
+        on_floor=True,
+        velocity=system.velocity_W,  # in flight too
         links=[Link(f'{n}_link', homogeneous(b.R_WB, b.p_WB)) for n, b in bodies.items()],
         joints={f'mass_{n}_joint': s.values['theta'][k] for k, n in enumerate(_numbers(system))},
-        safe_control=-rates[driven] / symbols.brake_time,
+        safe_control=-rates[driven] / general.symbols.brake_time,
+        holds_at=frozenset(),
         shift=shift,
         turn=turn,
-        shapes=_shapes(system, radius),
+        shapes=_shapes(system, general.radius),
     )
     return replace(
         made,

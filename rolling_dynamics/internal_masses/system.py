@@ -188,10 +188,12 @@ class MassDrivenSystem(PointContact):
             point = Solid(p['masses'][k], ca.SX(3, 3))
             flat = replace(moves, **{n: self._flat(v) for n, v in vars(moves).items()})
             machine.body(f'mass_{k + 1}', flat, point, on='shell')
+        link = (self._flying if self.unilateral else joint).link(ground(), x)
         if self._acting:
-            link = (self._flying if self.unilateral else joint).link(ground(), x)
             machine.force(self._flat(self._force_W(machine.t, link, x)), on='shell')
         machine.guards |= self._mass_guards(theta, [m.place for m in joints])
+        for k, box in enumerate(ca.vertsplit(p['obstacles'], SIDES) if self.obstacles else (), 1):
+            machine.guard(f'obstacle_{k}', distance(link.p_WB, box) - p['radius'])
         return machine
 
     def _parameter_entries(self) -> Iterator[tuple[Entry, Sequence[float] | None]]:
@@ -346,22 +348,9 @@ class MassDrivenSystem(PointContact):
         return self.axis is not None
 
     @cached_property
-    def guards(self) -> dict[str, ca.SX]:
-        """Margins beside those of the contact: rails, masses, and ``obstacle_1`` etc. [m]."""
-        p, out = self.symbols.params, dict(self.rolls.machine.guards)
-        for k, box in enumerate(ca.vertsplit(p['obstacles'], SIDES) if self.obstacles else (), 1):
-            out[f'obstacle_{k}'] = distance(self.shell.p_WB, box) - p['radius']
-        return out
-
-    @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """Rolling; of a unilateral system also slipping and separated."""
-        if self.unilateral:
-            return super().modes
-        rolling = self.rolls.mode
-        return {
-            'rolling': replace(rolling, guards={**rolling.guards, **self.functions(self.guards)})
-        }
+        return super().modes if self.unilateral else self.rolls.modes
 
     @cached_property
     def equations(self) -> Mapping[str, ModeEquations]:
@@ -379,7 +368,8 @@ class MassDrivenSystem(PointContact):
             'slipping': (self._xdot(motion.response), ca.vertcat(none, motion.force), slipping),
             'separated': (self._xdot(free), ca.SX.zeros(6), {'clearance': height}),
         }
-        return {n: ModeEquations(x, w, {**own, **self.guards}) for n, (x, w, own) in given.items()}
+        ends = rolls.machine.guards
+        return {n: ModeEquations(x, w, {**own, **ends}) for n, (x, w, own) in given.items()}
 
     @property
     def _slip(self) -> ca.SX:

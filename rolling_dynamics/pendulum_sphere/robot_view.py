@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import math
 
 import casadi as ca
@@ -12,12 +13,11 @@ from rolling_dynamics.robots.view import (
     Ball,
     Disk,
     Floor,
-    Link,
+    general_view,
     RobotView,
     Rod,
     Shape,
     tangent_columns,
-    view_symbols,
 )
 
 BRAKE_SHARE = 0.3  # largest torque of the brake, of what holds the pendulum level
@@ -27,28 +27,22 @@ DISK_SHARE = 0.04  # thickness of the disk, of the shell's radius
 
 def view(system: PendulumSphere, p: ArrayLike) -> RobotView:
     """Return the view of a sphere with parameters p."""
-    e = system.expressions
-    radius = system.parameters.unpack(p)['shell_radius'][0]
-    symbols = view_symbols(e.x, e.u, e.t, e.p)
-    X_WS, X_WP, _ = system.pose(e.x, e.p)
-    c, s = ca.cos(symbols.yaw), ca.sin(symbols.yaw)
-    n = -X_WP[:3, 2]
+    general = general_view(system, p, system.symbols, 'base_link')
+    shell, pendulum, _ = general.links
+    c, s = ca.cos(general.symbols.yaw), ca.sin(general.symbols.yaw)
+    n = -pendulum.X_W[:3, 2]
     along, across = c * n[0] + s * n[1], c * n[1] - s * n[0]
-    return RobotView(
-        system=system,
-        symbols=symbols,
-        radius=float(radius),
-        centre=X_WS[:3, 3],
-        velocity=e.params['shell_radius'] * ca.cross(e.values['w_WS_W'], E),  # Eq. (3)
-        links=(
-            Link('shell_link', X_WS),
-            Link('pendulum_link', X_WP),
-        ),
+    return replace(
+        general,
+        radius=float(system.parameters.unpack(p)['shell_radius'][0]),
+        on_floor=True,
+        links=(shell, pendulum),
         joints={  # R_base_pendulum = Rot(y, pitch) Rot(x, roll), but for the turn about its axis
             'pendulum_pitch_joint': ca.atan2(-along, -n[2]),
             'pendulum_roll_joint': ca.atan2(across, ca.sqrt(along**2 + n[2] ** 2)),
         },
-        safe_control=_brake(system, symbols.brake_time),
+        safe_control=_brake(system, general.symbols.brake_time),
+        holds_at=frozenset(),
         shift=tangent_columns(system, 'contact', range(2), 2),
         turn=tangent_columns(system, 'd_WS', range(3), 3)
         + tangent_columns(system, 'd_WP', range(3), 3),

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import offers
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem, Symbols
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import role_of
 
@@ -334,15 +334,27 @@ class Outlined(Protocol):
         ...
 
 
-def general_view(system: RollingSystem, p: ArrayLike) -> RobotView:
+def general_view(
+    system: RollingSystem, p: ArrayLike, symbols: Symbols | None = None, parent: str = 'odom'
+) -> RobotView:
     """
     Return the view of a system that has none of its own.
 
     Its first body in ``pose`` is the one that rolls; without control it is left alone. Nothing
     is known of where it could be moved by hand. Shapes and joints are those that it offers.
+
+    Parameters
+    ----------
+    system, p
+        The system and its parameters.
+    symbols
+        Symbols of the view; new ones if None.
+    parent
+        Frame from which its links hang.
+
     """
-    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
-    t, params = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
+    layouts = system.state, system.control, system.parameters
+    x, u, t, params = symbols or Symbols.of(*layouts)
     poses = [ca.densify(X) for X in system.pose.call([x, params])]
     centre = poses[0][:3, 3]
     outlined = offers(system, Outlined)
@@ -360,7 +372,7 @@ def general_view(system: RollingSystem, p: ArrayLike) -> RobotView:
         centre=centre,
         velocity=ca.jtimes(centre, x, rate),
         links=[
-            Link(f'{name}_link', X, 'odom')
+            Link(f'{name}_link', X, parent)
             for name, X in zip(system.pose.name_out(), poses, strict=True)
         ],
         joints={name: x[system.state.slice(name)] for name in joints},

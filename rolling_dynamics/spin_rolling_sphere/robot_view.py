@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.robots.view import (
     Ball,
     Floor,
+    general_view,
     Link,
     RobotView,
     tangent_columns,
-    view_symbols,
 )
 from rolling_dynamics.rotations import homogeneous
-from rolling_dynamics.spin_rolling_sphere.coordinates import contact_normal, contact_velocity
+from rolling_dynamics.spin_rolling_sphere.coordinates import contact_normal
 from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 
 POLE = 1e-9  # cosine of the latitude below which a contact lies on a pole
@@ -22,27 +24,22 @@ POLE = 1e-9  # cosine of the latitude below which a contact lies on a pole
 
 def view(system: SpinRollingSphere, p: ArrayLike) -> RobotView:
     """Return the view of a sphere with parameters p."""
-    x, u, t, params = system.symbols
-    radius = float(np.asarray(p, dtype=float)[system.parameters.slice('radius')][0])
-    symbols = view_symbols(x, u, t, params)
-    X_SO, X_SC = system.pose(x, params)
-    w = system.angular_velocity
+    general = general_view(system, p, system.symbols)
+    (X_SO, X_SC), radius = (link.X_W for link in general.links), general.radius
     turn = np.zeros((system.tangent.size, 3))  # coordinates have no entry that turns the sphere
     if 'd_SO' in system.tangent:
         turn = tangent_columns(system, 'd_SO', range(3), 3)
-    return RobotView(
-        system=system,
-        symbols=symbols,
-        radius=radius,
-        centre=X_SO[:3, 3],
-        velocity=ca.vertcat(contact_velocity(params[0], w), 0),
-        spin=w[2],
+    frame = _contact_frame(X_SO[:3, :3], system.symbols.p)
+    return replace(
+        general,
+        on_floor=True,
+        spin=system.angular_velocity[2],
         links=(
             Link('shell_link', X_SO),
             Link('contact_plane', X_SC, 'odom'),
-            Link('contact_shell', X_SO @ _contact_frame(X_SO[:3, :3], params[0]), 'shell_link'),
+            Link('contact_shell', X_SO @ frame, 'shell_link'),
         ),
-        safe_control=ca.SX.zeros(system.control.size),
+        holds_at=frozenset(),
         shift=tangent_columns(system, 'contact_s', range(2), 2),
         turn=turn,
         shapes=(
