@@ -13,10 +13,11 @@ import time
 from typing import Any
 
 from evidence.benchmarks.row import DURATION, Row, simulated, timed, TOLERANCE
+from evidence.papers import disk_and_ball
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import find_config
-from rolling_dynamics.internal_masses import PointMassBall, published, RailMass
+from rolling_dynamics.internal_masses import PointMassBall, RailMass
 from rolling_dynamics.internal_masses.ball import PlanePath
 from rolling_dynamics.internal_masses.rails import Circle
 from rolling_planner.plan import Plan
@@ -89,7 +90,7 @@ BALANCED = (-2.51052635, 0.63106631, -0.93973002)  # centre of mass below the ce
 
 def rows() -> Iterator[Row]:
     """Yield the figures."""
-    ex = published.ball()
+    ex = disk_and_ball.ball()
     seconds, error = simulated(ex.system, ex.p, ex.x0, ex.control)
     yield Row(
         name='ball of the paper, 20 s',

@@ -12,15 +12,15 @@ import time
 from typing import NamedTuple
 
 import casadi as ca
+from evidence.papers import disk_and_ball
+from evidence.papers.disk_and_ball import ball, Example
 from evidence.papers.row import beside, Row, unprinted, write_drawings
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.internal_masses import published
 from rolling_dynamics.internal_masses.masses import pairs_that_hold, rail_masses
-from rolling_dynamics.internal_masses.published import ball, Example
 from rolling_dynamics.internal_masses.required_friction import (
     contact_forces,
     required_friction,
@@ -52,19 +52,19 @@ class Run(NamedTuple):
 @cache
 def disk_run() -> Run:
     """Return the disk of Section 5."""
-    return _run(published.disk(), 20.0, 1e-12)
+    return _run(disk_and_ball.disk(), 20.0, 1e-12)
 
 
 @cache
 def ball_run() -> Run:
     """Return the ball of Section 6."""
-    return _run(published.ball(), 20.0, 1e-10)
+    return _run(disk_and_ball.ball(), 20.0, 1e-10)
 
 
 @cache
 def detaching_run() -> Run:
     """Return the modified ball up to where N vanishes, friction without limit."""
-    return _run(published.ball(DETACHING), 20.0, 1e-10)
+    return _run(disk_and_ball.ball(DETACHING), 20.0, 1e-10)
 
 
 def _run(example: Example, duration: float, tolerance: float) -> Run:
@@ -74,7 +74,7 @@ def _run(example: Example, duration: float, tolerance: float) -> Run:
 
 def slip_time(mu: float) -> float:
     """Return when the modified ball begins to slip at a coefficient of static friction [s]."""
-    ex = published.ball(DETACHING, mu=mu)
+    ex = disk_and_ball.ball(DETACHING, mu=mu)
     hit = simulate(ex.system, ex.p, ex.x0, ex.control, 20.0, rtol=1e-10, atol=1e-10)
     event = hit.terminal_event
     return float('nan') if event is None else event.time
@@ -86,14 +86,14 @@ def balanced_angles() -> Array:
 
     Shape (2,).
     """
-    rails = [m.rail for m in rail_masses(published.ball().system.masses)]
+    rails = [m.rail for m in rail_masses(disk_and_ball.ball().system.masses)]
 
     def aside(angles: Array) -> Array:
         places = [r.points(a)[0] for r, a in zip(rails, [0.0, *angles], strict=True)]
         total: Array = np.sum(places, axis=0)[:2]
         return total
 
-    return np.asarray(fsolve(aside, published.PRINTED_ANGLES[1:], xtol=1e-14))
+    return np.asarray(fsolve(aside, disk_and_ball.PRINTED_ANGLES[1:], xtol=1e-14))
 
 
 def forces(run: Run, count: int = 2001) -> tuple[Array, Array, Array, Array]:

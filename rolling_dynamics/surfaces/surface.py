@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 import math
@@ -303,7 +304,13 @@ class Surface:
             for value, (low, high), period in zip(np.asarray(uv), c.bounds, c.periods, strict=True)
         )
 
-    def locate(self, point: ArrayLike, chart: int = 0, near: ArrayLike | None = None) -> Array:
+    def locate(
+        self,
+        point: ArrayLike,
+        chart: int = 0,
+        near: ArrayLike | None = None,
+        values: ArrayLike | None = None,
+    ) -> Array:
         """
         Return the coordinates (u, v) of a point of the surface.
 
@@ -316,6 +323,8 @@ class Surface:
         near
             Start of the search where the inverse of the chart is not known, and choice of the
             period.
+        values
+            Dimensions in that inverse; those of the surface if None.
 
         Returns
         -------
@@ -330,7 +339,8 @@ class Surface:
         """
         c, point = self.charts[chart], np.asarray(point, dtype=float)
         if c.inverse is not None:
-            uv = np.asarray(c.inverse(point, self.parameter_values), dtype=float)
+            own = self.parameter_values if values is None else np.asarray(values, dtype=float)
+            uv = np.asarray(c.inverse(point, own), dtype=float)
         else:
             uv = self._search(point, chart, near)
         if near is not None:
@@ -521,24 +531,13 @@ def locate_on_chart(
         The point is not on the surface.
 
     """
-    c, point = surface.charts[chart], np.asarray(point, dtype=float)
+    point, uv = np.asarray(point, dtype=float), None
     values = surface.parameter_values if parameters is None else np.asarray(parameters, float)
-    if c.inverse is not None:
-        uv = np.asarray(c.inverse(point, values), dtype=float)
-        if near is not None:
-            target = np.asarray(near, dtype=float)
-            for k, period in enumerate(c.periods):
-                if period:
-                    uv[k] += period * round((target[k] - uv[k]) / period)
-    elif near is not None:
-        try:
+    if surface.charts[chart].inverse is None and near is not None:
+        with suppress(SurfaceError):  # too far away
             uv = _polished(surface, point, chart, values, np.array(near, dtype=float))
-        except SurfaceError:  # too far away
-            uv = surface.locate(point, chart, near)
-        else:
-            uv = uv if surface.is_inside(uv, chart) else surface.locate(point, chart, near)
-    else:
-        uv = surface.locate(point, chart)
+    if uv is None or not surface.is_inside(uv, chart):
+        uv = surface.locate(point, chart, near, values)
     return _polished(surface, point, chart, values, uv)
 
 

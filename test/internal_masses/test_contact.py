@@ -1,8 +1,9 @@
 """Required friction, materials, and events against closed form."""
 
+from evidence.papers import disk_and_ball
 import numpy as np
 import pytest
-from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, published, RailMass
+from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailMass
 from rolling_dynamics.internal_masses.masses import pairs_that_hold, STATIC_FRICTION
 from rolling_dynamics.internal_masses.rails import Straight
 from rolling_dynamics.internal_masses.required_friction import required_friction
@@ -13,7 +14,7 @@ G = 9.81
 
 def test_disk_of_the_paper():
     """Section 5: 0.2951, N positive; the time is that of the maximum of f / N."""
-    ex = published.disk()
+    ex = disk_and_ball.disk()
     tr = simulate(ex.system, ex.p, ex.x0, ex.control, 20.0, events={})
     needed = required_friction(tr)
     assert round(needed.mu, 4) == 0.2951
@@ -33,7 +34,7 @@ def test_disk_of_the_paper():
 
 def test_ball_of_the_paper():
     """Section 6: 0.19, N positive."""
-    ex = published.ball()
+    ex = disk_and_ball.ball()
     tr = simulate(ex.system, ex.p, ex.x0, ex.control, 20.0, events={})
     needed = required_friction(tr)
     assert round(needed.mu, 2) == 0.19

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+from evidence.papers import disk_and_ball
 from mass_driven_examples import hop, mirror_masses
 import numpy as np
 import pytest
@@ -9,7 +10,6 @@ from rolling_dynamics.errors import JammingError, ParameterError
 from rolling_dynamics.internal_masses import (
     PointMassBall,
     PointMassDisk,
-    published,
     RailMass,
 )
 from rolling_dynamics.internal_masses.rails import Circle, Straight
@@ -153,12 +153,12 @@ def test_hop_over_an_obstacle():
 
 def test_detachment_of_the_paper_cannot_be_continued():
     """At N = 0 of the modified ball friction is not zero: the centre would fall into the plane."""
-    ex = published.ball((0.1, 0.1, 0.1, 60.0), unilateral=True, mu=1e9)
+    ex = disk_and_ball.ball((0.1, 0.1, 0.1, 60.0), unilateral=True, mu=1e9)
     run = run_of(*ex, 20.0)
     hit = run.terminal_event
     assert hit.time < 3.7358 - 0.1
     assert hit.name in ('detached', 'friction')
-    slipping = published.ball((0.1, 0.1, 0.1, 60.0), unilateral=True, mu=1.0)
+    slipping = disk_and_ball.ball((0.1, 0.1, 0.1, 60.0), unilateral=True, mu=1.0)
     first = run_of(slipping[0].ending_at_slip, *slipping[1:], 20.0).terminal_event
     assert first.name == 'friction'
     assert first.time < hit.time

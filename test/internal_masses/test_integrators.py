@@ -1,8 +1,8 @@
 """Integrators that are compared integrate the same motion: each converges to the suite's."""
 
+from evidence.papers.disk_and_ball import ball
 from evidence.papers.putkaradze_rogers import _suite, compare
 import numpy as np
-from rolling_dynamics.internal_masses.published import ball
 
 
 def test_every_integrator_converges_to_the_same_motion():

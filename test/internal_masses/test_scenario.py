@@ -6,10 +6,11 @@ from pathlib import Path
 import subprocess
 import sys
 
+from evidence.papers import disk_and_ball
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError, ScenarioError
-from rolling_dynamics.internal_masses import PointMassBall, published, RailMass
+from rolling_dynamics.internal_masses import PointMassBall, RailMass
 from rolling_dynamics.internal_masses.rails import Circle
 from rolling_dynamics.internal_masses.required_friction import required_friction
 from rolling_dynamics.scenario import load_scenario
@@ -37,7 +38,7 @@ def run(scenario):
 def test_scenarios_of_the_paper(kind, mu):
     """The files hold the same as the examples in code."""
     scenario = load_scenario(SCENARIOS / f'point_mass_{kind}.yaml')
-    example = getattr(published, kind)()
+    example = getattr(disk_and_ball, kind)()
     assert scenario.x0 == pytest.approx(example.x0)
     trajectory = run(scenario)
     assert required_friction(trajectory).mu == pytest.approx(mu, abs=0.001)

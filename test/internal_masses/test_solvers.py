@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 from ball_dae import simulate_dae
 import casadi as ca
+from evidence.papers import disk_and_ball
 import numpy as np
 import pytest
 from rolling_dynamics.contract.rolling_system import Layout, Mode, vector_entry
 from rolling_dynamics.errors import SimulationError
-from rolling_dynamics.internal_masses import published
 from rolling_dynamics.simulation import simulate
 
 
@@ -116,7 +116,7 @@ def test_suslov_with_a_moving_axis():
 
 @pytest.fixture(scope='module')
 def runs():
-    ex = published.ball()
+    ex = disk_and_ball.ball()
     ode = simulate(ex.system, ex.p, ex.x0, ex.control, 20.0, events={}, rtol=1e-12, atol=1e-13)
     return SimpleNamespace(ex=ex, ode=ode, dae=simulate_dae(*ex, 20.0, tolerance=1e-11))
 

@@ -1,10 +1,10 @@
 """Stepper motors: steps, their errors, torque and rate; and what they do to a ball."""
 
 from evidence.papers import putkaradze_rogers
+from evidence.papers.disk_and_ball import ball
 from evidence.papers.putkaradze_rogers import Deviation, SAMPLE, stepped, Stepper
 import numpy as np
 import pytest
-from rolling_dynamics.internal_masses.published import ball
 
 TIMES = np.arange(0.0, 2.0, SAMPLE)
 
