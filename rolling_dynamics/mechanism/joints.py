@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import casadi as ca
 from rolling_dynamics.contract.rolling_system import Entry
-from rolling_dynamics.mechanism.link import attitude_in, carrier, in_axes, Link
+from rolling_dynamics.mechanism.link import attitude_in, held_by, in_axes, Link
 from rolling_dynamics.rotations import rotation_about
 
 
@@ -71,15 +71,12 @@ class Spherical(Joint):
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent."""
         turned = attitude_in(self.axes, at[self.attitude.name], at[self.speed.name])
-        C, held = turned.R_WF.T @ parent.R_WF, carrier(parent, in_axes(parent, self.place))
+        C = turned.R_WF.T @ parent.R_WF
         return Link(
             R_WB=turned.R_WB,
             R_WF=turned.R_WF,
-            p_WB=held.p_W,
+            **held_by(parent, in_axes(parent, self.place), C),
             w=turned.w,
-            v=C @ held.v,
-            C=C,
-            point=held.point,
             follows=False,
             turn=turned.turns,
             move=ca.SX(3, 3),
@@ -122,23 +119,17 @@ class Revolute(Joint):
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent, in axes of its own."""
-        axis, angle, rate = (
-            ca.SX(ca.sparsify(ca.DM(self.axis))),
-            at[self.angle.name],
-            at[self.speed.name],
-        )
-        R_PB, held = rotation_about(axis, angle), carrier(parent, in_axes(parent, self.place))
+        angle, rate = at[self.angle.name], at[self.speed.name]
+        axis = ca.SX(ca.sparsify(ca.DM(self.axis)))
+        R_PB = rotation_about(axis, angle)
         R_WB = parent.R_WB @ R_PB
         C = R_PB.T if parent.R_WF is parent.R_WB else R_WB.T @ parent.R_WF
         w_P = C @ parent.w
         return Link(
             R_WB=R_WB,
             R_WF=R_WB,
-            p_WB=held.p_W,
+            **held_by(parent, in_axes(parent, self.place), C),
             w=w_P + rate * axis,
-            v=C @ held.v,
-            C=C,
-            point=held.point,
             turn=axis,
             move=ca.SX(3, 1),
             turn_bias=rate * ca.cross(w_P, axis),
@@ -173,14 +164,12 @@ class Prismatic(Joint):
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent, in the axes of the parent."""
         axis, rate = in_axes(parent, self.axis), at[self.speed.name]
-        held = carrier(parent, in_axes(parent, self.place) + at[self.travel.name] * axis)
+        place = in_axes(parent, self.place) + at[self.travel.name] * axis
         return Link(
             R_WB=parent.R_WB,
             R_WF=parent.R_WF,
-            p_WB=held.p_W,
+            **held_by(parent, place, ca.SX.eye(3), rate * axis),
             w=parent.w,
-            v=held.v + rate * axis,
-            point=held.point,
             turn=ca.SX(3, 1),
             move=axis,
             move_bias=2 * rate * ca.cross(parent.w, axis),
@@ -271,9 +260,9 @@ class Flying(Free):
         along = ca.SX.eye(3)[:, self.plane]
         R, T, w_P = turned.R_WB, turned.turns, parent.w
         p, v = (along @ at[e.name] for e in (self.position, self.velocity))
-        held, plane, turns = carrier(parent, p), along.shape[1], T.shape[1]
-        swept = ca.cross(w_P, held.point)
-        moved = parent.move_bias + ca.cross(parent.turn_bias, held.point)
+        point, plane, turns = p - parent.pivot, along.shape[1], T.shape[1]
+        swept = ca.cross(w_P, point)
+        moved = parent.move_bias + ca.cross(parent.turn_bias, point)
         moved += ca.cross(w_P, swept + 2 * v)
         if self.axes == 'body':
             w_F, alpha_F, A = R.T @ w_P, R.T @ parent.turn_bias, ca.SX.eye(turns)
@@ -284,9 +273,9 @@ class Flying(Free):
         return Link(
             R_WB=R_WB,
             R_WF=R_WB,
-            p_WB=held.p_W,
+            p_WB=parent.p_WB + parent.R_WF @ p,
             w=w,
-            v=R.T @ (held.v + v),
+            v=R.T @ (parent.v + swept + v),
             follows=False,
             turn=ca.horzcat(ca.SX(3, plane), T),
             move=ca.horzcat(along, ca.SX(3, turns)),
@@ -332,20 +321,13 @@ class Custom(Joint):
         over, passing = ca.vertcat(W[2, 1], W[0, 2], W[1, 0]), ca.jtimes(self.p_PB, q, rate)
         R_WB = parent.R_WB @ self.R_PB
         C = self.R_PB.T if parent.R_WF is parent.R_WB else R_WB.T @ parent.R_WF
-        R, w_P, held = (
-            R_WB.T @ parent.R_WB,
-            C @ parent.w,
-            carrier(parent, in_axes(parent, self.p_PB)),
-        )
+        R, w_P = R_WB.T @ parent.R_WB, C @ parent.w
         moving = R @ passing
         return Link(
             R_WB=R_WB,
             R_WF=R_WB,
-            p_WB=held.p_W,
+            **held_by(parent, in_axes(parent, self.p_PB), C, moving),
             w=w_P + over,
-            v=C @ held.v + moving,
-            C=C,
-            point=held.point,
             turn=ca.jacobian(over, rate),
             move=R @ ca.jacobian(passing, rate),
             turn_bias=ca.cross(w_P, over) + ca.jtimes(over, q, rate),
@@ -375,14 +357,12 @@ class Guided(Joint):
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:  # noqa: ARG002
         """Return the body on its parent, in the axes of the parent."""
-        held, rate = carrier(parent, in_axes(parent, self.place)), in_axes(parent, self.rate)
+        rate = in_axes(parent, self.rate)
         return Link(
             R_WB=parent.R_WB,
             R_WF=parent.R_WF,
-            p_WB=held.p_W,
+            **held_by(parent, in_axes(parent, self.place), ca.SX.eye(3), rate),
             w=parent.w,
-            v=held.v + rate,
-            point=held.point,
             rides=True,
             move_bias=2 * ca.cross(parent.w, rate) + in_axes(parent, self.acceleration),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 from rolling_dynamics.errors import ParameterError
@@ -138,18 +138,30 @@ def in_axes(parent: Link, place: ca.SX | ca.DM | Sequence[float]) -> ca.SX:
     return parent.R_WF.T @ parent.R_WB @ vector
 
 
-class Carrier(NamedTuple):
-    """Point of a parent: from its pivot, its velocity, both in its axes, and where it is in W."""
+def held_by(
+    parent: Link, arm: ca.SX, C: ca.SX, v: ca.SX | float = 0.0, passing: ca.SX | float = 0.0
+) -> dict[str, Any]:
+    """
+    Return where and how a point of the parent carries a body, as fields of its link.
 
-    point: ca.SX
-    v: ca.SX
-    p_W: ca.SX
+    Parameters
+    ----------
+    parent, arm
+        The parent, and the point from its origin in its axes (3) [m].
+    C
+        Rotation from the axes of the parent to those of the body.
+    v, passing
+        Velocity [m/s] of the pivot over the point in the axes of the body, and place of the
+        body's origin over the point in W [m].
 
-
-def carrier(parent: Link, arm: ca.SX) -> Carrier:
-    """Return the point that carries a body, from the parent's origin, in its axes (3) [m]."""
+    """
     point = arm - parent.pivot
-    return Carrier(point, parent.v + ca.cross(parent.w, point), parent.p_WB + parent.R_WF @ arm)
+    return {
+        'p_WB': parent.p_WB + parent.R_WF @ arm + passing,
+        'point': point,
+        'C': C,
+        'v': C @ (parent.v + ca.cross(parent.w, point)) + v,
+    }
 
 
 class Attitude(NamedTuple):

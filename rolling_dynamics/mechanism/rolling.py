@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import casadi as ca
 from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.mechanism.joints import Joint
-from rolling_dynamics.mechanism.link import At, attitude_in, carrier, in_axes, Link
+from rolling_dynamics.mechanism.link import At, attitude_in, held_by, in_axes, Link
 from rolling_dynamics.mechanism.shapes import Shape, Sphere
 from rolling_dynamics.rotations import rate_space, rotation_matrix
 
@@ -90,7 +90,6 @@ class Rolling(Joint):
         elif self.path is not None:
             place = self.path.point(place)
         on_plane = ca.vertcat(place, ca.SX(3 - place.numel(), 1))
-        held = carrier(parent, in_axes(parent, on_plane))
         touch = self._touch(R_WF.T @ turned.R_WB, R_FP, w - w_P)
         reach, turns, passing = touch.reach, turned.turns, touch.passing[: place.numel()]
         # the point of contact over the parent moves as over the body
@@ -111,12 +110,15 @@ class Rolling(Joint):
         return Link(
             R_WB=turned.R_WB,
             R_WF=R_WF,
-            p_WB=held.p_W - parent.R_WB @ touch.reach_P,
+            **held_by(
+                parent,
+                in_axes(parent, on_plane),
+                C,
+                0 if own else -ca.cross(w, reach),
+                -parent.R_WB @ touch.reach_P,
+            ),
             pivot=reach if own else ca.SX(3, 1),
             w=w,
-            v=C @ held.v - (0 if own else ca.cross(w, reach)),
-            C=C,
-            point=held.point,
             follows=False,
             turn=turns,
             move=ca.SX(*turns.shape) if own else ca.skew(reach) @ turns,
@@ -179,7 +181,7 @@ class PureRolling(Joint):
         R = parent.R_WB
         C = ca.SX.eye(3) if parent.R_WF is R else R.T @ parent.R_WF
         rate = ca.vertcat(at[self.speed.name], 0)
-        held = carrier(parent, in_axes(parent, ca.vertcat(at[self.contact.name], self.radius)))
+        centre = ca.vertcat(at[self.contact.name], self.radius)
         w_P, turn = C @ parent.w, ca.skew(E3)[:, :2] / self.radius
         over = turn @ rate[:2]
         rates, R_WB = {self.contact.name: rate[:2]}, R
@@ -190,11 +192,8 @@ class PureRolling(Joint):
         return Link(
             R_WB=R_WB,
             R_WF=R,
-            p_WB=held.p_W,
+            **held_by(parent, in_axes(parent, centre), C, rate),
             w=w_P + over,
-            v=C @ held.v + rate,
-            C=C,
-            point=held.point,
             turn=turn,
             move=ca.SX.eye(3)[:, :2],
             turn_bias=ca.cross(w_P, over),
@@ -258,17 +257,14 @@ class SurfaceRolling(Joint):
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent, in the axes of its speed."""
         E, w, reach = self.R_PE, at[self.speed.name], self.reach
-        held, R_WE = carrier(parent, in_axes(parent, self.place_P - E @ reach)), parent.R_WB @ E
+        R_WE, centre = parent.R_WB @ E, in_axes(parent, self.place_P - E @ reach)
         C = E.T if parent.R_WF is parent.R_WB else R_WE.T @ parent.R_WF
         w_P, v, turning = C @ parent.w, -ca.cross(w, reach), ca.cross(self.axes_rate, w)
         return Link(
             R_WB=R_WE @ self.R_EB,
             R_WF=R_WE,
-            p_WB=held.p_W,
+            **held_by(parent, centre, C, v),
             w=w_P + w,
-            v=C @ held.v + v,
-            C=C,
-            point=held.point,
             turn=ca.SX.eye(3),
             move=ca.skew(reach),
             turn_bias=ca.cross(w_P, w) + turning,
