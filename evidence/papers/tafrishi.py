@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import casadi as ca
+from evidence.papers.induced_curvature import induced_curvature
 from evidence.papers.row import beside, Row, write_drawings
 from matplotlib.figure import Figure
 import numpy as np
@@ -20,7 +21,7 @@ from rolling_dynamics.controllability import (
     lie_bracket,
 )
 from rolling_dynamics.simulation import simulate
-from rolling_dynamics.spin_rolling_sphere import induced_curvature, SpinRollingSphere
+from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_dynamics.surfaces import Plane
 from rolling_robotics.figures.states import COLOURS, GREY
 

@@ -6,18 +6,14 @@ from rolling_dynamics.spin_rolling_sphere.coordinates import (
 )
 from rolling_dynamics.spin_rolling_sphere.inputs import (
     frame_angle,
-    induced_curvature,
-    InducedCurvature,
     published_angles,
 )
 from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 
 __all__ = [
-    'InducedCurvature',
     'SpinRollingSphere',
     'attitude_from_coordinates',
     'coordinates_from_attitude',
     'frame_angle',
-    'induced_curvature',
     'published_angles',
 ]

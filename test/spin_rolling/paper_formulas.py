@@ -3,8 +3,8 @@
 import math
 
 import casadi as ca
+from evidence.papers.induced_curvature import InducedCurvature
 import numpy as np
-from rolling_dynamics.spin_rolling_sphere import InducedCurvature
 from rolling_dynamics.spin_rolling_sphere.coordinates import POLE, TURN
 from rolling_dynamics.surfaces import Surface
 from rolling_dynamics.surfaces.surface import Chart

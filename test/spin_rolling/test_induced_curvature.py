@@ -1,6 +1,7 @@
 """Induced curvatures on any surface, and the rolling that they give."""
 
 import casadi as ca
+from evidence.papers.induced_curvature import induced_curvature, InducedCurvature
 import numpy as np
 from paper_formulas import relative_angular_velocity, sphere_surface
 import pytest
@@ -9,10 +10,6 @@ from rolling_dynamics.contact.representation import (
     first_order_kinematics,
 )
 from rolling_dynamics.errors import ParameterError, SurfaceError
-from rolling_dynamics.spin_rolling_sphere import (
-    induced_curvature,
-    InducedCurvature,
-)
 from rolling_dynamics.surfaces import (
     Cylinder,
     Ellipsoid,

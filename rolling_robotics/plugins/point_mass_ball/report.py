@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from rolling_dynamics.internal_masses.masses import pairs_that_hold, SOURCE, STATIC_FRICTION
-from rolling_dynamics.internal_masses.required_friction import required_friction
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import friction_ratio
+from rolling_robotics.plugins.point_mass_ball.required_friction import required_friction
 
 
 def entries(
