@@ -99,51 +99,6 @@ def pendulum_direction(x: ArrayLike) -> NDArray[np.float64]:
     return np.array(-quat2mat(q)[:, 2])
 
 
-def sphere_integrals(
-    n: ca.SX, Omega: ca.SX, omega: ca.SX, p: Mapping[str, ca.SX]
-) -> Mapping[str, ca.SX]:
-    """
-    Return the integrals beside energy, as expressions.
-
-    Parameters
-    ----------
-    n
-        Unit vector from the centre of the shell to the pendulum's centre of mass, in W.
-    Omega, omega
-        Angular velocities of shell and pendulum in W [rad/s].
-    p
-        Parameters by the names of the system's layout.
-
-    Returns
-    -------
-    dict
-        ``momentum_x``, ``_y``, ``_z`` of K = I Omega + R_o e x (M V + m v), with
-        the paper's k I Omega - R_o k x (M V + m v), which changes at the rate -Q + tau_r on a
-        level floor [kg m^2/s]; ``pendulum_spin`` omega . n [rad/s]; ``vertical_momentum``, the
-        integral that belongs to turns about the vertical [kg m^2/s].
-
-    """
-    M, m, R, L = (p[k] for k in ('shell_mass', 'pendulum_mass', 'shell_radius', 'pendulum_length'))
-    i, j, inertia = p['pendulum_inertia'], p['pendulum_excess'], p['shell_inertia']
-    V = R * ca.cross(Omega, E)
-    v = V + L * ca.cross(omega, n)
-    spin = ca.dot(omega, n)
-    K = inertia * Omega + R * ca.cross(E, M * V + m * v)
-    # of the pendulum about the centre of the shell, with the shell's motion eliminated by K:
-    # m v = kappa - a V along the floor, with a = M + I / R_o^2
-    a = M + inertia / R**2
-    kappa = ca.cross(K, E) / R
-    about_centre = i * omega + j * spin * n + m * L * ca.cross(n, v)
-    vertical = about_centre[2] - m * L / (a + m) * ca.cross(n, kappa)[2]
-    return {
-        'momentum_x': K[0],
-        'momentum_y': K[1],
-        'momentum_z': K[2],
-        'pendulum_spin': spin,
-        'vertical_momentum': vertical,
-    }
-
-
 class PendulumSphere(MachineSystem):
     """
     A spherical shell on a floor, driven by the torque between it and a pendulum in its centre.
@@ -245,11 +200,25 @@ class PendulumSphere(MachineSystem):
 
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
-        """Energy, and what free motion on a level floor conserves beside it."""
-        s, links = self.symbols, self.machine.links
-        n, Omega, omega = -links['pendulum'].R_WB[:, 2], links['shell'].w, links['pendulum'].w
-        integrals = sphere_integrals(n, Omega, omega, s.params)
-        return self.functions({'energy': self.energy, **integrals})
+        """
+        Energy, and what free motion on a level floor conserves beside it.
+
+        ``momentum_x``, ``_y``, ``_z`` of K = I Omega + R_o e x (M V + m v), with the paper's
+        k I Omega - R_o k x (M V + m v), which changes at the rate -Q + tau_r there [kg m^2/s];
+        ``pendulum_spin`` omega . n [rad/s]; ``vertical_momentum``, the integral that belongs to
+        turns about the vertical [kg m^2/s].
+        """
+        p, (shell, pendulum) = self.symbols.params, self.machine.links.values()
+        R, m, momentum = p['shell_radius'], pendulum.moments, self.momentum(ca.SX(3, 1))[0]
+        K = p['shell_inertia'] * shell.w + R * ca.cross(E, momentum)
+        # of the pendulum about the centre of the shell, whose motion along the floor K eliminates
+        moved = p['shell_mass'] + p['shell_inertia'] / R**2 + p['pendulum_mass']
+        about_centre = m.second @ pendulum.w + ca.cross(m.first, pendulum.v)
+        vertical = about_centre - ca.cross(m.first, ca.cross(K, E)) / (R * moved)
+        out = {f'momentum_{axis}': K[k] for k, axis in enumerate('xyz')}
+        out |= {'pendulum_spin': -ca.dot(pendulum.w, pendulum.R_WB[:, 2])}
+        out |= {'vertical_momentum': vertical[2]}
+        return self.functions({'energy': self.energy, **out})
 
     def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
         """Return the invariants that are kept without torque."""
