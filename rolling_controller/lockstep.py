@@ -64,7 +64,7 @@ def run_lockstep(
     delay: int = 0,
     limits: ArrayLike = np.inf,
     signals: Callable[[float], Mapping[str, Array]] = lambda _: {},
-    pushes: Sequence[tuple[float, ArrayLike]] = (),
+    pushes: Sequence[tuple[float, ArrayLike | Callable[[Array], Array]]] = (),
 ) -> ClosedLoop:
     """
     Return the motion under a control law that is evaluated at a fixed rate and held in between.
@@ -88,7 +88,8 @@ def run_lockstep(
     signals
         From a time [s] to the other inputs of the law by name.
     pushes
-        Jumps of the state: time of each [s], and a tangent vector, shape (tangent.size,).
+        Jumps of the state: time of each [s], and a tangent vector, shape (tangent.size,), or a
+        function from the state to that after it.
 
     Returns
     -------
@@ -104,13 +105,15 @@ def run_lockstep(
     steps, plant = round(duration * rate), Emulation(system, p, limits=limits)
     dt, x = duration / steps, np.array(x_start, dtype=float)
     seen = deque([x] * (delay + 1), maxlen=delay + 1)
-    jumps = {round(at / dt): np.asarray(d, dtype=float) for at, d in pushes}
+    jumps = {round(at / dt): jump for at, jump in pushes}
 
     def look(k: int) -> Iterable[Given]:
         if k > 0:
             plant.advance(k * dt)
             if k in jumps:
-                plant.put(np.array(system.retract(plant.state.x, jumps[k])).ravel())
+                jump, x_now = jumps[k], plant.state.x
+                pushed = jump(x_now) if callable(jump) else system.retract(x_now, jump)
+                plant.put(np.array(pushed).ravel())
             seen.append(plant.state.x)
             if plant.state.ended is not None or k == steps:
                 return ()

@@ -19,6 +19,7 @@ from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.robot_laws import robot_kind
 from rolling_dynamics.equilibrium import nearest_equilibrium
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.impulse import Impulse
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation.emulation import Emulation
@@ -252,6 +253,12 @@ def pushed(scenario, x, impulse):
     out[scenario.system.state.slice('w_WS_W')] += [0.0, ball, 0.0]
     out[scenario.system.state.slice('w_WB_B')] += [0.0, body, 0.0]
     return out
+
+
+def test_an_impulse_is_that_of_the_momenta_by_hand(scenario, upright):
+    impulse = Impulse(scenario.system, scenario.p)
+    after = impulse.after(upright, [10.0, 0.0, 0.0])
+    np.testing.assert_allclose(after, pushed(scenario, upright, 10.0), rtol=0, atol=1e-12)
 
 
 @pytest.fixture(scope='module')

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 import math
+from typing import TYPE_CHECKING
 
+from geometry_msgs.msg import Vector3
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, RollingError
+from rolling_dynamics.impulse import Impulse
 from rolling_dynamics.nodes.simulated import perturbation_parameters, plant_parameters, Simulated
 from rolling_dynamics.nodes.topics import RobotTopics
 from rolling_dynamics.robots.emulated_robot import emulated_robot, MOTIONS
 from rolling_dynamics.scenario_model import load_robot
-from rolling_node_kit.conversions import time_to_nanoseconds
+from rolling_node_kit.conversions import finite, time_to_nanoseconds
 from rolling_node_kit.parameters import Parameter
-from rolling_node_kit.suite_node import SuiteNode
+from rolling_node_kit.qos import EVENT
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
+
+if TYPE_CHECKING:
+    from rolling_dynamics.nodes.simulator_node import SimulatorNode
 
 
 class SimulatedRobot(Simulated):
@@ -40,7 +47,7 @@ class SimulatedRobot(Simulated):
         Parameter('world_frame', 'odom', 'name of the frame of the floor', read_only=True),
     )
 
-    def __init__(self, node: SuiteNode) -> None:
+    def __init__(self, node: SimulatorNode) -> None:
         """Load the scenario; make the robot, at its start, and its topics."""
         v = node.values
         model = load_robot(v['scenario_file'])
@@ -60,6 +67,24 @@ class SimulatedRobot(Simulated):
         self.topics = RobotTopics(
             node, self.plant, world=v['world_frame'], prefix=v['frame_prefix']
         )
+        self._node, self._model = node, model
+        node.reader(Vector3, '~/push', self._push, EVENT)
+
+    @cached_property
+    def _impulse(self) -> Impulse:
+        return Impulse(self._model.system, self._model.params)
+
+    def _push(self, message: Vector3) -> None:
+        """Strike the heaviest body at its centre of mass."""
+        try:
+            if not finite(message):
+                raise ParameterError('it is not finite; give the impulse over the mass [m/s]')
+            velocity = np.array([message.x, message.y, message.z])
+            with self._node.lock:
+                plant, impulse = self.plant.emulation, self._impulse
+                plant.put(impulse.after(plant.state.x, impulse.mass * velocity))
+        except RollingError as error:
+            self._node.get_logger().warning(f'~/push refused: {error}')
 
     def read(self, message: JointState | JointTrajectory) -> tuple[int, Array]:
         """Return the control; refuse other names, missing numbers, and what is not finite."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ from rolling_controller.design import follow, laws_of
 from rolling_controller.lockstep import run_lockstep
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.impulse import Impulse
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario_model import load_any, Model, ScenarioModel
 from rolling_planner.plan import Plan
@@ -86,6 +87,7 @@ class PlanLockstep:
             plan.duration + settle,
             rate=float(self._given.get('rate', RATE)),
             limits=self.model.scenario.control_limits,
+            pushes=[(t, self._pushed(velocity)) for t, velocity in trial.pushes],
         )
         self._tracker.begin(plan, following, settle=settle)
         error = self._tracker.goal_error(run.states[-1])
@@ -107,6 +109,11 @@ class PlanLockstep:
             ended=ended,
             values={'error': error, 'tolerance': tolerance},
         )
+
+    def _pushed(self, velocity: Sequence[float]) -> Callable[[Array], Array]:
+        """Return from a state to that after an impulse over the mass of what is struck [m/s]."""
+        impulse = Impulse(self._plant.system, self._plant.params)
+        return lambda x: impulse.after(x, impulse.mass * np.array(velocity))
 
     def _start(self, trial: Trial) -> Array:
         """Return the start of the plant, shifted and turned."""

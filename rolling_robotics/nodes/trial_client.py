@@ -7,7 +7,7 @@ import math
 import time
 from typing import Any
 
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, Vector3
 import numpy as np
 from rclpy.action import ActionClient
 from rolling_dynamics.arrays import Array
@@ -47,6 +47,7 @@ class TrialClient(Client):
         """Create the action client and the topics of set points."""
         self.pace: tuple[str, float, float] | None = None
         self._experiment = ActionClient(self._node, RunExperiment, 'run_experiment')
+        self._pushes = self._node.create_publisher(Vector3, 'simulator/push', EVENT)
         self._goals = self._node.create_publisher(PoseStamped, 'goal_pose', EVENT)
         self._node.create_subscription(PoseStamped, 'set_point', self._take, LATCHED)
         self._set_points: list[tuple[float, Array]] = []
@@ -94,9 +95,14 @@ class TrialClient(Client):
         self.reset(trial.position, trial.rotation, **trial.disturbances)
         self.set_parameters('controller', trial.settings)
         self._lateness.begin()
-        result = self.follow(
-            plan, lambda _: None, EXECUTION_TIMEOUT, on_start=lambda: self._go(on=True)
-        )
+        left = sorted(trial.pushes)
+
+        def push(feedback: ExecutePlan.Feedback) -> None:
+            while left and feedback.time >= left[0][0]:
+                x, y, z = map(float, left.pop(0)[1])
+                self._pushes.publish(Vector3(x=x, y=y, z=z))
+
+        result = self.follow(plan, push, EXECUTION_TIMEOUT, on_start=lambda: self._go(on=True))
         self._go(on=False)
         self._executed += 1
         why = printable(result.error_string) if result.error_code else ''

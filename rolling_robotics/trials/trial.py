@@ -199,6 +199,9 @@ class Trial:
         By how much the start is off [m], shape (2,), and [rad], shape (3,).
     disturbances
         Parameters of the plant that differ from those believed, by name.
+    pushes
+        Time into the plan [s], and impulse over the mass of the body that is struck, along x, y
+        and z of W [m/s].
     settings
         Parameters of the controller for this trial, by name.
     duration
@@ -214,6 +217,7 @@ class Trial:
     position: Sequence[float] = (0.0, 0.0)
     rotation: Sequence[float] = (0.0, 0.0, 0.0)
     disturbances: Mapping[str, Any] = field(default_factory=dict)
+    pushes: Sequence[tuple[float, Sequence[float]]] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     duration: float = 0.0
 
@@ -227,6 +231,7 @@ class Trial:
         parts += [
             f'{name.replace("_factor", "")} {value:g}' for name, value in self.disturbances.items()
         ]
+        parts += [f'pushed by {np.linalg.norm(v):g} m/s at {t:g} s' for t, v in self.pushes]
         return f'{self.law} ({", ".join(parts)})' if parts else self.law
 
 

@@ -5,13 +5,15 @@ import os
 from pathlib import Path
 import sys
 import threading
+import time
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import TwistStamped
+from geometry_msgs.msg import TwistStamped, Vector3
 import numpy as np
 import pytest
 from rclpy.action import ActionClient
+from rolling_dynamics.impulse import Impulse
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario
 from rolling_interfaces.action import ExecutePlan
@@ -19,6 +21,10 @@ from rolling_node_kit.qos import COMMAND, EVENT, STREAM_READER
 from rolling_planner import plan_rolling
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_planner.problem.scenario import read_problem
+from rolling_robotics.demo.plan_lockstep import PlanLockstep
+from rolling_robotics.demo.plan_task import GoalReached
+from rolling_robotics.nodes.trial_client import TrialClient
+from rolling_robotics.trials.trial import Trial
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 from transforms3d.quaternions import qmult
@@ -26,6 +32,7 @@ from transforms3d.quaternions import qmult
 CODES = ExecutePlan.Result
 STILL = 1e-3  # m, rad: greatest error in two seconds of a hold
 MINUTE = 60.0  # s
+PLUGIN_EXAMPLE = str(Path(__file__).parents[2] / 'examples/ballbot/ballbot/ballbot.yaml')
 
 
 @pytest.fixture(scope='module')
@@ -71,6 +78,18 @@ class Ballbot:
 
     def execute(self, plan=None):
         return self.peer.result(self.send(plan), 180.0)
+
+    def push(self, size, pushed):
+        """Strike it along x [N s], and wait until its state shows that."""
+        impulse = Impulse(self.scenario.system, self.scenario.p)
+        pushes = self.peer.node.create_publisher(Vector3, 'simulator/push', EVENT)
+        end = time.monotonic() + 60.0
+        while not pushes.get_subscription_count():
+            assert time.monotonic() < end
+            self.after(0.01)
+        pushes.publish(Vector3(x=size / impulse.mass))
+        accept = lambda m: pushed(np.array(m.position))  # noqa: E731
+        self.peer.collect(JointState, 'robot/state', EVENT, accept=accept, timeout=180)
 
     def after(self, duration):
         """Return the state a duration of simulated time later [s]."""
@@ -186,6 +205,52 @@ def test_it_is_held_where_a_restart_of_the_plant_puts_it(robot, scenario):
     x = robot.after(4.0)
     assert np.abs(robot.error(x, scenario.x0)).max() < 0.05
     robot.says('holding')
+
+
+@pytest.mark.parametrize('size', [pytest.param(2.0, marks=pytest.mark.slow), 10.0])  # N s
+def test_it_recovers_from_a_push(robot, size):
+    robot.reset()
+    assert robot.execute().error_code == CODES.NONE
+    place = robot.after(2.0)
+    robot.push(size, lambda x: np.abs(robot.error(x, place)[:2]).max() > 0.01 * size)
+    robot.stands()
+    assert np.abs(robot.error(robot.after(4.0), place)).max() < 5 * STILL
+    robot.says('holding')
+
+
+@pytest.mark.parametrize(
+    ('size', 'ended'),
+    [
+        pytest.param(0.0, '', marks=pytest.mark.slow),
+        pytest.param(10.0, '', marks=pytest.mark.slow),
+        (40.0, 'tilt'),
+    ],
+)
+def test_a_trial_pushes_it_on_its_way_as_in_lockstep(robot, domain, scenario, size, ended):
+    """The same plan and push, by the nodes and in this process, end alike."""
+    impulse = Impulse(scenario.system, scenario.p)
+    trial = Trial(
+        experiment='ballbot',
+        task=None,
+        criterion=GoalReached(),
+        pushes=[(1.0, (size / impulse.mass, 0.0, 0.0))] if size else [],
+        settings={'goal_tolerance': 0.2},
+    )
+    record = PlanLockstep(PLUGIN_EXAMPLE, PLUGIN_EXAMPLE).execute(trial, robot.plan)
+    assert ended in record.ended
+    robot.reset()
+    with TrialClient(domain=domain) as client:
+        client._plan = plan_to_message(robot.plan, Time(), 'odom')
+        by_nodes = client.execute(trial)
+    assert ended in by_nodes.ended
+    assert bool(by_nodes.ended) == bool(record.ended)
+
+
+def test_a_push_that_is_too_great_ends_the_hold_by_the_guard(robot):
+    robot.reset()
+    assert robot.execute().error_code == CODES.NONE
+    robot.push(40.0, lambda x: np.abs(robot.error(x, robot.plan.states[-1])[2:]).max() > 0.3)
+    robot.says('cannot be held any more: tilt')
 
 
 def test_it_falls_once_it_is_stopped(robot):

@@ -1,0 +1,103 @@
+"""Impulses: the state of a machine just after it is struck."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.capabilities import offers, RigidBodies
+from rolling_dynamics.contract.instruments import MotionExpressions
+from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.simulation.guards import in_mode, projection
+
+TIED = 1e-9  # change by the projection onto constraints, beyond which velocities are tied
+
+
+class Impulse:
+    """
+    An impulse on a body of a machine, at its centre of mass; contacts of the first mode hold.
+
+    Velocities of bodies follow from poses and dynamics, linear in the velocities of the state. One
+    whose rate depends on no parameter, such as that of a hand, is moved by no force and is kept.
+
+    Attributes
+    ----------
+    body, mass
+        Name of the body that is struck, and its mass [kg].
+
+    """
+
+    def __init__(self, system: RollingSystem, p: ArrayLike, body: str = '') -> None:
+        """
+        Derive the velocities of the bodies; the heaviest one is struck where none is named.
+
+        Raises
+        ------
+        ParameterError
+            The system knows no masses, or no such body.
+
+        """
+        known, given = offers(system, RigidBodies), np.asarray(p, dtype=float)
+        masses = {} if known is None else known.rigid_bodies(given)
+        if not masses:
+            raise ParameterError(f'{system.name} cannot be struck: it names no body with a mass')
+        self.body = body or max(masses, key=lambda name: masses[name].mass)
+        if self.body not in masses:
+            raise ParameterError(f'no body {body!r} with a mass; there are {", ".join(masses)}')
+        self.mass, self._system, self._p = masses[self.body].mass, system, given
+        mode = next(iter(system.modes))
+        self._kept, at = projection(in_mode(system, mode)), MotionExpressions.of(system, mode)
+        x, u, t, p_ = at.symbols
+        centres = [
+            (X := at.body(n))[:3, 3] + X[:3, :3] @ ca.DM(b.centre) for n, b in masses.items()
+        ]
+        turns = [at.body(name)[:3, :3] for name in masses]
+        spins = [ca.inv_skew(R.T @ ca.reshape(at.derivative(ca.vec(R)), 3, 3)) for R in turns]
+        velocities = ca.vertcat(*map(at.derivative, centres), *spins)
+        places = ca.vertcat(*centres, *map(ca.vec, turns))
+        d = ca.SX.sym('d', system.tangent.size)
+        step = ca.substitute(ca.jacobian(system.retract(x, d), d), d, 0)
+        held, slope = (ca.jacobian(part, x) @ step for part in (places, velocities))
+        forced = ca.jacobian(at.rate, p_)
+        self._moved = [
+            k for k in range(d.numel())
+            if not held[:, k].nnz() and slope[:, k].nnz()
+            and forced[[int(row) for row in step[:, k].sparsity().row()], :].nnz()
+        ]  # fmt: skip
+        slope = ca.substitute(slope[:, self._moved], ca.vertcat(u, t), 0)
+        self._slope = ca.Function('body_velocities', [x, p_], [ca.densify(slope)])
+        weights = [b.mass * np.eye(3) for b in masses.values()] + [
+            b.inertia for b in masses.values()
+        ]
+        self._weight = np.array(ca.diagcat(*map(ca.DM, weights)))
+        self._row = 3 * list(masses).index(self.body)
+
+    def after(self, x: ArrayLike, impulse: ArrayLike) -> Array:
+        """
+        Return the state after an impulse, see :class:`RollingSystem`.
+
+        Parameters
+        ----------
+        x
+            State before, shape (state.size,), in its units.
+        impulse
+            In W, shape (3,) [N s].
+
+        Raises
+        ------
+        ParameterError
+            Constraints tie velocities of the state to each other.
+
+        """
+        J = np.array(self._slope(x, self._p))
+        d = np.zeros(self._system.tangent.size)
+        struck = J[self._row : self._row + 3].T @ np.asarray(impulse, dtype=float)
+        d[self._moved] = np.linalg.solve(J.T @ self._weight @ J, struck)
+        after = self._system.retract(x, d)
+        if np.abs(np.array(self._kept(after, self._p) - after)).max() > TIED:
+            raise ParameterError(
+                f'{self._system.name} cannot be struck: constraints tie its velocities'
+            )
+        return np.array(after).ravel()
