@@ -176,32 +176,31 @@ class Machine:
         flat = plane and not isinstance(shape, Cylinder)  # touches it along a line
         if not (flat or isinstance(shape, Sphere) or (hollow and edge)):
             raise ParameterError(
-                f'{self.name}: the contact of {contact.body!r}: a {type(shape).__name__} does not '
+                f'the contact of {contact.body!r}: a {type(shape).__name__} does not '
                 f'roll on a {type(contact.surface).__name__}; a Sphere does, a Wheel without a '
                 'tyre in a Hollow sphere, and both on a Plane'
             )
         clash = contact.normal_force is not None and contact.stiffness is not None
         if clash or (contact.rollers is not None and contact.side_force is not None):
             raise ParameterError(
-                f'{self.name}: the contact of {contact.body!r}: either normal_force or stiffness, '
+                f'the contact of {contact.body!r}: either normal_force or stiffness, '
                 'and either side_force or rollers'
             )
         sided = contact.rollers is not None or contact.side_force is not None
         if sided and contact.mu_kinetic is not None:
             raise ParameterError(
-                f'{self.name}: the contact of {contact.body!r}: one with a mu_kinetic has neither '
+                f'the contact of {contact.body!r}: one with a mu_kinetic has neither '
                 'side_force nor rollers'
             )
         if contact.rollers is not None and not isinstance(shape, Wheel):
             raise ParameterError(
-                f'{self.name}: the contact of {contact.body!r}: rollers are on the rim of a '
+                f'the contact of {contact.body!r}: rollers are on the rim of a '
                 f'Wheel, not on a {type(shape).__name__}'
             )
         for name in (contact.body, contact.on):
             if name and name not in self.bodies:
                 raise ParameterError(
-                    f'{self.name}: a contact has no body {name!r}'
-                    f'{suggestion(name, list(self.bodies))}'
+                    f'a contact has no body {name!r}{suggestion(name, list(self.bodies))}'
                 )
         self.contacts.append(contact)
 

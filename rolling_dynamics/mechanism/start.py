@@ -118,11 +118,13 @@ def check_start(system: MachineSystem, p: ArrayLike, x: ArrayLike) -> None:
         opens = gaps[i] > OPEN and i not in system.phases.separated
         if opens or (gaps[i] < -OPEN and contact.stiffness is None):
             raise ParameterError(
-                f'{names[i]} has a gap of {gaps[i]:.6g} m; `projection` closes a small one'
+                f'{names[i]} has a gap of {gaps[i]:.6g} m; leave out a position of the start, '
+                'which is then chosen so that it closes (`placed`)'
             )
         if speed > OPEN:
             raise ParameterError(
-                f'{names[i]} slips at {speed:.6g} m/s; `projection` gives speeds that do not'
+                f'{names[i]} slips at {speed:.6g} m/s; leave out a speed of the start, which is '
+                'then chosen so that it rolls (`placed`)'
             )
     rank = int(np.linalg.matrix_rank(J)) if J.size else 0
     if rank == len(J):

@@ -178,8 +178,8 @@ class MachineSystem(WrittenSystem):
                 bare.discard(body.parent)
         for name in (n for n in machine.bodies if n in bare and machine.bodies[n].joint.speeds):
             raise ParameterError(
-                f'{machine.name}: {name!r} moves and neither it nor what it carries has mass; '
-                'give it a mass, or a Driven joint'
+                f'{machine.name}.bodies.{name}: moves, and neither it nor what it carries has '
+                'mass; give it a mass, or prescribe its motion'
             )
 
     @cached_property

@@ -127,7 +127,7 @@ def test_motors_act_by_their_power(tmp_path):
         (
             '{kind: pendulum, mass: 1.2, height: -0.08, across: 1e-3, inertia: 5e-4}',
             '{kind: plate, side: 0.1}',
-            r"^machine: 'bob' moves and neither it nor what it carries has mass.*\(line 2\)",
+            r'^machine\.bodies\.bob: moves, and neither it nor what it carries has.*\(line 6\)',
         ),
         ('bob: 0.2', 'bib: 0.2', r"initial\.bib: no entry 'bib'.*'bob'.*\(line 14\)"),
         ('bob: 0.2', 'bob: [0, 1]', r'initial\.bob: takes 1 entries \[rad\], got 2 \(line 14\)'),
