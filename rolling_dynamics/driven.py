@@ -64,6 +64,7 @@ def position_servo(control: str, angle: Entry, rate: Entry, *, lagged: bool) -> 
         parameters=_entries(POSITION_PARAMETERS),
         law=law,
         bounds=lambda p: dict.fromkeys(rate.components, _within(p['servo_speed'])),
+        follows=angle.components + rate.components + (lag.components if lagged else ()),
     )
 
 
@@ -160,6 +161,9 @@ class Servo:
         :class:`ServoValues` -> the control, and the rates of its own state, one after another.
     bounds
         Own parameters by entry -> least and greatest value of components of the state.
+    follows
+        Components of the state, its own too, that follow from the commands alone and forget
+        where they began.
 
     """
 
@@ -169,6 +173,7 @@ class Servo:
     parameters: tuple[Entry, ...] = ()
     law: Callable[[ServoValues], tuple[ca.SX, ca.SX]]
     bounds: Callable[[Mapping[str, Array]], Mapping[str, tuple[float, float]]] = lambda _: {}
+    follows: tuple[str, ...] = ()
 
 
 class DrivenSystem(CarriedSystem[Whole]):
@@ -199,7 +204,7 @@ class DrivenSystem(CarriedSystem[Whole]):
                 f'{servo.command.name!r} has {servo.command.size}'
             )
         self.whole, self.servo, self.name = system, servo, system.name
-        self.independent_variable = system.independent_variable
+        self.independent_variable, self.follows = system.independent_variable, servo.follows
         self._whole_modes = system.modes
         commands = [
             servo.command if e.name == servo.control else e for e in system.control.entries

@@ -32,7 +32,6 @@ BROKEN = (Exception, SystemExit)
 OFFERS = {
     'scenario': ('build', 'model_validate'),
     'law': ('group', 'options', 'laws', 'make'),
-    'identification': ('identify', 'experiment', 'emulate', 'lines', 'complete', 'to_dict'),
     'planner': ('section', 'problem', 'plan'),
     'report': ('entries', 'lines'),
     'experiments': ('__iter__',),
@@ -72,10 +71,6 @@ class SystemPlugin:
     step_laws
         ``(scenario) -> dict`` by name of functions that return a
         :class:`rolling_controller.export.c.CSource`: what `rolling export` writes.
-    identification
-        Module with ``identify(path, scenario)`` of a log, the scenario only with a recording,
-        ``experiment(path)``, ``emulate(scenario, path, seed)``, and ``lines``,
-        ``complete`` and ``to_dict`` of what was found, for `rolling identify`.
     planner
         :class:`rolling_planner.planners.planner.SystemPlanner`, for `rolling plan` and the
         planner node alike; None stands for collocation.
@@ -108,7 +103,6 @@ class SystemPlugin:
     controller: Any = None
     simulator: Any = None
     step_laws: Any = None
-    identification: Any = None
     planner: Any = None
     arrays: Any = None
     report: Any = None

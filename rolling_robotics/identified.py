@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import pairwise
 import math
 from pathlib import Path
@@ -12,11 +12,6 @@ from typing import Any
 import numpy as np
 from rolling_dynamics.identification.identify import Found
 from rolling_dynamics.identification.log import stretches
-
-
-def complete(found: Found) -> bool:
-    """Return whether every parameter was determined."""
-    return found.complete
 
 
 def lines(found: Found) -> Iterator[str]:
@@ -35,7 +30,7 @@ def lines(found: Found) -> Iterator[str]:
         yield f'{name:20} {errors.residual:>12.4g} {100 * errors.explained:>10.2f} % {numbers}'
     for guard, count in found.left.items():
         yield f'{guard} is negative in {count} windows, where its mode does not hold'
-    gaps = stretches(log)
+    gaps = stretches(replace(log, still=None))
     for (_, end), (begin, _) in pairwise(gaps):
         yield (
             f'gap of {log.times[begin] - log.times[end]:.3g} s between lines {log.lines[end]} and '

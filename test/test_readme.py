@@ -23,7 +23,6 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.cli import build_parser, main
 from rolling_robotics.commands import COMMANDS
 from rolling_robotics.experiments import EXPERIMENTS
-from rolling_robotics.plugins.ball_balancer import identification
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,7 +34,6 @@ NEEDS_NODES = {'demo', 'replay'}  # replay: of what a demonstration recorded
 ONLY_HERE = ('cd ', 'mkdir ', 'source ', 'rosdep ', 'colcon ', 'export ', '#', 'git ', 'apt-get ')
 ONLY_HERE += ('python3 -m venv ',)
 LONG = {'point_mass_s_path', 'point_mass_straight'}  # plans of more than ten seconds
-SHORT_LOG = 40.0  # s, of what `rolling identify` is tried on; the slow test takes the whole
 
 
 def name(path):
@@ -203,8 +201,7 @@ def paced(path):
 
 
 @pytest.mark.parametrize('path', [paced(p) for p in WITH_ROLLING])
-def test_rolling_commands_run_in_their_order(path, folder, monkeypatch, capsys):
-    monkeypatch.setattr(identification, 'JUMPING', SHORT_LOG)
+def test_rolling_commands_run_in_their_order(path, folder, capsys):
     if path.name == 'first_hour.md':
         pytest.skip('test_first_hour.py walks it, in an empty home')
     if path in WALKED:

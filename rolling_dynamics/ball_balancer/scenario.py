@@ -250,26 +250,6 @@ class BallBalancerFile(RigFile, ScenarioFile):
         counts = limited(ca.floor(angles / count + 0.5), ca.SX(reach))
         return ca.Function('commanding', [tilt, p], [ca.densify(counts * count)])
 
-    def tilts(self, system: DrivenSystem[BallBalancer], p: Array, angles: Array) -> Array:
-        """
-        Return where servos at rest hold the plate: what :meth:`command` is given, but unrounded.
-
-        Parameters
-        ----------
-        system, p
-            The plant.
-        angles
-            Of the servos [rad], shape (k, servos).
-
-        Returns
-        -------
-        NDArray
-            Counts that pull the ball along x and y, shape (k, 2).
-
-        """
-        tilt = np.array(system.whole.tilt(angles.T, system.expand_parameters(p))).T
-        return np.asarray(tilt / self.servo.count)
-
 
 def rig_of(scenario: Scenario) -> BallBalancerFile:
     """Return the entries of a scenario of this system, checked."""

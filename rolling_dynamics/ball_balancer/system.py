@@ -127,13 +127,6 @@ class BallBalancer(BallOnPlate):
         angles = self.drive.servo_angles(tilt, self._params)
         return ca.Function('servo_angles', [tilt, self.symbols.p], [angles])
 
-    @cached_property
-    def tilt(self) -> ca.Function:
-        """``(angles of the servos, p) -> tilt`` that pulls the ball along x and y [rad]."""
-        angles, normal = self._at['servo'], self.parts.machine.links['plate'].R_WB[:, 2]
-        tilt = ca.vertcat(ca.atan2(normal[0], normal[2]), ca.asin(normal[1]))
-        return ca.Function('tilt', [angles, self.symbols.p], [tilt])
-
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float) -> MotionState:
         """Return a state with its mode: at rest if it is and the plate holds the ball."""
         s = MotionState(

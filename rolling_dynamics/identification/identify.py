@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.identification.intervals import Estimate, jackknife
 from rolling_dynamics.identification.log import Log
@@ -17,6 +18,7 @@ from scipy.optimize import least_squares
 from scipy.stats import t as student
 
 CONFIDENCE = 0.95
+DEAD_TIME = 'dead_time'  # of the control, [s]; fitted as if it were a parameter
 FEWEST = 4  # windows
 UNDETERMINED = 0.25  # half width over the width of the bounds
 ALIKE = 0.95  # correlation at which two parameters cannot be distinguished
@@ -103,6 +105,7 @@ def identify(
     bounds: Mapping[str, tuple[float, float]],
     length: float,
     held_out: float = 0.25,
+    lacking: Mapping[str, float] | None = None,
 ) -> Found:
     """
     Return the uncertain parameters of a scenario.
@@ -119,6 +122,8 @@ def identify(
         Of a window [s].
     held_out
         Fraction of the windows, the last ones, that are not fitted but predicted.
+    lacking
+        Standard deviation by component of the state [unit/s] of what its rate lacks in a window.
 
     Raises
     ------
@@ -127,7 +132,11 @@ def identify(
 
     """
     system = scenario.system
-    low, high, fitted = _bounds(scenario, bounds)
+    dead_time = max((a.dead_time for a in scenario.actuators), default=0.0)
+    begun = np.concatenate([scenario.p, [dead_time], np.zeros(system.control.size)])
+    low, high, fitted = _bounds(scenario, bounds, begun)
+    if system.parameters.size in fitted and log.controls is None:
+        raise ParameterError(f'uncertain: {DEAD_TIME}: the log has no control that could be late')
     windows = windows_of(log, length, system.control.size)
     apart = round(held_out * len(windows))
     if len(windows) - apart < FEWEST:
@@ -138,37 +147,29 @@ def identify(
     chosen, kept = windows[: len(windows) - apart], windows[len(windows) - apart :]
     law = scenario.control.function if log.controls is None else None
     mode = scenario.mode or next(iter(system.modes))
-    shooting = Shooting(system, mode, scenario.p, fitted, list(log.names), law)
+    names = list(log.names)
+    shooting = Shooting(system, mode, scenario.p, fitted, names, law, log=log, lacking=lacking)
     measured = np.vstack([w.measured for w in chosen])
     shooting.noise = np.maximum(np.nanstd(measured, axis=0), 1e-12)
-    fit = _Fit(shooting, chosen, low, high)
-    fit.starts = shooting.starts(chosen, scenario.x0, scenario.p[fitted])
-    z = (scenario.p[fitted] - low) / (high - low)
+    fit = _Fit(shooting, chosen, low, high, apart=log.still is None)
+    fit.starts = shooting.starts(chosen, scenario.x0, begun[fitted])
+    z = (begun[fitted] - low) / (high - low)
     for tolerance in (1e-4, 1e-7):
         z = fit.solve(z, tolerance)
         if fit.weigh(z):
             break  # nothing is explained, nothing to be refined
-    estimates, alike = fit.estimates(z, bounds, [_unit(scenario, name) for name in bounds])
+    named = {c: e.unit for e in _fitted(scenario).entries for c in (e.name, *e.components)}
+    estimates, alike = fit.estimates(z, bounds, [named[name] for name in bounds])
     values = low + z * (high - low)
-    p = scenario.p.copy()
-    p[fitted] = values
+    begun[fitted] = values
+    p = begun[: scenario.p.size]
     predicted = predictions(shooting, kept or chosen, scenario.x0, values)
     times, residuals, states, whole = fit.over_time(z)
-    errors = {}
-    scatter = np.maximum(_scatter(chosen), 1e-300)
-    for k, name in enumerate(log.names):
-        off = float(np.sqrt(np.nanmean(residuals[:, k] ** 2)))
-        errors[name] = Errors(
-            residual=off,
-            explained=1 - off**2 / float(scatter[k]),
-            predicted=float(predicted[0, k]),
-            baseline=float(predicted[1, k]),
-        )
     return Found(
         log=log,
         estimates=estimates,
         alike=alike,
-        errors=errors,
+        errors=_errors(log.names, residuals, _scatter(chosen), predicted),
         windows=len(chosen),
         held_out=len(kept),
         times=times,
@@ -179,10 +180,26 @@ def identify(
     )
 
 
+def _errors(
+    names: Sequence[str], residuals: Array, scatter: Array, predicted: Array
+) -> dict[str, Errors]:
+    """Return the errors of each measured component."""
+    squares = np.nanmean(residuals**2, axis=0)
+    return {
+        name: Errors(
+            residual=float(np.sqrt(squares[k])),
+            explained=float(1 - squares[k] / max(scatter[k], 1e-300)),
+            predicted=float(predicted[0, k]),
+            baseline=float(predicted[1, k]),
+        )
+        for k, name in enumerate(names)
+    }
+
+
 def _bounds(
-    scenario: Scenario, bounds: Mapping[str, tuple[float, float]]
+    scenario: Scenario, bounds: Mapping[str, tuple[float, float]], begun: Array
 ) -> tuple[Array, Array, NDArray[np.int_]]:
-    layout = scenario.system.parameters
+    layout = _fitted(scenario)
     if not bounds:
         raise ParameterError(
             'no parameter is uncertain: mark some by the entry `uncertain` of the scenario, or '
@@ -194,7 +211,7 @@ def _bounds(
         if k.size != 1:
             names = ', '.join(layout.names[j] for j in k)
             raise ParameterError(f'uncertain: {name} has {k.size} numbers; name one of {names}')
-        value = float(scenario.p[k[0]])
+        value = float(begun[k[0]])
         if not low < high or not low <= value <= high:
             raise ParameterError(
                 f'uncertain: {name}: bounds low < high around its value {value:g} are needed, '
@@ -205,9 +222,10 @@ def _bounds(
     return low, high, np.array(where)
 
 
-def _unit(scenario: Scenario, name: str) -> str:
-    entries = scenario.system.parameters.entries
-    return next(e.unit for e in entries if name in {e.name, *e.components})
+def _fitted(scenario: Scenario) -> Layout:
+    """Return what can be fitted: parameters, dead time, and what is added to the control."""
+    system, dead_time = scenario.system, Entry(DEAD_TIME, (DEAD_TIME,), 's')
+    return Layout((*system.parameters.entries, dead_time, *system.control.entries))
 
 
 def _scatter(windows: Sequence[Window]) -> Array:
@@ -219,14 +237,26 @@ def _scatter(windows: Sequence[Window]) -> Array:
 class _Fit:
     """Least squares of the parameters, in units of the width of their bounds."""
 
-    def __init__(self, shooting: Shooting, windows: list[Window], low: Array, high: Array) -> None:
+    def __init__(
+        self,
+        shooting: Shooting,
+        windows: list[Window],
+        low: Array,
+        high: Array,
+        *,
+        apart: bool = True,
+    ) -> None:
         self.shooting, self.windows, self.low, self.high = shooting, windows, low, high
         self.starts = np.empty((len(windows), 0))
+        first, last = (np.array([getattr(w, end) for w in windows]) for end in ('first', 'last'))
+        anew = np.append(True, (first[1:] != last[:-1]) | apart)
+        self.groups = np.cumsum(anew) - 1
         self._known: tuple[bytes, Array, Array] | None = None
 
     def rows(self, z: Array) -> tuple[Array, Array]:
         """Return residuals and projected derivatives; those of the last parameters are kept."""
         if self._known is None or self._known[0] != z.tobytes():
+            self.shooting.renew()
             values, shots = self.low + z * (self.high - self.low), []
             for k, window in enumerate(self.windows):
                 start, shot = self.shooting.settled(window, self.starts[k], values)
@@ -238,7 +268,8 @@ class _Fit:
             finite = np.isfinite(r).all()
             J = [projected(s) * width for s in shots] if finite else [np.zeros((r.size, z.size))]
             self._known = z.tobytes(), r, np.vstack(J)
-            self._groups = np.repeat(np.arange(len(shots)), [s.residuals.size for s in shots])
+            sizes = [shot.residuals.size for shot in shots]
+            self._groups = np.repeat(self.groups, sizes)
         return self._known[1:]
 
     def solve(self, z: Array, tolerance: float) -> Array:
@@ -275,9 +306,7 @@ class _Fit:
         off, seen, whole = [], [], []
         for window, start in zip(self.windows, self.starts, strict=True):
             _, shot = self.shooting.settled(window, start, values)
-            table = np.full(window.measured.shape, np.nan)
-            table[shot.where] = shot.residuals
-            off.append(table * self.shooting.noise)
+            off.append(shot.table() * self.shooting.noise)
             seen.append(shot.states[:, index])
             whole.append(shot.states)
         times = np.concatenate([w.times for w in self.windows])
@@ -291,7 +320,7 @@ class _Fit:
         # what the bounds say: of a direction that the log does not say, their width remains
         covariance = jackknife(J, r, self._groups, np.eye(z.size))
         spread = np.sqrt(np.diag(covariance))
-        many = float(student.ppf((1 + CONFIDENCE) / 2, len(self.windows) - 1))
+        many = float(student.ppf((1 + CONFIDENCE) / 2, self.groups[-1]))
         out = {}
         for k, (name, unit) in enumerate(zip(bounds, units, strict=True)):
             half, width = many * spread[k], self.high[k] - self.low[k]
@@ -360,8 +389,7 @@ def predictions(
         rows = max(round(observed * len(window.times)), 2)
         start = shooting.starts([window.until(rows)], x0, values)[0]
         shot = shooting.shot(window, start, values)
-        table = np.full(window.measured.shape, np.nan)
-        table[shot.where] = shot.residuals
+        table = shot.table()
         last = slice(max(rows - RATED, 0), rows)
         off = window.times - window.times[rows - 1]
         lines = [_line(off[last], y) for y in window.measured[last].T]

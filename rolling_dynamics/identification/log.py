@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import io
 import math
 from pathlib import Path
@@ -64,6 +64,8 @@ class Log:
         In force until the next row, shape (k, nu); None where the log has none.
     repeated
         How many rows were left out because they had the time of the row before.
+    still
+        Intervals between rows that no window may have, shape (k - 1,); None for none.
 
     """
 
@@ -73,6 +75,7 @@ class Log:
     measured: Array
     controls: Array | None
     repeated: int = 0
+    still: NDArray[np.bool_] | None = None
 
 
 def read_columns(path: Path, columns: Sequence[Column]) -> tuple[Array, NDArray[np.int_]]:
@@ -178,34 +181,47 @@ def read_log(path: Path, system: RollingSystem, mapping: Mapping[str, Column] | 
     if mapping is None:
         header = _header(path)
         mapping = {n: Column(name=n) for n in (TIME, *state, *control) if n in header}
+    names, driven = parts_of(path, system, mapping)
+    if TIME not in mapping:
+        raise ParameterError(f"{path}: no column 'time'; name it so, or map it by --columns")
+    columns = [mapping[TIME], *(_optional(mapping[n]) for n in names)]
+    table, lines = read_columns(path, [*columns, *(mapping[n] for n in driven)])
+    return log_of(path, names, table, lines)
+
+
+def parts_of(
+    path: Path, system: RollingSystem, mapping: Mapping[str, Column]
+) -> tuple[list[str], list[str]]:
+    """Return which components of state and control a mapping has; raise if these do not do."""
+    state, control = system.state.names, system.control.names
     for name in mapping:
         if name not in {TIME, *state, *control}:
             known = suggestion(name, [TIME, *state, *control])
             raise ParameterError(f'{path}: {quoted(name)} is not in state or control{known}')
-    names = [n for n in state if n in mapping]
-    if TIME not in mapping or not names:
-        lacking = 'nothing of the state' if TIME in mapping else "no column 'time'"
+    names, driven = ([n for n in part if n in mapping] for part in (state, control))
+    if not names:
         raise ParameterError(
-            f'{path}: {lacking}; time and at least one of {", ".join(state)} are needed, as '
+            f'{path}: nothing of the state; at least one of {", ".join(state)} is needed, as '
             'columns of these names or by --columns'
         )
-    driven = [n for n in control if n in mapping]
     if driven and len(driven) < len(control):
         lacking = ', '.join(n for n in control if n not in mapping)
         raise ParameterError(f'{path}: of the control, {lacking} is missing: give all or none')
-    columns = [mapping[TIME], *(_optional(mapping[n]) for n in names)]
-    table, lines = read_columns(path, [*columns, *(mapping[n] for n in driven)])
+    return names, driven
+
+
+def log_of(path: Path, names: Sequence[str], table: Array, lines: NDArray[np.int_]) -> Log:
+    """Return the log in a table of times, what is measured, and controls, checked."""
     times, keep, repeated = _increasing(path, table[:, 0], lines)
     table, lines = table[keep], lines[keep]
-    measured = table[:, 1 : 1 + len(names)]
+    measured, controls = table[:, 1 : 1 + len(names)], table[:, 1 + len(names) :]
     _varying(path, names, measured, lines)
-    controls = table[:, 1 + len(names) :] if driven else None
     return Log(
         times=times - times[:1],
         lines=lines,
         names=names,
         measured=measured,
-        controls=controls,
+        controls=controls if controls.size else None,
         repeated=repeated,
     )
 
@@ -246,9 +262,25 @@ def _varying(path: Path, names: Sequence[str], measured: Array, lines: NDArray[n
             )
 
 
+def moving(log: Log, names: Sequence[str], speed: float) -> Log:
+    """
+    Return a log whose windows have no rest: components [unit/s] that are slow, or not measured.
+
+    A mean speed may be high enough where a body rests or turns back for a part of an interval,
+    but not where those before and after are too.
+    """
+    columns = [log.names.index(name) for name in names]
+    way = np.linalg.norm(np.diff(log.measured[:, columns], axis=0), axis=1)
+    fast = np.concatenate([[False], way > speed * np.diff(log.times), [False]])
+    return replace(log, still=~(fast[:-2] & fast[1:-1] & fast[2:]))
+
+
 def stretches(log: Log) -> list[tuple[int, int]]:
-    """Return first and last row of each stretch without a gap."""
+    """Return first and last row of each stretch without a gap or a rest."""
     steps = np.diff(log.times)
-    gaps = np.flatnonzero(steps > GAP * np.median(steps)) if steps.size else np.empty(0, int)
+    parted = steps > GAP * np.median(steps) if steps.size else np.empty(0, bool)
+    if log.still is not None:
+        parted |= log.still
+    gaps = np.flatnonzero(parted)
     starts, ends = [0, *(gaps + 1).tolist()], [*gaps.tolist(), log.times.size - 1]
     return list(zip(starts, ends, strict=True))

@@ -8,24 +8,38 @@ derivatives (variable projection, Golub and Pereyra 1973).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.contract.capabilities import offers
 from rolling_dynamics.contract.rolling_system import RollingSystem, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.identification.log import Log, stretches
 
 LONGEST = 0.01  # s, of a step of Runge-Kutta
+SHORT = 0.0045  # s, where servos follow the control
 BEGINNING, LATER, HALVINGS = 15, 4, 5  # Gauss-Newton steps of the start of a window
 ENOUGH = 1e-9  # relative decrease of the cost at which they end
 POOR = 0.1  # mean square of scaled residuals over which another start is tried
+FEWEST = 4  # rows after the first of a window between rests
 RANK = 1e-9  # of singular values: what the log does not say of a start
+
+
+class FollowsCommands(Protocol):
+    """Has states that follow from the commands alone and forget where they began."""
+
+    @property
+    def follows(self) -> tuple[str, ...]:
+        """Components of the state, as of servos at commanded angles."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -64,13 +78,23 @@ class Window:
 
 
 class Shot(NamedTuple):
-    """Residuals (k,), derivatives by start (k, n) and parameters (k, q), where, states (N, n)."""
+    """
+    Residuals (k,), derivatives by start (k, m) and parameters (k, q), where, states (N, n).
+
+    Behind the residuals of what was measured are those of what the equations lack.
+    """
 
     residuals: Array
     by_start: Array
     by_parameters: Array
     where: NDArray[np.bool_]
     states: Array
+
+    def table(self) -> Array:
+        """Return residuals of what was measured [1], (N, m), not a number where nothing was."""
+        out = np.full(self.where.shape, np.nan)
+        out[self.where] = self.residuals[: np.count_nonzero(self.where)]
+        return out
 
     @property
     def cost(self) -> float:
@@ -106,11 +130,17 @@ def windows_of(log: Log, length: float, controls: int) -> list[Window]:
     rows = (
         max(round(length / float(np.median(np.diff(log.times)))), 1) if len(log.times) > 1 else 1
     )
-    out = [
-        window_of(log, k, k + rows, controls)
+    cuts = [
+        pair
         for first, last in stretches(log)
-        for k in range(first, last - rows + 1, rows)
-        if np.isfinite(log.measured[k : k + rows + 1]).sum() > rows / 2
+        for pair in pairwise(
+            range(first, last + 1, rows) if log.still is None else _pieces(first, last, rows)
+        )
+    ]
+    out = [
+        window_of(log, a, b, controls)
+        for a, b in cuts
+        if np.isfinite(log.measured[a : b + 1]).sum() > (b - a) / 2
     ]
     if not out:
         raise ParameterError(
@@ -119,6 +149,14 @@ def windows_of(log: Log, length: float, controls: int) -> list[Window]:
             'choose a shorter --window'
         )
     return out
+
+
+def _pieces(first: int, last: int, rows: int) -> list[int]:
+    """Return where to cut a motion between rests, into equal parts of about so many rows."""
+    if last - first < FEWEST:
+        return []
+    parts = max(round((last - first) / rows), 1)
+    return [round(k) for k in np.linspace(first, last, parts + 1).tolist()]
 
 
 class Shooting:
@@ -133,6 +171,8 @@ class Shooting:
         names: list[str],
         law: ca.Function | None = None,
         free: Sequence[str] | None = None,
+        log: Log | None = None,
+        lacking: Mapping[str, float] | None = None,
     ) -> None:
         """
         Prepare the derivatives.
@@ -142,13 +182,20 @@ class Shooting:
         system, mode, p
             The system, its mode of motion, and its parameters.
         fitted
-            Where in p the fitted ones are.
+            Where in p the fitted ones are; behind its end, the dead time of the control [s], then
+            what is added to each of its components.
         names
             Measured components of the state.
         law
             ``(x, t) -> u`` where the log has no control; None where it has.
         free
             Components of the tangent that the start of a window is fitted in; None for all.
+        log
+            Whole log, whose controls act after the dead time, and on what follows them alone
+            (:attr:`Servo.follows`) and so has no start in each window; None without either.
+        lacking
+            Standard deviation by component of the state [unit/s] of a constant that each window
+            adds to its rate, beyond its start: what the equations lack there.
 
         """
         self.system, self.p, self.fitted = system, np.array(p), fitted
@@ -160,65 +207,155 @@ class Shooting:
         self.scale = np.array(scales)
         if free is not None:
             self.scale[[name not in free for name in system.tangent.names]] = 0.0
-        self._step, self._tangent = self._equations(mode, law)
-        self._over: dict[int, ca.Function] = {}
+        given, follows = None if log is None else log.controls, tuple[str, ...]()
+        if log is None or given is None:
+            self._commands = np.zeros(1), np.zeros((1, system.control.size))
+        else:
+            own = offers(system, FollowsCommands)
+            self._commands, follows = (log.times, given), () if own is None else own.follows
+        self.follows = np.array([system.state.index(n)[0] for n in follows], dtype=int)
+        self.scale[[name in follows for name in system.tangent.names]] = 0.0
+        self._followed: tuple[bytes, Array, Array] = b'', np.empty(0), np.empty(0)
+        self.late = np.flatnonzero(fitted == len(p))
+        self.longest = SHORT if self.follows.size else LONGEST
+        self.free = np.flatnonzero(self.scale)
+        self.spread = np.array(list((lacking or {}).values()))
+        self.lacking = np.array([system.state.index(n)[0] for n in lacking or {}], dtype=int)
+        step, follow, self._tangent = self._equations(mode, law)
+        self._step, self._follow = (FastFunction(f) for f in compiled(step, follow))
 
-    def _equations(self, mode: str, law: ca.Function | None) -> tuple[ca.Function, ca.Function]:
+    def renew(self) -> None:
+        """Go over to machine code if it is there by now."""
+        for f in (self._step, self._follow):
+            f.renew()
+
+    def _equations(self, mode: str, law: ca.Function | None) -> tuple[ca.Function, ...]:
+        """Return a step, that of what follows the control alone, and the basis of the tangent."""
         system = self.system
         n, m, q = system.state.size, system.tangent.size, self.fitted.size
         f = system.modes[mode].dynamics
-        x, u = ca.SX.sym('x', n), ca.SX.sym('u', system.control.size)
-        t, h, z = ca.SX.sym('t'), ca.SX.sym('h'), ca.SX.sym('z', q)
-        p = ca.SX(self.p)
+        x, z, t = ca.SX.sym('x', n), ca.SX.sym('z', q), ca.SX.sym('t')
+        lacked = ca.SX.sym('lacked', self.lacking.size)
+        u, before = (ca.SX.sym(name, system.control.size) for name in ('u', 'before'))
+        beyond = ca.vertcat(self.p, ca.SX.zeros(1 + u.numel()))
         for k, where in enumerate(self.fitted.tolist()):
-            p[where] = z[k]
+            beyond[where] = z[k]
+        p, _, added = ca.vertsplit(beyond, [0, self.p.size, self.p.size + 1, beyond.numel()])
 
-        def rate(x: ca.SX, t: ca.SX) -> ca.SX:
-            return f(x, u if law is None else law(x, t), t, p)
+        def rate(x: ca.SX, t: ca.SX, u: ca.SX = u) -> ca.SX:
+            out = ca.densify(f(x, (u if law is None else law(x, t)) + added, t, p))
+            out[self.lacking.tolist()] += lacked
+            return out
 
-        k1 = rate(x, t)
-        k2 = rate(x + h / 2 * k1, t + h / 2)
-        k3 = rate(x + h / 2 * k2, t + h / 2)
-        k4 = rate(x + h * k3, t + h)
-        after = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-        S = ca.SX.sym('S', n, m + q)
-        moved = ca.jacobian(after, x) @ S
-        moved[:, m:] += ca.jacobian(after, z)
-        y = ca.vertcat(x, ca.vec(S))
-        step = ca.Function('step', [y, u, t, h, z], [ca.densify(ca.vertcat(after, ca.vec(moved)))])
+        def step(name: str, rows: list[int], columns: int) -> ca.Function:
+            """Return a step of rows of the state with derivatives, those by parameters last."""
+            inside = ca.SX.sym('x', len(rows))
+
+            def part(y: ca.SX, t: ca.SX, u: ca.SX = u) -> ca.SX:
+                whole = ca.SX.zeros(n)
+                whole[rows] = y
+                return rate(whole, t, u)[rows]
+
+            h = ca.SX.sym('h')
+            k1 = part(inside, t)
+            k2 = part(inside + h / 2 * k1, t + h / 2)
+            k3 = part(inside + h / 2 * k2, t + h / 2)
+            k4 = part(inside + h * k3, t + h)
+            after = inside + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            S = ca.SX.sym('S', len(rows), columns + q)
+            begun = ca.SX(S)
+            for k in self.late.tolist():  # later, what was in force before is so for longer
+                begun[:, columns + k] += part(inside, t, before) - part(inside, t)
+            moved = ca.jacobian(after, inside) @ begun
+            known = ca.vertcat(lacked, z) if columns else z
+            moved[:, S.shape[1] - known.numel() :] += ca.jacobian(after, known)
+            y, out = ca.vertcat(inside, ca.vec(S)), ca.vertcat(after, ca.vec(moved))
+            return ca.Function(name, [y, u, before, t, h, lacked, z], [ca.densify(out)])
+
         d = ca.SX.sym('d', m)
-        turned = ca.jacobian(system.retract(x, d), d)
+        turned = ca.jacobian(system.retract(x, d), d)[:, self.free.tolist()]
         tangent = ca.Function(
             'tangent', [x], [ca.densify(ca.substitute(turned, d, ca.DM.zeros(m)))]
         )
-        return step, tangent
+        whole = step('motion', list(range(n)), self.free.size + self.lacking.size)
+        return whole, step('following', self.follows.tolist(), 0), tangent
 
-    def states(self, window: Window, x: Array, z: Array) -> tuple[Array, Array]:
-        """Return states (N, n) from a start, and their derivatives (N, n, m + q)."""
-        h = np.diff(window.times)
-        many = max(math.ceil(float(h.max()) / LONGEST - 1e-9), 1)
-        steps, u = np.repeat(h / many, many), np.repeat(window.controls, many, axis=0)
-        times = window.times[0] + np.concatenate([[0.0], np.cumsum(steps)[:-1]])
-        n, width = x.size, self.scale.size + z.size
-        S = np.hstack([np.asarray(self._tangent(x)), np.zeros((n, z.size))])
-        if steps.size not in self._over:
-            self._over[steps.size] = self._step.mapaccum(steps.size)
-        start = np.concatenate([x, S.ravel(order='F')])
-        held = np.tile(z[:, None], steps.size)
-        run = np.asarray(self._over[steps.size](start, u.T, times, steps, held))
-        table = np.vstack([start, run.T[many - 1 :: many]])
-        return table[:, :n], table[:, n:].reshape(len(table), width, n).transpose(0, 2, 1)
+    def _run(
+        self,
+        step: FastFunction,
+        times: Array,
+        given: tuple[Array, Array],
+        y: Array,
+        known: tuple[Array, Array],
+    ) -> Array:
+        """Return what steps make of y, at times (N,); controls (k, nu) begin at other times."""
+        begins, controls = given
+        late = float(known[1][self.late].sum())
+        switched = begins + late if self.late.size else begins[:0]
+        inside = switched[(switched > times[0]) & (switched < times[-1])]
+        nodes = np.unique(np.concatenate([times, inside]))
+        h = np.diff(nodes)
+        many = np.maximum(np.ceil(h / self.longest - 1e-9), 1).astype(int)
+        ends = np.cumsum(many)
+        steps = np.repeat(h / many, many)
+        begun = np.repeat(nodes[:-1], many)
+        begun += steps * (np.arange(ends[-1]) - np.repeat(ends - many, many))
+        row = np.clip(np.searchsorted(begins + late, nodes[:-1], side='right') - 1, 0, None)
+        u = controls[np.minimum(row, len(controls) - 1)]
+        U, before = np.repeat(u, many, axis=0), np.repeat(u, many, axis=0)
+        before[(ends - many)[1:]] = u[:-1]
+        table, into = np.empty((steps.size + 1, y.size)), step.inputs
+        table[0], into[5][:], into[6][:] = y, *known
+        for k in range(steps.size):
+            into[0][:], into[1][:], into[2][:] = table[k], U[k], before[k]
+            into[3][0], into[4][0] = begun[k], steps[k]
+            step.call()
+            table[k + 1] = step.output
+        return np.asarray(table[np.concatenate([[0], ends])[np.searchsorted(nodes, times)]])
 
-    def shot(self, window: Window, x: Array, z: Array) -> Shot:
+    def followed(self, z: Array) -> tuple[Array, Array]:
+        """Return what follows the control alone at the rows of the log, (N, k), and slopes."""
+        if self._followed[0] != z.tobytes():
+            k = self.follows.size
+            y = np.zeros(k + k * z.size)
+            known = np.zeros(self.lacking.size), z
+            table = self._run(self._follow, self._commands[0], self._commands, y, known)
+            slopes = table[:, k:].reshape(len(table), z.size, k).transpose(0, 2, 1)
+            self._followed = z.tobytes(), table[:, :k], slopes
+        return self._followed[1:]
+
+    def states(self, window: Window, start: Array, z: Array) -> tuple[Array, Array]:
+        """Return states (N, n) from a start, and their derivatives (N, n, columns + q)."""
+        n = self.system.state.size
+        x, lacked = start[:n].copy(), start[n:]
+        S = np.zeros((n, self.free.size + lacked.size + z.size))
+        S[:, : self.free.size] = self._tangent(x)
+        if self.follows.size:
+            values, slopes = (v[window.first] for v in self.followed(z))
+            x[self.follows], S[self.follows, S.shape[1] - z.size :] = values, slopes
+        given = self._commands if self.late.size else (window.times[:-1], window.controls)
+        y = np.concatenate([x, S.ravel(order='F')])
+        table = self._run(self._step, window.times, given, y, (lacked, z))
+        return table[:, :n], table[:, n:].reshape(len(table), -1, n).transpose(0, 2, 1)
+
+    def shot(self, window: Window, start: Array, z: Array) -> Shot:
         """Return residuals [1], scaled by their noise, and derivatives, from a start (n,)."""
-        states, S = self.states(window, x, z)
+        states, S = self.states(window, start, z)
         off = states[:, self.index] - window.measured
         turns = np.arctan2(np.sin(off), np.cos(off))
         off = np.where(self.angles, turns, off) / self.noise
         where = np.isfinite(window.measured)
         J = (S[:, self.index] / self.noise[:, None])[where]
-        m = self.scale.size
-        return Shot(off[where], J[:, :m] * self.scale, J[:, m:], where, states)
+        m, many = self.free.size, self.lacking.size
+        scale = np.concatenate([self.scale[self.free], self.spread])
+        prior = np.eye(many, m + many, m)
+        return Shot(
+            np.concatenate([off[where], start[states.shape[1] :] / self.spread]),
+            np.vstack([J[:, : m + many] * scale, prior]),
+            np.vstack([J[:, m + many :], np.zeros((many, z.size))]),
+            where,
+            states,
+        )
 
     def settled(
         self, window: Window, x: Array, z: Array, steps: int = LATER
@@ -228,9 +365,12 @@ class Shooting:
         for _ in range(steps):
             if not math.isfinite(now.cost):
                 break
-            d, *_ = np.linalg.lstsq(now.by_start, -now.residuals, rcond=RANK)
+            d, n, m = np.zeros(self.scale.size), self.system.state.size, self.free.size
+            found, *_ = np.linalg.lstsq(now.by_start, -now.residuals, rcond=RANK)
+            d[self.free] = self.scale[self.free] * found[:m]
             for k in range(HALVINGS):
-                there = np.asarray(self.system.retract(x, self.scale * d / 2**k)).ravel()
+                moved = np.asarray(self.system.retract(x[:n], d / 2**k)).ravel()
+                there = np.concatenate([moved, x[n:] + self.spread * found[m:] / 2**k])
                 tried = self.shot(window, there, z)
                 if tried.cost < now.cost:
                     break
@@ -243,7 +383,13 @@ class Shooting:
         return x, now
 
     def starts(self, windows: list[Window], x0: Array, z: Array) -> Array:
-        """Return starts (k, n) [SI] of windows, each near the end of the one before it."""
+        """
+        Return starts of windows [SI], each near the end of the one before it.
+
+        A start is a state and what the equations lack in the window, shape (k, n + lacking).
+        """
+        none = np.zeros(self.lacking.size)
+        x0 = np.concatenate([x0, none])
         out, x, end = [], x0, -1
         for window in windows:
             tried = [x, x0] if window.first == end else [x0]
@@ -257,7 +403,7 @@ class Shooting:
                     break
             x, shot = min(found, key=lambda pair: pair[1].cost)
             out.append(x)
-            x, end = shot.states[-1], window.last
+            x, end = np.concatenate([shot.states[-1], none]), window.last
         return np.array(out)
 
 

@@ -1,52 +1,36 @@
-"""`rolling identify`: parameters of a system, or the numbers of a rig, from a log."""
+"""`rolling identify`: parameters of a system from a log of its motion."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
-    from rolling_dynamics.identification.identify import Found
+    from rolling_dynamics.identification.log import Log
     from rolling_dynamics.scenario import Scenario
 
 HELP = 'identify parameters of a system from a log of its motion'
 DESCRIPTION = """\
-With --scenario and a CSV file: fit the parameters that the scenario marks by its entry
-`uncertain`, or that --fit names, to a log of its motion. The columns are `time` [s], components
-of the state, and those of the control (without these the scenario's control acts); --columns maps
-other names. The log is cut into windows, each with a start of its own; the last ones are held out
-and predicted. Printed are intervals of 95 %, parameters that cannot be distinguished, and errors
-beside those of the last velocity held. The exit status is 1 if a parameter is not determined.
-
-Without --scenario, find delay, servos, gain, offset, kinetic resistance and breakaway tilt of a
-ball balancer from a CSV file with the columns time, ball_x, ball_y [m], tilt_x, tilt_y [counts]:
-a row for each frame, with the command that was sent when it had come, and no ball while it is in
-a hand. Each number is printed with the half width of its 95 % interval. For a number that the log
-does not determine, it says what motion would; the exit status is then 1. A recording in MCAP of
-vision/object_pose and servo_command will do too, with --scenario for the drive and count of its
-servos.
-
---experiment writes a plan of two minutes whose log says these numbers, columns time [s], goal_x,
-goal_y [m], tilt_x, tilt_y [counts]: jumps of the set point by 57 and 80 mm; then, where a tilt is
-given, the plate is held at it for two seconds and the ball put down at the goal after one.
---emulate writes the log of this on the rig of a scenario, under a PID."""
+Fit the parameters that a scenario marks by its entry `uncertain`, or that --fit names, to a log of
+its motion: a CSV file, or a recording in MCAP. The columns are `time` [s], components of the
+state, and those of the control (without these the scenario's control acts); --columns maps other
+names, and in a recording topics and fields. Beside parameters, `dead_time` fits the delay of the
+control, and a component of the control what is to be added to it. The log is cut into windows,
+each with a start of its own; the last ones are held out and predicted. --moving leaves out where a
+body rests; --lacking lets each window have a constant rate of its own that the equations lack.
+Printed are intervals of 95 %, parameters that cannot be distinguished, and errors
+beside those of the last velocity held. The exit status is 1 if a parameter is not determined."""
 EXAMPLE = """\
-  rolling identify set_points.csv --experiment
-  rolling identify log.csv --emulate ball_balancer
-  rolling identify log.csv
   rolling identify motion.csv --scenario pendulum_start --fit rolling_damping=0:0.1
-  rolling identify demo/recording --scenario ball_balancer"""
+  rolling identify recording --scenario my_rig.yaml --columns topics.yaml --moving ball=0.015"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('log', metavar='LOG', type=Path, help='CSV file, or recording in MCAP')
-    parser.add_argument(
-        '--scenario', metavar='FILE', help='system of a log, or rig of a recording'
-    )
+    parser.add_argument('--scenario', metavar='FILE', required=True, help='system of the log')
     parser.add_argument(
         '--columns', metavar='FILE.yaml', type=Path, help='names of the columns of a log'
     )
@@ -57,43 +41,64 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help='parameter that is fitted, and its bounds',
     )
+    parser.add_argument(
+        '--moving',
+        metavar='NAME=SPEED',
+        action='append',
+        default=[],
+        help='leave out where an entry of the state changes slower than this [per second]',
+    )
+    parser.add_argument(
+        '--lacking',
+        metavar='NAME=SPREAD',
+        action='append',
+        default=[],
+        help='standard deviation of what the rate of an entry of the state lacks in a window',
+    )
     parser.add_argument('--window', metavar='S', type=float, default=1.0, help='length of windows')
     parser.add_argument(
         '--hold-out', metavar='FRACTION', type=float, default=0.25, help='of the windows'
     )
-    parser.add_argument(
-        '--system', metavar='NAME', default='', help='system (default: the one that has it)'
-    )
-    instead = parser.add_mutually_exclusive_group()
-    instead.add_argument(
-        '--experiment', action='store_true', help='write the set points of an experiment instead'
-    )
-    instead.add_argument('--emulate', metavar='FILE', help='write a log of this scenario instead')
-    parser.add_argument('--force', action='store_true', help='overwrite LOG with what is written')
-    parser.add_argument('--seed', metavar='S', type=int, default=0, help='random seed of that')
-    parser.add_argument('--json', metavar='FILE.json', type=Path, help='write numbers and maps')
-    parser.add_argument('--figure', metavar='FILE.png', type=Path, help='draw fit and maps')
+    parser.add_argument('--json', metavar='FILE.json', type=Path, help='write numbers')
+    parser.add_argument('--figure', metavar='FILE.png', type=Path, help='draw residuals')
 
 
-def _general(args: Namespace, scenario: Scenario) -> Found:
-    """Return uncertain parameters from a log in CSV."""
+def _log(args: Namespace, scenario: Scenario) -> Log:
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
-    from rolling_dynamics.identification.identify import identify  # noqa: PLC0415
-    from rolling_dynamics.identification.log import read_log, read_mapping  # noqa: PLC0415
-    from rolling_dynamics.scenario.faults import check  # noqa: PLC0415
-    from rolling_dynamics.scenario.scenario import model_of  # noqa: PLC0415
+    from rolling_dynamics.identification.log import moving, read_log, read_mapping  # noqa: PLC0415
+    from rolling_robotics.commands.arguments import is_recording  # noqa: PLC0415
+    from rolling_robotics.recordings.recorded_log import recorded_log  # noqa: PLC0415
 
-    if not (args.window > 0 and 0 <= args.hold_out < 1):
-        raise ParameterError(
-            '--window must be positive and --hold-out at least 0 and below 1, got '
-            f'{args.window:g} and {args.hold_out:g}'
-        )
-    marked = check(model_of(scenario.raw), scenario.raw).uncertain
-    bounds = {name: (low, high) for name, (low, high) in marked.items()}
-    bounds |= dict(map(_bounds, args.fit))
-    mapping = read_mapping(args.columns) if args.columns else None
-    log = read_log(args.log, scenario.system, mapping)
-    return identify(scenario, log, bounds, args.window, args.hold_out)
+    system, mapping = scenario.system, read_mapping(args.columns) if args.columns else None
+    if not is_recording(args.log):
+        log = read_log(args.log, system, mapping)
+    elif mapping is None:
+        raise ParameterError(f'{args.log}: --columns is needed: topics and fields of a recording')
+    else:
+        log = recorded_log(args.log, system, mapping)
+    for names, speed in _of_state(scenario, '--moving', args.moving):
+        log = moving(log, names, speed)
+    return log
+
+
+def _of_state(
+    scenario: Scenario, option: str, given: Sequence[str]
+) -> Iterator[tuple[list[str], float]]:
+    """Yield components and number of each NAME=NUMBER, an entry or component of the state."""
+    from rolling_dynamics.errors import ParameterError, quoted  # noqa: PLC0415 (--help stays fast)
+
+    state = scenario.system.state
+    for text in given:
+        name, _, number = text.partition('=')
+        try:
+            value = float(number)
+        except ValueError:
+            value = -1.0
+        if not value > 0:
+            raise ParameterError(
+                f'{option}: NAME=NUMBER with a positive number is needed, got {quoted(text)}'
+            )
+        yield [state.names[k] for k in state.index(name, f'{option}: no entry')], value
 
 
 def _bounds(given: str) -> tuple[str, tuple[float, float]]:
@@ -109,59 +114,37 @@ def _bounds(given: str) -> tuple[str, tuple[float, float]]:
     return name, (low, high)
 
 
-def _write(args: Namespace, module: ModuleType, scenario: Scenario | None) -> int:
-    """Write an experiment, or the emulated log of one."""
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
-    from rolling_robotics.console import Progress  # noqa: PLC0415
-    from rolling_robotics.files import checked_output  # noqa: PLC0415
-
-    path = checked_output(args.log, '.csv', 'LOG.csv')
-    if path.exists() and not args.force:
-        raise ParameterError(f'{path}: exists, and may be a log; name another, or --force')
-    if args.experiment:
-        module.experiment(path)
-    else:
-        with Progress(f'emulating {path.name}'):
-            module.emulate(scenario, path, args.seed)
-    print(f'written to {path}')
-    return 0
-
-
 def run(args: Namespace) -> int:
     """Identify and print."""
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
-    from rolling_dynamics.plugin import needed_role, roles  # noqa: PLC0415
+    from rolling_dynamics.identification.identify import identify  # noqa: PLC0415
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
+    from rolling_dynamics.scenario.faults import check  # noqa: PLC0415
+    from rolling_dynamics.scenario.scenario import model_of  # noqa: PLC0415
     from rolling_robotics import identified  # noqa: PLC0415
-    from rolling_robotics.commands.arguments import is_recording  # noqa: PLC0415
     from rolling_robotics.console import Progress  # noqa: PLC0415
     from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
 
-    writes, named = args.experiment or bool(args.emulate), args.emulate or args.scenario
-    recording = not writes and is_recording(args.log)
-    if recording and not args.scenario:
-        raise ParameterError(f'{args.log}: --scenario is needed: the rig that was recorded')
-    if (args.fit or args.columns) and (recording or not args.scenario):
-        raise ParameterError('--fit and --columns are of a log in CSV, with --scenario')
-    scenario = load_scenario(named) if named else None
-    general = scenario if not recording and not writes else None
-    module: ModuleType = identified
-    if general is None:
-        having = [name for name, _ in roles('identification')]
-        system = scenario.system.name if scenario else args.system
-        if not system and len(having) != 1:
-            raise ParameterError(f'--system: one of {", ".join(having)} is needed')
-        module = needed_role(system or having[0], 'identification', 'identification')
-    if writes:
-        return _write(args, module, scenario)
+    if not (args.window > 0 and 0 <= args.hold_out < 1):
+        raise ParameterError(
+            '--window must be positive and --hold-out at least 0 and below 1, got '
+            f'{args.window:g} and {args.hold_out:g}'
+        )
+    scenario = load_scenario(args.scenario)
+    marked = check(model_of(scenario.raw), scenario.raw).uncertain
+    bounds = {name: (low, high) for name, (low, high) in marked.items()}
+    bounds |= dict(map(_bounds, args.fit))
     out = checked_output(args.json, '.json', '--json') if args.json else None
     figure = checked_output(args.figure, '.png', '--figure') if args.figure else None
+    given = _of_state(scenario, '--lacking', args.lacking)
+    lacking = {name: spread for names, spread in given for name in names}
     with Progress(f'identifying {args.log.name}'):
-        found = _general(args, general) if general else module.identify(args.log, scenario)
+        log = _log(args, scenario)
+        found = identify(scenario, log, bounds, args.window, args.hold_out, lacking)
     if out is not None:
-        write_json(out, module.to_dict(found))
-    say_written(out, *module.lines(found))
+        write_json(out, identified.to_dict(found))
+    say_written(out, *identified.lines(found))
     if figure is not None:
-        module.draw(found, figure)
+        identified.draw(found, figure)
         print(f'written to {figure}')
-    return 0 if module.complete(found) else 1
+    return 0 if found.complete else 1

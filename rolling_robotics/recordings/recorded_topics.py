@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,17 +90,16 @@ def read_modes(folder: Path, topic: str) -> list[tuple[float, str]]:
     return [(_seconds(message), message.mode) for _, message in _messages(folder, topic)]
 
 
-def read_targets(
-    folder: Path, topic: str, names: list[str]
+def read_values(
+    folder: Path, topic: str, value: Callable[[Any], float]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return stamps [s], (n,), and last positions of recorded JointTrajectory, (n, joints)."""
-    stamps, rows = [], []
+    """Return stamps [s] and a value of each message, (n,); messages too short are left out."""
+    rows = []
     for _, message in _messages(folder, topic):
-        if message.points:
-            given = message.points[-1].positions
-            rows.append(_ordered(topic, names, list(message.joint_names), given))
-            stamps.append(_seconds(message))
-    return np.array(stamps), np.array(rows).reshape(-1, len(names))
+        with suppress(IndexError):
+            rows.append((_seconds(message), value(message)))
+    table = np.array(rows).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
 
 
 def _ordered(

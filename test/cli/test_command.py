@@ -81,7 +81,6 @@ def test_version(rolling):
         (['plan', 'none.yaml', '--out', 'no/x.json'], "no file 'none.yaml'"),
         (['plot', 'none.json', '--out', '/dev/null'], "--out: '/dev/null' is not a folder"),
         (['controllability', 'x', '--json', 'x.txt'], r'--json: a file \*.json is needed'),
-        (['identify', 'x.txt', '--experiment'], r'LOG.csv: a file \*.csv is needed'),
         (
             ['animate', 'none.json', '--out', '-'],
             r"--out: a file \*.gif or \*.mp4 or \*.png is needed, got '-'",

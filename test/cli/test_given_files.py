@@ -3,7 +3,6 @@
 import os
 
 import pytest
-from rolling_robotics.cli import main
 
 pytestmark = pytest.mark.timeout(60)  # which ends a command that waits
 COMMANDS = {
@@ -12,7 +11,7 @@ COMMANDS = {
     'plan': ('plan', '{}', '--out', '{}.json'),
     'controllability': ('controllability', '{}'),
     'sweep': ('sweep', '{}', '--out', '{}.parquet'),
-    'identify': ('identify', '{}'),
+    'identify': ('identify', '{}', '--scenario', 'ball_balancer'),
 }
 
 
@@ -38,12 +37,15 @@ def given(tmp_path):
 
 @pytest.mark.parametrize('kind', ['pipe', 'device', 'folder', 'file of 2 GB'])
 @pytest.mark.parametrize('command', COMMANDS)
-def test_what_is_no_file_of_bounded_size_is_refused(command, kind, given, rolling, fault_row):
-    path = given(kind)
+def test_what_is_no_file_of_bounded_size_is_refused(
+    command, kind, given, rolling, fault_row, tmp_path
+):
+    path, columns = given(kind), tmp_path / 'columns.yaml'
+    columns.write_text('{ball_x: "vision/object_pose:pose.pose.position.x"}')
     told = fault_row(f'`rolling {command}` of a {kind}')
     words = [word.format(path) for word in COMMANDS[command]]
     recording = command == 'identify' and kind == 'folder'
-    ended = rolling(*words, *recording * ('--scenario', 'ball_balancer'))
+    ended = rolling(*words, *recording * ('--columns', str(columns)))
     (line,) = (line for line in ended.err.splitlines() if line.startswith('rolling: '))
     assert ended.status == 2
     why = 'is not a readable recording' if recording else 'cannot be read'
@@ -57,13 +59,3 @@ def test_parameters_of_motors_are_such_a_file(given):
 
     with pytest.raises(ParameterError, match='cannot be read'):
         read_parameters(given('pipe'))
-
-
-def test_a_log_is_not_written_over_by_what_belongs_to_an_experiment(tmp_path, capsys):
-    log = tmp_path / 'log.csv'
-    log.write_text('two minutes of work\n')
-    assert main(['identify', str(log), '--experiment']) == 2
-    assert f'{log}: exists, and may be a log' in capsys.readouterr().err
-    assert log.read_text() == 'two minutes of work\n'
-    assert main(['identify', str(log), '--experiment', '--force']) == 0
-    assert log.read_text().startswith('time,')

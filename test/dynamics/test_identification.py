@@ -1,5 +1,6 @@
 """Identification of any system: parameters within their intervals, derivatives, bad logs."""
 
+from dataclasses import replace
 from functools import cached_property
 import json
 import re
@@ -9,10 +10,11 @@ import numpy as np
 import pytest
 from rolling_dynamics import load_scenario, simulate
 from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, WrittenSystem
+from rolling_dynamics.driven import driven, Servo
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.identification.identify import identify
 from rolling_dynamics.identification.intervals import jackknife
-from rolling_dynamics.identification.log import Log, read_log, read_mapping, stretches
+from rolling_dynamics.identification.log import Log, moving, read_log, read_mapping, stretches
 from rolling_dynamics.identification.shooting import projected, Shooting, windows_of
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.control import Control
@@ -22,6 +24,7 @@ from scipy.integrate import solve_ivp
 BOUNDS = {'arm': (0.1, 1.0), 'damping': (0.0, 1.0)}
 TRUE = {'arm': 0.4, 'damping': 0.15}
 DURATION, RATE = 12.0, 50.0
+LAG, DELAY, ADDED = 0.08, 0.07, 0.3  # s, s, N m
 
 
 class Trough(WrittenSystem):
@@ -77,6 +80,127 @@ def swung(seed=0, noise=0.005):
 def log_of(times, angles, names=('angle',)):
     lines = np.arange(times.size) + 2
     return Log(times=times, lines=lines, names=names, measured=angles, controls=None)
+
+
+def followed(noise=0.0):
+    """Return the ball in a trough that a lagging motor drives, and a log that is 70 ms late."""
+    system = driven(
+        Trough(),
+        Servo(
+            control='torque',
+            command=Entry('asked', ('asked',), 'N m'),
+            state=(Entry('motor', ('motor',), 'N m'),),
+            parameters=(Entry('motor_lag', ('motor_lag',), 's'),),
+            law=lambda v: (
+                v.state['motor'],
+                (v.command - v.state['motor']) / v.params['motor_lag'],
+            ),
+            follows=('motor',),
+        ),
+    )
+    given = Scenario(
+        name='trough',
+        system=system,
+        p=np.array([0.5, 0.2, 0.1]),
+        x0=np.zeros(3),
+        control=Control(
+            None, system.control, samples=(np.array([0.0, DURATION]), np.zeros((2, 1))), states=3
+        ),
+        duration=DURATION,
+        output_times=np.array([0.0, DURATION]),
+        events={},
+        control_limits=np.array([np.inf]),
+    )
+    rng = np.random.default_rng(4)
+    times = np.arange(0, DURATION, 1 / RATE)
+    asked = np.repeat(rng.uniform(-2, 2, times.size // 15 + 1), 15)[: times.size]
+
+    def rates(t, x):
+        last = np.searchsorted(times + DELAY, t, side='right') - 1
+        torque = x[2] - TRUE['damping'] * x[1] - 9.81 * TRUE['arm'] * np.sin(x[0])
+        return [x[1], torque / TRUE['arm'] ** 2, (asked[max(last, 0)] + ADDED - x[2]) / LAG]
+
+    run = solve_ivp(
+        rates, (0, DURATION), [0.3, 0.0, 0.0], 'RK45', times, rtol=1e-8, atol=1e-10, max_step=5e-3
+    )
+    noises = noise * rng.standard_normal((times.size, 1))
+    log = log_of(times, run.y[:1].T + noises)
+    return given, replace(log, controls=asked[:, None])
+
+
+def test_dead_time_and_bias_of_what_servos_follow_are_found():
+    """Beside parameters of system and servo, whose motion begins once and not in each window."""
+    given, log = followed(noise=0.003)
+    bounds = BOUNDS | {'motor_lag': (0.02, 0.5), 'dead_time': (0.0, 0.3), 'asked': (-1.0, 1.0)}
+    true = TRUE | {'motor_lag': LAG, 'dead_time': DELAY, 'asked': ADDED}
+    found = identify(given, log, bounds, 1.0)
+    assert found.complete
+    for name, value in true.items():
+        estimate = found.estimates[name]
+        assert abs(estimate.value - value) < 1.5 * estimate.half_width, name
+        assert estimate.half_width < 0.15 * abs(value), name
+    assert found.estimates['dead_time'].unit == 's'
+    assert found.errors['angle'].residual == pytest.approx(0.003, rel=0.15)
+
+
+def test_derivatives_by_dead_time_and_bias_are_those_of_differences():
+    given, log = followed()
+    fitted = np.array([0, 2, 3, 4])  # arm, lag, dead time, what is added
+    shooting = Shooting(given.system, 'rolling', given.p, fitted, ['angle'], log=log)
+    window = windows_of(log, 1.0, 1)[3]
+    x, z = np.array([0.2, -0.4, 9.0]), np.array([0.5, 0.06, 0.053, 0.1])
+    shot = shooting.shot(window, x, z)
+    assert shot.by_start.shape[1] == 2, 'the motor has no start of its own'
+    for k in range(4):
+        h = 1e-6 * np.eye(4)[k]
+        slope = (
+            shooting.shot(window, x, z + h).residuals - shooting.shot(window, x, z - h).residuals
+        ) / 2e-6
+        assert shot.by_parameters[:, k] == pytest.approx(slope, abs=1e-4 * abs(slope).max())
+
+
+def test_derivatives_by_what_a_window_lacks_are_those_of_differences():
+    given, log = followed()
+    shooting = Shooting(
+        given.system, 'rolling', given.p, np.array([0]), ['angle'], log=log, lacking={'rate': 0.5}
+    )
+    window = windows_of(log, 1.0, 1)[3]
+    start, z = np.array([0.2, -0.4, 9.0, 0.3]), np.array([0.5])
+    shot = shooting.shot(window, start, z)
+    assert shot.residuals[-1] == pytest.approx(0.6)
+    h = np.array([0, 0, 0, 0.5e-5])
+    slope = (
+        shooting.shot(window, start + h, z).residuals
+        - shooting.shot(window, start - h, z).residuals
+    ) / 2e-5
+    assert shot.by_start[:, -1] == pytest.approx(slope, abs=1e-5)
+
+
+def test_what_a_window_lacks_is_not_taken_for_noise():
+    """Of a torque that nobody knows of: the interval is a fifth as wide, or less."""
+    given, log = followed(noise=0.003)
+    given = replace(given, p=np.array([0.5, TRUE['damping'], LAG]))
+    bounds = {'arm': BOUNDS['arm'], 'dead_time': (0.0, 0.3)}
+    noisy, arm = (
+        identify(given, log, bounds, 0.5, 0.0, lacking).estimates['arm']
+        for lacking in (None, {'rate': 2.0})
+    )
+    assert abs(arm.value - TRUE['arm']) < 1.5 * arm.half_width
+    assert arm.half_width < 0.2 * noisy.half_width
+
+
+def test_no_window_has_a_rest():
+    """A ball that rests for a second has windows before and after, down to some rows."""
+    times = np.arange(0, 4, 0.02)
+    way = np.where(times < 1, times, np.where(times < 2, 1.0, times - 1))
+    log = moving(log_of(times, way[:, None]), ['angle'], 0.5)
+    windows = windows_of(log, 0.5, 1)
+    assert all(w.times[-1] < 1.01 or w.times[0] > 1.99 for w in windows)
+    assert sum(w.times[-1] - w.times[0] for w in windows) == pytest.approx(2.9, abs=0.1)
+    lost = way.copy()
+    lost[25] = np.nan
+    again = windows_of(moving(log_of(times, lost[:, None]), ['angle'], 0.5), 0.5, 1)
+    assert not any(w.first <= 25 <= w.last for w in again)
 
 
 def test_an_interval_has_the_true_number_of_another_derivation():
@@ -147,8 +271,8 @@ ROWS = ['0.00,0.1,0', '0.02,0.2,0', '0.04,0.3,0']
 @pytest.mark.parametrize(
     ('text', 'expected'),
     [
-        ('angle,torque\n0,1\n', "no column 'time'; time and at least one of"),
-        ('time,torque\n0,1\n', 'nothing of the state; time and at least one of angle, rate'),
+        ('angle,torque\n0,1\n', "no column 'time'; name it so, or map it"),
+        ('time,torque\n0,1\n', 'nothing of the state; at least one of angle, rate is needed'),
         (HEADER + '0,0.1,0\n0.02,x,0\n', "line 3: angle must be a number .*, got 'x'"),
         (HEADER + '0,0.1,0\n0.02,,0\n0.04,0.3,\n', "line 4: torque must be .*, got ''"),
         (HEADER + '0,0.1,0\n0.02,0.2,0\n0.01,0.3,0\n', 'line 4: time runs back from 0.02'),

@@ -8,7 +8,6 @@ PLUGIN = SystemPlugin(
     scenario='rolling_dynamics.ball_balancer.scenario:BallBalancerFile',
     robot_view='rolling_dynamics.ball_balancer.robot_view:view',
     step_laws='rolling_controller.ball_balancer.laws:sources_of',
-    identification='rolling_robotics.plugins.ball_balancer.identification',
     controller='rolling_controller.ball_balancer.nodes.controlled_rig:controlled',
     replay='rolling_robotics.plugins.ball_balancer.nodes.replay:replay_rig',
     experiments='rolling_robotics.plugins.ball_balancer.experiments:EXPERIMENTS',
