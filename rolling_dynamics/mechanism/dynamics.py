@@ -284,7 +284,7 @@ class Dynamics:
         if above < 0:
             return ca.SX(3, 1), ca.SX(3, 1)
         turn, move = self._carried_acceleration(above, rates)
-        own = rates[self.speeds[above] : self.speeds[above] + len(self.own(above))]
+        own = rates[list(self.own(above)), 0]
         turn = turn + self.links[above].turn @ own
         move = move + self.links[above].move @ own
         carried = link.C @ (move + ca.cross(turn, link.point))

@@ -10,6 +10,7 @@ from rolling_dynamics.mechanism import (
     Custom,
     Ellipsoid,
     Free,
+    Guided,
     Machine,
     MachineSystem,
     Prismatic,
@@ -161,6 +162,56 @@ def test_kanes_equations_give_the_same_rates(system):
         expected = np.array(kane(x, [], 0, p)).ravel()
         error = np.abs(np.concatenate([found[n] for n in names]) - expected).max()
         assert error < 1e-10 * np.abs(expected).max()
+
+
+def guided(place, theta, rate, acceleration):
+    """Return a joint by which a body moves in its parent along a curve."""
+    slope = ca.jacobian(place, theta)
+    bent = ca.jacobian(slope, theta) * rate**2
+    return Guided(place=place, rate=slope * rate, acceleration=bent + slope * acceleration)
+
+
+def laden(*, planar, hinged):
+    """Return a ball with bodies that move in it as given; in space or in a plane."""
+    out = Machine('laden')
+    out.gravity_W = out.parameter(vector_entry('gravity_W', 'm/s^2'))
+    moving = Entry('theta', ('theta',), 'rad'), Entry('theta_rate', ('theta_rate',), 'rad/s')
+    theta, rate = (out.variable(e) for e in moving)
+    driven = ca.SX(0.7)
+    out.rates |= {'theta': rate, 'theta_rate': driven}
+    joint = rolls(Sphere(ca.SX(0.2)), 'body')
+    if planar:
+        joint = Rolling(
+            shape=Sphere(ca.SX(0.2)),
+            contact=Entry('contact', ('contact',), 'm'),
+            attitude=Entry('phi', ('phi',), 'rad'),
+            speed=Entry('phi_rate', ('phi_rate',), 'rad/s'),
+            axes='body',
+            axis=(0.0, -1.0, 0.0),
+        )
+    out.body('A', joint, solid(1.0, [0.02, -0.01, 0.03]))
+    curve = 0.1 * ca.vertcat(ca.cos(theta), ca.sin(2 * theta), ca.sin(theta))
+    out.body('M', guided(curve, theta, rate, driven), solid(0.5, [0.01, 0.02, 0.0]), on='A')
+    line = ca.vertcat(0.05 * theta, 0.02, -0.1)
+    out.body('N', guided(line, theta, rate, driven), solid(0.3, [0, 0.1, 0]), on='M')
+    if hinged:
+        out.body('H', hinge('angle', [0, 0.6, 0.8], [0.1, 0, 0]), solid(0.2, [0, 0.1, 0]), on='N')
+    return MachineSystem(out)
+
+
+@pytest.mark.parametrize('planar', [False, True])
+@pytest.mark.parametrize('hinged', [False, True])
+def test_bodies_that_move_as_given_act_as_by_kane(planar, hinged):
+    system = laden(planar=planar, hinged=hinged)
+    test_kanes_equations_give_the_same_rates(system)
+    # what moves them is the rate of the energy
+    s, power = system.symbols, system.guiding_power(system.machine.dynamics.rates)
+    gain = ca.jtimes(system.energy, s.x, system.mode.dynamics(*s))
+    both = s.function('both', ca.vertcat(power, gain))
+    for seed in range(5):
+        x = random_state(system, np.random.default_rng(seed))
+        given, found = np.array(both(x, [], 0, [1.0, 2.0, -9.81])).ravel()
+        assert given == pytest.approx(found, rel=1e-10)
 
 
 def test_the_contract_is_kept(system):
