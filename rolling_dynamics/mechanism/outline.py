@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 FLAT = 0.1  # thickness of a wheel without a tyre, in radii
 FLOOR = 20.0  # side of the floor, in radii
+SLANTED, THIN = 3.0, 0.01  # radius of another plane, in radii, and its thickness over its own
+UP = Plane().normal
 
 
 def moving(joint: Joint) -> Joint:
@@ -37,6 +39,22 @@ def outlines(machine: Machine, p: ArrayLike) -> list[Shape]:
     def value(length: ca.SX | float) -> float:
         return float(ca.Function('length', [machine.symbols.p], [ca.SX(length)])(p))
 
+    def slanted(surface: Plane, size: float) -> Disk:
+        """Return a disk in a plane, up from the origin."""
+        n = np.array([value(a) for a in surface.normal])
+        up = np.array([0.0, 0.0, 1.0]) - n[2] * n
+        middle = size * up / np.linalg.norm(up) - THIN * size / 2 * n
+        x, y, z, a, b, c = (float(v) for v in (*middle, *n))
+        thick = THIN * size
+        return Disk(
+            name='shell',  # seen through
+            link='odom',
+            radius=size,
+            thickness=thick,
+            centre=(x, y, z),
+            axis=(a, b, c),
+        )
+
     out, drawn = list(machine.drawn), {shape.link for shape in machine.drawn}
     for name, shape in _rolling(machine):
         link = f'{name}_link'
@@ -54,9 +72,12 @@ def outlines(machine: Machine, p: ArrayLike) -> list[Shape]:
             out.append(Ball(name='ball', link=link, radius=value(shape.radius)))
     sizes = [s.radius for s in out if isinstance(s, Ball | Disk)]
     grounded = (b.joint for b in machine.bodies.values() if not b.parent)
-    level = (c.surface for c in machine.contacts if not c.on and isinstance(c.surface, Plane))
-    stands = any(isinstance(j, Rolling | PureRolling) for j in grounded)
-    stands |= any(tuple(map(float, s.normal)) == Plane().normal for s in level)
+    planes = [c.surface for c in machine.contacts if not c.on and isinstance(c.surface, Plane)]
+    upward = [all(value(a) == b for a, b in zip(s.normal, UP, strict=True)) for s in planes]
+    stands = any(isinstance(j, Rolling | PureRolling) for j in grounded) or any(upward)
+    if sizes:
+        size = SLANTED * max(sizes)
+        out += [slanted(s, size) for s, up in zip(planes, upward, strict=True) if not up]
     if sizes and stands:
         out.append(Floor(name='floor', link='odom', side=FLOOR * max(sizes)))
     return out

@@ -13,7 +13,7 @@ from rolling_dynamics.mechanism import (
     Rolling,
     Sphere,
 )
-from rolling_dynamics.robots import robot_view
+from rolling_dynamics.robots import Disk, robot_view
 from rolling_dynamics.robots.urdf import robot_urdf
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.faults import schema_of
@@ -196,3 +196,17 @@ def test_it_is_drawn_and_has_joints_and_a_description(tmp_path, capsys):
     urdf = robot_urdf(view, lambda name: name)
     assert 'shell_link' in urdf
     assert '<sphere radius="0.15"' in urdf
+
+
+def test_planes_that_are_not_level_are_drawn_up_from_the_origin():
+    scenario = load_scenario('ball_in_groove')
+    planes = [s for s in scenario.system.outlines(scenario.p) if isinstance(s, Disk)]
+    assert [plane.axis for plane in planes] == [
+        pytest.approx((0, -np.sin(0.9), np.cos(0.9))),
+        pytest.approx((0, np.sin(0.9), np.cos(0.9))),
+    ]
+    for plane in planes:
+        top = np.array(plane.centre) + plane.thickness / 2 * np.array(plane.axis)
+        assert np.linalg.norm(top) == pytest.approx(plane.radius)
+        assert np.dot(top, plane.axis) == pytest.approx(0)
+        assert top[2] > 0
