@@ -124,14 +124,14 @@ def test_a_player_offers_a_topic_as_it_was(latched):
 
 
 def test_a_recording_keeps_the_offers_of_its_topics(tmp_path):
-    recording = Recording(tmp_path / 'new' / 'bag', (), longest_queue=9)
-    assert recording.folder == tmp_path / 'new' / 'bag'
+    recording = Recording(tmp_path / 'new' / 'deep' / 'bag', (), longest_queue=9)
+    assert recording.folder == tmp_path / 'new' / 'deep' / 'bag'
     for latched in (False, True):
         recording.add(Topic(f'/latched_{latched}', JOINTS, latched))
     with pytest.raises(RecordingError, match="type 'made_msgs/msg/Made' is not known here"):
         recording.add(Topic('/other', f'{PACKAGE}/msg/Made', latched=False))
     recording.close()
-    metadata = (tmp_path / 'new' / 'bag' / 'metadata.yaml').read_text()
+    metadata = (tmp_path / 'new' / 'deep' / 'bag' / 'metadata.yaml').read_text()
     for latched, word in ((False, 'volatile'), (True, 'transient_local')):
         (part,) = [t for t in metadata.split('topic_metadata') if f'/latched_{latched}' in t]
         assert f'durability: {word}' in part
