@@ -33,6 +33,7 @@ html_title = f'{project} {release}'
 html_math_renderer = 'mathml'
 html_static_path = ['_static']
 html_css_files = ['mathematics.css']
+html_logo = html_favicon = '_static/logo.svg'
 # Pages that simulate: `make docs` writes them; without, the gallery has empty frames.
 html_extra_path = [str(p) for p in [Path(__file__).parents[1] / 'build' / 'gallery'] if p.is_dir()]
 templates_path = ['_templates']
@@ -40,6 +41,10 @@ exclude_patterns = ['_build', '_ext']
 
 myst_enable_extensions = ['dollarmath']
 myst_heading_anchors = 3
+myst_html_meta = {
+    'property=og:image': '_static/preview.svg',
+    'description': 'Exact dynamics, planning and control of things that roll',
+}
 bibtex_bibfiles = ['references.bib']
 
 autodoc_default_options = {'members': True, 'show-inheritance': True}

@@ -3,6 +3,7 @@ Write the pages that docs/gallery.md embeds, each a simulation that runs in the 
 
     .venv/bin/python tools/gallery.py build/gallery
 
+The landing page embeds `pages/quarter_turn.html`, a plan with a slider of time.
 A page `pages/SCENARIO.html` or `pages/SCENARIO-LAW.html` in the text is what is written, with the
 path of another simulator in `docs/beside/SCENARIO.json` beside it.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 import re
+import subprocess
 import sys
 
 from rolling_dynamics.scenario import load_scenario
@@ -19,6 +21,8 @@ from rolling_robotics.page.page import page_of
 
 TEXT = Path(__file__).resolve().parents[1] / 'docs' / 'gallery.md'
 MOST = 400_000  # bytes of a page
+WHOLE = 1_200_000  # bytes of one with the script of the viewer
+PLAN = 'ball_on_plate_hard'
 
 
 def embedded() -> list[tuple[str, str]]:
@@ -37,10 +41,22 @@ def main() -> None:
         text = page_of(load_scenario(name), law, path)
         path = folder / f'{name}{law and "-"}{law}.html'
         path.write_text(text, encoding='utf-8')
-        size = path.stat().st_size
-        print(f'{path} ({size / 1000:.0f} kB)')
-        if size > MOST:
-            raise SystemExit(f'gallery: {path} has more than {MOST / 1000:.0f} kB')
+        _check(path, MOST)
+    plan, path = folder.parent / 'plan.json', folder / 'quarter_turn.html'
+    for command in (
+        ['plan', PLAN, '--out', str(plan)],
+        ['view', str(plan), '--export', str(path)],
+    ):
+        subprocess.run([sys.executable, '-m', 'rolling_robotics.cli', *command], check=True)
+    plan.unlink()
+    _check(path, WHOLE)
+
+
+def _check(path: Path, most: int) -> None:
+    size = path.stat().st_size
+    print(f'{path} ({size / 1000:.0f} kB)')
+    if size > most:
+        raise SystemExit(f'gallery: {path} has more than {most / 1000:.0f} kB')
 
 
 if __name__ == '__main__':

@@ -19,6 +19,8 @@ import tempfile
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = '--no-strips --width 420'
+ABOVE = '--azimuth -80 --elevation 50'
+MOVING = '--no-strips --no-legend --width 240 --rate 6'
 PICTURES = {  # file: command, scenario, options of the drawing
     'rolling.gif': ('plan', 'ball_on_plate_hard', '--rate 15 --speed 0.7 --width 440'),
     'contact.png': ('plan', 'ball_on_plate_hard', f'{SMALL} --at 1.2'),
@@ -27,16 +29,18 @@ PICTURES = {  # file: command, scenario, options of the drawing
     'pendulum_sphere.png': ('plan', 'pendulum_course', f'{SMALL} --at 9 --elevation 40'),
     'spin_rolling_sphere.png': ('simulate', 'spin_rolling_ball', f'{SMALL} --at 3.2'),
     'ball_balancer.png': ('simulate', 'ball_balancer', f'{SMALL} --at 3.5'),
-    'labyrinth_board.png': (
-        'plan',
-        'labyrinth',
-        f'{SMALL} --at 6 --azimuth -80 --elevation 50',
-    ),
+    'labyrinth_board.png': ('plan', 'labyrinth', f'{SMALL} --at 6 {ABOVE}'),
     'point_mass_hop.png': (
         'simulate',
         'point_mass_hop',
         '--width 520 --at 0.45 --elevation 15 --azimuth -75',
     ),
+    'moving_dish.gif': ('simulate', 'ellipsoid_in_dish', f'{MOVING} --elevation 35'),
+    'moving_ball.gif': ('plan', 'point_mass_s_path', f'{MOVING} --speed 2.5 --elevation 35'),
+    'moving_disk.gif': ('simulate', 'point_mass_disk', f'{MOVING} --speed 5 --elevation 15'),
+    'moving_pendulum.gif': ('plan', 'pendulum_course', f'{MOVING} --speed 2.5 --elevation 40'),
+    'moving_sphere.gif': ('simulate', 'spin_rolling_ball', MOVING),
+    'moving_labyrinth.gif': ('plan', 'labyrinth', f'{MOVING} --speed 3 {ABOVE}'),
     'dish.png': ('simulate', 'ellipsoid_in_dish', f'{SMALL} --at 2.4 --elevation 35'),
 }
 

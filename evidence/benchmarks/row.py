@@ -149,7 +149,6 @@ GROUPS = {
     'predictive_flights': 'evidence.benchmarks.predictive_flights:rows',
     'butterfly': 'evidence.benchmarks.butterfly:rows',
     'balance_arm': 'evidence.benchmarks.balance_arm:rows',
-    'memory': 'evidence.benchmarks.memory:rows',
     'internal_masses': 'evidence.benchmarks.internal_masses:rows',
     'pendulum_sphere': 'evidence.benchmarks.pendulum_sphere:rows',
     'ball_balancer': 'evidence.benchmarks.ball_balancer:rows',

@@ -19,7 +19,6 @@ import time
 from typing import Any, IO
 
 from builtin_interfaces.msg import Time
-from evidence.benchmarks.memory import memory
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
@@ -290,13 +289,21 @@ class Soak:
         for name in JUDGED:
             folder = Path('/proc', str(self.bringup.processes[name].pid))
             figures = {
-                'MB': memory(psutil.Process(int(folder.name)), 'rss'),
+                'MB': memory(int(folder.name)),
                 'threads': len(list((folder / 'task').iterdir())),
                 'files': len(list((folder / 'fd').iterdir())),
             }
             for unit, value in figures.items():
                 self.sizes.setdefault(f'{name}, {unit}', []).append((self.elapsed, value))
         self._note({'sizes': {name: history[-1][1] for name, history in self.sizes.items()}})
+
+
+def memory(pid: int) -> float:
+    """Return the resident memory of a process [MB]; 0 of one that has ended."""
+    try:
+        return float(psutil.Process(pid).memory_info().rss) / 2**20
+    except psutil.NoSuchProcess:
+        return 0.0
 
 
 def growth(history: list[tuple[float, float]]) -> float:

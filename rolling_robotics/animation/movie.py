@@ -10,7 +10,7 @@ from pathlib import Path
 import shutil
 import subprocess
 import tempfile
-from typing import IO
+from typing import Any, IO
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -29,6 +29,14 @@ DPI = 100
 STRIP_HEIGHT = 95  # px
 COLOURS_OF_GIF = 96
 DEFAULT_CAMERA = Camera(math.radians(-60), math.radians(28))
+SQUARE: dict[str, Any] = {'marker': 's', 'linewidth': 0, 'markersize': 5}
+SMALL: dict[str, Any] = {
+    'fontsize': 7.5,
+    'frameon': False,
+    'handletextpad': 0.1,
+    'labelspacing': 0.2,
+}
+LEGEND, ENTRY = 14, 125  # px: height and width of an entry of the legend
 HEAD = 24  # px of the line above the scene
 MOST = {'.gif': 2_000, '.mp4': 20_000, '.png': 100}  # pictures; a GIF is made in memory
 MOST_TIMES = 20_000  # of a scene that is drawn
@@ -53,8 +61,8 @@ class Shot:
         Of the picture [px]; its height follows from the scene, the strips come below.
     camera
         Where it is seen from.
-    strips
-        Whether curves over time are drawn below.
+    strips, legend
+        Whether curves over time are drawn below, and names of what is drawn above.
     every
         Time between the snapshots of a ``*.png``; None for a single picture.
 
@@ -66,6 +74,7 @@ class Shot:
     width: int = 640
     camera: Camera = field(default_factory=lambda: DEFAULT_CAMERA)
     strips: bool = True
+    legend: bool = True
     every: float | None = None
 
     def times(self, scene: Scene) -> NDArray[np.float64]:
@@ -94,13 +103,22 @@ def pictures(scene: Scene, shot: Shot, *, still: bool = False) -> Iterator[Pictu
     shown = scene.resampled(shot.times(scene))
     strips = scene.strips if shot.strips else ()
     low, high = extent(shown, shot.camera)
-    height = shot.width * min(max((high - low)[1] / (high - low)[0], 0.3), 0.75) + HEAD
+    names = scene.legend if shot.legend else {}
+    columns = max(1, min(len(names), shot.width // ENTRY))
+    head = HEAD + LEGEND * -(-len(names) // columns)
+    height = shot.width * min(max((high - low)[1] / (high - low)[0], 0.3), 0.75) + head
     rows = int(height) + STRIP_HEIGHT * len(strips)
     with mpl.rc_context({**STYLE, 'figure.constrained_layout.use': False}):
         figure = Figure(figsize=(shot.width / DPI, rows / DPI), dpi=DPI)
         canvas = FigureCanvasAgg(figure)
         share = int(height) / rows
-        axes = figure.add_axes((0.0, 1 - share, 1.0, share - HEAD / rows))
+        axes = figure.add_axes((0.0, 1 - share, 1.0, share - head / rows))
+        squares = [mpl.lines.Line2D([], [], color=c, **SQUARE) for c in names.values()]
+        place: dict[str, Any] = {
+            'loc': 'upper left',
+            'bbox_to_anchor': (0.0, 1 - (HEAD - 6) / rows),
+        }
+        figure.legend(squares, list(names), ncols=columns, **place, **SMALL)
         painter = Painter(axes, shown, shot.camera)
         clock = figure.text(0.015, 1 - 6 / rows, '', va='top', fontsize=9)
         cursors = []

@@ -16,6 +16,7 @@ from matplotlib.collections import PolyCollection
 import numpy as np
 from rolling_dynamics.robots.view import CONE, FORCE
 from rolling_robotics.scene.scene import (
+    AXES,
     Body,
     Frame,
     GROUND,
@@ -23,11 +24,11 @@ from rolling_robotics.scene.scene import (
     Mesh,
     rotation_matrices,
     Scene,
+    UNDER,
     Values,
 )
 
 SEEN_THROUGH = 0.22  # opacity of a line behind a body
-AXES = ((0.84, 0.1, 0.1), (0.1, 0.55, 0.1), (0.1, 0.2, 0.8))
 LIGHT = np.array([0.35, -0.45, 0.82])
 TURN = np.linspace(0, 2 * np.pi, 17)
 LIFT = 1e-3  # lines on a surface are drawn as if this much nearer, in sizes of the scene
@@ -107,6 +108,7 @@ class Painter:
         """
         self._axes, self._scene, self._camera = axes, scene, camera
         self._drawn: list[PolyCollection] = []
+        self._remaining = [scene.remaining(ghost) for ghost in scene.ghosts]
         low, high = extent(scene, camera)
         self._size = float(np.max(high - low))
         axes.set_xlim(low[0], high[0])
@@ -119,17 +121,17 @@ class Painter:
         for old in self._drawn:
             old.remove()
         self._drawn = []
-        ground, marks, above = self._pile(), self._pile(), self._pile()
+        under, ground, marks, above = (self._pile() for _ in range(4))
         for body in self._scene.bodies:
             here = (ground, marks) if body.layer == GROUND else (above, above)
-            self._add_body(ground, *here, body, k)
-        for ghost in self._scene.ghosts:
-            self._add_body(ground, above, above, ghost, k)
+            self._add_body(under, ground, *here, body, k)
+        for ghost, remains in zip(self._scene.ghosts, self._remaining, strict=True):
+            self._add_body(under, ground, above, above, ghost, k, float(remains[k]))
         self._add_traces(marks, above, k)
         self._add_contact(above, k)
-        for order, pile in enumerate((ground, marks, above)):
+        for order, pile in enumerate((under, ground, marks, above)):
             self._show(pile, order + 1)
-        self._show(marks, 4, opacity=SEEN_THROUGH)
+        self._show(marks, 5, opacity=SEEN_THROUGH)
 
     @staticmethod
     def _pile() -> _Pile:
@@ -156,13 +158,22 @@ class Painter:
         seen: Values = (points @ R.T + position) @ self._camera.rotation.T
         return seen
 
-    def _add_body(self, ground: _Pile, faces: _Pile, lines: _Pile, body: Body, k: int) -> None:
+    def _add_body(
+        self,
+        under: _Pile,
+        ground: _Pile,
+        faces: _Pile,
+        lines: _Pile,
+        body: Body,
+        k: int,
+        opacity: float = 1.0,
+    ) -> None:
         position, attitude = body.position[k], body.attitude[k]
         for mesh in body.meshes:
-            pile = ground if mesh.layer == GROUND else faces
+            pile = {UNDER: under, GROUND: ground}.get(mesh.layer, faces)
             self._add_mesh(pile, mesh, self._seen(mesh.vertices, position, attitude))
         for line in body.lines:
-            self._add_line(lines, line, self._seen(line.points, position, attitude), 0.0)
+            self._add_line(lines, line, self._seen(line.points, position, attitude), 0.0, opacity)
 
     def _add_mesh(self, pile: _Pile, mesh: Mesh, seen: Values) -> None:
         corners = seen[mesh.faces]
@@ -181,12 +192,14 @@ class Painter:
         edges = rgba if opacity == 1 else np.zeros_like(rgba)
         pile.add(corners[shown], rgba, edges, 0.4, 0.0)
 
-    def _add_line(self, pile: _Pile, line: Line, seen: Values, lift: float) -> None:
+    def _add_line(
+        self, pile: _Pile, line: Line, seen: Values, lift: float, opacity: float = 1.0
+    ) -> None:
         if len(seen) < 2:
             return
         pieces = np.stack([seen[:-1], seen[1:], seen[1:], seen[:-1]], axis=1)
         pieces = pieces[np.isfinite(pieces).all(axis=(1, 2))]
-        rgba = np.tile([*line.colour, 1.0], (len(pieces), 1))
+        rgba = np.tile([*line.colour, opacity], (len(pieces), 1))
         pile.add(pieces, np.zeros_like(rgba), rgba, line.width, lift)
 
     def _add_traces(self, marks: _Pile, above: _Pile, k: int) -> None:

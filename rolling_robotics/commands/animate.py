@@ -48,6 +48,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--no-strips', action='store_true', help='leave out the curves below the picture'
     )
+    parser.add_argument(
+        '--no-legend', action='store_true', help='leave out the names of what is drawn'
+    )
 
 
 def run(args: Namespace) -> int:
@@ -84,6 +87,7 @@ def run(args: Namespace) -> int:
         at=args.at,
         camera=Camera(math.radians(args.azimuth), math.radians(args.elevation)),
         strips=not args.no_strips and args.strip is None,
+        legend=not args.no_legend,
         every=args.strip,
     )
     with Progress(f'drawing {args.file.name}') as progress:

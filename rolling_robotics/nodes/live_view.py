@@ -30,7 +30,7 @@ from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import events_executor
 from rolling_node_kit.qos import EVENT, FRAMES_POLLED, LATCHED, STREAM_READER
 from rolling_robotics.nodes.recorded_scene import marker_shapes, STILL
-from rolling_robotics.scene.parts import ghost_mesh
+from rolling_robotics.scene.parts import ghost_of
 from rolling_robotics.scene.scene import (
     ABOVE,
     Body,
@@ -264,13 +264,7 @@ def standing_scene(topics: LiveTopics) -> Scene:
     ends = _plan_ends(topics, [b.name for b in bodies])
     rows = {name: np.array([pose]) for name, pose in ends.items()}
     ghosts = (
-        replace(
-            b,
-            position=rows[b.name][:, :3],
-            attitude=rows[b.name][:, 3:],
-            meshes=tuple(ghost_mesh(m) for m in b.meshes),
-            lines=(),
-        )
+        replace(ghost_of(b), position=rows[b.name][:, :3], attitude=rows[b.name][:, 3:])
         for b in bodies
         if b.name in ends
     )

@@ -1,7 +1,6 @@
 'use strict';
 // What follows an event at the contacts of a machine: mechanism/hybrid.py and mechanism/impact.py.
 const table = (flat, count) => Array.from({length: count}, (_, r) => Array.from({length: flat.length / count}, (__, k) => flat[r + k * count]));
-const orders = a => (a.length < 2 ? [a] : a.flatMap((v, k) => orders([...a.slice(0, k), ...a.slice(k + 1)]).map(rest => [v, ...rest])));
 
 class Machine {
   constructor(motion) {
@@ -113,7 +112,6 @@ class Machine {
     met = {...met, mode: this.seen(met, away), x: this.clear(met, rebound)};
     const pushed = near.map((i, k) => [size(found.P.slice(3 * k, 3 * k + 3)), c.names[i]]).filter(([P]) => P);
     if (pushed.length) met = noted(met, 'landing', `impact of ${pushed.map(([P, name]) => `${P.toPrecision(6)} N s at ${name}`).join(', ')}`);
-    if (found.spread) met = noted(met, 'impact_order', `the order of the impulses decides the outcome: one after the other they give velocities that differ by up to ${found.spread.toPrecision(3)} m/s`);
     const held = c.names.flatMap((name, i) => (c.able.includes(i) ? [] : [[`contact ${name}`, ...whole.slice(3 * i, 3 * i + 3), mu[i][0]]]));
     held.push(...c.joints.map(name => [`Rolling joint of ${name}`, ...this.m.f(`joint_${name}`, s.x, u, s.t, s.p, Float64Array.from(change), Float64Array.from(whole))]));
     for (const [name, px, py, pz, most] of held) if (pz < -c.HELD || Math.hypot(px, py) > most * pz + c.HELD)
@@ -130,32 +128,20 @@ class Machine {
   }
 }
 
-function impact(W, v, contacts, c) { // {P, spread}; null if it jams
-  const n = contacts.length, near = contacts.map((_, k) => k).filter(k => v[3 * k + 2] < -c.STILL), none = v.map(() => 0);
-  const after = P => add(v, times(W, P));
+function impact(W, v, contacts, c) { // {P}; null if it jams
+  const near = contacts.map((_, k) => k).filter(k => v[3 * k + 2] < -c.STILL), none = v.map(() => 0);
   const single = (w, k, back) => {
     const block = W.slice(3 * k, 3 * k + 3).map(row => row.slice(3 * k, 3 * k + 3)), at = w.slice(3 * k, 3 * k + 3), [mu, kinetic] = contacts[k];
     const found = new Impact(block, mu, kinetic, c).impulse(at, at[2] < -c.SLOWEST ? back : 0);
     return found && none.map((_, q) => (Math.floor(q / 3) === k ? found.P[q % 3] : 0));
   };
-  if (!near.length) return {P: none, spread: 0};
+  if (!near.length) return {P: none};
   if (near.length === 1) {
     const P = single(v, near[0], contacts[near[0]][2]);
-    if (!P || after(P).every((w, q) => q % 3 < 2 || w >= -c.STILL)) return P && {P, spread: 0};
+    if (!P || add(v, times(W, P)).every((w, q) => q % 3 < 2 || w >= -c.STILL)) return P && {P};
   }
-  const P = atOnce(W, v, contacts.map(mu => mu[1]), c), slow = c.SAME / 10 * size(v);
-  if (!P) return null;
-  const ends = orders(contacts.map((_, k) => k)).slice(0, 24).map(order => { // one after the other
-    let w = v;
-    for (let stage = 0, k; stage < c.STAGES && (k = order.find(j => w[3 * j + 2] < -slow)) !== undefined; ++stage) {
-      const one = single(w, k, 0);
-      if (!one) break;
-      w = add(w, times(W, one));
-    }
-    return w;
-  });
-  const spread = Math.max(...ends.map(end => Math.max(...add(end, after(P), -1).map(Math.abs))));
-  return {P, spread: n > 0 && spread > c.SAME * size(v) ? spread : 0};
+  const P = atOnce(W, v, contacts.map(mu => mu[1]), c);
+  return P && {P};
 }
 
 function atOnce(W, v, mu, c) { // impulses that act together, by projections on the cones in turn

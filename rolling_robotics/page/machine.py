@@ -62,7 +62,7 @@ def machine_of(system: Any) -> tuple[dict[str, ca.Function], dict[str, Any]] | N
         'speeds': system.speed_places,
         'phases': {m: {i: s.phases.of(i) for i in system.able} for m, s in system.parts.items()},
         **{n: getattr(hybrid, n) for n in ('START', 'CLEAR', 'HELD', 'LIFTS')},
-        **{n: getattr(impacts, n) for n in ('STILL', 'EXACT', 'ITERATIONS', 'STAGES', 'SAME')},
+        **{n: getattr(impacts, n) for n in ('STILL', 'EXACT', 'ITERATIONS')},
         **{n: getattr(impact, n) for n in ('STUCK', 'RESTS', 'SLOWEST')},
         'OPEN': OPEN,
         'CREEP': CREEP,

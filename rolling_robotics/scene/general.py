@@ -27,7 +27,7 @@ from rolling_robotics.scene.parts import (
     cylinder_mesh,
     error_strips,
     floor_body,
-    ghost_mesh,
+    ghost_of,
     moved_mesh,
     ON_GROUND,
     rolling_traces,
@@ -35,6 +35,7 @@ from rolling_robotics.scene.parts import (
     under,
 )
 from rolling_robotics.scene.scene import (
+    AXES,
     Body,
     Colour,
     Frame,
@@ -51,7 +52,6 @@ from rolling_robotics.scene.scene import (
     Trace,
 )
 
-AXES: tuple[Colour, ...] = ((0.8, 0.1, 0.1), (0.1, 0.6, 0.1), (0.1, 0.1, 0.8))  # x, y, z
 LIFT = 0.01  # of the path over the surface it is drawn on, in sizes of the first body
 
 
@@ -118,8 +118,9 @@ def general_scene(scenario: Scenario, arrays: Arrays) -> Scene:
 
 def _trace(name: str, arrays: Arrays, bodies: Sequence[Body], lift: float) -> Trace:
     """Return the path of the contact, a bit above the board that moves under it."""
-    path = f'path of {name}'
+    path = 'path of the contact'
     if 'contact_position' not in arrays:
+        path = f'path of {name}'
         return Trace(name=path, body='', points=arrays[f'{name}_position'], colour=ON_GROUND)
     points = arrays['contact_position']
     points = points + lift * rotation_matrices(arrays['contact_attitude'])[:, :, 2]
@@ -266,9 +267,7 @@ def _ghosts(scene: Scene, result: dict[str, Any], plan: dict[str, Any] | None) -
         arrays = Arrays(plan)
         return tuple(
             replace(
-                b,
-                lines=(),
-                meshes=tuple(ghost_mesh(m) for m in b.meshes),
+                ghost_of(b),
                 position=resample(arrays.time, arrays[f'{b.name}_position'], scene.times),
                 attitude=resample_attitude(arrays.time, arrays[f'{b.name}_attitude'], scene.times),
             )
@@ -278,9 +277,7 @@ def _ghosts(scene: Scene, result: dict[str, Any], plan: dict[str, Any] | None) -
         return ()
     return tuple(
         replace(
-            b,
-            lines=(),
-            meshes=tuple(ghost_mesh(m) for m in b.meshes),
+            ghost_of(b),
             position=np.broadcast_to(b.position[-1], b.position.shape),
             attitude=np.broadcast_to(b.attitude[-1], b.attitude.shape),
         )

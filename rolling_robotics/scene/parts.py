@@ -25,6 +25,7 @@ from rolling_robotics.scene.scene import (
     Wrench,
 )
 
+SHARP = 0.75  # cosine between the faces of an edge that is drawn of an outline
 FAR = 1e5  # an edge beyond this is none
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 SIDES = np.array(
@@ -149,10 +150,53 @@ def box_mesh(sides: Sequence[float], colour: Colour, *, opacity: float = 1.0) ->
     )
 
 
-def ghost_mesh(mesh: Mesh) -> Mesh:
-    """Return a mesh as a ghost shows it: translucent, with a chequer that says its attitude."""
-    _, which = np.unique(mesh.colours, axis=0, return_inverse=True)
-    return replace(mesh, colours=np.asarray(GHOST)[which.ravel() % 2], opacity=GLASS)
+def ghost_of(body: Body) -> Body:
+    """Return a body as a ghost shows it: its outline, which says its attitude too."""
+    pieces = [_outline(mesh) for mesh in body.meshes]
+    points = np.concatenate([*pieces, np.zeros((0, 3))])
+    return replace(body, meshes=(), lines=(Line(points=points, colour=GHOST[0], width=2.0),))
+
+
+def _outline(mesh: Mesh) -> Values:
+    """Return the sharp edges of a mesh, or three sections of one without; NaN between pieces."""
+    place, same = np.unique(mesh.vertices.round(9), axis=0, return_inverse=True)
+    faces = same.ravel()[mesh.faces]
+    a, b, c, d = (place[faces[:, k]] for k in range(4))
+    normals = np.cross(c - a, d - b)
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+    edges = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
+    of_face = np.repeat(np.arange(len(faces)), 4)[edges[:, 0] != edges[:, 1]]
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    kinds, which, count = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
+    order = np.argsort(which.ravel(), kind='stable')
+    starts = np.cumsum(count) - count
+    n, m = normals[of_face[order[starts]]], normals[of_face[order[starts + count - 1]]]
+    sharp = kinds[(count == 1) | ((n * m).sum(axis=1) < SHARP)]
+    if len(sharp):
+        return _pieces(place[sharp])
+    corners = mesh.vertices[mesh.triangles]
+    middle = (place.min(axis=0) + place.max(axis=0)) / 2 + 1e-6 * np.ptp(place)
+    return np.concatenate([_section(corners, k, middle[k]) for k in range(3)])
+
+
+def _section(corners: Values, axis: int, level: float) -> Values:
+    """Return where a plane cuts triangles, shape (M, 3, 3)."""
+    over = corners[:, :, axis] - level
+    ends = []
+    for i, j in ((0, 1), (1, 2), (2, 0)):
+        cut = over[:, i] * over[:, j] < 0
+        share = over[:, i] / np.where(cut, over[:, i] - over[:, j], 1.0)
+        at = corners[:, i] + share[:, None] * (corners[:, j] - corners[:, i])
+        ends.append(np.where(cut[:, None], at, np.nan))
+    every = np.stack(ends, axis=1)
+    both = np.isfinite(every[:, :, 0]).sum(axis=1) == 2
+    return _pieces(every[both][np.isfinite(every[both])].reshape(-1, 2, 3))
+
+
+def _pieces(segments: Values) -> Values:
+    """Return segments, shape (M, 2, 3), as one line with gaps."""
+    gaps = np.full((len(segments), 1, 3), np.nan)
+    return np.concatenate([segments, gaps], axis=1).reshape(-1, 3)
 
 
 def floor_mesh(low: Values, high: Values, cell: float) -> Mesh:

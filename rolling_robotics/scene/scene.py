@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.robots.view import CONE, FORCE, GHOST
 from rolling_dynamics.rotations import without_jumps
 from transforms3d.quaternions import qmult
 
 Values = NDArray[np.float64]
 Colour = tuple[float, float, float]
-GROUND, ABOVE = 0, 1  # layers: what lies under everything else, and the rest
+AXES: tuple[Colour, ...] = ((0.8, 0.1, 0.1), (0.1, 0.6, 0.1), (0.1, 0.1, 0.8))  # x, y, z
+UNDER, GROUND, ABOVE = -1, 0, 1  # layers: under a plate, what lies under the rest, and the rest
 
 
 def layer_of(part: str) -> int:
@@ -41,7 +43,7 @@ class Mesh:
     closed
         Whether its inside is never seen.
     layer
-        GROUND or ABOVE.
+        UNDER, GROUND or ABOVE.
 
     """
 
@@ -182,6 +184,33 @@ class Scene:
         raise ParameterError(
             f'no body {name!r}; there are: {", ".join(b.name for b in self.bodies)}'
         )
+
+    @property
+    def legend(self) -> dict[str, Colour]:
+        """What is drawn in space, and its colour."""
+        out = {'where the plan ends': GHOST[0]} if self.ghosts else {}
+        if self.wrench is not None:
+            out |= {'contact force': FORCE, 'friction cone': CONE}
+        out |= {f'path {t.name.removeprefix("path ")}': t.colour for t in self.traces}
+        if self.frames:
+            out |= {f'contact frame, {n}': c for n, c in zip('xyz', AXES, strict=True)}
+        return out
+
+    def remaining(self, ghost: Body) -> Values:
+        """
+        Return how far a body is from its ghost, shape (T,): from 1, in its sizes and rad, to 0.
+
+        It is 1 all the time for a ghost that moves.
+        """
+        body = self.body(ghost.name)
+        if np.ptp(ghost.position, axis=0).any():
+            return np.ones(len(self.times))
+        points = np.vstack([np.ones((1, 3)) * 1e-9, *(line.points for line in ghost.lines)])
+        size = float(np.nanmax(np.linalg.norm(points, axis=1)))
+        away = np.linalg.norm(body.position - ghost.position, axis=1) / size
+        cosine = np.abs((body.attitude * ghost.attitude).sum(axis=1))
+        left: Values = np.maximum(away, 2 * np.arccos(np.minimum(cosine, 1.0))).clip(0.0, 1.0)
+        return left
 
     def resampled(self, times: ArrayLike) -> Scene:
         """Return the scene at other times [s], shape (N,), by interpolation between its own."""

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rolling_dynamics.robots.view import CONE, CURVES, FORCE, GHOST
-from rolling_robotics.scene.scene import Colour, Pose, resample, Scene, Strip, Values
+from rolling_dynamics.robots.view import CURVES
+from rolling_robotics.scene.scene import Colour, Pose, resample, Scene, Strip
 from rolling_robotics.viewer.scene_server import (
     LAYERS,
     look_at_motion,
@@ -24,7 +24,6 @@ from rolling_robotics.viewer.scene_server import (
     ticks,
 )
 import viser
-from viser import uplot
 
 Report = Callable[[str], None]
 SIZE = 0.6  # of the handle of a goal, in sizes of what rolls
@@ -204,8 +203,7 @@ class PushPanel:
 
 
 RATE = 30.0  # updates, and pictures of a page, per second
-AXES: tuple[Colour, ...] = ((0.8, 0.0, 0.0), (0.0, 0.8, 0.0), (0.0, 0.0, 0.8))  # x, y, z
-LIMIT, NOW = 'limit', '#000000'
+LIMIT = 'limit'
 CURVE_POINTS = 240
 CURVE_PERIOD = 0.4  # s between two marks of the present in the curves
 SLIDER_PERIOD = 0.1  # s between two moves of the slider while it plays
@@ -253,7 +251,9 @@ class Player:
         self._path = moving[-1].position if moving else None
         self._follow = Follow(server, on=False)
         layer_switches(server, self._stage)
-        self._curves = [_Curves(server, scene, strip.title) for strip in scene.strips]
+        self._curves = [
+            (server.gui.add_html(_drawn(scene, s, self._start)), s) for s in scene.strips
+        ]
         self.slider.on_update(self._moved)
         self._show()
 
@@ -289,8 +289,8 @@ class Player:
 
     def mark(self) -> None:
         """Mark the present in the curves."""
-        for curves in self._curves:
-            curves.mark(self._time)
+        for handle, strip in self._curves:
+            handle.content = _drawn(self._scene, strip, self._time)
 
     def run(self, stop: threading.Event) -> None:
         """Play until asked to stop."""
@@ -301,45 +301,6 @@ class Player:
             if now - marked > CURVE_PERIOD:
                 self.mark()
                 marked = now
-
-
-class _Curves:
-    """The curves of one strip."""
-
-    def __init__(self, server: viser.ViserServer, scene: Scene, title: str) -> None:
-        strip = next(s for s in scene.strips if s.title == title)
-        self._times = np.linspace(scene.times[0], scene.times[-1], CURVE_POINTS)
-        curves = (np.nan_to_num(v) for v in strip.curves.values())  # the plot knows no gaps
-        self._values = [resample(scene.times, v, self._times) for v in curves]
-        if strip.limit is not None:
-            self._values.append(np.full(CURVE_POINTS, strip.limit))
-        series = [uplot.Series(label=scene.time_unit)]
-        series += [
-            uplot.Series(label=name, stroke=colour, width=2)
-            for name, colour in curve_colours(strip).items()
-        ]
-        series.append(uplot.Series(label='now', stroke=NOW, width=2))
-        self._plot = server.gui.add_uplot(
-            self._data(float(scene.times[0])),
-            tuple(series),
-            title=f'{strip.title} [{strip.unit}]' if strip.unit else strip.title,
-            scales={'x': uplot.Scale(time=False)},
-            legend=uplot.Legend(show=False),
-            aspect=2.2,
-        )
-        server.gui.add_html(legend_of_strip(strip))
-
-    def _data(self, now: float) -> tuple[Values, ...]:
-        """Return times, curves, and a spike at the present."""
-        every = np.concatenate(self._values) if self._values else np.zeros(1)
-        k = int(np.clip(np.searchsorted(self._times, now), 1, CURVE_POINTS - 1))
-        spike = np.full(CURVE_POINTS, every.min())
-        spike[k] = every.max()
-        return (self._times, *self._values, spike)
-
-    def mark(self, now: float) -> None:
-        """Mark a time."""
-        self._plot.data = self._data(now)
 
 
 def play(
@@ -394,19 +355,59 @@ def page_of(scene: Scene, speed: float = 1.0) -> str:
         for time in shown:
             stage.show(int(np.argmin(np.abs(scene.times - time))))
             recording.insert_sleep(1 / RATE)
-        return _with_legend(recording.as_html(), scene)
+        return _with_curves(recording.as_html(), scene, speed)
 
 
-def _with_legend(page: str, scene: Scene) -> str:
-    """Return the page with title and legend over the picture."""
+STYLE = """<style>
+#curves{position:fixed;right:1em;top:1em;width:21em;max-height:calc(100vh - 6em);overflow:auto;
+ z-index:9;font:15px sans-serif;color-scheme:light dark;color:light-dark(#1c2733,#e3e9ef);
+ background:light-dark(rgba(255,255,255,.8),rgba(18,23,29,.85));padding:.5em;border-radius:6px}
+#curves svg{background:light-dark(#fff,#1b232c)}
+@media(max-width:700px){#curves{inset:auto 0 50px 0;width:auto;height:44vh;padding:.3em .6em}
+ #root{height:calc(56vh - 50px)!important;overflow:hidden}}</style>"""
+SCRIPT = """<script>setInterval(() => { // the time that the slider of the page shows
+  const values = [...document.querySelectorAll('input')].map(i => parseFloat(i.value));
+  const shown = values.find(Number.isFinite);
+  if (shown !== undefined) for (const now of document.querySelectorAll('#curves line'))
+    for (const end of ['x1', 'x2']) now.setAttribute(end, Math.min(shown * RATE, 240));
+}, 100);</script>"""
+
+
+def _with_curves(page: str, scene: Scene, speed: float) -> str:
+    """Return the page with title, legend and curves beside the picture, or below a narrow one."""
     title = escape(scene.title.replace('_', ' '))
-    box = (
-        '<div style="position:fixed;right:1em;top:1em;max-width:22em;z-index:9;'
-        'font-family:sans-serif;'
-        f'background:rgba(255,255,255,0.8);padding:0.5em"><b>{title}</b>{legend_of(scene)}</div>'
-    )
+    rate = speed * CURVE_POINTS / max(float(np.ptp(scene.times)), 1e-9)
+    curves = ''.join(_drawn(scene, s, float(scene.times[0])) for s in scene.strips)
+    script = SCRIPT.replace('RATE', f'{rate:.6g}')
+    box = f'{STYLE}<div id="curves"><b>{title}</b>{legend_of(scene)}{curves}</div>{script}'
     body, end, rest = page.rpartition('</body>')
     return f'{body}{box}{end}{rest}' if end else f'{page}{box}'
+
+
+def _drawn(scene: Scene, strip: Strip, now: float) -> str:
+    """Return HTML with the curves of a strip, and a line that marks a time."""
+    times = np.linspace(scene.times[0], scene.times[-1], CURVE_POINTS)
+    values = {n: resample(scene.times, np.nan_to_num(v), times) for n, v in strip.curves.items()}
+    if strip.limit is not None:
+        values[LIMIT] = np.full(CURVE_POINTS, strip.limit)
+    every = np.concatenate([*values.values(), np.zeros(0 if values else 1)])
+    low, high = float(every.min()), float(every.max())
+    room = max(high - low, 1e-9 * abs(high)) or 1.0
+    lines = ''
+    for name, colour in curve_colours(strip).items():
+        up = (58 - 56 * (values[name] - low) / room).round(1).tolist()
+        points = ' '.join(f'{k},{y:g}' for k, y in enumerate(up))
+        lines += f'<polyline fill="none" stroke="{colour}" points="{points}"/>'
+    at = float(np.interp(now, times, np.arange(CURVE_POINTS)))
+    unit = f' [{escape(strip.unit)}]' if strip.unit else ''
+    return (
+        f'<div>{escape(strip.title)}{unit}, {low:.3g} to {high:.3g}</div>'
+        f'<svg viewBox="0 0 {CURVE_POINTS} 60" preserveAspectRatio="none" role="img" '
+        'style="width:100%;height:84px" '
+        f'aria-label="{escape(strip.title)}">{lines}'
+        f'<line stroke="currentColor" x1="{at:.1f}" x2="{at:.1f}" y1="0" y2="60"/></svg>'
+        f'{_rows(curve_colours(strip))}'
+    )
 
 
 def curve_colours(strip: Strip) -> dict[str, str]:
@@ -417,20 +418,7 @@ def curve_colours(strip: Strip) -> dict[str, str]:
 
 def legend_of(scene: Scene) -> str:
     """Return HTML that names what is drawn in space."""
-    entries = [('where the plan ends', GHOST[0])] if scene.ghosts else []
-    if scene.wrench is not None:
-        entries += [('contact force', FORCE), ('friction cone', CONE)]
-    entries += [
-        (f'path {trace.name.removeprefix("path ")}', trace.colour) for trace in scene.traces
-    ]
-    if scene.frames:
-        entries += [(f'contact frame, {n}', c) for n, c in zip('xyz', AXES, strict=True)]
-    return _rows({name: _hex(colour) for name, colour in entries})
-
-
-def legend_of_strip(strip: Strip) -> str:
-    """Return HTML that names the curves of a strip."""
-    return _rows({**curve_colours(strip), 'now': NOW})
+    return _rows({name: _hex(colour) for name, colour in scene.legend.items()})
 
 
 def _rows(entries: dict[str, str]) -> str:

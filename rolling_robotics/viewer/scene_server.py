@@ -13,11 +13,14 @@ import socket
 import threading
 import time
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.robots.view import CONE, FORCE
 from rolling_robotics.scene.scene import (
+    ABOVE,
     Body,
     Colour,
     Frame,
@@ -60,7 +63,9 @@ class Stage:
 
         """
         self._server, self._scene = server, scene
-        self.size = _size(scene)
+        self.size, self.wide = _sizes(scene)
+        self._shades: list[tuple[Any, Values, int]] = []  # lines of ghosts, and how far they are
+        self._remaining = {ghost.name: scene.remaining(ghost) for ghost in scene.ghosts}
         self._moving: list[Any] = []  # handles of bodies, ghosts and frames, in this order
         self._pieces: list[tuple[Any, int]] = []
         self._axes: list[Any] = []
@@ -68,7 +73,7 @@ class Stage:
         self._ghosts = server.scene.add_frame('/ghosts', show_axes=False)
         for kind, bodies in (('bodies', scene.bodies), ('ghosts', scene.ghosts)):
             for body in bodies:
-                self._add_body(server, f'/{kind}/{body.name}', body)
+                self._add_body(server, f'/{kind}/{body.name}', body, ghost=kind == 'ghosts')
         for frame in scene.frames:
             handle = server.scene.add_frame(
                 f'/frames/{frame.name}',
@@ -78,6 +83,17 @@ class Stage:
             )
             self._moving.append(handle)
             self._axes.append(handle)
+        if scene.frames:
+            server.scene.add_image(
+                f'/frames/{scene.frames[0].name}/shadow',
+                _shadow(),
+                render_width=1.15 * self.size,
+                render_height=1.15 * self.size,
+                format='png',
+                position=(0.0, 0.0, 2e-3 * self.size),
+                cast_shadow=False,
+                receive_shadow=False,
+            )
         for trace in scene.traces:
             self._add_trace(server, trace)
         self._placed: list[Pose | None] = [IDENTITY] * len(self._moving)
@@ -114,6 +130,10 @@ class Stage:
     def _show_layers(self, k: int) -> None:
         """Show the parts of traces, and the force, of a time."""
         scene = self._scene
+        for handle, remains, shade in self._shades:
+            visible = round(SHADES * float(remains[k])) == shade
+            if handle.visible != visible:
+                handle.visible = visible
         for handle, since in self._pieces:
             visible = since <= k and 'paths' not in self._hidden
             if handle.visible != visible:
@@ -171,19 +191,25 @@ class Stage:
             self._force.points = np.array([[[0, 0, 0], [x, y, z]]], dtype=float)
             self._cone.scale = (mu * z, mu * z, z)
 
-    def _add_body(self, server: viser.ViserServer, path: str, body: Body) -> None:
+    def _add_body(self, server: viser.ViserServer, path: str, body: Body, *, ghost: bool) -> None:
         self._moving.append(server.scene.add_frame(path, show_axes=False))
         for i, mesh in enumerate(body.meshes):
             added = _add_mesh(server, f'{path}/mesh_{i}', mesh)
             if body.layer and mesh.closed and mesh.opacity == 1:
                 self._solid += added
         for i, line in enumerate(body.lines):
-            server.scene.add_line_segments(
-                f'{path}/line_{i}',
-                np.stack([line.points[:-1], line.points[1:]], axis=1),
-                rgb(line.colour),
-                thickness=0.003 * self.size * line.width,
-            )
+            pieces = np.stack([line.points[:-1], line.points[1:]], axis=1)
+            pieces = pieces[np.isfinite(pieces).all(axis=(1, 2))]
+            for shade in range(1, SHADES + 1) if ghost else (SHADES,):  # of which one is shown
+                handle = server.scene.add_line_segments(
+                    f'{path}/line_{i}_{shade}',
+                    pieces,
+                    rgb(_mixed(BACK, line.colour, shade / SHADES)),
+                    thickness=(0.009 * self.size if ghost else 0.003 * self.wide) * line.width,
+                    visible=shade == SHADES,
+                )
+                if ghost:
+                    self._shades.append((handle, self._remaining[body.name], shade))
 
     def _add_trace(self, server: viser.ViserServer, trace: Trace) -> None:
         steps = np.unique(np.linspace(0, len(trace.points) - 1, POINTS).astype(int))
@@ -197,7 +223,7 @@ class Stage:
             segments = segments[np.isfinite(segments).all(axis=(1, 2))]
             if len(segments):
                 handle = server.scene.add_line_segments(
-                    f'{path}/{part[0]}', segments, rgb(trace.colour), thickness=0.008 * self.size
+                    f'{path}/{part[0]}', segments, rgb(trace.colour), thickness=0.008 * self.wide
                 )
                 self._pieces.append((handle, int(steps[part[0]])))
 
@@ -232,10 +258,29 @@ def _pose(item: Body | Frame, k: int) -> Pose | None:
     return (*item.position[k].tolist(), *attitude) if math.isfinite(sum(attitude)) else None
 
 
-def _size(scene: Scene) -> float:
-    """Return the size of what moves [m]."""
-    vertices = [m.vertices for b in scene.bodies if b.layer for m in b.meshes]
-    return float(max((np.ptp(v, axis=0).max() for v in vertices), default=1.0)) or 1.0
+def _mixed(a: Colour, b: Colour, part: float) -> Colour:
+    """Return a colour at a fraction of the way from one to another."""
+    red, green, blue = ((1 - part) * x + part * y for x, y in zip(a, b, strict=True))
+    return red, green, blue
+
+
+def _shadow() -> NDArray[np.uint8]:
+    """Return the soft shadow of what stands on a surface, dark where they touch."""
+    x, y = np.meshgrid(*[np.linspace(-1, 1, 65)] * 2)
+    out = np.zeros((*x.shape, 4))
+    out[..., 3] = DARK * np.clip(1 - np.hypot(x, y), 0, 1) ** 1.5
+    return (255 * out).astype(np.uint8)
+
+
+def _sizes(scene: Scene) -> tuple[float, float]:
+    """Return the sizes of what rolls, and of all that moves [m]."""
+    moving = [b for b in scene.bodies if b.layer and b.meshes]
+    rolls = [b for b in moving if {m.layer for m in b.meshes} == {ABOVE}]
+    wide, size = (
+        max((float(np.ptp(m.vertices, axis=0).max()) for b in of for m in b.meshes), default=1.0)
+        for of in (moving, rolls or moving)
+    )
+    return size or 1.0, wide or 1.0
 
 
 def _add_mesh(server: viser.ViserServer, path: str, mesh: Mesh) -> list[viser.MeshHandle]:
@@ -258,7 +303,13 @@ def _add_mesh(server: viser.ViserServer, path: str, mesh: Mesh) -> list[viser.Me
     return out
 
 
-ASIDE = np.array([0.5, -0.7, 0.45])  # from where a scene is seen
+ASIDE = np.array([0.48, -0.64, 0.6])  # from where a scene is seen
+BACK: Colour = (0.93, 0.94, 0.95)  # in the middle of the background
+SHADES = 6  # of the outline of a ghost as it is reached
+DARK = 0.5  # of a shadow where bodies touch
+VIEW = 0.55  # rad between bottom and top of a picture
+USUAL, AIR = 1.25, 1.06  # width over height of a page, and of the picture over what is in it
+_places: WeakKeyDictionary[viser.ViserServer, Values] = WeakKeyDictionary()  # that are seen
 
 
 @contextmanager
@@ -291,11 +342,22 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
     with redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host=host, port=chosen, label='rolling', verbose=False)
     server.gui.configure_theme(show_logo=False, show_share_button=False)
+    height = np.linspace(0.97, 0.88, 64)[:, None, None] * np.array([1.0, 1.01, 1.02])
+    server.scene.set_background_image((255 * np.minimum(height, 1.0)).astype(np.uint8))
     server.scene.set_up_direction('+z')
-    # kind to machines that draw in software: no shadows, no mirrored surroundings
-    server.scene.configure_default_lights(cast_shadow=False)
+    # kind to machines that draw in software: no cast shadows, no mirrored surroundings
+    server.scene.configure_default_lights(enabled=False)
     server.scene.configure_environment_map(None)
-    server.scene.add_light_ambient('/light', intensity=0.5)
+    server.scene.add_light_hemisphere(
+        '/sky',
+        sky_color=(240, 246, 255),
+        ground_color=(196, 186, 172),
+        intensity=1.15,
+        position=(0.0, 0.0, 1.0),
+    )
+    server.scene.add_light_directional(
+        '/key', color=(255, 249, 240), intensity=1.5, position=(0.9, -0.35, 1.6)
+    )
     server.on_client_connect(partial(_look_as_at_start, server))
     try:
         yield server
@@ -304,25 +366,53 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
             server.stop()
 
 
-def look_at(server: viser.ViserServer, low: np.ndarray, high: np.ndarray) -> None:
-    """
-    Have visitors see all of a box from aside and above.
-
-    It lies between two corners [m], 3 numbers each.
-    """
-    middle, reach = (low + high) / 2, float(np.linalg.norm(high - low)) / 2
-    away = reach / np.sin(server.initial_camera.fov / 2)
-    server.initial_camera.up = np.array([0.0, 0.0, 1.0])
-    server.initial_camera.position = middle + away * ASIDE / np.linalg.norm(ASIDE)
-    server.initial_camera.look_at = middle
+def look_at(server: viser.ViserServer, places: Values) -> None:
+    """Have visitors see places [m], shape (N, 3), from aside and above, as large as they can."""
+    _places[server] = places
+    server.initial_camera.up, server.initial_camera.fov = np.array([0.0, 0.0, 1.0]), VIEW
+    position, middle = framed(places, VIEW, USUAL)
+    server.initial_camera.position, server.initial_camera.look_at = position, middle
     for client in server.get_clients().values():
         _look_as_at_start(server, client)
 
 
 def _look_as_at_start(server: viser.ViserServer, client: viser.ClientHandle) -> None:
     """Have a visitor see what a new one sees, also one that came before there was a scene."""
-    client.camera.position = server.initial_camera.position
-    client.camera.look_at = server.initial_camera.look_at
+    initial, away = server.initial_camera, 1.0
+    if server in _places:
+        each = (framed(_places[server], VIEW, a) for a in (client.camera.aspect, USUAL))
+        own, usual = (float(np.linalg.norm(position - middle)) for position, middle in each)
+        away = own / usual
+    client.camera.fov = initial.fov
+    client.camera.position = initial.look_at + away * (initial.position - initial.look_at)
+    client.camera.look_at = initial.look_at
+
+
+def framed(places: Values, fov: float, aspect: float) -> tuple[Values, Values]:
+    """
+    Return where a camera stands and looks to fill its picture with places [m], shape (N, 3).
+
+    Parameters
+    ----------
+    places
+        What it is to see.
+    fov
+        Angle between bottom and top of the picture [rad].
+    aspect
+        Its width over its height.
+
+    """
+    right = np.cross([0.0, 0.0, 1.0], ASIDE)
+    right /= np.linalg.norm(right)
+    R = np.array([right, np.cross(ASIDE, right), ASIDE])
+    seen, half = places @ R.T, np.tan(fov / 2) * np.array([aspect, 1.0]) / AIR
+    centre = (seen.min(axis=0) + seen.max(axis=0)) / 2
+    for _ in range(8):  # the nearer half is drawn larger: its middle is not that of the box
+        from_middle = seen[:, :2] - centre[:2]
+        away = float((seen[:, 2] + (np.abs(from_middle) / half).max(axis=1)).max())
+        drawn = from_middle / (away - seen[:, 2:])
+        centre[:2] += (drawn.min(axis=0) + drawn.max(axis=0)) / 2 * (away - centre[2])
+    return R.T @ np.array([*centre[:2], away]), R.T @ centre
 
 
 def look_at_motion(server: viser.ViserServer, scene: Scene, wide: float = 1.0) -> None:
@@ -335,9 +425,9 @@ def look_at_motion(server: viser.ViserServer, scene: Scene, wide: float = 1.0) -
         turned = corners @ rotation_matrices(body.attitude).transpose(0, 2, 1)
         places.append((body.position[:, None] + turned).reshape(-1, 3))
     every = np.vstack(places)
-    low, high = np.nanmin(every, axis=0), np.nanmax(every, axis=0)
-    more = (wide - 1) * (high - low) / 2
-    look_at(server, low - more, high + more)
+    every = every[np.isfinite(every).all(axis=1)]
+    middle = (every.min(axis=0) + every.max(axis=0)) / 2
+    look_at(server, middle + wide * (every - middle))
 
 
 def stop_request() -> threading.Event:

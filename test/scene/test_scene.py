@@ -1,11 +1,11 @@
 """A scene shows what was simulated: the contact is one point of both bodies, wherever it is."""
 
+from dataclasses import replace
 import pkgutil
 
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.robots.view import GHOST
 from rolling_robotics import plugins as shipped_plugins
 from rolling_robotics.files import Arrays, read_result
 from rolling_robotics.scene.general import scene_of
@@ -78,12 +78,28 @@ def test_obstacle_ends_with_the_floor_that_is_drawn(results):
     assert np.ptp(box, axis=0) == pytest.approx([0.05, np.ptp(floor[:, 1]), 0.05])
 
 
-def test_ghost_keeps_the_chequer_and_is_seen_through(results):
+def test_ghost_is_an_outline_on_the_body(results):
     result = read_result(results['spin_rolling_ball'])
-    (ghost,) = scene_of(result, plan=result).ghosts
-    for mesh in ghost.meshes:
-        assert {tuple(c) for c in mesh.colours} == set(GHOST)
-        assert mesh.opacity < 0.5
+    scene = scene_of(result, plan=result)
+    (ghost,) = scene.ghosts
+    assert ghost.meshes == ()
+    points = ghost.lines[0].points
+    points = points[np.isfinite(points[:, 0])]
+    radius = np.linalg.norm(scene.body(ghost.name).meshes[0].vertices, axis=1).max()
+    assert np.linalg.norm(points, axis=1) == pytest.approx(radius, rel=0.03)
+    for axis in range(3):  # three great circles, which say its attitude
+        near = np.abs(points[:, axis]) < 1e-3 * radius
+        assert np.ptp(points[near], axis=0).max() == pytest.approx(2 * radius, rel=0.03)
+
+
+def test_goal_fades_as_it_is_reached(results):
+    scene = scene_of(read_result(results['pendulum_torque']) | {'plan': {}})
+    for ghost in scene.ghosts:
+        left = scene.remaining(ghost)
+        assert left[-1] == pytest.approx(0.0, abs=1e-6)
+        assert left.max() <= 1.0
+    moved = replace(ghost, position=ghost.position + np.arange(len(ghost.position))[:, None])
+    assert (scene.remaining(moved) == 1.0).all()
 
 
 def test_what_must_not_be_touched_stands_on_the_floor():

@@ -1,7 +1,6 @@
 """The viewer without a browser: what the server is sent, and how the command starts and ends."""
 
 import base64
-from html import escape
 import json
 import re
 import signal
@@ -19,14 +18,19 @@ from rolling_robotics.files import read_result
 from rolling_robotics.scene.general import scene_of
 from rolling_robotics.scene.scene import rotation_matrices
 from rolling_robotics.viewer.panel import (
-    curve_colours,
     Follow,
     legend_of,
-    legend_of_strip,
     Player,
     rounded_step,
 )
-from rolling_robotics.viewer.scene_server import LAYERS, look_at_motion, Stage, ticks
+from rolling_robotics.viewer.scene_server import (
+    _look_as_at_start,
+    LAYERS,
+    look_at_motion,
+    Stage,
+    ticks,
+    USUAL,
+)
 
 
 def test_bodies_and_frames_are_where_the_scene_has_them(server, plate):
@@ -95,26 +99,28 @@ def test_legend_names_what_is_drawn_in_its_colours(plate):
     ):
         assert name in text
     assert 'where the plan ends' not in text  # there is no ghost
-    for strip in plate.strips:
-        shown = legend_of_strip(strip)
-        for name, colour in curve_colours(strip).items():
-            assert f'{colour}">&#9632;</span> {escape(name)}' in shown
 
 
-def test_whole_motion_is_in_sight_at_the_start(server, plate):
+@pytest.mark.parametrize('aspect', [USUAL, 0.5])
+def test_whole_motion_fills_the_picture_at_the_start(server, plate, aspect):
     look_at_motion(server, plate)
-    camera = server.initial_camera
-    ahead = camera.look_at - camera.position
-    ahead /= np.linalg.norm(ahead)
-    widest = 0.0
+    visitor = Visitor()
+    visitor.aspect = aspect
+    _look_as_at_start(server, visitor)
+    back = visitor.position - visitor.look_at
+    back /= np.linalg.norm(back)
+    right = np.cross([0, 0, 1], back)
+    right /= np.linalg.norm(right)
+    filled = np.zeros(2)
     for body in plate.bodies:
         turned = rotation_matrices(body.attitude)
         for mesh in body.meshes:
             seen = body.position[:, None] + mesh.vertices @ turned.transpose(0, 2, 1)
-            way = seen.reshape(-1, 3) - camera.position
-            angles = np.arccos(way @ ahead / np.linalg.norm(way, axis=1))
-            widest = max(widest, angles.max())
-    assert camera.fov / 4 < widest <= camera.fov / 2  # nor from too far away
+            way = seen.reshape(-1, 3) - visitor.position
+            picture = np.stack([way @ right, way @ np.cross(back, right)]) / -(way @ back)
+            filled = np.maximum(filled, np.abs(picture).max(axis=1))
+    filled /= np.tan(visitor.fov / 2) * np.array([aspect, 1.0])
+    assert 0.9 < filled.max() < 1.0
 
 
 class Visitor:
@@ -122,6 +128,7 @@ class Visitor:
 
     def __init__(self):
         self.camera, self.look_at, self._position = self, np.ones(3), np.array([2.0, 3.0, 4.0])
+        self.aspect, self.fov = USUAL, 1.0
 
     @property
     def position(self):
@@ -184,13 +191,15 @@ def test_curves_mark_the_present_once(server, plate):
     player = Player(server, plate)
     player.advance(0.25)
     player.mark()
-    for curves, strip in zip(player._curves, plate.strips, strict=True):
-        times, *values, spike = curves._plot.data
-        assert len(values) == len(strip.curves) + (strip.limit is not None)
-        assert np.isfinite(curves._plot.data).all()
-        marked = times[spike > spike.min()]
-        assert len(marked) == 1
-        assert marked[0] == pytest.approx(0.25, abs=2 * np.diff(times)[0])
+    for (handle, _), strip in zip(player._curves, plate.strips, strict=True):
+        drawn = re.findall(r'points="([^"]*)"', handle.content)
+        assert len(drawn) == len(strip.curves) + (strip.limit is not None)
+        for curve in drawn:
+            places = np.array([p.split(',') for p in curve.split()], dtype=float)
+            assert 1.9 < places[:, 1].min() <= places[:, 1].max() < 58.1
+        (marked,) = re.findall(r'<line [^>]*x1="([\d.]+)"', handle.content)
+        part = (0.25 - plate.times[0]) / np.ptp(plate.times)
+        assert float(marked) == pytest.approx(239 * part, abs=0.1)
 
 
 class Clock:

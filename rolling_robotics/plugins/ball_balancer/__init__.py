@@ -11,5 +11,6 @@ PLUGIN = SystemPlugin(
     controller='rolling_controller.ball_balancer.nodes.controlled_rig:controlled',
     replay='rolling_robotics.plugins.ball_balancer.nodes.replay:replay_rig',
     experiments='rolling_robotics.plugins.ball_balancer.experiments:EXPERIMENTS',
+    scene='rolling_robotics.plugins.ball_balancer.scene:rig_scene',
     example='ball_balancer',
 )
