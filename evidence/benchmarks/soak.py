@@ -289,21 +289,13 @@ class Soak:
         for name in JUDGED:
             folder = Path('/proc', str(self.bringup.processes[name].pid))
             figures = {
-                'MB': memory(int(folder.name)),
+                'MB': psutil.Process(int(folder.name)).memory_info().rss / 2**20,
                 'threads': len(list((folder / 'task').iterdir())),
                 'files': len(list((folder / 'fd').iterdir())),
             }
             for unit, value in figures.items():
                 self.sizes.setdefault(f'{name}, {unit}', []).append((self.elapsed, value))
         self._note({'sizes': {name: history[-1][1] for name, history in self.sizes.items()}})
-
-
-def memory(pid: int) -> float:
-    """Return the resident memory of a process [MB]; 0 of one that has ended."""
-    try:
-        return float(psutil.Process(pid).memory_info().rss) / 2**20
-    except psutil.NoSuchProcess:
-        return 0.0
 
 
 def growth(history: list[tuple[float, float]]) -> float:

@@ -175,13 +175,9 @@ class Contact {
     const W = v.map((_, k) => columns.map(column => column[k]));
     const [mu, kinetic] = [this.of(s, 'mu'), this.of(s, 'mu_kinetic')], n = v.length - 1;
     const part = c.restitution === undefined ? 0 : this.of(s, 'restitution'), rebounds = part > 0 && v[n] < -c.SLOWEST;
-    let P = solve(W, v).map(w => -w), sticks = true;
-    if (rebounds || !c.first || size(P.slice(0, n)) > mu * P[n]) {
-      const found = new Impact(W, mu, kinetic, c).impulse(v, rebounds ? part : 0);
-      if (!found) return null;
-      ({P} = found);
-      sticks = !(size(found.v.slice(0, n)) > 10 * c.STUCK * size(v));
-    }
+    const found = new Impact(W, mu, kinetic, c).impulse(v, rebounds ? part : 0);
+    if (!found) return null;
+    const {P} = found, sticks = !(size(found.v.slice(0, n)) > 10 * c.STUCK * size(v));
     const x = kicked(P);
     if (rebounds && c.place !== undefined) {
       const up = this.m.f('contact_axes', x, s.p), by = c.CLEAR - Math.min(this.touch({...s, x}).gap, 0);

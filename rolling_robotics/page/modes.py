@@ -109,7 +109,6 @@ def contact_of(system: RollingSystem) -> tuple[Functions, Data] | None:
         'CONE': transitions.NOISE,
         'planar': s.planar,
         'slides': s.slides,
-        'first': hasattr(s, 'impact'),
         'ends': {'painleve': transitions.PAINLEVE, 'foot': transitions.NO_FOOT},
         'detached': transitions.DETACHED,
         'jams': impact.JAMS,

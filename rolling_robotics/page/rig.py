@@ -8,7 +8,6 @@ import casadi as ca
 import numpy as np
 from rolling_controller.export.c import CSource
 from rolling_controller.export.hold_law import hold_sources
-from rolling_controller.step_law import VectorLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -16,7 +15,6 @@ from rolling_dynamics.errors import ParameterError, quoted, suggestion
 from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
 from rolling_robotics.page.modes import Data, Functions
-from rolling_robotics.page.sliders import REACH
 
 LEFT_OUT = ('exposure', 'blackout', 'hidden', 'swap', 'outlier', 'clock')  # of sensors, in a page
 
@@ -66,33 +64,17 @@ def law_of(scenario: Scenario, source: CSource | None) -> tuple[Functions, Data 
         'no': law.output.size,
         'sensor': not of_state,
         'mapped': source.control is not None,
-        'gains': _gains(law),
+        'gains': [
+            {'name': c, 'unit': e.unit, 'value': law.tuned[law.gains.names.index(c)]}
+            for e in law.gains.entries
+            for c in e.components
+        ],
         'goal': [
             {'name': c, 'unit': e.unit, 'scale': e.scale}
             for e in law.set_point.entries
             for c in e.components
         ],
     }
-
-
-def _gains(law: VectorLaw) -> list[Data]:
-    """Return the gains of a law as sliders, from zero or twice the value to the other side."""
-    units = [(e.unit, c) for e in law.gains.entries for c in e.components]
-    return [
-        {
-            'name': name,
-            'unit': unit,
-            'text': '',
-            'value': value,
-            'least': None,
-            'most': None,
-            'from': min(REACH * value, 0.0),
-            'to': max(REACH * value, 0.0) or 1.0,
-            'entry': '',
-            'says': ['', ''],
-        }
-        for (unit, name), value in zip(units, law.tuned, strict=True)
-    ]
 
 
 def control_at_rest(scenario: Scenario, source: CSource | None) -> Array:

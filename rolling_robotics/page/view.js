@@ -195,7 +195,8 @@ function slider(q, from, put, after, into) {
   into.append(row);
 }
 data.parameters.forEach((q, k) => q && slider(q, motion.p[k], v => { motion.p = motion.p.slice(); motion.p[k] = v; }, restart, $('parameters')));
-if (law) law.gains.forEach((q, k) => slider(q, q.value, v => { rig.gains[k] = v; }, show, $('gains')));
+const free = v => ({text: '', entry: '', least: null, most: null, says: ['', ''], from: Math.min(4 * v, 0), to: Math.max(4 * v, 0) || 1});
+if (law) law.gains.forEach((q, k) => slider({...free(q.value), ...q}, q.value, v => { rig.gains[k] = v; }, show, $('gains')));
 $('tuning').hidden = !(law && law.gains.length);
 
 // Time.

@@ -25,7 +25,6 @@ from rolling_robotics.scene.scene import (
     Wrench,
 )
 
-SHARP = 0.75  # cosine between the faces of an edge that is drawn of an outline
 FAR = 1e5  # an edge beyond this is none
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 SIDES = np.array(
@@ -158,23 +157,8 @@ def ghost_of(body: Body) -> Body:
 
 
 def _outline(mesh: Mesh) -> Values:
-    """Return the sharp edges of a mesh, or three sections of one without; NaN between pieces."""
-    place, same = np.unique(mesh.vertices.round(9), axis=0, return_inverse=True)
-    faces = same.ravel()[mesh.faces]
-    a, b, c, d = (place[faces[:, k]] for k in range(4))
-    normals = np.cross(c - a, d - b)
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-    edges = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2), axis=1)
-    of_face = np.repeat(np.arange(len(faces)), 4)[edges[:, 0] != edges[:, 1]]
-    edges = edges[edges[:, 0] != edges[:, 1]]
-    kinds, which, count = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
-    order = np.argsort(which.ravel(), kind='stable')
-    starts = np.cumsum(count) - count
-    n, m = normals[of_face[order[starts]]], normals[of_face[order[starts + count - 1]]]
-    sharp = kinds[(count == 1) | ((n * m).sum(axis=1) < SHARP)]
-    if len(sharp):
-        return _pieces(place[sharp])
-    corners = mesh.vertices[mesh.triangles]
+    """Return three sections of a mesh through its middle, with NaN between the pieces."""
+    corners, place = mesh.vertices[mesh.triangles], mesh.vertices
     middle = (place.min(axis=0) + place.max(axis=0)) / 2 + 1e-6 * np.ptp(place)
     return np.concatenate([_section(corners, k, middle[k]) for k in range(3)])
 
@@ -190,11 +174,7 @@ def _section(corners: Values, axis: int, level: float) -> Values:
         ends.append(np.where(cut[:, None], at, np.nan))
     every = np.stack(ends, axis=1)
     both = np.isfinite(every[:, :, 0]).sum(axis=1) == 2
-    return _pieces(every[both][np.isfinite(every[both])].reshape(-1, 2, 3))
-
-
-def _pieces(segments: Values) -> Values:
-    """Return segments, shape (M, 2, 3), as one line with gaps."""
+    segments = every[both][np.isfinite(every[both])].reshape(-1, 2, 3)
     gaps = np.full((len(segments), 1, 3), np.nan)
     return np.concatenate([segments, gaps], axis=1).reshape(-1, 3)
 

@@ -201,10 +201,14 @@ class Stage:
             pieces = np.stack([line.points[:-1], line.points[1:]], axis=1)
             pieces = pieces[np.isfinite(pieces).all(axis=(1, 2))]
             for shade in range(1, SHADES + 1) if ghost else (SHADES,):  # of which one is shown
+                part = shade / SHADES
+                r, g, b = (
+                    part * c + (1 - part) * o for c, o in zip(line.colour, BACK, strict=True)
+                )
                 handle = server.scene.add_line_segments(
                     f'{path}/line_{i}_{shade}',
                     pieces,
-                    rgb(_mixed(BACK, line.colour, shade / SHADES)),
+                    rgb((r, g, b)),
                     thickness=(0.009 * self.size if ghost else 0.003 * self.wide) * line.width,
                     visible=shade == SHADES,
                 )
@@ -256,12 +260,6 @@ def _pose(item: Body | Frame, k: int) -> Pose | None:
     """Return the pose at the time with this index; None where there is none."""
     attitude = item.attitude[k].tolist()
     return (*item.position[k].tolist(), *attitude) if math.isfinite(sum(attitude)) else None
-
-
-def _mixed(a: Colour, b: Colour, part: float) -> Colour:
-    """Return a colour at a fraction of the way from one to another."""
-    red, green, blue = ((1 - part) * x + part * y for x, y in zip(a, b, strict=True))
-    return red, green, blue
 
 
 def _shadow() -> NDArray[np.uint8]:
