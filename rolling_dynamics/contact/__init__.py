@@ -4,10 +4,6 @@ from rolling_dynamics.contact.closest_points import closest_points, Touch
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import (
     convert_state,
-    PosedContact,
-    poses_and_twists,
-    PosesAndTwists,
-    state_from_poses,
     to_attitude,
     to_coordinates,
 )
@@ -16,15 +12,11 @@ from rolling_dynamics.inertia import solid_ellipsoid_inertia
 
 __all__ = [
     'ContactSystem',
-    'PosedContact',
-    'PosesAndTwists',
     'Touch',
     'closest_points',
     'convert_state',
-    'poses_and_twists',
     'second_order_kinematics',
     'solid_ellipsoid_inertia',
-    'state_from_poses',
     'to_attitude',
     'to_coordinates',
 ]

@@ -1,10 +1,10 @@
-"""Exact conversions between the representations of a contact, the paper's view, and poses."""
+"""Exact conversions between the representations of a contact, and how its bodies part."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -16,171 +16,10 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import conjugate, product, rotation_matrix
 from rolling_dynamics.surfaces.surface import locate_on_chart, Surface
 from transforms3d.axangles import axangle2mat
-from transforms3d.quaternions import mat2quat, quat2mat
+from transforms3d.quaternions import mat2quat
 
 if TYPE_CHECKING:
     from rolling_dynamics.contact.contact_system import ContactSystem
-
-
-Twist = tuple[ArrayLike, ArrayLike]
-
-
-class PosedContact(NamedTuple):
-    """
-    The contact of two bodies that were placed by their poses.
-
-    Attributes
-    ----------
-    state
-        State of the system; where the gap is not zero, of the object pushed along the normal.
-    gap
-        Distance along the normal [m], negative where the bodies overlap.
-    slip_velocity_Ch
-        Velocity of the object's material point over the hand's [m/s], shape (3,), in the contact
-        frame of the hand; zero in rolling.
-    curvature_margin
-        Least eigenvalue of -(H~_o + H_h) [1/m], positive where they can roll on each other.
-
-    """
-
-    state: NDArray[np.float64]
-    gap: float
-    slip_velocity_Ch: NDArray[np.float64]
-    curvature_margin: float
-
-
-class PosesAndTwists(NamedTuple):
-    """
-    Poses in the world, 4x4, and twists (angular velocity, velocity) of the bodies in their frames.
-
-    Attributes
-    ----------
-    X_WH, X_WO
-        Homogeneous matrices, shape (4, 4).
-    twist_WH_H, twist_WO_O
-        ``(w, v)``, each of shape (3,) [rad/s], [m/s]; v is that of the frame's origin.
-
-    """
-
-    X_WH: NDArray[np.float64]
-    twist_WH_H: tuple[NDArray[np.float64], NDArray[np.float64]]
-    X_WO: NDArray[np.float64]
-    twist_WO_O: tuple[NDArray[np.float64], NDArray[np.float64]]
-
-
-def state_from_poses(
-    system: ContactSystem,
-    p: ArrayLike,
-    X_WH: ArrayLike,
-    twist_WH_H: Twist,
-    X_WO: ArrayLike,
-    twist_WO_O: Twist,
-    *,
-    near: ArrayLike | None = None,
-) -> PosedContact:
-    """
-    Return the state of the contact of two bodies placed by their poses.
-
-    Parameters
-    ----------
-    system
-        The system, in any representation.
-    p
-        Its parameters.
-    X_WH, X_WO
-        Poses of hand and object in the world, shape (4, 4).
-    twist_WH_H, twist_WO_O
-        ``(w, v)`` of hand and object, each in its own frame [rad/s], [m/s].
-    near
-        Chart coordinates of the hand from which the search starts, for instance those of the last
-        call; a grid if None.
-
-    Returns
-    -------
-    PosedContact
-        State, gap and slip.
-
-    Raises
-    ------
-    ParameterError
-        A pose is not a rigid transformation, or something is not finite.
-    SurfaceError
-        No closest points were found.
-
-    """
-    R_WH, p_WH = _checked_pose('X_WH', X_WH)
-    R_WO, p_WO = _checked_pose('X_WO', X_WO)
-    w_H, v_H = _checked_twist('twist_WH_H', twist_WH_H)
-    w_O, v_O = _checked_twist('twist_WO_O', twist_WO_O)
-    params = system.parameters.unpack(p)
-    R_HO, p_HO = R_WH.T @ R_WO, R_WH.T @ (p_WO - p_WH)
-    touch = closest_points(
-        system.object_surface,
-        system.hand_surface,
-        R_HO,
-        p_HO,
-        object_parameters=params['object_surface'],
-        hand_parameters=params['hand_surface'],
-        object_chart=system.object_chart,
-        hand_chart=system.hand_chart,
-        near=near,
-    )
-    w_o_H = R_HO @ w_O
-    slip = R_HO @ v_O + np.cross(w_o_H, touch.p_HC_o - p_HO) - v_H - np.cross(w_H, touch.p_HC_h)
-    attitude = {
-        'q_WH': mat2quat(R_WH),
-        'p_WH': p_WH,
-        'w_WH_H': w_H,
-        'v_WH_H': v_H,
-        'contact_h': touch.contact_h,
-    }
-    w_rel = w_o_H - w_H
-    if 'q_HO' in system.state:
-        state = system.state.pack(**attitude, q_HO=mat2quat(R_HO), w_HO_H=w_rel)
-    else:
-        contact_o = touch.contact_o
-        if not np.all(np.isfinite(contact_o)):
-            contact_o = locate_on_chart(
-                system.object_surface,
-                R_HO.T @ (touch.p_HC_o - p_HO),
-                system.object_chart,
-                params['object_surface'],
-            )
-        state = system.state.pack(
-            **attitude,
-            contact_o=contact_o,
-            w_HO_Ch=touch.frame_H.T @ w_rel,
-            psi=_psi(system, contact_o, params['object_surface'], R_HO, touch.frame_H),
-        )
-    return PosedContact(state, touch.gap, touch.frame_H.T @ slip, touch.curvature_margin)
-
-
-def poses_and_twists(system: ContactSystem, p: ArrayLike, x: ArrayLike) -> PosesAndTwists:
-    """
-    Return poses and twists of both bodies, the inverse of :func:`state_from_poses`.
-
-    Parameters
-    ----------
-    system
-        The system, in any representation.
-    p
-        Its parameters.
-    x
-        State.
-
-    Returns
-    -------
-    PosesAndTwists
-        Of hand and object.
-
-    """
-    p, x = np.asarray(p, dtype=float), np.asarray(x, dtype=float)
-    values = system.state.unpack(x)
-    X_WH, X_WO, _ = (np.array(X) for X in system.pose(x, p))
-    w_O, v_O = (np.array(v).reshape(3) for v in system.object_twist(x, p))
-    return PosesAndTwists(
-        X_WH, (values['w_WH_H'].copy(), values['v_WH_H'].copy()), X_WO, (w_O, v_O)
-    )
 
 
 def convert_state(
@@ -318,27 +157,6 @@ def _check_same_bodies(source: ContactSystem, target: ContactSystem) -> None:
         raise ParameterError('a state can be converted between systems of the same bodies only')
 
 
-def _checked_pose(name: str, X: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    X = np.asarray(X, dtype=float)
-    rigid = X.shape == (4, 4) and bool(np.all(np.isfinite(X)))
-    rigid = rigid and np.allclose(X[:3, :3].T @ X[:3, :3], np.eye(3), atol=1e-6)
-    if not (rigid and np.allclose(X[3], [0, 0, 0, 1]) and np.linalg.det(X[:3, :3]) > 0):
-        raise ParameterError(
-            f'{name} must be a rigid transformation, 4x4 [[R, p], [0, 1]] with a rotation R, got '
-            f'{X.tolist()}'
-        )
-    return quat2mat(mat2quat(X[:3, :3])), X[:3, 3].copy()
-
-
-def _checked_twist(name: str, twist: Twist) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    both = np.concatenate([np.ravel(np.asarray(part, dtype=float)) for part in twist])
-    if both.shape != (6,) or not np.all(np.isfinite(both)):
-        raise ParameterError(
-            f'{name} takes (w, v), two finite vectors of 3 numbers, got {both.tolist()}'
-        )
-    return both[:3], both[3:]
-
-
 AFTER = 0.01  # s: for so long the hand is followed
 STEPS = 20
 
@@ -375,17 +193,15 @@ def _excess(system: ContactSystem, p: Array, x: Array, u: Array) -> float:
 
 def _gap_after(system: ContactSystem, p: Array, x: Array, u: Array, slope: Array) -> float:
     """Return the gap after free flight of the object and of the hand with its last slope."""
-    params = system.parameters.unpack(p)
-    poses = poses_and_twists(system, p, x)
+    params, values = system.parameters.unpack(p), system.state.unpack(x)
+    X_WH, X_WO, _ = (np.array(X) for X in system.pose(x, p))
+    twist_WO_O = (np.array(v).ravel() for v in system.object_twist(x, p))
     j, h = params['inertia'], AFTER / STEPS
     J = np.array([[j[0], j[3], j[4]], [j[3], j[1], j[5]], [j[4], j[5], j[2]]])
-    bodies = []
-    for X, (w, v) in (
-        (poses.X_WH, poses.twist_WH_H),
-        (poses.X_WO, poses.twist_WO_O),
-    ):
-        bodies.append([X[:3, :3], X[:3, 3], w, X[:3, :3] @ v])
-    hand, obj = bodies
+    hand, obj = (
+        [X[:3, :3], X[:3, 3], w, X[:3, :3] @ v]
+        for X, (w, v) in ((X_WH, (values['w_WH_H'], values['v_WH_H'])), (X_WO, twist_WO_O))
+    )
     for k in range(STEPS):
         now = u + slope * (k + 0.5) * h
         w = obj[2]

@@ -9,7 +9,7 @@ from oracles.implicit_surfaces import (
     ImplicitTorus,
 )
 from oracles.maximal_coordinates import MaximalModel, MaximalState
-from rolling_dynamics.contact import ContactSystem, poses_and_twists
+from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.surfaces import Cylinder, Ellipsoid, Plane, Sphere, Torus
 
 MASS = 0.7
@@ -80,6 +80,14 @@ def maximal_model(name, friction='rolling'):
         gravity_W=GRAVITY,
         friction=friction,
     )
+
+
+def poses_and_twists(system, p, x):
+    """Return poses in the world and twists in their own frames, of hand and object in turn."""
+    values = system.state.unpack(x)
+    X_WH, X_WO, _ = map(np.array, system.pose(x, p))
+    w_O, v_O = (np.array(v).ravel() for v in system.object_twist(x, p))
+    return X_WH, (values['w_WH_H'], values['v_WH_H']), X_WO, (w_O, v_O)
 
 
 def maximal_state(system, p, x):

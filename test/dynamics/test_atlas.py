@@ -6,6 +6,7 @@ from contact_samples import (
     level_ball,
     PAIRS,
     parameters_of,
+    poses_and_twists,
     random_state,
     system_of,
 )
@@ -14,7 +15,6 @@ import pytest
 from rolling_dynamics.contact import (
     ContactSystem,
     convert_state,
-    poses_and_twists,
     to_attitude,
     to_coordinates,
 )

@@ -16,7 +16,7 @@ from planning_problems import (
     turn,
 )
 import pytest
-from rolling_dynamics.contact import closest_points, poses_and_twists
+from rolling_dynamics.contact import closest_points
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Ellipsoid
@@ -292,9 +292,10 @@ def test_release_into_free_flight():
 
 def gap_in_flight(problem, x, plan, after):
     """Return the gap when the object flies and the hand goes on with its last slope."""
-    poses = poses_and_twists(problem.system, problem.p, x)
+    X_WH, X_WO, _ = map(np.array, problem.system.pose(x, problem.p))
+    start = problem.system.state.unpack(x)
     slope = (plan.controls[-1] - plan.controls[-2]) / (plan.times[-1] - plan.times[-2])
-    R, p, (w, v) = poses.X_WH[:3, :3], poses.X_WH[:3, 3].copy(), poses.twist_WH_H
+    R, p, w, v = X_WH[:3, :3], X_WH[:3, 3], start['w_WH_H'], start['v_WH_H']
     v_W, w, n = R @ v, w.copy(), 2000
     for k in range(n):
         u = plan.controls[-1] + slope * after * (k + 0.5) / n
@@ -306,8 +307,8 @@ def gap_in_flight(problem, x, plan, after):
             + np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]) * after / n
         )
     R = np.linalg.svd(R)[0] @ np.linalg.svd(R)[2]
-    v_O = poses.X_WO[:3, :3] @ poses.twist_WO_O[1]
-    p_WO = poses.X_WO[:3, 3] + v_O * after - np.array([0, 0, 9.81]) * after**2 / 2
+    v_O = X_WO[:3, :3] @ np.array(problem.system.object_twist(x, problem.p)[1]).ravel()
+    p_WO = X_WO[:3, 3] + v_O * after - np.array([0, 0, 9.81]) * after**2 / 2
     return closest_points(
         problem.system.object_surface, problem.system.hand_surface, np.eye(3), R.T @ (p_WO - p)
     ).gap
