@@ -26,6 +26,7 @@ EXPLAINED = 0.2  # fraction of the variance: below, nothing was determined
 OBSERVED = 0.5  # fraction of a window that the start of a prediction follows from
 RATED = 5  # rows that the velocity held by the baseline follows from
 MOST = 25  # evaluations of a fit
+CELLS = 4  # along each measured component, of windows between rests
 INSIDE = 0.01  # of the width of the bounds: at a bound, a fit does not begin
 
 
@@ -234,6 +235,14 @@ def _scatter(windows: Sequence[Window]) -> Array:
     return np.asarray(np.nanmean(off**2, axis=0))
 
 
+def _places(windows: Sequence[Window]) -> NDArray[np.intp]:
+    """Return groups of windows that lie near each other: what a model lacks there errs alike."""
+    middle = np.array([np.nanmean(w.measured, axis=0) for w in windows])
+    low, width = middle.min(axis=0), np.ptp(middle, axis=0)
+    cells = np.minimum((CELLS * (middle - low) / width).astype(int), CELLS - 1)
+    return np.unique(cells, axis=0, return_inverse=True)[1].ravel()
+
+
 class _Fit:
     """Least squares of the parameters, in units of the width of their bounds."""
 
@@ -248,9 +257,7 @@ class _Fit:
     ) -> None:
         self.shooting, self.windows, self.low, self.high = shooting, windows, low, high
         self.starts = np.empty((len(windows), 0))
-        first, last = (np.array([getattr(w, end) for w in windows]) for end in ('first', 'last'))
-        anew = np.append(True, (first[1:] != last[:-1]) | apart)
-        self.groups = np.cumsum(anew) - 1
+        self.groups = np.arange(len(windows)) if apart else _places(windows)
         self._known: tuple[bytes, Array, Array] | None = None
 
     def rows(self, z: Array) -> tuple[Array, Array]:
@@ -320,7 +327,7 @@ class _Fit:
         # what the bounds say: of a direction that the log does not say, their width remains
         covariance = jackknife(J, r, self._groups, np.eye(z.size))
         spread = np.sqrt(np.diag(covariance))
-        many = float(student.ppf((1 + CONFIDENCE) / 2, self.groups[-1]))
+        many = float(student.ppf((1 + CONFIDENCE) / 2, self.groups.max()))
         out = {}
         for k, (name, unit) in enumerate(zip(bounds, units, strict=True)):
             half, width = many * spread[k], self.high[k] - self.low[k]

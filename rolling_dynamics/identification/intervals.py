@@ -45,7 +45,7 @@ def jackknife(J: Array, r: Array, group: NDArray[np.intp], prior: Array) -> Arra
     information = J.T @ J + prior.T @ prior
     inverse = np.linalg.pinv(information)
     out = inverse @ (prior.T @ prior) @ inverse
-    for k in range(int(group[-1]) + 1):
+    for k in range(int(group.max()) + 1):
         mine, off = J[group == k], r[group == k]
         moved = np.linalg.pinv(information - mine.T @ mine) @ (mine.T @ off)
         out += np.outer(moved, moved)
