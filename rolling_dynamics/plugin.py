@@ -21,7 +21,8 @@ from rolling_dynamics.errors import ParameterError, PLUGIN_OF, printable, quoted
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-PROTOCOL = 1  # of plug-ins; another one means that fields have another meaning
+PROTOCOL = 2  # of plug-ins; another one means that fields have another meaning
+CHANGES = "docs/extending.md, 'From protocol 1 to 2', has what changed"
 GROUP = 'rolling_robotics.systems'
 SHIPPED = 'rolling_robotics.plugins'
 SUITE = ('rolling_dynamics', 'rolling_planner', 'rolling_controller', 'rolling_robotics')
@@ -54,7 +55,7 @@ class SystemPlugin:
     name
         The system's ``name``, and the value of ``system`` in its scenario files.
     protocol
-        Version of this class that the plug-in is written for: 1.
+        Version of this class that the plug-in is written for: 2.
     scenario
         :class:`rolling_dynamics.scenario.ScenarioFile`: what its scenario files may hold.
     robot_view
@@ -219,6 +220,8 @@ def _installed(name: str) -> SystemPlugin | None:
         except BROKEN as e:
             _REFUSED.add(entry)
             text = printable(f'{type(e).__name__}: {e}')
+            if isinstance(e, (ImportError, TypeError)):  # of a module or a role that went
+                text = f'{text}; if it is of an earlier version: {CHANGES}'
             LOG.warning('plug-in %s (%s) is left out: %s', entry.name, entry.value, text)
         else:
             return _KNOWN.setdefault(name, plugin)
@@ -230,7 +233,8 @@ def _check(plugin: object, name: str) -> None:
         raise ParameterError(f'a SystemPlugin is expected, got {type(plugin).__name__}')
     if plugin.protocol != PROTOCOL:
         raise ParameterError(
-            f'it is written for protocol {plugin.protocol} of plug-ins, here it is {PROTOCOL}'
+            f'it is written for protocol {plugin.protocol} of plug-ins, here it is {PROTOCOL}; '
+            f'{CHANGES}'
         )
     if plugin.name != name:
         raise ParameterError(f'it is of the system {plugin.name!r}')

@@ -32,7 +32,7 @@ SUITE = [
 ROLES = [f.name for f in fields(SystemPlugin) if f.name not in ('name', 'protocol', 'example')]
 GOOD = """\
 from rolling_dynamics.plugin import SystemPlugin
-PLUGIN = SystemPlugin(name='unicycle', protocol=1, scene='json:dumps', law='json:no_law')
+PLUGIN = SystemPlugin(name='unicycle', protocol=2, scene='json:dumps', law='json:no_law')
 """
 
 
@@ -131,7 +131,8 @@ def test_no_installed_experiment_takes_the_place_of_one_of_the_suite(install, ca
         ('PLUGIN = 1 / 0', 'ZeroDivisionError'),
         ('import sys; sys.exit(3)', 'SystemExit: 3'),
         ('PLUGIN = {}', 'SystemPlugin is expected, got dict'),
-        (GOOD.replace('protocol=1', 'protocol=2'), 'protocol 2 of plug-ins, here it is 1'),
+        (GOOD.replace('protocol=2', 'protocol=1'), 'protocol 1 of plug-ins, here it is 2; docs'),
+        (GOOD.replace('law=', 'identification='), 'of an earlier version: docs/extending.md'),
         (GOOD.replace("name='unicycle'", "name='bicycle'"), "the system 'bicycle'"),
         (GOOD.replace('law=', 'magic='), 'magic'),
     ],
@@ -169,7 +170,7 @@ FAULTY = """\
 from rolling_dynamics.plugin import SystemPlugin
 from rolling_dynamics.scenario import ScenarioFile
 
-PLUGIN = SystemPlugin(name='seesaw', protocol=1, scenario='seesaw:SeesawFile')
+PLUGIN = SystemPlugin(name='seesaw', protocol=2, scenario='seesaw:SeesawFile')
 
 
 class SeesawFile(ScenarioFile):

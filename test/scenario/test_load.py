@@ -264,7 +264,7 @@ def test_a_new_system_needs_no_change_here(no_plugins):
         def build(self, name, raw):
             return name, self.size, raw
 
-    register_plugin(SystemPlugin(name='toy', protocol=1, scenario=Toy))
+    register_plugin(SystemPlugin(name='toy', protocol=2, scenario=Toy))
     document = {'system': 'toy', 'size': '2*0.1', 'duration': 1}
     assert load_scenario(document, 'mine') == ('mine', 0.2, document)
     with pytest.raises(ScenarioError, match=r"size: must be positive \[m\], got '-1'"):

@@ -6,7 +6,7 @@ from rolling_dynamics.plugin import SystemPlugin
 
 PLUGIN = SystemPlugin(
     name='ballbot',
-    protocol=1,
+    protocol=2,
     scenario='ballbot.scenario:BallbotFile',
     robot_view='ballbot.view:view',
     example=str(Path(__file__).with_name('ballbot.yaml')),

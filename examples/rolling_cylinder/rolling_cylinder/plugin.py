@@ -6,7 +6,7 @@ from rolling_dynamics.plugin import SystemPlugin
 
 PLUGIN = SystemPlugin(
     name='rotor_cylinder',
-    protocol=1,
+    protocol=2,
     scenario='rolling_cylinder.scenario:RotorCylinderFile',
     robot_view='rolling_cylinder.view:view',
     example=str(Path(__file__).with_name('trough.yaml')),

@@ -4,7 +4,7 @@ from rolling_dynamics.plugin import SystemPlugin
 
 PLUGIN = SystemPlugin(
     name='ball_balancer',
-    protocol=1,
+    protocol=2,
     scenario='rolling_dynamics.ball_balancer.scenario:BallBalancerFile',
     robot_view='rolling_dynamics.ball_balancer.robot_view:view',
     step_laws='rolling_controller.ball_balancer.laws:sources_of',

@@ -4,7 +4,7 @@ from rolling_dynamics.plugin import SystemPlugin
 
 PLUGIN = SystemPlugin(
     name='contact',
-    protocol=1,
+    protocol=2,
     scenario='rolling_dynamics.scenario.contact:ContactFile',
     law='rolling_controller.robot_laws.contact_kind:KIND',
     controller='rolling_controller.nodes.controlled_laboratory:controlled',

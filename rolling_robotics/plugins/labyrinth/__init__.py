@@ -4,7 +4,7 @@ from rolling_dynamics.plugin import SystemPlugin
 
 PLUGIN = SystemPlugin(
     name='labyrinth',
-    protocol=1,
+    protocol=2,
     scenario='rolling_dynamics.ball_balancer.labyrinth_file:LabyrinthFile',
     robot_view='rolling_dynamics.ball_balancer.labyrinth_view:view',
     planner='rolling_controller.ball_balancer.labyrinth_planner:PLANNER',

@@ -4,7 +4,7 @@ from rolling_dynamics.plugin import SystemPlugin
 
 PLUGIN = SystemPlugin(
     name='machine',
-    protocol=1,
+    protocol=2,
     scenario='rolling_dynamics.scenario.machine:MachineFile',
     example='driven_shell',
 )

@@ -4,7 +4,7 @@ from rolling_dynamics.plugin import SystemPlugin
 
 PLUGIN = SystemPlugin(
     name='pendulum_sphere',
-    protocol=1,
+    protocol=2,
     scenario='rolling_dynamics.scenario.pendulum_sphere:PendulumSphereFile',
     robot_view='rolling_dynamics.pendulum_sphere.robot_view:view',
     law='rolling_controller.robot_laws.pendulum_sphere_kind:KIND',

@@ -4,7 +4,7 @@ from rolling_dynamics.plugin import SystemPlugin
 
 PLUGIN = SystemPlugin(
     name='point_mass_ball',
-    protocol=1,
+    protocol=2,
     scenario='rolling_dynamics.scenario.point_mass:BallFile',
     robot_view='rolling_dynamics.internal_masses.robot_view:view',
     law='rolling_controller.robot_laws.point_mass_kind:KIND',

@@ -4,7 +4,7 @@ from rolling_dynamics.plugin import SystemPlugin
 
 PLUGIN = SystemPlugin(
     name='spin_rolling_sphere',
-    protocol=1,
+    protocol=2,
     scenario='rolling_dynamics.scenario.spin_rolling_sphere:SpinRollingFile',
     robot_view='rolling_dynamics.spin_rolling_sphere.robot_view:view',
     law='rolling_controller.robot_laws.spin_rolling_sphere_kind:KIND',
