@@ -105,6 +105,7 @@ class Steered:
 
 STEEP = np.array([0.4, 0.4, 0.8])  # greatest rate of the reference's velocity, per second
 LONGEST_STEP = 0.1  # s between two steps that count: after a pause the reference has not moved on
+NEWTON = 20  # steps to a steady motion
 KEPT = 1e-6  # fraction of a motion that may be left over where it counts as steady
 
 
@@ -145,11 +146,11 @@ class VelocityHold:
         system = self._system = scenario.system
         self.inputs, self.output = state_inputs(system, COMMANDED), system.control
         position = np.array(x[system.state.slice(_place(system).name)][:2])
-        step, jacobian, seen = _functions(system)
-        hold = Hold(
+        step, drift, jacobian, seen = _functions(system)
+        self.hold = hold = Hold(
             system,
             scenario.p,
-            np.array(seen(x, position, yaw)).ravel(),
+            np.array(seen(x, position, math.cos(yaw / 2), math.sin(yaw / 2))).ravel(),
             control_limits=scenario.control_limits,
             within=math.inf,
         )
@@ -158,6 +159,7 @@ class VelocityHold:
         at = scenario.p, hold.x, hold.u
         J = np.array(jacobian(np.zeros(size), np.zeros(3), *at))
         inverse, linear, possible = self._steady(hold.cost, J[:, :-3], -J[:, -3:])
+        self._motion, self.possible = (drift, at, inverse, linear), possible
         self._start = np.concatenate([[math.nan], position, [yaw], np.zeros(3 + size)])
         self._step = FastFunction(step)
         tables = (table.ravel('F') for table in (hold.gain, inverse, linear))
@@ -178,6 +180,14 @@ class VelocityHold:
         if not possible[:2].any():
             raise ParameterError(f'no velocity of {self._system.name} can be kept')
         return inverse, found * possible, possible.astype(float)
+
+    def steady(self, velocity: ArrayLike) -> Array:
+        """Return state and control of a steady motion less those of the hold; see the class."""
+        drift, at, inverse, linear = self._motion
+        d = linear @ np.asarray(velocity, dtype=float)
+        for _ in range(NEWTON):
+            d = d - inverse @ np.array(drift(d, velocity, *at)).ravel()
+        return np.asarray(d)
 
     def start(self, before: Array | None = None) -> Array:
         """Return the reference, a state, at rest where the robot was."""
@@ -213,9 +223,9 @@ def _place(system: RollingSystem) -> Entry:
 
 
 @once_per_system
-def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Function]:
+def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Function, ca.Function]:
     """
-    Return the step of the law, the Jacobian of the drift, and the state as it is seen.
+    Return the step of the law, the drift, its Jacobian, and the state seen by the reference.
 
     The step is ``(memory without time, x, command, dt, p, x_e, u_e, gain, inverse, linear,
     possible, low, high) -> [memory, u]``. The drift ``(d, v, p, x_e, u_e) -> rate`` is that of a
@@ -234,7 +244,10 @@ def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Func
         ca.SX.sym(name, size)
         for name, size in (('position', 2), ('yaw', 1), ('velocity', 3), ('bend', n + m))
     )
-    seen = ca.Function('seen', [x, position, yaw], [_seen(system, x, position, yaw)])
+    half = ca.SX.sym('half', 2)
+    seen = ca.Function(
+        'seen', [x, position, half[0], half[1]], [seen_from(system, x, position, half)]
+    )
     memory = ca.vertcat(position, yaw, velocity, bend)
     gain, inverse = ca.SX.sym('gain', m, n), ca.SX.sym('inverse', n + m, n)
     linear, possible = ca.SX.sym('linear', n + m, 3), ca.SX.sym('possible', 3)
@@ -250,14 +263,15 @@ def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Func
     # far from small velocities it may not converge
     bend *= ca.fmin(1.0, ca.norm_2(first) / ca.fmax(ca.norm_2(bend), 1e-12))
     kept = first + bend
-    apart = system.difference(seen(x, position, after), x_e) - kept[:n]
+    near = seen(x, position, ca.cos(after / 2), ca.sin(after / 2))
+    apart = system.difference(near, x_e) - kept[:n]
     u = ca.fmin(ca.fmax(u_e + kept[n:] - gain @ apart, low), high)
     out = ca.densify(ca.vertcat(position, after, velocity, bend, u))
     tables = [ca.vec(gain), ca.vec(inverse), ca.vec(linear)]
     flat = [ca.SX.sym(f'table_{k}', table.numel()) for k, table in enumerate(tables)]
     out = ca.substitute(out, ca.vertcat(*tables), ca.vertcat(*flat))
     arguments = [memory, x, command, dt, *at, *flat, possible, low, high]
-    return compiled(ca.Function('velocity_step', arguments, [out]))[0], jacobian, seen
+    return compiled(ca.Function('velocity_step', arguments, [out]))[0], drift, jacobian, seen
 
 
 def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:
@@ -280,10 +294,22 @@ def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:
     return ca.densify(ca.substitute(turned, ca.vertcat(y, y0), ca.vertcat(x, x)))
 
 
-def _seen(system: RollingSystem, x: ca.SX, position: ca.SX, yaw: ca.SX) -> ca.SX:
-    """Return a state as it is seen from a place on the floor, heading along a yaw."""
-    out, c, s = ca.SX(x), ca.cos(yaw), ca.sin(yaw)
-    turn = ca.vertcat(ca.cos(yaw / 2), 0, 0, -ca.sin(yaw / 2))
+def seen_from(system: RollingSystem, x: ca.SX, position: ca.SX, half: ca.SX) -> ca.SX:
+    """
+    Return a state as it is seen from a place on the floor.
+
+    Parameters
+    ----------
+    system, x
+        The system and its state, in its units.
+    position
+        The place, shape (2,) [m].
+    half
+        Cosine and sine of half the yaw there, shape (2,).
+
+    """
+    out, c, s = ca.SX(x), half[0] ** 2 - half[1] ** 2, 2 * half[0] * half[1]
+    turn = ca.vertcat(half[0], 0, 0, -half[1])
     for entry in system.state.entries:
         where = system.state.slice(entry.name)
         if entry.kind == 'quaternion' and entry.name.startswith('q_W'):

@@ -10,7 +10,8 @@ DESCRIPTION = """\
 Write a law in discrete time as C99: one header and one source, without allocation or libraries,
 the state in a struct, and a function for one step. It prints how many operations a step takes
 at most, what it needs of the stack and, where there is a C compiler, the size of its
-code. Any machine with an equilibrium near its start has the law `hold`."""
+code. Any machine with an equilibrium near its start has the law `hold`, and `drive` where it
+has a place on the floor."""
 EXAMPLE = """\
   rolling export lqr --scenario ball_balancer --language c --out firmware
   rolling export hold --scenario my_robot.yaml"""

@@ -7,6 +7,8 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_controller.balance.hold import Hold
+from rolling_controller.export.compiled_law import CompiledLaw
+from rolling_controller.export.hold_law import drive_law, hold_sources
 from rolling_controller.robot_laws.steering import _drift, VelocityHold
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import register_plugin
@@ -25,17 +27,18 @@ def scenario():
     return load_scenario(PLUGIN.example)
 
 
-def driven(scenario, yaw, commands):
+def driven(scenario, yaw, commands, exported=None):
     """Return states and headings of the reference, from upright along a yaw."""
     system, x = scenario.system, scenario.x0.copy()
     x[system.state.slice('q_WB')] = [np.cos(yaw / 2), 0, 0, np.sin(yaw / 2)]
-    law = VelocityHold(scenario, x, yaw)
-    memory, plant = law.start(), Stepper(system, scenario.p, max_step=PERIOD)
+    law = exported or VelocityHold(scenario, x, yaw)
+    dt = law.period or PERIOD
+    memory, plant = law.start(), Stepper(system, scenario.p, max_step=dt)
     s, states, k = plant.begin(x, np.zeros(3)), [x], 0
     for command, duration in commands:
-        for _ in range(round(duration / PERIOD)):
-            memory, u = law.step(memory, np.append(s.x, command), k * PERIOD)
-            s, k = plant.step(s, u, PERIOD), k + 1
+        for _ in range(round(duration / dt)):
+            memory, u = law.step(memory, np.append(s.x, command), k * dt)
+            s, k = plant.step(s, u, dt), k + 1
             assert s.ended is None
             assert np.abs(u).max() <= scenario.control_limits[0]
             states.append(s.x)
@@ -63,10 +66,13 @@ def test_it_goes_where_it_heads_and_to_its_left_and_stops(scenario, yaw):
     assert turned == pytest.approx([c * 0.3 - s * 0.1, s * 0.3 + c * 0.1], abs=0.03)
 
 
-def test_it_goes_round_a_circle_and_leans_as_its_equations_say(scenario):
+@pytest.mark.parametrize('is_exported', [False, True])
+def test_it_goes_round_a_circle_and_leans_as_its_equations_say(scenario, is_exported):
     """Of a steady circle the lean follows from speed and radius; both are its own."""
-    states, _ = driven(scenario, 0.0, [([0.4, 0.0, 0.4], 32.0)])
-    last = states[-round(2 * np.pi / 0.4 / PERIOD) :]  # the last turn
+    exported = drive_law(scenario) if is_exported else None
+    period = exported.period if exported else PERIOD
+    states, _ = driven(scenario, 0.0, [([0.4, 0.0, 0.4], 32.0)], exported)
+    last = states[-round(2 * np.pi / 0.4 / period) :]  # the last turn
     layout = scenario.system.state
     centre = (last[:, :2].max(axis=0) + last[:, :2].min(axis=0)) / 2
     radii = np.linalg.norm(last[:, :2] - centre, axis=1)
@@ -80,6 +86,20 @@ def test_it_goes_round_a_circle_and_leans_as_its_equations_say(scenario):
         scenario, radii.mean(), np.linalg.norm(velocities(scenario, last), axis=1).mean()
     )
     assert lean == pytest.approx(expected, rel=0.01)
+
+
+def test_its_drive_in_c_is_that_law_bit_by_bit(scenario):
+    law, rng = drive_law(scenario), np.random.default_rng(4)
+    compiled = CompiledLaw(source=hold_sources(scenario)['drive']())
+    memory, m, width = law.start(), compiled.start(), scenario.system.tangent.size
+    for k in range(40):
+        x = scenario.system.retract(scenario.x0, 0.01 * rng.normal(size=width))
+        given = np.array([*np.array(x).ravel(), 0.3, -0.1, 0.2])
+        given *= 1.0 if k != 20 else np.nan
+        (memory, u), (m, c) = law.step(memory, given, 0.0), compiled.step(m, given, 0.0)
+        assert np.array_equal(u, c)
+    # 39 steps towards what is commanded, and one to rest where nothing is
+    assert memory[4:7] == pytest.approx(38e-3 * np.array([0.4, -0.4, 0.8]))
 
 
 def steady_lean(scenario, radius, speed):
