@@ -136,3 +136,111 @@ def test_a_place_off_the_plate_is_not_taken_and_a_second_one_is_a_fault():
     assert said[3][2]
     assert said[4][2]
     assert 'at (9.9, 0) m, where it cannot be' in memory.fault
+
+
+# -- at the limits: times and numbers that binary fractions state exactly -----------------------
+
+EXACT = Source(name='the ball', opening=0.5, agreement=1.0, window=0.125)
+
+
+def jumps(source, *times):
+    """Return what follows from disagreements at these times, and the memory after the last."""
+    memory, out = Memory(), []
+    for t in times:
+        memory, verdict = step(source, memory, Sample(np.array([99.0]), np.ones(1), np.ones(1)), t)
+        out.append(verdict)
+    return out, memory
+
+
+def test_the_opening_and_the_agreement_end_with_their_last_instant():
+    (first, same), memory = jumps(EXACT, 0.0, 0.5)
+    assert (first.reopen, first.fault, same.reopen, same.fault) == (True, '', True, '')
+    assert memory.reopened == 0.0
+    assert jumps(EXACT, 0.0, 0.5625)[0][1].fault
+    assert jumps(EXACT, 0.0, 1.0)[0][1].fault
+    late, memory = jumps(EXACT, 0.0, 1.0625)
+    assert (late[1].reopen, late[1].fault, memory.reopened) == (True, '', 1.0625)
+
+
+def test_commands_are_limited_for_the_window_and_no_longer():
+    (_,), memory = jumps(EXACT, 0.0)
+    good = Sample(np.zeros(1), np.ones(1), np.ones(1))
+    for t, limited in ((0.0625, True), (0.125, True), (0.1875, False)):
+        memory, verdict = step(EXACT, memory, good, t)
+        assert (verdict.limited, verdict.fault) == (limited, '')
+
+
+def test_variances_and_their_matrix_are_judged_alike():
+    r, variances = np.array([3.0, 0.5]), np.array([4.0, 0.25])
+    squares = []
+    for S in (variances, np.diag(variances)):
+        memory, _ = step(EXACT, Memory(), Sample(r, S, np.ones(1)), 0.0)
+        squares.append(memory.squares[0][1])
+    assert squares == pytest.approx([9 / 4 + 1, 9 / 4 + 1])
+
+
+def test_the_edges_belong_to_the_plate():
+    plate = replace(EXACT, low=np.array([-1.0]), high=np.array([2.0]))
+    for place, possible in ((-1.0, True), (2.0, True), (-1.0625, False), (2.0625, False)):
+        sample = Sample(np.zeros(1), np.ones(1), np.ones(1), np.array([place]))
+        _, verdict = step(plate, Memory(), sample, 0.0)
+        assert (verdict.possible, verdict.reopen) == (possible, not possible)
+    blind = sample._replace(content=np.array([math.nan]))
+    assert step(plate, Memory(), blind, 0.0)[1].possible
+
+
+def test_what_shows_nothing_is_counted_and_ends_a_repetition():
+    source = replace(EXACT, noise=1.0)
+    shown = Sample(np.zeros(2), np.ones(2), np.ones(2))
+    blind = shown._replace(content=np.full(2, math.nan))
+    memory, _ = step(source, Memory(), shown, 0.0)
+    memory, _ = step(source, memory, blind, 0.125)
+    assert memory.times == (0.0, 0.125)
+    memory, verdict = step(source, memory, shown, 0.25)
+    assert (memory.equal, verdict.fault) == (0, '')
+    assert step(source, memory, shown, 0.375)[0].equal == 1
+
+
+@pytest.mark.parametrize('begin', [0.0, 64.0])
+@pytest.mark.parametrize(
+    ('interval', 'fault'),
+    [
+        (0.021875, ''),  # three intervals alone would be too short
+        (0.0625 * 0.25, 'the ball: 5 samples in 0.06 s, with a period of 0.0312 s'),
+    ],
+)
+def test_four_intervals_are_counted_together(begin, interval, fault):
+    source = replace(EXACT, period=0.03125)  # four intervals last 0.075 s at least
+    memory, empty = Memory(), Sample(np.zeros(0), np.zeros(0), np.ones(1))
+    for k in range(5):
+        assert memory.fault == ''
+        memory, verdict = step(source, memory, empty, begin + k * interval)
+    assert verdict.fault == fault
+
+
+def test_the_fewest_samples_are_a_quarter_of_those_of_the_period():
+    source = replace(EXACT, period=0.125)
+    empty = Sample(np.zeros(0), np.zeros(0), np.ones(1))
+    for times, text in (
+        ((8.0, 9.0), 'the ball: 1 samples in 1.00 s, with a period of 0.125 s'),
+        ((8.0, 8.5, 9.0), ''),
+        ((8.0, 8.9375), ''),
+    ):
+        memory = Memory()
+        for t in times:
+            memory, verdict = step(source, memory, empty, t)
+        assert verdict.fault == text
+
+
+@pytest.mark.parametrize('noise', [0.1, 10.0])
+def test_repetitions_are_evidence_by_the_noise_over_the_resolution(noise):
+    """Two draws of a normal distribution fall into one step of the resolution."""
+    source = replace(EXACT, noise=noise, resolution=1e-3)
+    chance = 1e-3 / (2.0 * math.sqrt(math.pi) * noise)
+    needed = math.ceil(math.log(CHANCE) / (2 * math.log(chance)))
+    memory, faults = Memory(), []
+    for k in range(5):
+        sample = Sample(np.zeros(2), np.ones(2), np.ones(2))
+        memory, verdict = step(source, memory, sample, 0.125 * k)
+        faults.append(bool(verdict.fault))
+    assert faults.index(True) == needed
