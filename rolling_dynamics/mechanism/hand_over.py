@@ -114,7 +114,7 @@ class HandOver(MachineSystem):
 
     def on_roller(self, p: ArrayLike, x: ArrayLike) -> str:
         """Return the mode of a state: the roller whose middle is lowest."""
-        heights = self._numbers(ca.vertcat(*self._heights), x, p)
+        heights = np.array(self.of_state('heights', *self._heights)(x, p)).ravel()
         return list(self.parts)[int(np.argmin(heights))]
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float) -> MotionState:  # noqa: ARG002

@@ -481,8 +481,7 @@ class MachineSystem(WrittenSystem):
         joints = (body.joint for body in self.machine.bodies.values())
         driven = [values[e.name] for j in joints if isinstance(j, Driven) for e in j.joint.speeds]
         by = [ca.jacobian(rows, s) for s in (self._speeds, ca.vertcat(ca.SX(0, 1), *driven))]
-        outputs = [ca.densify(v) for v in (rows, *by)]
-        return ca.Function('rows', [self.symbols.x, self.symbols.p], outputs)
+        return self.of_state('rows', rows, *by)
 
     @cached_property
     def driven_contacts(self) -> tuple[ca.Function, Sequence[str], Sequence[str]] | None:
@@ -495,14 +494,12 @@ class MachineSystem(WrittenSystem):
         if not driven or not v.numel():
             return None
         by = ca.jacobian(v, ca.vertcat(*(self.symbols.values[name] for name in names)))
-        inputs = [self.symbols.x, self.symbols.p]
-        return ca.Function('contact_rates', inputs, [ca.densify(by)]), names, driven
+        return self.of_state('contact_rates', by), names, driven
 
     @cached_property
     def gap_function(self) -> ca.Function:
         """``(x, p) -> gaps`` of the contacts that close loops."""
-        gaps = ca.vertcat(ca.SX(0, 1), *(r.gap for r in self.closures))
-        return ca.Function('gaps', [self.symbols.x, self.symbols.p], [ca.densify(gaps)])
+        return self.of_state('gaps', ca.vertcat(ca.SX(0, 1), *(r.gap for r in self.closures)))
 
     def structure(self, p: ArrayLike, x: ArrayLike) -> Structure:
         """Return what the contacts beside the joints leave free at a state."""
@@ -533,20 +530,9 @@ class MachineSystem(WrittenSystem):
         """Entries of the state that are positions of joints."""
         return joint_entries(self.machine)
 
-    def _numbers(self, value: ca.SX, x: ArrayLike, p: ArrayLike) -> Array:
-        given = ca.Function('given', [self.symbols.x, self.symbols.p], [ca.densify(value)])
-        return np.array(given(x, p)).ravel(order='F')
-
     def rest_goal(self, x_start: Array) -> dict[str, Array]:  # noqa: ARG002
         """Return what a goal at rest has by default: no motion."""
         return {name: np.zeros(self.state.entry(name).size) for name in self.speed_names}
-
-    @cached_property
-    def centre_of_mass(self) -> ca.SX:
-        """Centre of mass of all bodies in W (3) [m]."""
-        moments = [(link, link.moments) for link in self.machine.links.values()]
-        first = sum((m.mass * k.pivot_W + k.R_WF @ m.first for k, m in moments), ca.SX(3, 1))
-        return first / sum((m.mass for _, m in moments), ca.SX(0))
 
     def momentum(self, about_W: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return momentum [kg m/s] and angular momentum about a point (3) [kg m^2/s], in W."""
@@ -612,8 +598,7 @@ class MachineSystem(WrittenSystem):
     def contact_frame(self) -> ca.Function:
         """``(x, p) -> X_WC``: axes of what carries the first contact, at the contact."""
         first = next(iter(self.contacts.values()))
-        X = homogeneous(first.R_WP, first.place_W)
-        return ca.Function('contact_frame', [self.symbols.x, self.symbols.p], [ca.densify(X)])
+        return self.of_state('contact_frame', homogeneous(first.R_WP, first.place_W))
 
     @cached_property
     def pose(self) -> ca.Function:

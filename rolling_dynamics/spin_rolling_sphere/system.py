@@ -16,7 +16,7 @@ from rolling_dynamics.contract.rolling_system import (
     WrittenSystem,
 )
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rotations import rotation_matrix
+from rolling_dynamics.rotations import homogeneous, rotation_matrix
 from rolling_dynamics.spin_rolling_sphere.coordinates import (
     attitude_expression,
     checked_radius,
@@ -170,13 +170,6 @@ class SpinRollingSphere(WrittenSystem):
         """``(x, p) -> X_WO, X_WC``: sphere, and contact frame of the plane."""
         x, _, _, p = self.symbols
         low = ca.vertcat(x[0:2], 0)
-        bottom = ca.horzcat(0, 0, 0, 1)
-        body = ca.vertcat(ca.horzcat(self._attitude(), low + ca.vertcat(0, 0, p[0])), bottom)
-        contact = ca.vertcat(ca.horzcat(ca.SX.eye(3), low), bottom)
-        return ca.Function(
-            'pose',
-            [x, p],
-            [ca.densify(body), ca.densify(contact)],
-            ['x', 'p'],
-            ['object', 'contact'],
-        )
+        body = homogeneous(self._attitude(), low + ca.vertcat(0, 0, p[0]))
+        contact = homogeneous(ca.SX.eye(3), low)
+        return self.of_state('pose', body, contact, names=['object', 'contact'])
