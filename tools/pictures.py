@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = '--no-strips --width 420'
 ABOVE = '--azimuth -80 --elevation 50'
@@ -56,10 +58,33 @@ def commands(name: str, folder: Path) -> list[list[str]]:
     return [*([] if result.exists() else [make]), [*draw, *options.split()]]
 
 
+def reality(path: Path) -> None:
+    """Draw the spin of a rattleback, and the tilts of three tippe tops, over time."""
+    from evidence.reality.published import CLASSES, rattleback, tippe_top  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    figure = Figure(figsize=(8.2, 2.9), dpi=110, layout='constrained')
+    stone, tops = figure.subplots(1, 2)
+    _, times, spin = rattleback()
+    stone.plot(times, spin, color='#0073b2')
+    stone.axhline(0, color='grey', linewidth=0.6)
+    stone.set(title='spin of a rattleback [rad/s]', xlabel='time [s]')
+    for ratio, colour in zip(CLASSES, ('#0073b2', '#d65e00', '#008059'), strict=True):
+        tilts = tippe_top(ratio, count=301)
+        tops.plot(np.linspace(0, 6, len(tilts)), tilts, color=colour, label=f'inertia {ratio:g}')
+    tops.axhline(np.pi, color='grey', linewidth=0.6)
+    tops.set(title='tilt of tippe tops [rad]', xlabel='time [s]')
+    tops.legend(frameon=False, loc=(0.62, 0.22))
+    figure.savefig(path)
+
+
 def main() -> None:
     """Make the pictures that are named, or all."""
     with tempfile.TemporaryDirectory() as folder:
-        for name in sys.argv[1:] or PICTURES:
+        for name in sys.argv[1:] or [*PICTURES, 'reality.png']:
+            if name == 'reality.png':
+                reality(ROOT / 'docs' / 'images' / name)
+                continue
             for command in commands(name, Path(folder)):
                 subprocess.run(command, check=True)
 

@@ -39,6 +39,7 @@ from transforms3d.quaternions import axangle2quat, qmult
 G = 9.81  # m/s^2
 RADIUS, MASS, SPEED, KINETIC, DURATION = 0.108, 7.0, 8.0, 0.12, 4.0  # of a bowling ball
 TABLE = 3.0  # rad/s, of the turntable
+CLASSES = (0.7, 0.97, 1.25)  # of tippe tops: moments of inertia across over along
 LEVER = 2e-3  # m, of the rolling resistance
 BALL = Sphere(ca.SX(RADIUS))
 
@@ -153,8 +154,8 @@ def hurricane_balls() -> float:
     return float(np.abs(tilts - tilt).max())
 
 
-def tippe_top(ratio: float, duration: float = 6.0) -> float:
-    """Return the tilt [rad] to which a top comes, by its moments of inertia across over along."""
+def tippe_top(ratio: float, duration: float = 6.0, count: int = 2) -> Array:
+    """Return tilts [rad] of a top until it ends, by its moments of inertia across over along."""
     mass, r, low, along = 6e-3, 0.015, 1.5e-3, 7.2e-7  # kg, m, m, kg m^2
     machine, across = Machine('tippe_top'), ratio * along
     inertia = ca.SX(ca.diag(ca.DM([across, across, along])))
@@ -164,12 +165,13 @@ def tippe_top(ratio: float, duration: float = 6.0) -> float:
     system, lean = HybridMachine(machine), 0.1
     q = axangle2quat([1, 0, 0], lean)
     x = system.state.pack(p=[0, 0, r], q=q, w=[0, 0, 155.0])
-    run = simulate(system, np.zeros(0), x, None, duration, rtol=1e-7, atol=1e-9)
-    return float(_tilts(system, np.array(run.states[-1:]))[0])
+    times = np.linspace(0, duration, count)
+    run = simulate(system, np.zeros(0), x, None, duration, rtol=1e-7, atol=1e-9, t_eval=times)
+    return _tilts(system, np.array(run.states))
 
 
-def rattleback() -> tuple[float, float]:
-    """Return the relative change of the energy in 20 s, and when the spin turns round [s]."""
+def rattleback() -> tuple[float, Array, Array]:
+    """Return the relative change of the energy in 20 s, times [s] and spin over them [rad/s]."""
     machine = Machine('rattleback')  # of Kane & Levinson 1982, with their y and z reversed
     inertia = ca.DM([[2e-4, 2e-5, 0], [2e-5, 1.6e-3, 0], [0, 0, 1.7e-3]])
     shape = Ellipsoid(ca.SX(ca.DM([0.2, 0.03, 0.02])))
@@ -179,8 +181,8 @@ def rattleback() -> tuple[float, float]:
     q = qmult(axangle2quat([1, 0, 0], lean), axangle2quat([0, 1, 0], -lean))
     states = _states(system, system.state.pack(q=q, w=[0, 0, 5.0]), times)
     energies = [float(system.invariants['energy'](y, [], 0, [])) for y in states]
-    back = times[np.argmax(states[:, system.state.slice('w')][:, 2] < 0)]
-    return float(np.ptp(energies) / (float(inertia[2, 2]) * 5.0**2 / 2)), float(back)
+    lost = float(np.ptp(energies) / (float(inertia[2, 2]) * 5.0**2 / 2))
+    return lost, times, states[:, system.state.slice('w')][:, 2]
 
 
 def stops() -> tuple[float, float]:
@@ -198,9 +200,10 @@ def stops() -> tuple[float, float]:
 
 def rows() -> list[Row]:
     """Return a row for each test."""
-    energy, back = rattleback()
+    energy, times, spin = rattleback()
+    back = times[np.argmax(spin < 0)]
     way, late = stops()
-    upright, inverted, between = map(tippe_top, (0.7, 0.97, 1.25))
+    upright, inverted, between = (float(tippe_top(ratio)[-1]) for ratio in CLASSES)
     apart = max(upright, math.pi - inverted)
     given = [
         ('Bowling ball, slide to roll', 'm', f'{DURATION:g} s', bowling_ball(), 1e-10,
