@@ -182,3 +182,29 @@ def test_two_wheels_on_an_axle_choose_what_they_push_along_it():
         assert found == pytest.approx(expected, abs=1e-6)
         improved += expected > margins_at(base, internal, 0.8, np.zeros(1)).min() + 1e-6
     assert improved
+
+
+def test_beyond_the_wedge_both_contacts_slip():
+    """It slides at g (sin - mu_kinetic cos / cos(0.9)): each side carries half of the weight."""
+    given, slope, kinetic = load_scenario('ball_in_groove').raw, 1.4, 0.4
+    friction = {'mu': 0.5, 'mu_kinetic': kinetic}
+    contacts = {k: {**c, **friction} for k, c in given['machine']['contacts'].items()}
+    gravity = [G * math.sin(slope), 0, -G * math.cos(slope)]
+    machine = {**given['machine'], 'contacts': contacts, 'gravity': gravity}
+    scenario = load_scenario({**given, 'machine': machine})
+    run = simulate(scenario.system, scenario.p, scenario.x0, scenario.control, 0.3)
+    assert [event.name for event in run.events] == ['slip', 'slip']
+    pace = G * (math.sin(slope) - kinetic * math.cos(slope) / math.cos(0.9)) * 0.3
+    velocity = scenario.system.state.unpack(run.states[-1])['v_ball']
+    assert velocity == pytest.approx([pace, 0, 0], abs=1e-5)
+
+
+def test_with_many_internal_forces_the_least_friction_is_judged():
+    normals = [(0.6 * math.cos(a), 0.6 * math.sin(a), 0.8) for a in (0, 1.5, 3, 4.5)]
+    contacts = {f'side_{k}': {'body': 'ball', 'normal': n} for k, n in enumerate(normals)}
+    given = load_scenario('ball_in_groove').raw
+    machine = {**given['machine'], 'contacts': contacts, 'gravity': [0, 0, -G]}
+    initial = {'p_ball': [0, 0, 0.05 / 0.8]}
+    system = load_scenario({**given, 'machine': machine, 'initial': initial}).system
+    assert system.dependent == 6
+    assert system.judged is system.contacts

@@ -1,11 +1,15 @@
 """A cylinder that three compliant fingertips carry through waypoints, rolling on it."""
 
+from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rolling_dynamics.scenario import load_scenario
+from rolling_planner.problem.scenario import read_problem
+from rolling_planner.seeds.carried import carried_guesses
 
 _FILE = Path(__file__).parents[2] / 'examples/planning/carried_cylinder.py'
 _SPEC = spec_from_file_location('carried_cylinder', _FILE)
@@ -42,3 +46,20 @@ def test_fingertips_carry_a_cylinder_through_waypoints(diameter, legs):
             assert sunk.min() > 0
             assert sunk.max() < example.DEPTH
         before = plan.states[-1]
+
+
+def test_a_ball_that_only_a_loop_turns_has_no_straight_guess():
+    assert not list(carried_guesses(read_problem(load_scenario('ball_between_plates'))))
+
+
+def test_a_straight_guess_keeps_contacts_rolling_at_their_depth():
+    problem = example.grasped(0.06)
+    goal = {**problem.goal, 'p_cylinder': np.array([0.02, 0.01, 0.01])}
+    (guess,) = carried_guesses(replace(problem, goal=goal))
+    system, p = problem.system, problem.p
+    for t in np.linspace(0.0, 1.0, 11):
+        x = guess.states(np.array([t]))[0]
+        slips, gaps = system.row_function(x, p)[0], system.gap_function(x, p)
+        assert np.abs(np.array(slips)).max() < 1e-9
+        assert np.array(gaps).ravel() == pytest.approx([-example.SUNK] * 3, abs=1e-5)
+    assert x[system.state.slice('p_cylinder')] == pytest.approx([0.02, 0.01, 0.01], abs=1e-5)
