@@ -196,6 +196,3 @@ def of_robot(
 
 
 CONTACT = ('joint_states', 'contact/wrench', 'contact/state')
-
-
-SIMULATED, EMULATED, REAL = 'simulated', 'emulated', 'real'

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
+from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 
 HELP = 'run a demonstration, on ROS 2 nodes where ROS is there'
 DESCRIPTION = """\

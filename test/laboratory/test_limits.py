@@ -7,8 +7,8 @@ import pytest
 from rolling_controller.laboratory.laws import MOST, subject_of
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import check_limits, load_model
-from rolling_robotics.experiment import REAL
 from rolling_robotics.experiments import EXPERIMENTS
+from rolling_robotics.hardware import REAL
 
 LABORATORY = [name for name, made in EXPERIMENTS.items() if made.hardware]
 

@@ -14,8 +14,8 @@ from rolling_robotics.demo import run
 from rolling_robotics.demo.laboratory import task as module
 from rolling_robotics.demo.laboratory.task import contact_events, LABORATORY, pitch, start, tilt
 from rolling_robotics.demo.run import draw, run_demo
-from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
 from rolling_robotics.experiments import EXPERIMENTS
+from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 from rolling_robotics.recordings.recorded_topics import RecordedPoses
 from rolling_robotics.trials.trial import INCONCLUSIVE, MISSED, outcomes, REACHED, Record, report
 

@@ -19,8 +19,8 @@ from rolling_robotics.arrays import Series
 from rolling_robotics.calibration_report import chain_from, read_parameters
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.demo.laboratory.lockstep_trials import lockstep_trials
-from rolling_robotics.experiment import EMULATED, REAL, SIMULATED
 from rolling_robotics.experiments import find_experiment
+from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 from rolling_robotics.recordings.recorded_topics import (
     read_joints,
     read_modes,

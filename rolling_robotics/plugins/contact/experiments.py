@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rolling_robotics.experiment import (
-    EMULATED,
     EXECUTED,
     Experiment,
     HAND_AND_OBJECT,
     NodeEntry,
     PLANNER,
-    REAL,
-    SIMULATED,
     SIMULATOR,
 )
+from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 
 LABORATORY_CONTROLLER = NodeEntry(
     name='controller', module='rolling_controller.nodes.controller_node'

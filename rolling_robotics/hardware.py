@@ -1,0 +1,3 @@
+"""Types of hardware that a laboratory experiment runs on; apart, since `--help` imports it."""
+
+SIMULATED, EMULATED, REAL = 'simulated', 'emulated', 'real'
