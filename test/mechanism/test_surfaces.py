@@ -314,6 +314,24 @@ def test_a_ball_on_a_soft_floor_bounces_at_the_root_of_stiffness_over_mass():
     assert np.ptp(energy) < 1e-9 * np.abs(energy).max()
 
 
+def test_a_soft_contact_ends_at_the_depth_to_which_it_may_give_way():
+    """From 2 mm over its rest the ball sinks as a cosine; at 1 mm below it, the motion ends."""
+    stiff, machine = 400.0, with_ball('soft')
+    sunk = MASS * G / stiff
+    soft = {'stiffness': stiff, 'depth': sunk + 0.001}
+    machine.contact(Contact(body='ball', shape=Sphere(ca.SX(R)), **soft))
+    system = MachineSystem(machine)
+    x = system.state.pack(p_ball=[0, 0, R - sunk + 0.002])
+    run = simulate(system, np.zeros(0), x, None, 2.0, rtol=1e-11, atol=1e-13)
+    assert [event.name for event in run.events] == ['depth']
+    end = math.acos(-0.5) / math.sqrt(stiff / MASS)
+    assert run.times[-1] == pytest.approx(end, abs=1e-8)
+    left = {name: float(f(x, [], 0, [])) for name, f in system.envelope.items()}
+    assert left['depth'] == pytest.approx(0.003 / (sunk + 0.001))
+    with pytest.raises(ParameterError, match='only one with a stiffness gives way'):
+        Contact(body='ball', shape=Sphere(ca.SX(R)), depth=0.001)
+
+
 def pads(stiff):
     machine = with_ball('pads', [-G, 0, 0])
     machine.bodies.clear()
