@@ -11,8 +11,10 @@ from rolling_controller import TimeVaryingLqr
 from rolling_controller.balance.hand_over import HandOver
 from rolling_controller.balance.hold import Hold
 from rolling_controller.balance.region_of_attraction import region_of_attraction
+from rolling_controller.export.c import as_c
 from rolling_controller.export.compiled_law import CompiledLaw
-from rolling_controller.export.hold_law import hold_law, hold_sources
+from rolling_controller.export.follow_law import follow_law, machine_sources
+from rolling_controller.export.hold_law import hold_law
 from rolling_controller.lockstep import run_emulated, run_lockstep
 from rolling_controller.measured_state import MeasuredLaw, sensor_source, SensorFilter
 from rolling_controller.nominal import nominal_trajectory
@@ -22,6 +24,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.impulse import Impulse
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.emulation import Emulation
 from rolling_dynamics.testing import check_system
 from rolling_planner import plan_rolling
@@ -356,7 +359,10 @@ def test_by_its_instruments_it_recovers_from_a_lean_and_a_push(scenario, upright
 def test_its_hold_is_exported_though_its_plug_in_names_no_law(scenario, upright):
     """The C of the first-order law is that law bit by bit, and the hold within second order."""
     law, hold = hold_law(scenario), Hold(scenario.system, scenario.p, scenario.x0)
-    compiled, rng = CompiledLaw(source=hold_sources(scenario)['hold']()), np.random.default_rng(2)
+    compiled, rng = (
+        CompiledLaw(source=machine_sources(scenario)['hold']()),
+        np.random.default_rng(2),
+    )
     memory, m = law.start(), compiled.start()
     still = np.zeros(scenario.system.tangent.size)
     for k in range(20):
@@ -371,6 +377,32 @@ def test_its_hold_is_exported_though_its_plug_in_names_no_law(scenario, upright)
         assert np.abs(shifted - hold.u).max() < 1e-5  # the equilibrium is moved to the state
     _, blind = compiled.step(m, [*np.full(x.size, np.nan), *still], 0.0)
     assert np.array_equal(blind, c)
+
+
+@pytest.mark.slow  # a plan, and 8 s at 1 kHz
+def test_the_regulator_along_its_plan_is_exported_and_ends_in_the_hold(scenario, upright):
+    """In closed loop from a lean; gains and motion as polynomials give nearly the same torque."""
+    plan, PERIOD = planned(scenario, upright, 3.0), 1e-3
+    law, along = (
+        follow_law(scenario, plan),
+        robot_kind('ballbot').make(scenario, {}).follow(plan).law,
+    )
+    compiled = CompiledLaw(source=as_c(law))
+    plant = Stepper(scenario.system, scenario.p, max_step=PERIOD)
+    memory, m, s = law.start(), compiled.start(), plant.begin(scenario.x0, np.zeros(3))
+    off = []
+    for k in range(round((plan.duration + 5.0) / PERIOD)):
+        memory, u = law.step(memory, [*s.x, 0.0], 0.0)
+        if k % 50 == 0 and k * PERIOD < plan.duration:
+            off.append(np.abs(u - along.step(None, s.x, k * PERIOD)[1]).max())
+        if k < 200:
+            m, c = compiled.step(m, [*s.x, 0.0], 0.0)
+            assert np.array_equal(u, c)
+        s = plant.step(s, u, PERIOD)
+        assert s.ended is None
+    assert max(off) < 0.02 * LIMIT
+    d = np.array(scenario.system.difference(s.x, plan.states[-1])).ravel()
+    assert np.abs(d[[0, 1, 5, 6]]).max() < 5e-3
 
 
 def test_its_hold_solves_the_environment_of_any_machine(scenario):

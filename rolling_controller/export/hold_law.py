@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from rolling_controller.balance.hold import Hold, PERIOD
-from rolling_controller.export.c import as_c, CSource
 from rolling_controller.law import COMMANDED
 from rolling_controller.robot_laws.steering import seen_from, STEEP, VelocityHold
 from rolling_controller.step_law import StepLaw
@@ -50,7 +49,7 @@ def hold_law(scenario: Scenario) -> StepLaw:
         name='hold',
         text=TEXT,
         period=PERIOD,
-        state=Layout((_sent(system.control),)),
+        state=Layout((sent_entry(system.control),)),
         measurement=system.state,
         set_point=Layout(tuple(replace(e, kind='vector') for e in system.tangent.entries)),
         output=system.control,
@@ -86,13 +85,18 @@ def _error(hold: Hold, x: ca.SX) -> ca.SX:
     return ca.sparsify(ca.DM(np.array(slope(hold.x)))) @ (aligned - hold.x)
 
 
+def held(hold: Hold, x: ca.SX) -> ca.SX:
+    """Return the control of a hold in a state, to first order; see :class:`Hold`."""
+    return _limited(hold, hold.u - ca.sparsify(ca.DM(hold.gain)) @ _error(hold, x))
+
+
 def _limited(hold: Hold, u: ca.SX) -> ca.SX:
     low, high = hold.limits
     return ca.fmin(ca.fmax(u, low), high)
 
 
-def _sent(control: Layout) -> Entry:
-    """Return the entry of a memory with the last control."""
+def sent_entry(control: Layout) -> Entry:
+    """Return the entry of a memory that holds the last control."""
     names = tuple(f'{name}_sent' for name in control.names)
     return Entry('sent', names, '', text='last control over that at rest')
 
@@ -141,7 +145,7 @@ def drive_law(scenario: Scenario) -> StepLaw:
                 Entry('place', ('x', 'y'), 'm', text='of the reference, from its start'),
                 Entry('half_turn', ('cosine_less_1', 'sine'), '', text='of half its yaw'),
                 Entry('velocity', ('forward', 'left', 'turn'), '', text='of the reference'),
-                _sent(system.control),
+                sent_entry(system.control),
             )
         ),
         measurement=system.state,
@@ -167,11 +171,3 @@ def _steady(law: VelocityHold) -> Array:
     powers = np.array([_powers(v) for v in tried])
     columns: Array = np.linalg.lstsq(powers, [law.steady(v) for v in tried], rcond=None)[0].T
     return columns
-
-
-def hold_sources(scenario: Scenario) -> dict[str, Callable[[], CSource]]:
-    """Return what writes the laws of any machine as C, by name."""
-    return {
-        'hold': lambda: as_c(hold_law(scenario)),
-        'drive': lambda: as_c(drive_law(scenario)),
-    }

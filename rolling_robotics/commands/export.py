@@ -10,8 +10,8 @@ DESCRIPTION = """\
 Write a law in discrete time as C99: one header and one source, without allocation or libraries,
 the state in a struct, and a function for one step. It prints how many operations a step takes
 at most, what it needs of the stack and, where there is a C compiler, the size of its
-code. Any machine with an equilibrium near its start has the law `hold`, and `drive` where it
-has a place on the floor."""
+code. Any machine with an equilibrium near its start has the laws `hold`, `drive` where it has a
+place on the floor, and `follow` along the plan of its scenario."""
 EXAMPLE = """\
   rolling export lqr --scenario ball_balancer --language c --out firmware
   rolling export hold --scenario my_robot.yaml"""
@@ -32,14 +32,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Write both files and print what they cost."""
     from rolling_controller.export.cost import compiled_cost  # noqa: PLC0415  (--help stays fast)
-    from rolling_controller.export.hold_law import hold_sources  # noqa: PLC0415
+    from rolling_controller.export.follow_law import machine_sources  # noqa: PLC0415
     from rolling_dynamics.errors import ParameterError, quoted, suggestion  # noqa: PLC0415
     from rolling_dynamics.plugin import role_of  # noqa: PLC0415
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
     from rolling_robotics.console import Progress  # noqa: PLC0415
 
     scenario = load_scenario(args.scenario)
-    laws = (role_of(scenario.system.name, 'step_laws') or hold_sources)(scenario)
+    laws = (role_of(scenario.system.name, 'step_laws') or machine_sources)(scenario)
     if args.controller not in laws:
         raise ParameterError(
             f'no law {quoted(args.controller)}{suggestion(args.controller, list(laws))}'

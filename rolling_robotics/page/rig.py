@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from rolling_controller.export.c import CSource
-from rolling_controller.export.hold_law import hold_sources
+from rolling_controller.export.follow_law import machine_sources
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -21,7 +21,7 @@ LEFT_OUT = ('exposure', 'blackout', 'hidden', 'swap', 'outlier', 'clock')  # of 
 
 def law_source(scenario: Scenario, name: str) -> CSource:
     """Return a law of a scenario as C; raise ParameterError if it has none of this name."""
-    laws = (role_of(scenario.system.name, 'step_laws') or hold_sources)(scenario)
+    laws = (role_of(scenario.system.name, 'step_laws') or machine_sources)(scenario)
     if name not in laws:
         raise ParameterError(f'page: no law {quoted(name)}{suggestion(name, list(laws))}')
     source: CSource = laws[name]()

@@ -7,7 +7,8 @@ import pytest
 from rolling_controller import TimeVaryingLqr
 from rolling_controller.balance.hold import Hold
 from rolling_controller.export.compiled_law import CompiledLaw
-from rolling_controller.export.hold_law import hold_law, hold_sources
+from rolling_controller.export.follow_law import machine_sources
+from rolling_controller.export.hold_law import hold_law
 from rolling_controller.lockstep import run_lockstep
 from rolling_controller.predictive.law import PredictiveLaw
 from rolling_controller.time_varying_lqr import LqrWeights
@@ -98,7 +99,7 @@ def test_a_cart_is_held_where_it_was_after_it_was_driven_away(cart):
 @pytest.mark.skipif(compiler() is None, reason='no C compiler')
 @pytest.mark.slow  # compiles
 def test_the_hold_of_a_closed_chain_is_exported(cart):
-    law, compiled = hold_law(cart), CompiledLaw(source=hold_sources(cart)['hold']())
+    law, compiled = hold_law(cart), CompiledLaw(source=machine_sources(cart)['hold']())
     rng, still = np.random.default_rng(2), np.zeros(cart.system.tangent.size)
     memory, m = law.start(), compiled.start()
     for _ in range(5):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from rolling_controller.balance.hold import Hold
 from rolling_controller.export.compiled_law import CompiledLaw
-from rolling_controller.export.hold_law import drive_law, hold_sources
+from rolling_controller.export.follow_law import machine_sources
+from rolling_controller.export.hold_law import drive_law
 from rolling_controller.robot_laws.steering import _drift, VelocityHold
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import register_plugin
@@ -90,7 +91,7 @@ def test_it_goes_round_a_circle_and_leans_as_its_equations_say(scenario, is_expo
 
 def test_its_drive_in_c_is_that_law_bit_by_bit(scenario):
     law, rng = drive_law(scenario), np.random.default_rng(4)
-    compiled = CompiledLaw(source=hold_sources(scenario)['drive']())
+    compiled = CompiledLaw(source=machine_sources(scenario)['drive']())
     memory, m, width = law.start(), compiled.start(), scenario.system.tangent.size
     for k in range(40):
         x = scenario.system.retract(scenario.x0, 0.01 * rng.normal(size=width))
