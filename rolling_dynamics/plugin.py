@@ -159,15 +159,6 @@ def role_of(system: str, role: str) -> Any:  # noqa: ANN401  as the role has it
     return plugin.load(role)
 
 
-def needed_role(system: str, role: str, what: str) -> Any:  # noqa: ANN401  as the role has it
-    """Return what fills a role of a system; raise ParameterError naming those that have it."""
-    found = role_of(system, role)
-    if found is None:
-        having = [n for n, p in plugins().items() if getattr(p, role) is not None]
-        raise ParameterError(f'system {quoted(system)} has no {what}{suggestion(system, having)}')
-    return found
-
-
 def roles(role: str) -> Iterator[tuple[str, Any]]:
     """Yield systems and what fills a role; one that cannot be imported is a line in the log."""
     for name, plugin in plugins().items():

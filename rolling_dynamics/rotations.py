@@ -9,11 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def skew(v: ca.SX) -> ca.SX:
-    """Return the matrix [v] with [v] a = v x a."""
-    return ca.skew(v)
-
-
 def rotation_matrix(q: ca.SX) -> ca.SX:
     """Return R_AB of the quaternion q_AB, not necessarily of norm 1."""
     w, x, y, z = q[0], q[1], q[2], q[3]

@@ -25,7 +25,7 @@ from rolling_dynamics.errors import (
 )
 from rolling_dynamics.one_thread import one_thread
 from rolling_node_kit.signals import quiet_end
-from rolling_robotics.commands import COMMANDS
+from rolling_robotics.commands import command, NAMES
 from rolling_robotics.console import say
 from rolling_robotics.version import version
 
@@ -57,7 +57,7 @@ class _Parser(argparse.ArgumentParser):
         """End with status 2."""
         if 'invalid choice' in message and 'COMMAND' in message:
             given = message.partition('invalid choice: ')[2].partition(' ')[0].strip('\'"')
-            message = f'no command {given!r}{suggestion(given, list(COMMANDS))}'
+            message = f'no command {given!r}{suggestion(given, NAMES)}'
         say(f'{message}; see {self.prog} --help')
         raise SystemExit(BAD_INPUT)
 
@@ -80,7 +80,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefa
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
         # argparse counts the names of commands without their indentation
-        self._action_max_length = 4 + max(map(len, COMMANDS))
+        self._action_max_length = 4 + max(map(len, NAMES))
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         empty = action.default is None or action.default is False or action.default in ('', [])
@@ -89,22 +89,22 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefa
         return super()._get_help_string(action)
 
 
-def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
+def build_parser(names: Iterable[str] = NAMES) -> argparse.ArgumentParser:
     """Return the parser of all commands, or of those that are named."""
     raw = _HelpFormatter
     parser = _Parser(prog='rolling', description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
     parser.add_argument('--version', action=_ShowVersion, help='show the version and end')
     commands = parser.add_subparsers(dest='command', metavar='COMMAND', title='commands')
     for name in names:
-        command = COMMANDS[name]
+        module = command(name)
         sub = commands.add_parser(
             name,
-            help=command.HELP,
-            description=command.DESCRIPTION,
-            epilog=f'example:\n{command.EXAMPLE}',
+            help=module.HELP,
+            description=module.DESCRIPTION,
+            epilog=f'example:\n{module.EXAMPLE}',
             formatter_class=raw,
         )
-        command.add_arguments(sub)
+        module.add_arguments(sub)
     return parser
 
 
@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     one_thread()
     os.environ.setdefault('PYDANTIC_DISABLE_PLUGINS', '__all__')  # a scan of all packages, 40 ms
     given = sys.argv[1:] if arguments is None else arguments
-    known = given[:1] if given and given[0] in COMMANDS else COMMANDS
+    known = given[:1] if given and given[0] in NAMES else NAMES
     parser = build_parser(known)  # of one command, the others are not even imported
     args = parser.parse_args(arguments)
     if args.command is None:
@@ -142,7 +142,7 @@ def _is_stop(error: BaseException) -> bool:
 
 def _run(args: argparse.Namespace) -> int:
     """Run a command; say that machine code is being made in the background, if it is."""
-    status = COMMANDS[args.command].run(args)
+    status: int = command(args.command).run(args)
     compiled = sys.modules.get('rolling_dynamics.compiled')
     names = dict.fromkeys(compiled.pending()) if compiled else {}
     if names:

@@ -8,7 +8,6 @@ import pytest
 from rolling_dynamics import errors, plugin
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import (
-    needed_role,
     plugin_of,
     plugins,
     register_plugin,
@@ -157,8 +156,6 @@ def test_no_installed_plugin_takes_the_place_of_one_of_the_suite(install):
 def test_an_unknown_system_is_told_what_would_do():
     with pytest.raises(ParameterError, match=r"you mean 'pendulum_sphere'\?.*rolling_robotics"):
         plugin_of('pendulum_spher')
-    with pytest.raises(ParameterError, match="'labyrinth' has no laws; there are: contact, pen"):
-        needed_role('labyrinth', 'law', 'laws')
 
 
 def test_a_plugin_of_this_process_goes_first():

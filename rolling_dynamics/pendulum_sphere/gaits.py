@@ -113,18 +113,6 @@ def speed_change(params: SphereParameters, amplitude: ArrayLike, period: ArrayLi
     return np.array(motion.acceleration.mean(axis=-1) * T)
 
 
-def turn_angle(
-    params: SphereParameters, amplitude: ArrayLike, period: ArrayLike, speed: ArrayLike
-) -> Array:
-    """
-    Return psi [rad], by which a swing across a motion turns it (Section 2.2).
-
-    Amplitude [rad], period [s] and speed [m/s] broadcast to its shape.
-    """
-    change = speed_change(params, amplitude, period)
-    return np.array(np.arctan2(change, np.asarray(speed, dtype=float)))
-
-
 def swing_extremes(
     params: SphereParameters, amplitude: ArrayLike, period: ArrayLike
 ) -> SwingExtremes:

@@ -23,7 +23,6 @@ Chequer = tuple[Colour, Colour]
 OBJECT: Chequer = ((0.90, 0.62, 0.0), (0.98, 0.90, 0.70))  # a chequer shows rolling
 HAND: Chequer = ((0.68, 0.74, 0.80), (0.80, 0.84, 0.88))
 SHELL: Chequer = ((0.34, 0.71, 0.91), (0.75, 0.88, 0.96))
-INNER: Chequer = ((0.84, 0.37, 0.0), (0.84, 0.37, 0.0))
 GHOST: Chequer = ((0.0, 0.50, 0.36), (0.55, 0.85, 0.72))
 OBSTACLE: Chequer = ((0.45, 0.45, 0.45), (0.45, 0.45, 0.45))
 CONE: Colour = (0.8, 0.47, 0.65)

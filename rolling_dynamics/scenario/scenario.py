@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 import math
 from pathlib import Path
@@ -36,10 +36,7 @@ from rolling_dynamics.scenario.fields import (
 )
 
 if TYPE_CHECKING:
-    from rolling_dynamics.simulation import Trajectory
-
-ProgressReport = Callable[[float], object]  # of the time [s]; False stops the simulation
-Runner = Callable[['Scenario', ProgressReport | None], 'Trajectory']
+    pass
 
 
 class Tolerances(Section):

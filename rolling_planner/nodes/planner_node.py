@@ -124,7 +124,6 @@ TABLE = (
     ),
 )
 
-COLLOCATION = ('method', 'segments', 'refinements', 'normal_force_min', 'quiet_ends')
 OPTIONS = tuple(DEFAULTS)
 
 

@@ -2,34 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import cast, Protocol
-
-
-class Command(Protocol):
-    """
-    What a module of a subcommand holds.
-
-    Attributes
-    ----------
-    HELP, DESCRIPTION, EXAMPLE
-        One line for the list, a paragraph, and commands that can be copied.
-
-    """
-
-    HELP: str
-    DESCRIPTION: str
-    EXAMPLE: str
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
-
-    def run(self, args: Namespace) -> int:
-        """Do it and return the exit status."""
-        ...
-
+from typing import Any
 
 NAMES = (
     'examples',
@@ -54,25 +28,15 @@ NAMES = (
     'controllability',
     'calibrate',
     'completion',
-)
+)  # in the order of the help
 
 
-class _Commands(Mapping[str, Command]):
-    """The commands by name, in the order of the help."""
+def command(name: str) -> Any:  # noqa: ANN401  a module
+    """
+    Return the module of a subcommand.
 
-    def __getitem__(self, name: str) -> Command:
-        if name not in NAMES:
-            raise KeyError(name)
-        return cast('Command', import_module(f'{__name__}.{name.replace("-", "_")}'))
-
-    def __contains__(self, name: object) -> bool:
-        return name in NAMES
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(NAMES)
-
-    def __len__(self) -> int:
-        return len(NAMES)
-
-
-COMMANDS = _Commands()
+    Its ``HELP`` is one line for the list, ``DESCRIPTION`` a paragraph, and ``EXAMPLE`` commands
+    that can be copied; ``add_arguments(parser)`` declares the options, ``run(args)`` does it and
+    returns the exit status.
+    """
+    return import_module(f'{__name__}.{name.replace("-", "_")}')

@@ -216,6 +216,3 @@ def _nodes(context: LaunchContext, experiment: Experiment) -> list[Node | Regist
         for node, entry in zip(nodes, entries, strict=True)
     ]
     return [*nodes, *ends]
-
-
-WORLDS = ('world', '<Fixed Frame>')  # frames that no robot has to itself

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-import math
 from typing import Any
 
 import numpy as np
@@ -309,15 +308,6 @@ def compose(a: Sequence[float], b: Sequence[float]) -> Pose:
         aw * b2 - ax * b3 + ay * bw + az * b1,
         aw * b3 + ax * b2 - ay * b1 + az * bw,
     )
-
-
-def between(a: Sequence[float], b: Sequence[float], share: float) -> Pose:
-    """Return the pose at a fraction of the way from one to another, the short way round."""
-    sign = -1.0 if sum(m * n for m, n in zip(a[3:], b[3:], strict=True)) < 0 else 1.0
-    mixed = [m + share * (n - m) for m, n in zip(a[:3], b[:3], strict=True)]
-    q = [m + share * (sign * n - m) for m, n in zip(a[3:], b[3:], strict=True)]
-    norm = math.hypot(*q)
-    return (*mixed, *(v / norm for v in q))
 
 
 def _turned(a: Sequence[float], v: Sequence[float]) -> Vector:

@@ -10,7 +10,7 @@ import time
 import pytest
 from rolling_dynamics.configuration import examples
 from rolling_robotics.cli import EPILOG
-from rolling_robotics.commands import COMMANDS
+from rolling_robotics.commands import command, NAMES
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,11 +21,11 @@ ROLLING = [sys.executable, '-m', 'rolling_robotics.cli']
 def test_help_names_every_command(rolling):
     ended = rolling('--help')
     assert ended.status == 0
-    for name in COMMANDS:
+    for name in NAMES:
         assert f'    {name} ' in ended.out
 
 
-@pytest.mark.parametrize('name', COMMANDS)
+@pytest.mark.parametrize('name', NAMES)
 def test_every_command_has_help_with_an_example(rolling, name):
     ended = rolling(name, '--help')
     assert ended.status == 0
@@ -35,7 +35,7 @@ def test_every_command_has_help_with_an_example(rolling, name):
 
 def test_help_shows_examples_that_exist():
     taking = 'simulate|plan|sweep|compile|controllability|check'
-    texts = ' '.join([EPILOG, *(command.EXAMPLE for command in COMMANDS.values())])
+    texts = ' '.join([EPILOG, *(command(name).EXAMPLE for name in NAMES)])
     shown = re.findall(rf'(?:rolling (?:{taking})|--scenario) (\w+)\b(?!\.)', texts)
     assert len(shown) > 10
     assert set(shown) <= set(examples())

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from rolling_robotics.commands import COMMANDS
+from rolling_robotics.commands import NAMES
 
 TRY = """
 source "$1"; shift
@@ -30,7 +30,7 @@ def script(tmp_path_factory):
 @pytest.mark.parametrize(
     ('words', 'expected'),
     [
-        (('rolling', ''), set(COMMANDS)),
+        (('rolling', ''), set(NAMES)),
         (('rolling', 'pl'), {'plan', 'plot'}),
         (('rolling', 'animate', '--el'), {'--elevation'}),
         (('rolling', 'plot', '--format', ''), {'png', 'pdf', 'svg'}),
@@ -53,7 +53,7 @@ def test_other_shells_get_every_command(rolling, shell):
     pytest.importorskip('shtab')
     ended = rolling('completion', shell)
     assert ended.status == 0
-    assert all(name in ended.out for name in COMMANDS)
+    assert all(name in ended.out for name in NAMES)
 
 
 def test_unknown_shell_and_missing_package(rolling, monkeypatch):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import casadi as ca
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.internal_masses.system import MassDrivenSystem
-from rolling_dynamics.rotations import skew, solve_3x3
+from rolling_dynamics.rotations import solve_3x3
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def rolling_acceleration(state: BallState) -> ca.SX:
     right += ca.cross(state.R_WB.T @ state.force_W, rGamma)
     for p in state.points:
         s = rGamma + p.place
-        matrix += p.mass * skew(s) @ skew(s)
+        matrix += p.mass * ca.skew(s) @ ca.skew(s)
         right += p.mass * ca.cross(s, bias(state, p) - state.gravity)
     return solve_3x3(matrix, right)
 
@@ -114,10 +114,10 @@ def flight_acceleration(state: BallState) -> tuple[ca.SX, ca.SX]:
     for p in state.points:
         first += p.mass * p.place
         weighted += p.mass * bias(state, p)
-        matrix -= p.mass * skew(p.place) @ skew(p.place)
+        matrix -= p.mass * ca.skew(p.place) @ ca.skew(p.place)
         right -= p.mass * ca.cross(p.place, bias(state, p))
     # the double sums of (B.15) with m_j / M - delta_ij, carried out
-    matrix += skew(first) @ skew(first) / M
+    matrix += ca.skew(first) @ ca.skew(first) / M
     right -= ca.cross(first, state.R_WB.T @ state.force_W - weighted) / M
     Omega_dot = solve_3x3(matrix, right)
     inner = ca.cross(Omega_dot, first) + weighted
@@ -129,8 +129,8 @@ def ball_response(state: BallState, force_W: ca.SX) -> tuple[ca.SX, ca.SX]:
     M, first, matrix = state.total_mass, ca.SX.zeros(3), state.inertia
     for p in state.points:
         first += p.mass * p.place
-        matrix -= p.mass * skew(p.place) @ skew(p.place)
-    matrix += skew(first) @ skew(first) / M
+        matrix -= p.mass * ca.skew(p.place) @ ca.skew(p.place)
+    matrix += ca.skew(first) @ ca.skew(first) / M
     force = state.R_WB.T @ force_W
     torque = -ca.cross(state.radius * state.Gamma, force)
     turn = solve_3x3(matrix, torque - ca.cross(first, force) / M)

@@ -1,8 +1,8 @@
-"""Poses of one instant agree with the arrays of rotation matrices, and mix the short way round."""
+"""Poses of one instant agree with the arrays of rotation matrices."""
 
 import numpy as np
 import pytest
-from rolling_robotics.scene.scene import between, compose, IDENTITY, rotation_matrices
+from rolling_robotics.scene.scene import compose, IDENTITY, rotation_matrices
 
 
 def poses(seed, count):
@@ -22,11 +22,3 @@ def test_composition_is_that_of_matrices():
         assert matrix(compose(a, b)) == pytest.approx(matrix(a) @ matrix(b), abs=1e-14)
     (a,) = poses(3, 1)
     assert compose(IDENTITY, a) == pytest.approx(tuple(a))
-
-
-def test_half_way_between_two_attitudes_is_half_the_turn_whatever_the_sign():
-    a, b = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0), (2.0, 0.0, 4.0, np.sqrt(0.5), 0, 0, np.sqrt(0.5))
-    for sign in (1.0, -1.0):
-        middle = between(a, (*b[:3], *(sign * v for v in b[3:])), 0.5)
-        assert middle == pytest.approx((1, 0, 2, np.cos(np.pi / 8), 0, 0, np.sin(np.pi / 8)))
-    assert between(a, b, 0.0) == pytest.approx(a)

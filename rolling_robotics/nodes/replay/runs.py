@@ -190,7 +190,6 @@ def recorded_by_stamp(recorded: Recorded, topic: str) -> dict[int, deque[Array]]
 
 STEPS, SETTINGS = 'controller/steps', 'controller/settings'
 COMMANDS, HAND, OBJECT = 'hand/accel_command', 'hand/odometry', 'object/odometry'
-REPLAYED = (STEPS, SETTINGS, COMMANDS, HAND, OBJECT)  # topics that a replay needs
 
 
 def replay_runs(recorded: Recorded, say: Callable[[str], None] = lambda _: None) -> list[Replayed]:
