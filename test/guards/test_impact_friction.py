@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 from rolling_dynamics.errors import JammingError
-from rolling_dynamics.point_contact.impact import inelastic_impulse
+from rolling_dynamics.point_contact import impact
+from rolling_dynamics.point_contact.impact import (
+    get_ready,
+    inelastic_impulse,
+    rebound_impulse,
+    slip_onset,
+    slips,
+    STUCK,
+)
 
 FREE = np.eye(2)  # tangential and normal impulses move the contact each by itself
 COUPLED = np.array([[1.0, 0.8], [0.8, 1.0]])
@@ -55,3 +63,47 @@ def test_a_slip_that_stops_again_and_again_jams():
     """What does not stick cannot slip either where kinetic friction is above static friction."""
     with pytest.raises(JammingError, match='the normal velocity does not come to zero'):
         inelastic_impulse(COUPLED, np.array([0.0, -1.0]), 0.1, 2.0)
+
+
+def test_a_slip_counts_by_its_size_over_the_speed_at_the_start():
+    """In both directions of the plane, beyond 1e-8 of that speed."""
+    before = np.array([3.0, 0.0, -4.0])
+    for along in ([1.0, 0.0], [0.0, 1.0], [0.6, -0.8]):
+        for size, slip in ((0.98e-8, False), (1.05e-8, True)):
+            for scale in (1e-3, 1.0, 1e3):
+                after = np.append(size * 5.0 * scale * np.array(along), 7.0)
+                assert slips(scale * before, after) == slip
+    assert not slips(before, np.array([0.0, 0.0, 7.0]))
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_a_stuck_contact_begins_to_slip_where_its_friction_points_back(seed):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(3, 3))
+    W, v, mu, scale = A @ A.T + 0.3 * np.eye(3), np.array([0.0, 0.0, -2.0]), 0.05, 3.0
+    slip = slip_onset(W, v, mu, scale)
+    assert slip[2] == -2.0
+    assert np.linalg.norm(slip[:2]) == pytest.approx(2 * STUCK * scale, rel=1e-12)
+    d = slip[:2] / np.linalg.norm(slip[:2])
+    change = W[:2] @ np.append(-mu * d, 1.0)
+    assert change / np.linalg.norm(change) == pytest.approx(d, abs=1e-9)
+
+
+def test_what_an_impact_needs_is_loaded_before_there_is_one(monkeypatch):
+    loaded = []
+    monkeypatch.setattr(impact.importlib, 'import_module', loaded.append)
+    get_ready()
+    assert loaded == ['scipy.integrate']
+
+
+@pytest.mark.parametrize('scale', [1e-3, 1.0, 1e3])
+def test_an_impact_scales_with_the_speed(scale):
+    W = np.array([[2.0, 0.4, 0.3], [0.4, 1.5, 0.2], [0.3, 0.2, 1.0]])
+    v = np.array([0.5, -0.7, -1.0])
+    for share in (0.0, 0.6):
+        P, after = rebound_impulse(W, v, 0.3, 0.2, share)
+        more, later = rebound_impulse(W, scale * v, 0.3, 0.2, share)
+        assert more == pytest.approx(scale * P, rel=1e-9)
+        assert later == pytest.approx(scale * after, rel=1e-8, abs=1e-10 * scale)
+        assert P[2] > 0
+        assert np.linalg.norm(P[:2]) <= 0.3 * P[2] * (1 + 1e-9)
