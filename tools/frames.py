@@ -20,11 +20,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
 from rolling_dynamics.scenario import load_scenario
-from rolling_robotics.animation.painter import AXES, Camera, extent, Painter
+from rolling_robotics.animation.painter import Camera, extent, Painter
 from rolling_robotics.figures.states import STYLE
 from rolling_robotics.result import simulate_scenario, simulation_result
 from rolling_robotics.scene.general import scene_of
-from rolling_robotics.scene.scene import GROUND, Scene, Values
+from rolling_robotics.scene.scene import AXES, GROUND, Scene, Values
 
 IMAGES = Path(__file__).resolve().parents[1] / 'docs' / 'images'
 CAMERA = Camera(math.radians(-60), math.radians(22))
