@@ -235,6 +235,12 @@ def _scatter(windows: Sequence[Window]) -> Array:
     return np.asarray(np.nanmean(off**2, axis=0))
 
 
+def _motions(windows: Sequence[Window]) -> NDArray[np.intp]:
+    """Return groups of windows that follow each other without a rest."""
+    first, last = (np.array([getattr(w, end) for w in windows]) for end in ('first', 'last'))
+    return np.cumsum(np.append(True, first[1:] != last[:-1])) - 1
+
+
 def _places(windows: Sequence[Window]) -> NDArray[np.intp]:
     """Return groups of windows that lie near each other: what a model lacks there errs alike."""
     middle = np.array([np.nanmean(w.measured, axis=0) for w in windows])
@@ -257,7 +263,7 @@ class _Fit:
     ) -> None:
         self.shooting, self.windows, self.low, self.high = shooting, windows, low, high
         self.starts = np.empty((len(windows), 0))
-        self.groups = np.arange(len(windows)) if apart else _places(windows)
+        self.groups = [np.arange(len(windows))] if apart else [_motions(windows), _places(windows)]
         self._known: tuple[bytes, Array, Array] | None = None
 
     def rows(self, z: Array) -> tuple[Array, Array]:
@@ -276,7 +282,7 @@ class _Fit:
             J = [projected(s) * width for s in shots] if finite else [np.zeros((r.size, z.size))]
             self._known = z.tobytes(), r, np.vstack(J)
             sizes = [shot.residuals.size for shot in shots]
-            self._groups = np.repeat(self.groups, sizes)
+            self._groups = [np.repeat(group, sizes) for group in self.groups]
         return self._known[1:]
 
     def solve(self, z: Array, tolerance: float) -> Array:
@@ -325,12 +331,13 @@ class _Fit:
         """Return parameters with their intervals, and pairs that cannot be distinguished."""
         r, J = self.rows(z)
         # what the bounds say: of a direction that the log does not say, their width remains
-        covariance = jackknife(J, r, self._groups, np.eye(z.size))
-        spread = np.sqrt(np.diag(covariance))
-        many = float(student.ppf((1 + CONFIDENCE) / 2, self.groups.max()))
+        covariances = [jackknife(J, r, group, np.eye(z.size)) for group in self._groups]
+        many = [student.ppf((1 + CONFIDENCE) / 2, group.max()) for group in self.groups]
+        spreads = np.sqrt([np.diag(covariance) for covariance in covariances])
+        widest = (np.array(many)[:, None] * spreads).max(axis=0)
         out = {}
         for k, (name, unit) in enumerate(zip(bounds, units, strict=True)):
-            half, width = many * spread[k], self.high[k] - self.low[k]
+            half, width = widest[k], self.high[k] - self.low[k]
             text = ''
             if half > UNDETERMINED:
                 text = f'not determined by this log within {self.low[k]:g} to {self.high[k]:g}'
@@ -342,7 +349,7 @@ class _Fit:
                 half_width=None if text else float(half * width),
                 text=text,
             )
-        related = covariance / np.outer(spread, spread)
+        related = covariances[0] / np.outer(spreads[0], spreads[0])
         names = list(bounds)
         pairs = [
             (names[a], names[b], float(related[a, b]))
