@@ -89,7 +89,7 @@ class Episodes:
         *,
         randomise: Mapping[str, float] | None = None,
         noise: Mapping[str, float] | None = None,
-        delay: int = 0,
+        delay: int | None = None,
     ) -> None:
         """
         Make environments that are not started.
@@ -104,9 +104,11 @@ class Episodes:
             Entry of the system's parameters -> greatest fraction by which an episode's differs
             from the scenario's, such as ``{'mass': 0.1}``.
         noise
-            Unit of observed entries -> standard deviation, such as ``{'m': 2e-4}``.
+            Unit of observed entries -> standard deviation, such as ``{'m': 2e-4}``; None for the
+            greatest that a sensor of the scenario has in the unit.
         delay
-            Steps by which observations are late.
+            Steps by which observations are late; None for the longest delay of its sensors and
+            dead time of its actuators together.
 
         Raises
         ------
@@ -116,7 +118,9 @@ class Episodes:
         """
         system = task.scenario.system
         self.task, self.size = task, size
-        self._spread, self._noise = dict(randomise or {}), dict(noise or {})
+        self._spread = dict(randomise or {})
+        self._noise = _noise(task) if noise is None else dict(noise)
+        delay = _delay(task) if delay is None else delay
         check_names(
             self._spread, [e.name for e in system.parameters.entries], 'randomise: no parameter'
         )
@@ -227,6 +231,25 @@ class Episodes:
 
     def _told(self) -> NDArray[np.float32]:
         return self._seen[0].astype(np.float32)
+
+
+def _noise(task: Task) -> dict[str, float]:
+    """Return the greatest standard deviation of the scenario's sensors by observed unit."""
+    out = {e.unit: 0.0 for e in task.observed}
+    for sensor in task.scenario.sensors:
+        deviations = np.sqrt(np.diag(sensor.covariance))
+        for entry in sensor.output.entries:
+            if entry.unit in out:
+                own = float(deviations[sensor.output.slice(entry.name)].max())
+                out[entry.unit] = max(out[entry.unit], own)
+    return {unit: deviation for unit, deviation in out.items() if deviation}
+
+
+def _delay(task: Task) -> int:
+    """Return the delay of the scenario's sensors and actuators in whole steps."""
+    sensors = max((sensor.delay for sensor in task.scenario.sensors), default=0.0)
+    actuators = max((actuator.dead_time for actuator in task.scenario.actuators), default=0.0)
+    return min(round((sensors + actuators) / task.dt), task.steps)
 
 
 Observation = NDArray[np.float32]

@@ -1,12 +1,18 @@
 """Environments of Gymnasium: their contract, their physics, and what may be drawn at random."""
 
+from dataclasses import replace
+
+import casadi as ca
 import gymnasium
 from gymnasium.utils.env_checker import check_env
 import numpy as np
 import pytest
+from rolling_dynamics.contract.instruments import Actuator, Sensor
+from rolling_dynamics.contract.rolling_system import Layout, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.learning import TASKS
+from rolling_robotics.learning.environments import Episodes
 from rolling_robotics.learning.tasks import BallOnPlate
 from transforms3d.quaternions import axangle2quat, qmult
 
@@ -187,6 +193,40 @@ def test_delay_tells_what_was_seen_before():
         told.append(late.step(action)[0])
     for k in range(11):
         assert np.array_equal(told[k], seen[max(k - 3, 0)])
+
+
+def test_noise_and_delay_are_those_of_sensors_and_actuators_of_the_scenario():
+    """The greatest of a unit, and whole steps of both together, unless they are given."""
+    task = BallOnPlate()
+    pose = Layout((vector_entry('position', 'm'), vector_entry('turn', 'rad')))
+    sensors = tuple(
+        Sensor(
+            name=f'camera_{k}',
+            output=pose,
+            measure=lambda at: ca.vertcat(at.body('hand')[:3, 3], 0, 0, 0),
+            covariance=np.diag([1e-6, 4e-6, 0.0, 9.0, 9.0, 9.0]) * (k + 1),
+            rate=30.0,
+            delay=(1.2 + k) * task.dt,
+            message='points',
+            topic=f'camera_{k}',
+        )
+        for k in range(2)
+    )
+    motors = Actuator(
+        name='motors',
+        control=task.scenario.system.control.entries[0].name,
+        joints=('x', 'y', 'z'),
+        limits=np.ones(3),
+        dead_time=0.6 * task.dt,
+        message='effort',
+        topic='motors',
+    )
+    vars(task)['scenario'] = replace(task.scenario, sensors=sensors, actuators=(motors,))
+    episodes, given = Episodes(task, 1), Episodes(task, 1, noise={}, delay=0)
+    assert episodes._noise == pytest.approx({'m': np.sqrt(8e-6)})
+    assert episodes._seen.maxlen == 1 + 3
+    assert (given._noise, given._seen.maxlen) == ({}, 1)
+    assert Episodes(BallOnPlate(), 1)._noise == {}
 
 
 @pytest.mark.parametrize(
