@@ -131,6 +131,44 @@ def test_from_half_of_the_timeout_on_states_are_late(taken):
     assert taking.stale == ''
 
 
+def test_a_state_is_late_beyond_half_of_the_timeout_whatever_its_stamp(taken):
+    taking, states = taken(timeout=0.5)
+    states.now = 0, np.ones(2)
+    for age in (0.0, 0.2, 0.25):
+        states.age = age
+        assert taking.take() is states.now
+        assert (states.measured.refused, states.warnings) == ('', [])
+    states.age = 0.2500001
+    taking.take()
+    assert states.warnings == ['too old']
+
+
+def test_patience_ends_with_the_first_state_whatever_its_stamp(taken):
+    taking, states = taken(timeout=0.5, patient=True)
+    states.now = 0, np.ones(2)
+    assert taking.take() is states.now
+    states.age, states.clock = 0.6, 100.6
+    taking.take()
+    assert taking.stale == 'too old'
+
+
+def test_what_is_reported_of_a_late_state_knows_when_it_was_looked_for(taken):
+    """The first look is one without a time before it."""
+    for begin, looked in ((100.0, []), (100.0, [100.125])):
+        taking, states = taken(timeout=0.5)
+        states.equipment.stale_text = lambda since: f'looked {since:.3f} s apart'
+        states.clock, states.now = begin, (7, np.ones(2))
+        for clock in looked:
+            taking.take()
+            states.clock = clock
+        states.age = 0.4 if looked else 0.0
+        taking.take()
+        assert states.warnings == ['looked 0.125 s apart'] * len(looked)
+    states.age, states.clock = 0.6, 100.625
+    taking.take()
+    assert taking.stale == 'looked 0.500 s apart'
+
+
 @pytest.mark.parametrize(
     ('silent', 'transport', 'looked', 'cause'),
     [
