@@ -39,7 +39,7 @@ LEAST = 29.8  # of 30 updates per second: a window has 180 of them, or at its en
 NEEDED = ('rclpy', 'rolling_interfaces', 'viser')
 
 
-class Seen(NamedTuple):
+class ViewerRates(NamedTuple):
     """
     One measurement with the viewer.
 
@@ -144,7 +144,7 @@ def shown() -> Iterator[tuple[LiveScene, str]]:
         worker.join(5.0)
 
 
-def _viewed(pid: int) -> Seen:
+def _viewed(pid: int) -> ViewerRates:
     """Return rates of the viewer and load of the simulator, without a browser."""
     with shown() as (live, _):
         begin, taken, sent = time.monotonic(), live.taken, live.sent
@@ -152,7 +152,9 @@ def _viewed(pid: int) -> Seen:
         load = _load(pid)
         computed, passed = time.process_time() - computed, time.monotonic() - begin
         updates = live.sent - sent
-        return Seen((live.taken - taken) / passed, updates / passed, load, computed / updates)
+        return ViewerRates(
+            (live.taken - taken) / passed, updates / passed, load, computed / updates
+        )
 
 
 def _in_browser() -> tuple[float | None, float]:

@@ -319,7 +319,7 @@ class Actuator:
             )
 
 
-class Drive(Protocol):
+class PlantDrive(Protocol):
     """
     An actuator with a state that feels the plant, such as motors that carry the hand.
 

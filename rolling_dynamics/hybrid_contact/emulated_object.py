@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contract.instruments import Drive, Sensor
+from rolling_dynamics.contract.instruments import PlantDrive, Sensor
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.from_contact_system import placed_state, Plant
 from rolling_dynamics.restriction import Restriction
@@ -84,7 +84,7 @@ class EmulatedObject(EmulatedMachine[Observation]):
         *,
         hybrid: tuple[Plant, Array] | None = None,
         sensors: Sequence[Sensor] = (),
-        drive: Drive | None = None,
+        drive: PlantDrive | None = None,
         brake_time: float = 0.1,
         limits: ArrayLike | None = None,
         seed: int | Sequence[int] = 0,

@@ -143,7 +143,7 @@ class Gait(Section):
         return self
 
 
-class Drive(OneOf):
+class DriveSection(OneOf):
     """What drives the sphere; nothing by default."""
 
     torque: list[ca.SX] | None = formulas(
@@ -172,7 +172,7 @@ class PendulumSphereFile(ScenarioFile):
     sphere: Sphere | None = note(default=None)
     floor: Floor = section(Floor)
     initial: Initial = section(Initial)
-    drive: Drive | None = note(default=None)
+    drive: DriveSection | None = note(default=None)
 
     def parameters(self) -> SphereParameters:
         """Return the parameters of sphere and floor."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contract.instruments import Actuator, Drive, MotionExpressions, Sensor
+from rolling_dynamics.contract.instruments import Actuator, MotionExpressions, PlantDrive, Sensor
 from rolling_dynamics.contract.rolling_system import Event, MotionState, RollingSystem
 from rolling_dynamics.errors import ParameterError, RollingError, SimulationError
 from rolling_dynamics.simulation.sensing import Measurement, SAME_TIME, SensorStream
@@ -60,7 +60,7 @@ class Emulation:
         sensors: Sequence[Sensor] = (),
         actuators: Sequence[Actuator] = (),
         *,
-        drive: Drive | None = None,
+        drive: PlantDrive | None = None,
         limits: ArrayLike | None = None,
         seed: int | Sequence[int] = 0,
     ) -> None:
@@ -326,7 +326,7 @@ class Emulation:
         load = self._loads[s.mode](s.x, self.u, s.t, s.p)
         return load if s.ended is None else np.zeros_like(load)
 
-    def _carry(self, drive: Drive) -> None:
+    def _carry(self, drive: PlantDrive) -> None:
         """Put what the drive moves exactly where the drive has it."""
         x, (where, which) = self.state.x.copy(), self._carried
         x[where] = drive.carry()[which]
@@ -354,7 +354,7 @@ def _per_mode(system: RollingSystem, functions: Sequence[ca.Function]) -> dict[s
     return {mode: FastFunction(f) for mode, f in pairs}
 
 
-def _load(system: RollingSystem, mode: str, drive: Drive) -> ca.Function:
+def _load(system: RollingSystem, mode: str, drive: PlantDrive) -> ca.Function:
     at = MotionExpressions.of(system, mode)
     return ca.Function(f'load_{mode}', [*at.symbols], [ca.densify(drive.load(at))])
 
