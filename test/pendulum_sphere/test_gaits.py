@@ -17,7 +17,6 @@ from rolling_dynamics.pendulum_sphere.gaits import (
     speed_change,
     swing_angle,
     swing_extremes,
-    turn_angle,
 )
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for
 from rolling_dynamics.simulation import simulate
@@ -51,9 +50,9 @@ def test_example_1_amplitude_and_example_2_speed():
     gait = choose_gait(PAPER, 0.5, 5.0, GaitLimits(friction=10))
     assert round(gait.amplitude, 2) == 0.83
     assert round(0.5 / math.tan(math.radians(40)), 1) == 0.6
-    assert float(turn_angle(PAPER, gait.amplitude, 5.0, 0.5 / math.tan(math.radians(40)))) == (
-        pytest.approx(math.radians(40), rel=1e-12)
-    )
+    change = float(speed_change(PAPER, gait.amplitude, 5.0))
+    turn = math.atan2(change, 0.5 / math.tan(math.radians(40)))
+    assert turn == pytest.approx(math.radians(40), rel=1e-12)
 
 
 def test_printed_equation_12_would_need_another_amplitude():
