@@ -26,7 +26,7 @@ EXPLAINED = 0.2  # fraction of the variance: below, nothing was determined
 OBSERVED = 0.5  # fraction of a window that the start of a prediction follows from
 RATED = 5  # rows that the velocity held by the baseline follows from
 MOST = 25  # evaluations of a fit
-CELLS = 4  # along each measured component, of windows between rests
+CELLS = 3  # along each measured component, of windows between rests
 INSIDE = 0.01  # of the width of the bounds: at a bound, a fit does not begin
 
 
