@@ -77,7 +77,7 @@ class Breakpoints(Section):
         return PiecewiseLinear(times, self.values[:, None], 1)
 
 
-class MassDrive:
+class MassAcceleration:
     """One mass's acceleration: samples over time, or an expression of it."""
 
     def __init__(self, path: str, given: ca.SX | Breakpoints, duration: float) -> None:
@@ -103,7 +103,7 @@ def read_drives(
     given: Mapping[str, ca.SX | Breakpoints], state: Layout, control: Layout, duration: float
 ) -> Control:
     """Return the control made of the drives of the masses on rails, in order, by their paths."""
-    drives = [MassDrive(path, drive, duration) for path, drive in given.items()]
+    drives = [MassAcceleration(path, drive, duration) for path, drive in given.items()]
     parts = [d.samples for d in drives if d.samples is not None]
     if drives and len(parts) == len(drives):
         return Control(None, control, _merged(parts), states=state.size)
