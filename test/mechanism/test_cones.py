@@ -41,7 +41,7 @@ def greatest(base, by, mu):
         constraints={'type': 'ineq', 'fun': room},
         options={'ftol': 1e-14, 'maxiter': 1000},
     )
-    assert room(found.x).min() > -1e-9
+    assert room(found.x).min() > -1e-8
     return found.x[m]
 
 

@@ -59,7 +59,7 @@ def package(cylinder_installed, tmp_path_factory):
     (site / 'rolling_cylinder' / 'laws.py').write_text(LAW)
     plugin = site / 'rolling_cylinder' / 'plugin.py'
     text = plugin.read_text()
-    named = text.replace('protocol=2,', "protocol=1, law='rolling_cylinder.laws:KIND',")
+    named = text.replace('protocol=2,', "protocol=2, law='rolling_cylinder.laws:KIND',")
     assert named != text
     plugin.write_text(named)
     return site
