@@ -135,13 +135,15 @@ def state_and_parent(pid):
 
 
 def workers_of(node):
-    """Return the states of the worker processes of a node by their ids."""
+    """Return the states of the worker processes of a node by id; T if each thread stands."""
     found = {}
     for folder in Path('/proc').glob('[0-9]*'):
         with contextlib.suppress(OSError):  # it ended
             state, parent = state_and_parent(folder.name)
             if parent == node.popen.pid and state != 'Z':
-                found[int(folder.name)] = state
+                threads = [str(t.relative_to('/proc')) for t in (folder / 'task').iterdir()]
+                running = {state_and_parent(t)[0] for t in threads} - {'T'}
+                found[int(folder.name)] = min(running, default='T')
     return found
 
 
