@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.mechanism.structure import independent
 
 if TYPE_CHECKING:
     from rolling_dynamics.mechanism.loops import Contact
@@ -126,7 +127,7 @@ def check_start(system: MachineSystem, p: ArrayLike, x: ArrayLike) -> None:
                 f'{names[i]} slips at {speed:.6g} m/s; leave out a speed of the start, which is '
                 'then chosen so that it rolls (`placed`)'
             )
-    rank = int(np.linalg.matrix_rank(J)) if J.size else 0
+    rank = independent(J)
     if rank == len(J):
         return
     idle = np.linalg.svd(J)[0][:, rank:] if J.size else np.eye(len(J))

@@ -38,8 +38,7 @@ class Structure(NamedTuple):
     @classmethod
     def of(cls, J: Array, rows: Sequence[str], speeds: Sequence[str]) -> Structure:
         """Return that of rows with derivatives by the speeds, (rows, speeds), in units of both."""
-        left, sizes, right = np.linalg.svd(J)
-        rank = int(np.sum(sizes > DEPENDS * max(sizes, default=0.0)))
+        rank, (left, _, right) = independent(J), np.linalg.svd(J)
         free, internal = _simple(right[rank:].T), _simple(left[:, rank:])
         return cls(tuple(rows), tuple(speeds), rank, free, internal)
 
@@ -57,6 +56,12 @@ class Structure(NamedTuple):
         ):
             out += [f'{kind}: {_named(column, names)}' for column in table.T]
         return out
+
+
+def independent(J: Array) -> int:
+    """Return the number of rows (rows, n) that do not depend on others."""
+    sizes = np.linalg.svd(J, compute_uv=False)
+    return int(np.sum(sizes > DEPENDS * max(sizes, default=0.0)))
 
 
 def _named(column: Array, names: Sequence[str]) -> str:

@@ -37,7 +37,7 @@ from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.outline import joint_entries, outlines
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling, SurfaceRolling
 from rolling_dynamics.mechanism.start import check_start, placed
-from rolling_dynamics.mechanism.structure import Structure
+from rolling_dynamics.mechanism.structure import independent, Structure
 from rolling_dynamics.robots.view import Shape
 from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.simulation.guards import unit_norms
@@ -238,7 +238,7 @@ class MachineSystem(WrittenSystem):
         rng = np.random.default_rng(0)
         x, p = rng.normal(size=self.state.size), rng.uniform(0.5, 1.5, self.parameters.size)
         J = np.array(self.row_function(x, p)[1])
-        return len(J) - (int(np.linalg.matrix_rank(J)) if J.size else 0)
+        return len(J) - independent(J)
 
     @cached_property
     def contacts(self) -> dict[str, _Carrying]:
@@ -323,17 +323,16 @@ class MachineSystem(WrittenSystem):
     @cached_property
     def expressions(self) -> MachineExpressions:
         """The equations, written once."""
-        first = next(iter(self.contacts.values()))
-        torque, force = ca.SX(3, 1), ca.SX(3, 1)
+        (R_WC, place), torque, force = self._first_contact, ca.SX(3, 1), ca.SX(3, 1)
         for other in self.contacts.values():
             pushed = other.outside * (other.R_WP @ other.wrench[3:])
             force += pushed
             torque += other.outside * (other.R_WP @ other.wrench[:3])
-            torque += ca.cross(other.place_W - first.place_W, pushed)
+            torque += ca.cross(other.place_W - place, pushed)
         return MachineExpressions(
             **vars(self.symbols),
             xdot=self.rate_of_state(self._solution.rates),
-            wrench=ca.vertcat(first.R_WP.T @ torque, first.R_WP.T @ force),
+            wrench=ca.vertcat(R_WC.T @ torque, R_WC.T @ force),
         )
 
     def wrench(self, rates: ca.SX, body: str) -> ca.SX:
@@ -378,10 +377,10 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
-        """One mode: rolling while every contact holds."""
+        """One mode: rolling while every contact holds; flight of what touches nothing."""
         e = self.expressions
         return {
-            'rolling': Mode(
+            'rolling' if self.contacts else 'separated': Mode(
                 dynamics=self.function('dynamics', e.xdot),
                 wrench=self.function('wrench', e.wrench),
                 guards=self.functions(self.guards),
@@ -441,7 +440,8 @@ class MachineSystem(WrittenSystem):
         d = ca.SX.sym('d', self.tangent.size)
         gap = gaps(self.retract(x, d), self.symbols.p)
         G, gap = ca.substitute([ca.jacobian(gap, d), gap], [d], [ca.SX.zeros(d.numel())])
-        return self.retract(x, -G.T @ eliminate(G @ G.T, gap, symmetric=True))
+        matrix = spread_over(G @ G.T, SPREAD if self.dependent else 0.0)
+        return self.retract(x, -G.T @ eliminate(matrix, gap, symmetric=True))
 
     @cached_property
     def _without_slip(self) -> ca.SX:
@@ -597,8 +597,14 @@ class MachineSystem(WrittenSystem):
     @cached_property
     def contact_frame(self) -> ca.Function:
         """``(x, p) -> X_WC``: axes of what carries the first contact, at the contact."""
-        first = next(iter(self.contacts.values()))
-        return self.of_state('contact_frame', homogeneous(first.R_WP, first.place_W))
+        return self.of_state('contact_frame', homogeneous(*self._first_contact))
+
+    @property
+    def _first_contact(self) -> tuple[ca.SX, ca.SX]:
+        """Axes and place in W of the first contact; of the first body where nothing touches."""
+        for at in self.contacts.values():
+            return at.R_WP, at.place_W
+        return ca.SX.eye(3), next(iter(self.machine.links.values())).p_WB
 
     @cached_property
     def pose(self) -> ca.Function:

@@ -1,5 +1,7 @@
 """Contacts that close loops: the bicycle of the benchmark, and a ball between two plates."""
 
+import copy
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -155,6 +157,21 @@ def test_a_wheel_in_the_air_or_slipping_is_rejected_by_name(system):
     x[system.state.slice('front_rate')] = 0.0
     with pytest.raises(ParameterError, match=r"contact of 'front' .* slips at 2 m/s"):
         system.check_state(P, x)
+
+
+def test_a_wheel_that_joints_hold_already_is_checked_and_simulated_alike():
+    """A fork on the ground holds its wheel: the normal force is open, the rest rides on."""
+    given = copy.deepcopy(BICYCLE.raw)
+    fork = given['machine']['joints']['fork']
+    del fork['parent']
+    fork['place'] = [1.1, 0, 0]
+    found = load_scenario(given)
+    assert found.system.structure(found.p, found.x0).lines[-1] == 'internal force: +1 front_z'
+    run = simulate(found.system, found.p, found.x0, np.zeros(1), 0.2, t_eval=[0.2])
+    at = found.system.state.unpack(run.states[-1])
+    assert (float(at['fork'][0]), float(at['front'][0])) == pytest.approx((0, 0), abs=1e-12)
+    assert np.abs(np.array(found.system.gap_function(run.states[-1], found.p))).max() < 1e-10
+    assert at['rear'][0] > 2
 
 
 @pytest.fixture(scope='module')

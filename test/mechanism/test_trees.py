@@ -9,6 +9,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import (
     Custom,
     Ellipsoid,
+    Flying,
     Free,
     Guided,
     Machine,
@@ -263,6 +264,27 @@ def test_a_free_body_falls_and_turns_as_euler_says():
     np.testing.assert_allclose(
         found['w_WF_F'], np.linalg.solve(J, -np.cross(w, J @ w)), atol=1e-10
     )
+
+
+def test_a_body_that_touches_nothing_flies():
+    out = Machine('thrown')
+    out.gravity_W = out.parameter(vector_entry('gravity_W', 'm/s^2', 'W'))
+    mass, inertia = out.parameter('mass', 'kg'), out.parameter('inertia', 'kg m^2')
+    flying = Flying(
+        position=vector_entry('p_WF', 'm', 'W'),
+        attitude=quaternion_entry('q_WF'),
+        velocity=vector_entry('v_WF_W', 'm/s', 'W'),
+        speed=vector_entry('w_WF_W', 'rad/s', 'W'),
+    )
+    out.body('body', flying, Revolution(mass, inertia, inertia / 2))
+    system = MachineSystem(out)
+    p = system.parameters.pack(gravity_W=[0, 0, -9.81], mass=2.0, inertia=0.03)
+    x = system.state.pack(p_WF=[0, 0, 1], v_WF_W=[1, 2, 3], w_WF_W=[1, -2, 3])
+    check_system(system, p, x)
+    run = simulate(system, p, x, np.zeros(0), 0.5, t_eval=[0.5])
+    place = run.states[-1][system.state.slice('p_WF')]
+    np.testing.assert_allclose(place, [0.5, 1, 1 + 1.5 - 9.81 / 8], atol=1e-12)
+    assert list(system.modes) == ['separated']
 
 
 @pytest.mark.parametrize('precession', [4.0, -9.0])
