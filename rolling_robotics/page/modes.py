@@ -13,6 +13,7 @@ from rolling_dynamics.point_contact.transitions import Transitions
 from rolling_dynamics.simulation.guards import in_mode, projection
 from rolling_dynamics.simulation.modes import IGNORE, RECORD, STOP
 from rolling_dynamics.simulation.stepper import step_with_guards
+from rolling_robotics.page.forces import forces_of
 from rolling_robotics.page.machine import follows, machine_of
 
 Functions = dict[str, ca.Function]
@@ -38,10 +39,12 @@ def modes_of(
     for k, (name, mode) in enumerate(system.modes.items()):
         functions[f'step_{k}'] = step_with_guards(system, name)
         functions[f'project_{k}'] = projection(in_mode(system, name))
-        if mode.wrench is not None:
-            functions[f'wrench_{k}'] = mode.wrench
+        names: list[str] = []
+        if (forces := forces_of(system, name)) is not None:
+            functions[f'forces_{k}'], names = forces
         modes[name] = {
             'k': k,
+            'contacts': names,
             'slip': 0 if mode.slip is None else mode.slip.numel_out(0),
             'own': mode.projection is not None,
             'guards': [
@@ -95,6 +98,8 @@ def contact_of(system: RollingSystem) -> tuple[Functions, Data] | None:
     s: Any = found.system
     functions = {'touch': s.touch, 'onset': s.slip_onset, 'lift': s.free_lift}
     functions['kicked'] = _kicked(s.kicked, system)
+    wrenches = (m.wrench for m in system.modes.values())
+    functions |= {f'wrench_{k}': f for k, f in enumerate(wrenches) if f is not None}
     functions |= {n: getattr(s, n) for n in ('contact_axes', 'foot') if hasattr(s, n)}
     entries = ('mu', 'mu_kinetic', 'mu_spin', 'restitution', 'spin_direction', 'hand_edges')
     places = {n: s.parameters.slice(n).start for n in entries if n in s.parameters}

@@ -116,6 +116,9 @@ def _drawn(scene: Scene) -> list[dict[str, Any]]:
         {
             'name': b.name,
             'at': [*b.position[0].tolist(), *b.attitude[0].tolist()],
+            'cell': 2 * float(np.ptp(b.meshes[0].vertices[b.meshes[0].faces[0]], axis=0).max())
+            if b.name == 'floor' and not b.lines
+            else 0,
             'meshes': [
                 {
                     'v': np.round(m.vertices, 6).ravel().tolist(),

@@ -1,11 +1,12 @@
 'use strict';
 const data = unpacked, motion = new Motion(data), rig = new Rig(motion);
 const $ = id => document.getElementById(id), canvas = $('scene'), pen = canvas.getContext('2d');
-const KEPT = 20000, SHOWN = 400, GOAL = '#d55e00', FORCE = '#c2185b', PUSH = 0.3, BODY = '#0a7d54', OTHER = '#8a5a00', CONE = 'rgba(194,24,91,0.45)', CONE_FILL = 'rgba(194,24,91,0.08)', {held, law} = data;
+const KEPT = 20000, SHOWN = 400, GOAL = '#d55e00', PUSH = 0.3, BODY = '#0a7d54', OTHER = '#8a5a00', {held, law} = data;
+const COLOURS = ['#d81b60', '#1e88e5', '#c77f00', '#2e9e62', '#8e5bd0'], AROUND = data.scene.some(b => b.cell) ? 0.1 : 0.5, said = name => name.replaceAll('_', ' ');
 const reduced = matchMedia('(prefers-reduced-motion: reduce)').matches;
 let runs = !reduced, last = 0, debt = 0, ticks = 0, turn = 0.9, lift = 0.45, zoom = 1, frame = 0, past = [], heard = [], crowd = [];
-let centre = [0, 0, 0], extent = 1, goal = null, hits = [], strongest = 0, trail = [];
-const curves = {energy: [], 'normal force': [], friction: []};
+let centre = [0, 0, 0], extent = 1, middle, anchor, goal = null, hits = [], strongest = 0, trail = [], grabbed = '';
+const curves = {};
 $('title').textContent = document.title = data.title;
 $('text').textContent = data.text;
 
@@ -26,8 +27,13 @@ function look() {
   for (const body of data.scene) for (const m of body.meshes) for (let i = 0; i < m.v.length; i += 3)
     moved(at[body.name] || matrix(body.at), m.v, i).forEach((c, r) => { low[r] = Math.min(low[r], c); high[r] = Math.max(high[r], c); });
   if (!(high[0] > low[0])) { const [x, y, z] = place(rig.r.s); for (const [k, c] of [x, y, z].entries()) { low[k] = c - 0.5; high[k] = c + 0.5; } }
-  centre = low.map((l, r) => (l + high[r]) / 2);
+  middle = centre = low.map((l, r) => (l + high[r]) / 2);
+  anchor = place(rig.r.s);
   extent = Math.hypot(...low.map((l, r) => high[r] - l)) || 1;
+}
+function follow() { // the body, where it leaves the middle of the picture
+  const way = add(place(rig.r.s), anchor, -1), beyond = 1 - AROUND * extent / (size(way) || 1);
+  if (beyond > 0 && grabbed !== 'body') { anchor = add(anchor, way, 0.2 * beyond); centre = add(middle, add(anchor, place(motion.first), -1)); }
 }
 function camera() {
   const w = canvas.width, h = canvas.height, c = Math.cos(turn), s = Math.sin(turn), e = Math.sin(lift), f = Math.cos(lift);
@@ -54,6 +60,7 @@ function draw() {
   hits = [];
   for (const body of data.scene) {
     const X = at[body.name] || matrix(body.at);
+    if (body.cell) for (const r of [0, 1]) X[12 + r] += body.cell * Math.round((centre[r] - middle[r]) / body.cell); // a floor has no end
     for (const m of body.meshes) {
       const seen = [];
       for (let i = 0; i < m.v.length; i += 3) seen.push(eye.to(moved(X, m.v, i)));
@@ -90,44 +97,63 @@ function draw() {
     pen.beginPath(); pen.arc(x, y, radius * devicePixelRatio, 0, 7);
     if (radius > 5) { pen.strokeStyle = colour; pen.lineWidth = 3 * devicePixelRatio; pen.stroke(); } else { pen.fillStyle = colour; pen.fill(); }
   }
-  arrow(s, at, eye);
+  arrows(s, eye);
 }
-function arrow(s, at, eye) { // the contact force, where the pose has the contact frame
-  const X = at.contact, f = X && force(s);
-  if (!f) return;
-  strongest = Math.max(strongest, Math.hypot(...f));
-  const scale = 0.35 * extent / strongest, at_mu = data.parameters.findIndex(q => q && q.name === 'mu'), rim = [];
-  if (at_mu >= 0 && f[2] > 0) { // the friction cone, as high as the normal force
-    for (let k = 0; k <= 24; ++k) rim.push(eye.to(moved(X, [Math.cos(k * Math.PI / 12), Math.sin(k * Math.PI / 12), 1 / s.p[at_mu]].map(v => scale * f[2] * s.p[at_mu] * v))));
-    line(rim, CONE, 1.2, CONE_FILL);
-    for (const k of [0, 6, 12, 18]) line([eye.to(moved(X, [0, 0, 0])), rim[k]], CONE, 1);
+function contacts(s) { // where bodies touch: name, force (3) in axes of the contact, mu, frame by columns
+  const {k, contacts: names} = data.modes[s.mode], n = names.length;
+  if (!n) return [];
+  const out = motion.f(`forces_${k}`, s.x, rig.control, s.t, s.p), X = i => out.slice(4 * n + 16 * i, 4 * n + 16 * i + 16);
+  return names.map((name, i) => ({name, f: [...out.slice(3 * i, 3 * i + 3)], mu: out[3 * n + i], X: X(i)}));
+}
+function arrows(s, eye) { // of the contact forces, each in its friction cone
+  const all = contacts(s).map((c, i) => ({...c, i})).filter(c => c.X.length && size(c.f) > 0), d = devicePixelRatio;
+  strongest = Math.max(strongest, ...all.map(c => size(c.f)));
+  const scale = 0.35 * extent / strongest;
+  for (const {name, f, mu, X, i} of all) {
+    const colour = COLOURS[i % COLOURS.length], rim = [], foot = eye.to(moved(X, [0, 0, 0]));
+    if (mu > 0 && f[2] > 0) { // as high as the normal force
+      for (let k = 0; k <= 24; ++k) rim.push(eye.to(moved(X, [mu * Math.cos(k * Math.PI / 12), mu * Math.sin(k * Math.PI / 12), 1].map(v => scale * f[2] * v))));
+      line(rim, colour + '73', 1.2, colour + '14');
+      for (const k of [0, 6, 12, 18]) line([foot, rim[k]], colour + '73', 1);
+    }
+    const tip = eye.to(moved(X, f.map(v => scale * v))), way = Math.atan2(tip[1] - foot[1], tip[0] - foot[0]);
+    const head = w => [tip[0] - 9 * d * Math.cos(way + w), tip[1] - 9 * d * Math.sin(way + w)];
+    line([foot, tip], colour, 2.5); line([head(0.4), tip, head(-0.4)], colour, 2.5);
+    if (!name) continue;
+    Object.assign(pen, {font: `600 ${13 * d}px system-ui`, fillStyle: colour, strokeStyle: getComputedStyle(canvas).backgroundColor, lineWidth: 4 * d});
+    for (const way of ['strokeText', 'fillText']) pen[way](said(name), tip[0] + 7 * d, tip[1]);
   }
-  const end = moved(X, f.map(v => scale * v)), [a, b] = [eye.to(moved(X, [0, 0, 0])), eye.to(end)];
-  const way = Math.atan2(b[1] - a[1], b[0] - a[0]), head = w => [b[0] - 9 * devicePixelRatio * Math.cos(way + w), b[1] - 9 * devicePixelRatio * Math.sin(way + w)];
-  line([a, b], FORCE, 2.5); line([head(0.4), b, head(-0.4)], FORCE, 2.5);
-}
-function force(s) {
-  const {k} = data.modes[s.mode];
-  return data.table[`wrench_${k}`] && [...motion.f(`wrench_${k}`, s.x, rig.control, s.t, s.p).slice(3)];
 }
 
-// Curves.
+// Curves, one of each contact.
 function note() {
-  const {s} = rig.r, f = force(s);
+  const {s} = rig.r, at = contacts(s);
   trail = [...trail.filter(p => p[0] < s.t).slice(-SHOWN), [s.t, place(s)]];
-  if (data.table.energy) curves.energy.push(motion.f('energy', s.x, rig.control, s.t, s.p)[0]);
-  if (f) { curves['normal force'].push(f[2]); curves.friction.push(Math.hypot(f[0], f[1])); }
-  for (const c of Object.values(curves)) if (c.length > SHOWN) c.shift();
-}
-for (const [n, has] of [['normal force', data.table.wrench_0], ['friction', data.table.wrench_0], ['energy', data.table.energy]]) if (has)
-  $('curves').insertAdjacentHTML('beforeend', `<figure id="${n}"><figcaption></figcaption><svg viewBox="0 0 ${SHOWN} 60" preserveAspectRatio="none" aria-hidden="true"><polyline/></svg></figure>`);
-function plot() {
-  for (const [n, values] of Object.entries(curves)) {
-    const figure = $(n); if (!figure || !values.length) continue;
-    const low = Math.min(...values), high = Math.max(...values), room = Math.max(high - low, 1e-9 * Math.abs(high)) || 1;
-    figure.querySelector('polyline').setAttribute('points', values.map((v, i) => `${i},${(58 - 56 * (v - low) / room).toFixed(1)}`).join(' '));
-    figure.querySelector('figcaption').textContent = `${n} ${values.at(-1).toPrecision(4)} ${n === 'energy' ? 'J' : 'N'} (${low.toPrecision(3)} to ${high.toPrecision(3)})`;
+  for (const [n, {of, values}] of Object.entries(curves)) {
+    values.push(of(at, s));
+    if (values.length > SHOWN) values.shift();
   }
+}
+function plot() {
+  for (const [n, {values, names, unit}] of Object.entries(curves)) if (values.length) {
+    const every = values.flat(), low = Math.min(...every), high = Math.max(...every), room = Math.max(high - low, 1e-9 * Math.abs(high)) || 1;
+    $(n).querySelectorAll('polyline').forEach((drawn, k) => drawn.setAttribute('points', values.map((v, i) => `${i},${(58 - 56 * (v[k] - low) / room).toFixed(1)}`).join(' ')));
+    $(n).querySelectorAll('output').forEach((o, k) => { o.textContent = `${said(names[k])} ${values.at(-1)[k].toPrecision(4)}`; });
+    $(n).querySelector('small').textContent = `${unit} (${low.toPrecision(3)} to ${high.toPrecision(3)})`;
+  }
+}
+const touching = Object.values(data.modes).find(m => m.contacts.length);
+if (touching) {
+  const names = touching.contacts, of = value => at => names.map((_, i) => (at[i] ? value(at[i].f) : 0));
+  curves['normal force'] = {names, unit: 'N', of: of(f => f[2])};
+  curves.friction = {names, unit: 'N', of: of(f => Math.hypot(f[0], f[1]))};
+}
+if (data.table.energy) curves.energy = {names: [''], unit: 'J', of: (_, s) => [motion.f('energy', s.x, rig.control, s.t, s.p)[0]]};
+for (const [n, c] of Object.entries(curves)) {
+  c.values = [];
+  const hue = i => (c.names.length > 1 ? COLOURS[i % COLOURS.length] : 'var(--curve)'), each = f => c.names.map((_, i) => f(hue(i))).join(' ');
+  $('curves').insertAdjacentHTML('beforeend', `<figure id="${n}"><figcaption>${n} ${each(h => `<output style="color:${h}"></output>`)} <small></small></figcaption>` +
+    `<svg viewBox="0 0 ${SHOWN} 60" preserveAspectRatio="none" aria-hidden="true">${each(h => `<polyline style="stroke:${h}"/>`)}</svg></figure>`);
 }
 
 // What a hand does: it moves the body, pushes it, and moves the goal.
@@ -202,7 +228,8 @@ $('tuning').hidden = !(law && law.gains.length);
 // Time.
 function restart() {
   rig.restart(); past = []; heard = []; crowd = []; trail = []; ticks = debt = strongest = 0;
-  for (const c of Object.values(curves)) c.length = 0;
+  for (const c of Object.values(curves)) c.values = [];
+  centre = middle; anchor = place(rig.r.s);
   note(); show();
 }
 function step() {
@@ -221,7 +248,7 @@ function go(n) {
   note(); show();
 }
 function show() {
-  draw(); plot();
+  follow(); draw(); plot();
   const {s} = rig.r;
   $('time').textContent = `t = ${s.t.toFixed(3)} ${data.unit}, ${s.ended ? `ended: ${s.ended}` : s.mode.replaceAll('_', ' ')}${law ? `, law ${law.name}` : ''}; ${frame.toFixed(2)} ms of simulation a frame`;
   $('told').textContent = heard.slice(0, 3).join(' · ');
@@ -255,7 +282,7 @@ $('notes').textContent = [...Object.values(data.modes).flatMap(m => m.guards.fil
 
 // Pointer and keys.
 const fingers = new Map();
-let grabbed = '', travelled = 0;
+let travelled = 0;
 const inside = ([x, y], q) => q.reduce((n, a, j) => { const b = q[(j + 1) % q.length]; return n ^ ((a[1] > y) !== (b[1] > y) && x < (b[0] - a[0]) * (y - a[1]) / (b[1] - a[1]) + a[0]); }, 0);
 canvas.onpointerdown = e => {
   fingers.set(e.pointerId, e); canvas.setPointerCapture(e.pointerId); travelled = 0;

@@ -20,6 +20,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.emulation import Emulation
+from rolling_robotics.page.forces import forces_of
 from rolling_robotics.page.page import page_data, script
 from rolling_robotics.page.rig import law_source
 from rolling_robotics.page.sliders import sliders_of
@@ -215,3 +216,17 @@ def test_motion_is_that_of_stepper(name: str, steps: int, tolerance: float, tmp_
     assert (found['mode'], found['ended']) == (s.mode, s.stopped)
     assert np.abs(np.array(found['x']) - s.x).max() <= tolerance
     assert found.get('again', found['x']) == found['x']
+
+
+@pytest.mark.parametrize('name', ['bicycle', 'ball_in_groove', 'mecanum_wheel', 'ball_balancer'])
+def test_forces_of_contacts_add_up_to_the_wrench_of_the_mode(name: str):
+    """What is drawn at each contact is, in W, what the wrench says of all of them."""
+    scenario = load_scenario(name)
+    system, u = scenario.system, np.zeros(scenario.system.control.size)
+    for mode in list(system.modes)[:2]:
+        f, names = forces_of(system, mode)
+        forces, _, X = (np.array(v) for v in f(scenario.x0, u, 0, scenario.p))
+        wrench = np.array(system.modes[mode].wrench(scenario.x0, u, 0, scenario.p)).ravel()
+        R = [X[:3, 4 * k : 4 * k + 3] for k in range(len(names))] if X.size else [np.eye(3)]
+        total = sum(R[k] @ forces[:, k] for k in range(len(names)))
+        assert R[0] @ wrench[3:] == pytest.approx(total, abs=1e-9)

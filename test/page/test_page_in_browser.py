@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper
+from rolling_robotics.page.forces import forces_of
 from rolling_robotics.page.page import page_of
 
 pytest.importorskip('ziglang')
@@ -24,14 +25,19 @@ pytestmark = [
 
 
 @pytest.fixture
-def page(tmp_path):
+def browser(tmp_path):
+    with Browser(tmp_path / 'profile') as browser:
+        yield browser
+
+
+@pytest.fixture
+def page(tmp_path, browser):
     scenario = load_scenario('spinning_plate')
     beside = {'name': 'another', 'every': 0.05, 'height': 0.2, 'places': [[0, 0], [0, -0.01]]}
     (tmp_path / 'page.html').write_text(page_of(scenario, '', beside))
-    with Browser(tmp_path / 'profile') as browser:
-        browser.open(f'file://{tmp_path}/page.html#mu=0.5&mass=-1')
-        browser.wait_for('the first frame', 'typeof rig !== "undefined" && rig.r.s.t > 0')
-        yield browser, scenario
+    browser.open(f'file://{tmp_path}/page.html#mu=0.5&mass=-1')
+    browser.wait_for('the first frame', 'typeof rig !== "undefined" && rig.r.s.t > 0')
+    return browser, scenario
 
 
 def test_page_moves_and_answers_keys_sliders_and_pointer(page):
@@ -61,4 +67,27 @@ def test_page_moves_and_answers_keys_sliders_and_pointer(page):
     browser.picture(PICTURES / 'page.png')
     assert 'another' in browser.run('document.getElementById("beside").textContent')
     assert browser.run('trail.length') > 3
+    assert browser.errors == []
+
+
+def test_each_contact_has_its_force_and_the_camera_follows(tmp_path, browser):
+    """Both wheels of a bicycle have an arrow and a curve, and it stays in the picture."""
+    scenario = load_scenario('bicycle')
+    (tmp_path / 'page.html').write_text(page_of(scenario))
+    browser.open(f'file://{tmp_path}/page.html')
+    browser.wait_for('the first frame', 'typeof rig !== "undefined" && rig.r.s.t > 0')
+    browser.run('runs = false; restart(); for (let k = 0; k < 100; ++k) go(10)')
+    found = json.loads(browser.run('JSON.stringify(contacts(rig.r.s).map(c => [c.name, ...c.f]))'))
+    stepper = Stepper(scenario.system, scenario.p)
+    s = stepper.start(scenario.x0, u := np.zeros(1))
+    for k in range(1000):
+        s = stepper.step(s, u, (k + 1) * 1e-3 - s.t)
+    f, names = forces_of(scenario.system, 'rolling')
+    here = np.array(f(s.x, u, s.t, scenario.p)[0]).T
+    assert names == [c[0] for c in found] == ['rear', 'front']
+    assert np.allclose([c[1:] for c in found], here, rtol=0, atol=1e-6)
+    assert browser.run('curves["normal force"].values.at(-1).length') == len(names)
+    x, y = json.loads(browser.run('JSON.stringify(camera().to(place(rig.r.s)).slice(0, 2))'))
+    assert 0.3 < x / browser.run('canvas.width') < 0.7
+    assert 0.3 < y / browser.run('canvas.height') < 0.7
     assert browser.errors == []
