@@ -26,7 +26,7 @@ from rolling_planner.seeds.guess import Guess, initial_guesses, prepare_guesses
 from rolling_planner.transcription.formulation import control_limit, formulate, Formulation
 
 ITERATIONS = 120  # of the optimisation without the constraint
-AT_LIMIT = 1e-3  # how near to a limit, as a fraction of its size, counts as at it
+PRESSES = 1e-2  # multiplier, as a fraction of the greatest of a limit, from which one counts
 SOLVED = 0.1  # simulated goal error, beyond the tolerance, up to which the rest counts as met
 
 
@@ -119,21 +119,17 @@ def _relaxations(
 
 
 def _at_limit(problem: PlanProblem, formulation: Formulation, best: Attempt) -> set[str]:
-    """Return the names of envelope functions, controls and states at one of their limits."""
-    bounds, rows, model = best.bounds, best.transcription.rows, formulation.model
-    path = best.optimum.g[rows['path']].reshape(best.transcription.n_nodes, -1)
-    low = bounds.g_low[rows['path']].reshape(path.shape)
-    found = {
-        name
-        for k, name in enumerate(formulation.envelope)
-        if np.any(path[:, k] <= low[:, k] + AT_LIMIT)
-    }
-    z, nx = best.optimum.z, model.state.size
-    reach = np.maximum(1.0, np.abs(z)) * AT_LIMIT
-    at = (z <= bounds.z_low + reach) | (z >= bounds.z_high - reach)
-    names = problem.system.state.names, problem.system.control.names
-    found |= {names[0][i] for k, i in enumerate(model.state_index) if at[1:, k].any()}
-    return found | {names[1][i] for k, i in enumerate(model.control_index) if at[:, nx + k].any()}
+    """Return the names of envelope functions, controls and states whose limits press most."""
+    found, n, nx = best.optimum, best.transcription.n_nodes, formulation.model.state.size
+    path = np.abs(found.lam_g[best.transcription.rows['path']]).reshape(n, -1)
+    z = np.abs(found.lam_z).reshape(n, -1)
+    states, controls = problem.system.state.names, problem.system.control.names
+    presses = dict(zip(formulation.envelope, path.max(axis=0), strict=True))
+    index, driven = formulation.model.state_index, formulation.model.control_index
+    presses |= {states[i]: z[1:, k].max() for k, i in enumerate(index)}
+    presses |= {controls[i]: z[:, nx + k].max() for k, i in enumerate(driven)}
+    most = max(presses.values())
+    return {name for name, by in presses.items() if by > 0.0 and by >= PRESSES * most}
 
 
 def _needed(

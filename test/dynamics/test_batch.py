@@ -13,6 +13,7 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.compiled_solver import closed_loop
 from rolling_robotics.named_system import named_system
+from scipy.integrate import DOP853
 
 SYSTEMS = sorted(name for name, plugin in plugins().items() if plugin.example)
 CORNERS = {'ball_balancer', 'labyrinth'}  # equations with corners: limits of servos
@@ -127,19 +128,33 @@ def test_without_a_compiler_the_same_motion(name, method, monkeypatch):
 def test_steps_of_order_8_are_those_of_simulate(name, size, pushes):
     """Also where a guard ends the motion, most of them on the way; relative to the largest."""
     run = simulated if size == LANES else simulate  # worth machine code
-    # a step across a corner has an error of its own: in 40 draws of 13, up to 8e-10
-    slack = 1e-9 if name in CORNERS else 1e-10
-    slack = 2e-8 if name == 'labyrinth' or (name in CORNERS and size > LANES) else slack
+    # a step across a corner errs by more than 1,000 tolerances in some (the test below)
+    slack, far = (1e-9, 1 + 0.02 * size) if name in CORNERS else (1e-10, 0)
     (system, x, p, u), events = random_lanes(name, size), ENDED.get(name, {})
     for push in pushes:
         batch = finished(system, x, p, push * u, 2.0, 2.0, method='DOP853', events=events)
+        apart = np.empty(size)
         for k in range(size):
             truth = run(system, p[k], x[k], push * u[k], 2.0, events=events)
             end = truth.events[-1] if truth.events else None
             assert batch.stopped[k] == (end.name if end else '')
             assert batch.times[k] == pytest.approx(end.time if end else 2.0, abs=1e-9)
             final = truth.states[-1]
-            assert abs(batch.states[k] - final).max() < slack * abs(final).max()
+            apart[k] = abs(batch.states[k] - final).max() / abs(final).max()
+        assert (apart >= slack).sum() <= far
+        assert apart.max() < 1e-6
+
+
+def test_a_step_across_a_corner_is_accepted_with_a_greater_error_by_chance():
+    """Of accepted steps of order 8, half in a hundred err by more than 1,000 tolerances."""
+    nodes = np.append(DOP853.C[: DOP853.n_stages], 1.0)
+    corner = np.linspace(0.0, 1.0, 20001)[1:-1]  # a rate that rises from there on
+    rates = np.maximum(nodes[:, None] - corner, 0.0)
+    error = (1.0 - corner) ** 2 / 2.0 - DOP853.B @ rates[:-1]
+    fifth, third = DOP853.E5 @ rates, DOP853.E3 @ rates
+    tolerated = fifth**2 / np.hypot(fifth, 0.1 * third)
+    above = [(abs(error) > times * tolerated).mean() for times in (1, 1e3, 1e4)]
+    np.testing.assert_allclose(above, [0.71, 0.0044, 0.0014], rtol=0.05)
 
 
 @pytest.mark.slow  # waits for the compiler: six modes
