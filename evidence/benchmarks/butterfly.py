@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, cast
 
 import casadi as ca
-from evidence.benchmarks.adjusted import Adjusted
+from evidence.benchmarks.predictive import Adjusted
 from evidence.benchmarks.row import Row
 import numpy as np
 from rolling_controller import LqrWeights, run_lockstep, TimeVaryingLqr

@@ -8,11 +8,12 @@ delete it after a change. The figure is ``build/labyrinth.png``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from evidence.benchmarks.row import Row
+from evidence.benchmarks.trials import run_missing
 import numpy as np
 from rolling_controller.ball_balancer.labyrinth import arrived, LabyrinthLaw, run_labyrinth
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
@@ -37,9 +38,8 @@ def rows() -> Iterator[Row]:
     walls, holes = file.room(places)
     yield Row('plan: least room to a wall', 1e3 * walls.min(), 'mm')
     yield Row('plan: least room to a hole', 1e3 * holes.min(), 'mm')
-    RUNS.parent.mkdir(parents=True, exist_ok=True)
     law = LabyrinthLaw(file, plan)
-    runs = _runs(law)
+    runs = run_missing(RUNS, 'predictive', SEEDS, partial(_run, law=law))
     through = [r for r in runs if r['reached']]
     yield Row(
         name=f'runs of {len(runs)} that reach the end without a fall',
@@ -60,22 +60,13 @@ def rows() -> Iterator[Row]:
     draw_runs(file, places, drawn, FIGURE, f'driven, {DRAWN} runs')
 
 
-def _runs(law: LabyrinthLaw) -> list[dict[str, Any]]:
-    """Return what came of each seed, from the file or by running it."""
-    lines = RUNS.read_text().splitlines() if RUNS.exists() else []
-    known = {r['seed']: r for r in map(json.loads, lines)}
-    with RUNS.open('a') as out:
-        for seed in SEEDS:
-            if seed in known:
-                continue
-            run = run_labyrinth(law, seed)
-            time = arrived(law, run)
-            known[seed] = {
-                'seed': seed,
-                'reached': time is not None,
-                'fallen': run.ended is not None,
-                'time': time,
-                'walls': sum(e.name == 'wall' for e in run.events),
-            }
-            print(json.dumps(known[seed]), file=out, flush=True)
-    return [known[seed] for seed in SEEDS]
+def _run(seed: int, law: LabyrinthLaw) -> dict[str, Any]:
+    """Return what came of a seed."""
+    run = run_labyrinth(law, seed)
+    time = arrived(law, run)
+    return {
+        'reached': time is not None,
+        'fallen': run.ended is not None,
+        'time': time,
+        'walls': sum(e.name == 'wall' for e in run.events),
+    }

@@ -1,4 +1,9 @@
-"""Plans of problems of every kind: time, cost, attempts."""
+"""
+Plans of problems of every kind: time, cost, attempts.
+
+``python -m evidence.benchmarks.plans hard`` makes one plan, and prints JSON: CPU times from the
+start of Python, and what another integrator than the planner's says of the plan.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +14,17 @@ from pathlib import Path
 import statistics
 import subprocess
 import sys
+import time
 from typing import Any
 
 from evidence.benchmarks.row import Row
 import numpy as np
 from rolling_dynamics.compiled import compiles
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Plane, Sphere
-from rolling_planner import PlanProblem, Weights
+from rolling_planner import plan_rolling, PlanProblem, Weights
+from rolling_planner.problem.goal import goal_error
 
 RUNS = 3
 GOALS = {'straight': (0.8, 0.1), 'hard': (1.5, 1e-3), 'cone': (3.0, 1e-3)}  # CPU s, goal error
@@ -71,7 +79,7 @@ def rows() -> Iterator[Row]:
 
 def _plan(name: str, **environment: str) -> dict[str, Any]:
     done = subprocess.run(  # noqa: S603  (our own module)
-        [sys.executable, '-m', 'evidence.benchmarks.one_plan', name],
+        [sys.executable, '-m', 'evidence.benchmarks.plans', name],
         cwd=Path(__file__).parents[2],
         env={**os.environ, **environment},
         capture_output=True,
@@ -158,3 +166,58 @@ def straight() -> PlanProblem:
 
 
 PROBLEMS = {'straight': straight, 'hard': hard, 'cone': cone}
+
+
+def main() -> None:
+    """Plan, stop the clock, evaluate the plan, print."""
+    imported = time.process_time()
+    problem = PROBLEMS[sys.argv[1]]()
+    stated = time.process_time()
+    marks: list[float] = []
+
+    def on_iteration(_: object) -> bool:
+        marks.append(time.monotonic())
+        return True
+
+    began = time.monotonic()
+    plan = plan_rolling(problem, on_iteration)
+    cpu, wall = time.process_time(), time.monotonic() - began
+
+    points = np.linspace(0.0, plan.duration, 50 * (len(plan.times) - 1) + 1)
+    states = simulate(
+        problem.system,
+        problem.p,
+        problem.x_start,
+        plan.control_samples(),
+        plan.duration,
+        t_eval=points,
+        events=(),
+    ).states
+    controls = plan.controls_at(points)
+    wrench_of = next(iter(problem.system.modes.values())).wrench
+    if wrench_of is None:
+        raise SystemExit('the system has no contact')
+    wrench = np.array(wrench_of.map(len(points))(states.T, controls.T, 0, problem.p))
+    params = problem.system.parameters.unpack(problem.p)
+    weight = float(params['mass'][0] * np.linalg.norm(params['gravity_W']))
+    excess = np.hypot(wrench[3], wrench[4]) - params['mu'][0] * wrench[5]
+    print(
+        json.dumps(
+            {
+                'cpu': cpu,
+                'import_cpu': imported,
+                'problem_cpu': stated - imported,
+                'wall': wall,
+                'longest_silence': float(np.diff(marks).max()),
+                'goal_error': goal_error(problem, states[-1]),
+                'cone_excess': float(excess.max()) / weight,
+                'least_normal_force': float(wrench[5].min()) / weight,
+                'segments': plan.report['segments'],
+                'iterations': plan.report['iterations'],
+            }
+        )
+    )
+
+
+if __name__ == '__main__':
+    main()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from functools import cache
 import time
 from typing import Any, NamedTuple
 
 import casadi as ca
-from evidence.benchmarks.adjusted import Adjusted
 from evidence.benchmarks.plans import hard, REST
 from evidence.benchmarks.row import Row
 import numpy as np
+from numpy.typing import ArrayLike
 from rolling_controller import Horizon, LqrWeights, PredictiveLaw, run_lockstep, TimeVaryingLqr
 from rolling_controller.law import answered, Law, OpenLoop
 from rolling_controller.predictive.estimator import Estimator
@@ -366,6 +366,28 @@ def _steps() -> tuple[list[float], float]:
     timed = Timed(law)
     run = run_lockstep(system, problem.p, problem.x_start, timed.law, 2.5, pushes=[(1.0, push)])
     return timed.seconds, max(float(np.abs(run.controls).max()) - limit, 0.0)
+
+
+class Adjusted:
+    """A law whose output a function sees, and may change; see :class:`Law`."""
+
+    def __init__(
+        self, law: Law[Any], function: Callable[[float, Array, Array], ArrayLike]
+    ) -> None:
+        """Take the law, and ``(t, inputs, output) -> output``."""
+        self.inputs, self.output, self.period = law.inputs, law.output, law.period
+        self.opaque = 'a function of Python'
+        self._law, self._function = law, function
+
+    def start(self, before: Any = None) -> Any:  # noqa: ANN401  the memory of the law
+        """Return the memory of the law at its start."""
+        return self._law.start(before)
+
+    def step(self, memory: Any, inputs: ArrayLike, t: float) -> tuple[Any, Array]:  # noqa: ANN401
+        """Return the memory of the law, and the output, shape (output.size,), in its units."""
+        given = np.asarray(inputs, dtype=float)
+        memory, output = self._law.step(memory, given, t)
+        return memory, np.array(self._function(t, given, output), dtype=float)
 
 
 class Timed:

@@ -139,7 +139,7 @@ GROUPS = {
     'spinning_plate': 'evidence.benchmarks.spinning_plate:rows',
     'dynamics': 'evidence.benchmarks.dynamics:rows',
     'machines': 'evidence.benchmarks.machines:rows',
-    'squeezed': 'evidence.benchmarks.squeezed:rows',
+    'squeezed': 'evidence.benchmarks.machines:squeezed_rows',
     'batch': 'evidence.benchmarks.batch:rows',
     'plans': 'evidence.benchmarks.plans:rows',
     'scaling': 'evidence.benchmarks.dynamics:scaling_rows',

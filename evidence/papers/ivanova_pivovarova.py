@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from evidence.papers.row import beside, Row, write_drawings
+from evidence.papers.row import Row, write_drawings
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -278,28 +278,28 @@ def _numbers() -> Iterator[Row]:
     params = paper_sphere()
     center, saddle = fixed_points(params, ACCELERATION)
     name = '{} fixed point at a_0 = 0.1 (Section 3)'
-    yield beside(name.format('stable'), 0.38, center.theta, 0.005, 'rad')
-    yield beside(name.format('unstable'), 2.56, saddle.theta, 0.005, 'rad')
+    yield Row(name.format('stable'), 0.38, center.theta, 0.005, 'rad')
+    yield Row(name.format('unstable'), 2.56, saddle.theta, 0.005, 'rad')
     gaits = gaits_for_speed(params, CHANGE, PERIOD)
     name = 'amplitude for a change of speed by 0.5 in 5 (Example 1)'
-    yield beside(name, 0.83, gaits[0].amplitude, 0.005, 'rad')
+    yield Row(name, 0.83, gaits[0].amplitude, 0.005, 'rad')
     speed = CHANGE / math.tan(TURN)
-    yield beside('initial speed of the turn by 40 deg (Example 2)', 0.6, speed, 0.05, 'x_0/t_0')
+    yield Row('initial speed of the turn by 40 deg (Example 2)', 0.6, speed, 0.05, 'x_0/t_0')
     reached = example((0.0, 0.0), 0.0).velocity[-1, 0]
     name = 'speed after the swing, replayed on the full model (Example 1)'
-    yield beside(name, CHANGE, reached, REPLAYED * CHANGE, 'x_0/t_0')
+    yield Row(name, CHANGE, reached, REPLAYED * CHANGE, 'x_0/t_0')
     turn = example((speed, 0.0), math.pi / 2)
     angle = math.degrees(math.atan2(turn.velocity[-1, 1], turn.velocity[-1, 0]))
     name, printed = 'turn by the swing, replayed on the full model (Example 2)', math.degrees(TURN)
-    yield beside(name, printed, angle, REPLAYED * printed, 'deg')
+    yield Row(name, printed, angle, REPLAYED * printed, 'deg')
     stop = gaits_for_speed(params, -CHANGE, PERIOD)[0].amplitude
-    yield beside('amplitude of the stop (Section 2.1)', -0.83, stop, 0.005, 'rad')
+    yield Row('amplitude of the stop (Section 2.1)', -0.83, stop, 0.005, 'rad')
     odd = np.sum(speed_change(params, np.array([0.83, -0.83]), PERIOD))
     name = 'odd: dV(alpha) + dV(-alpha) at 0.83, 5 (Section 2.1)'
-    yield beside(name, 0.0, odd, 1e-12, 'x_0/t_0')
+    yield Row(name, 0.0, odd, 1e-12, 'x_0/t_0')
     count = sum(g.amplitude > 0 for g in gaits)
     name = 'amplitudes for 0.5 in 5: at least (Section 2.1)'
-    yield beside(name, 2, count, 0.0, relation='at least')
+    yield Row(name, 2, count, 0.0, relation='at least')
 
 
 FRICTION = 0.8  # coefficient for which the surfaces are masked

@@ -22,7 +22,7 @@ RELATIONS: dict[str, Callable[[float, float, float], bool]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Row:
     """
     A number of a paper beside the computed one.
@@ -78,41 +78,6 @@ class Row:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
         return {**asdict(self), 'verdict': self.verdict}
-
-
-def beside(
-    name: str,
-    printed: float,
-    computed: float,
-    tolerance: float,
-    unit: str = '',
-    expected: float | None = None,
-    relation: str = 'equal',
-) -> Row:
-    """Return the row of a number that the paper prints."""
-    return Row(
-        name=name,
-        printed=float(printed),
-        computed=float(computed),
-        tolerance=tolerance,
-        unit=unit,
-        expected=expected,
-        relation=relation,
-    )
-
-
-def unprinted(
-    name: str, computed: float, expected: float | None, tolerance: float, unit: str = ''
-) -> Row:
-    """Return the row of a number that the paper does not print."""
-    return Row(
-        name=name,
-        printed=None,
-        computed=float(computed),
-        tolerance=tolerance,
-        unit=unit,
-        expected=expected,
-    )
 
 
 def table(rows: list[Row]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import casadi as ca
 from evidence.papers.induced_curvature import induced_curvature
-from evidence.papers.row import beside, Row, write_drawings
+from evidence.papers.row import Row, write_drawings
 from matplotlib.figure import Figure
 import numpy as np
 from numpy.typing import NDArray
@@ -56,8 +56,8 @@ def stated(_: list[Row]) -> list[str]:
     ]
 
 
-_row = partial(beside, tolerance=ROUNDING)
-_count = partial(beside, tolerance=0.0)
+_row = partial(Row, tolerance=ROUNDING)
+_count = partial(Row, tolerance=0.0)
 
 
 def fields(variant: str) -> AffineFields:

@@ -3,8 +3,8 @@
 import json
 import math
 
-from evidence.benchmarks import predictive_trial
-from evidence.benchmarks.predictive_trial import main
+from evidence.benchmarks import trials as module
+from evidence.benchmarks.trials import main
 import pytest
 from rolling_planner.progress import InfeasibleError
 from rolling_robotics.trials.trial import Record
@@ -27,7 +27,7 @@ def trials(monkeypatch):
             raise end
         return end
 
-    monkeypatch.setattr(predictive_trial, 'trial', trial)
+    monkeypatch.setattr(module, 'trial', trial)
     monkeypatch.setenv('ROLLING_COMPILE', 'now')  # put back afterwards
     return ran, ends
 
@@ -35,17 +35,17 @@ def trials(monkeypatch):
 def test_a_run_goes_on_where_it_was_ended(trials, tmp_path, capsys):
     ran, _ = trials
     out = tmp_path / 'trials.jsonl'
-    assert main(['3..5', '--out', str(out)]) == 0
+    assert main(['pushed_ball', '3..5', '--out', str(out)]) == 0
     cut = out.read_text()[:-20]  # ended in the midst of a line
     out.write_text(cut)
     ran.clear()
-    assert main(['2..6', '--out', str(out)]) == 0
+    assert main(['pushed_ball', '2..6', '--out', str(out)]) == 0
     assert ran == [(2, 'pursuit'), (5, 'pursuit'), (6, 'pursuit')]
     kept = [json.loads(line)['seed'] for line in out.read_text().splitlines()]
     assert kept == [3, 4, 2, 5, 6]
     assert '5 of 5 in time' in capsys.readouterr().out
     ran.clear()
-    main(['3', '--law', 'open', '--out', str(out)])  # another law is another trial
+    main(['pushed_ball', '3', '--law', 'open', '--out', str(out)])  # another law is another trial
     assert ran == [(3, 'open')]
 
 
@@ -55,7 +55,7 @@ def test_what_was_not_in_time_is_told(trials, tmp_path, capsys):
     ends[1] = ended('contact lost', begun=math.nan)
     ends[2] = ended(begun=math.nan, position=3.0)
     ends[3] = ended(begun=6.01)
-    assert main(['0..4', '--out', str(tmp_path / 'trials.jsonl')]) == 1
+    assert main(['pushed_ball', '0..4', '--out', str(tmp_path / 'trials.jsonl')]) == 1
     told = capsys.readouterr().out
     assert '1 of 5 in time' in told
     for text in (
@@ -70,5 +70,5 @@ def test_what_was_not_in_time_is_told(trials, tmp_path, capsys):
 @pytest.mark.parametrize('text', ['5..3', '-1', 'x'])
 def test_seeds_that_are_none_are_refused(text, capsys):
     with pytest.raises(SystemExit):
-        main(['--', text])
+        main(['pushed_ball', '--', text])
     assert 'seed' in capsys.readouterr().err.lower()

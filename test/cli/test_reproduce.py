@@ -3,7 +3,7 @@
 from functools import cached_property
 import json
 
-from evidence.papers.row import unprinted
+from evidence.papers.row import Row
 import numpy as np
 import pytest
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
@@ -96,4 +96,4 @@ def test_a_number_that_does_not_exist_is_not_met(rolling, tmp_path, monkeypatch)
 
 @pytest.mark.parametrize(('number', 'verdict'), [(1.0, 'computed'), (np.nan, 'not met')])
 def test_a_number_that_nothing_determines_is_computed(number, verdict):
-    assert unprinted('a time', number, None, 0.0).verdict == verdict
+    assert Row('a time', None, number, 0.0).verdict == verdict

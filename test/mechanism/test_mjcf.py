@@ -2,7 +2,7 @@
 
 from xml.etree import ElementTree as ET
 
-from evidence.benchmarks.mjcf import mjcf
+from evidence.benchmarks.machines import mjcf
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError

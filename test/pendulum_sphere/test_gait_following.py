@@ -2,8 +2,13 @@
 
 import math
 
-from evidence.benchmarks.disturbed_run import Disturbance, follow, random_disturbance
-from evidence.benchmarks.pendulum_sphere import course, OBSTACLES
+from evidence.benchmarks.pendulum_sphere import (
+    course,
+    Disturbance,
+    follow,
+    OBSTACLES,
+    random_disturbance,
+)
 import numpy as np
 import pytest
 from rolling_controller.gait_following import (

@@ -9,7 +9,7 @@ import math
 import time
 from typing import NamedTuple
 
-from evidence.papers.row import beside, Row, unprinted
+from evidence.papers.row import Row
 from matplotlib.figure import Figure
 import numpy as np
 from rolling_controller import OpenLoop, run_lockstep, TimeVaryingLqr
@@ -163,7 +163,7 @@ def _straight() -> list[Row]:
     name = 'Table II, ball of 0.021 m'
     return [
         *(
-            beside(
+            Row(
                 f'{name}: CPU time on the grid of {n} segments (printed: s)',
                 printed,
                 every.seconds[n],
@@ -173,8 +173,8 @@ def _straight() -> list[Row]:
             )
             for n, printed in PRINTED_TIMES.items()
         ),
-        beside(f'{name}: grids to a valid plan', 3, len(found.seconds), 0, relation='at most'),
-        beside(
+        Row(f'{name}: grids to a valid plan', 3, len(found.seconds), 0, relation='at most'),
+        Row(
             f'{name}: simulated goal error (printed: below)',
             TOLERANCE,
             found.error,
@@ -190,7 +190,7 @@ def _loop() -> list[Row]:
     own, paths = length(places(plan)), geometric_plans()
     seconds, error = (float(plan.report[k]) for k in ('cpu_seconds', 'goal_error'))
     return [
-        beside(
+        Row(
             f'{name}: goal error of the printed recipe on {GRIDS} grids (printed: below)',
             TOLERANCE,
             printed.error,
@@ -198,14 +198,14 @@ def _loop() -> list[Row]:
             expected=0.623,
             relation='at most',
         ),
-        beside(
+        Row(
             f'{name}: goal error of our planner (printed: below)',
             TOLERANCE,
             error,
             0.0,
             relation='at most',
         ),
-        beside(
+        Row(
             f'{name}: CPU time of our planner (printed: 24 minutes)',
             sum(PRINTED_TIMES.values()),
             seconds,
@@ -213,17 +213,17 @@ def _loop() -> list[Row]:
             's',
             relation='at most',
         ),
-        beside(
+        Row(
             'Fig. 9: path on the plate over that in whole turns (printed: below)',
             1.0,
             own / paths['whole turns'].length,
             0.0,
             relation='at most',
         ),
-        unprinted(
+        Row(
             'Fig. 9: path on the plate over the shortest triangle',
-            own / paths['shortest triangle'].length,
             None,
+            own / paths['shortest triangle'].length,
             0.0,
         ),
     ]
@@ -232,8 +232,8 @@ def _loop() -> list[Row]:
 def _feedback() -> list[Row]:
     seen = followed()
     return [
-        unprinted('Fig. 10: distance at the end, open loop', seen.open_loop[-1], None, 0.0),
-        beside(
+        Row('Fig. 10: distance at the end, open loop', None, seen.open_loop[-1], 0.0),
+        Row(
             'Fig. 10: distance at the end, closed over open loop (printed: below)',
             1.0,
             seen.closed_loop[-1] / seen.open_loop[-1],

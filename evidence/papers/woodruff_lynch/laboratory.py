@@ -7,7 +7,7 @@ from functools import cache
 import math
 from typing import NamedTuple
 
-from evidence.papers.row import beside, Row, unprinted
+from evidence.papers.row import Row
 from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
@@ -102,7 +102,7 @@ def _damping() -> list[Row]:
         left[law] = float(np.abs(found[ANGLE][late] - goal).max())
     share = left['closed_loop'] / left['open_loop']
     name = 'VIII-C: rocking left after 5 s, controlled over alone (printed: below)'
-    return [beside(name, 1.0, share, 0.0, relation='at most')]
+    return [Row(name, 1.0, share, 0.0, relation='at most')]
 
 
 def _flip_up(*, fast: bool) -> list[Row]:
@@ -112,7 +112,7 @@ def _flip_up(*, fast: bool) -> list[Row]:
     for law, fraction in printed.items():
         name = f'VIII-D: fraction of {len(trials[law])} flip-ups that balance'
         balanced = float(np.mean([not t.ended for t in trials[law]]))
-        rows.append(beside(f'{name}, {law.replace("_", " ")}', fraction, balanced, 0.0))
+        rows.append(Row(f'{name}, {law.replace("_", " ")}', fraction, balanced, 0.0))
     return rows
 
 
@@ -120,21 +120,22 @@ def _throw() -> list[Row]:
     plan, thrown = throw(), trial('throw_catch', 'closed_loop')
     impact = plan.impact
     return [
-        unprinted(
+        Row(
             'VIII-E: rate after the impact beyond that which just comes upright',
+            None,
             impact.excess,
-            0.0,
             1e-3,
             'rad/s',
+            0.0,
         ),
-        beside(
+        Row(
             'VIII-E: friction that impact and carry need, of the coefficient (printed: below)',
             1.0,
             max(impact.friction, plan.carry_friction) / Laboratory.of_paper().mu,
             0.0,
             relation='at most',
         ),
-        beside('VIII-E: a throw is caught and balanced', 1, not thrown.ended, 0),
+        Row('VIII-E: a throw is caught and balanced', 1, not thrown.ended, 0),
     ]
 
 

@@ -8,7 +8,7 @@ import math
 from typing import Any, cast, NamedTuple
 
 import casadi as ca
-from evidence.papers.row import beside, Row, unprinted
+from evidence.papers.row import Row
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
@@ -268,10 +268,10 @@ def _horizontal() -> list[Row]:
     weight = 0.1 * 9.81
     q_dot, spin = _start_rates(*plate())
     return [
-        beside('V-C1: rate of the circle, (14)', 2.0, _slope(times, angle), 1e-8, 'rad/s'),
-        beside('V-C1: centre of the circle, (15)', 0.1, _centre(points)[0], 1e-9, 'm'),
-        beside('V-C1: radius of the circle, (16)', 0.1, float(_radii(points).mean()), 1e-9, 'm'),
-        beside(
+        Row('V-C1: rate of the circle, (14)', 2.0, _slope(times, angle), 1e-8, 'rad/s'),
+        Row('V-C1: centre of the circle, (15)', 0.1, _centre(points)[0], 1e-9, 'm'),
+        Row('V-C1: radius of the circle, (16)', 0.1, float(_radii(points).mean()), 1e-9, 'm'),
+        Row(
             'V-C1: divergence of the radius in 120 s, usual tolerance (printed: below)',
             5e-6,
             divergence(points),
@@ -279,7 +279,7 @@ def _horizontal() -> list[Row]:
             '%',
             relation='at most',
         ),
-        beside(
+        Row(
             'V-C1: the same at steps of 0.01 s, the mean step of the paper (printed: below)',
             5e-6,
             divergence_in_steps(MEAN_STEP, LONG),
@@ -288,15 +288,16 @@ def _horizontal() -> list[Row]:
             expected=DIVERGENCE_AT_MEAN_STEP,
             relation='at most',
         ),
-        unprinted(
+        Row(
             'V-C1: normal force, greatest difference from the weight',
+            None,
             float(np.abs(wrench[:, 5] - weight).max()),
-            0.0,
             1e-10,
             'N',
+            0.0,
         ),
-        beside('V-C1: psi-dot at the start, from (1)', -7.0, q_dot[4], 1e-9, 'rad/s', 7.0),
-        beside('V-C1: angular velocity of the ball at the start', 0.0, spin, 1e-9, 'rad/s', 1.0),
+        Row('V-C1: psi-dot at the start, from (1)', -7.0, q_dot[4], 1e-9, 'rad/s', 7.0),
+        Row('V-C1: angular velocity of the ball at the start', 0.0, spin, 1e-9, 'rad/s', 1.0),
     ]
 
 
@@ -308,10 +309,15 @@ def _tilted() -> list[Row]:
     exact = drift_velocity()
     away = np.linalg.norm(points[:, :2] - circle(times, exact) * [1.0, math.cos(0.01)], axis=1)
     return [
-        beside('V-C2: velocity of the drift', 0.035, drift, 5e-4, 'm/s'),
-        unprinted('V-C2: velocity of the drift, beside (17)', drift, exact, 1e-9, 'm/s'),
-        unprinted(
-            'V-C2: greatest distance from circle and drift', float(away.max()), 0.0, 1e-8, 'm'
+        Row('V-C2: velocity of the drift', 0.035, drift, 5e-4, 'm/s'),
+        Row('V-C2: velocity of the drift, beside (17)', None, drift, 1e-9, 'm/s', exact),
+        Row(
+            'V-C2: greatest distance from circle and drift',
+            None,
+            float(away.max()),
+            1e-8,
+            'm',
+            0.0,
         ),
     ]
 
@@ -322,7 +328,7 @@ def _other_engines() -> list[Row]:
     bullet = bullet_path(COMPARED)
     if bullet is not None:
         found.append(
-            beside(
+            Row(
                 'Fig. 6: Bullet at steps of 1 ms, divergence of the radius in 10 s',
                 34.0,
                 divergence(bullet),
@@ -334,17 +340,18 @@ def _other_engines() -> list[Row]:
     coarse = bullet_path(COMPARED, BULLET_STEP)
     if coarse is not None:
         name = "Fig. 6: the same at Bullet's own step of 1/60 s"
-        found.append(unprinted(name, divergence(coarse), 39.5, 1.0, '%'))
+        found.append(Row(name, None, divergence(coarse), 1.0, '%', 39.5))
     for tuning, expected in TUNINGS.items():
         motion = mujoco_path(COMPARED, tuning)
         if motion is not None:
             found.append(
-                unprinted(
+                Row(
                     f'Fig. 6: MuJoCo, {tuning}, divergence of the radius in 10 s',
+                    None,
                     divergence(motion),
-                    expected.divergence,
                     0.05 + 0.1 * expected.divergence,
                     '%',
+                    expected.divergence,
                 )
             )
     return found
