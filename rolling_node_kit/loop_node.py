@@ -9,7 +9,7 @@ from typing import Any
 
 from rolling_dynamics.errors import SimulationError
 from rolling_node_kit.overruns import Overruns
-from rolling_node_kit.parameters import OVERRUN, Parameter
+from rolling_node_kit.parameters import fixed, OVERRUN, Parameter
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.suite_node import SuiteNode
 from std_srvs.srv import SetBool, Trigger
@@ -83,7 +83,7 @@ class TurnTaking:
 STOP_TIMEOUT = 0.8  # for the loop to end [s]
 LOOK_PERIOD = 0.02  # longest time between two turns, in simulated time [s]
 CLOCK_PERIOD = 0.01  # of /clock, in simulated time [s]
-RATE = Parameter('rate', 1000.0, 'loop rate', limits=(50.0, 2000.0), unit='Hz', read_only=True)
+RATE = fixed('rate', 1000.0, 'loop rate', limits=(50.0, 2000.0), unit='Hz')
 LOOP_TABLE = (RATE, *OVERRUN)
 
 

@@ -127,6 +127,11 @@ def _given(value: Any) -> str:
     return quoted(value) if isinstance(value, str) else printable(repr(value), LONGEST_NAME)
 
 
+def fixed(name: str, default: Any, text: str, **options: Any) -> Parameter:
+    """Return a parameter that is fixed once the node has started; see :class:`Parameter`."""
+    return Parameter(name, default, text, read_only=True, **options)
+
+
 class ParameterTable:
     """Declares the parameters of a node and watches over their values."""
 
@@ -257,23 +262,19 @@ def parameter_values(message: ParameterEvent) -> dict[str, Any]:
 
 
 COMMON = (  # of every node
-    Parameter(
-        'autostart', True, 'configure and activate without a lifecycle manager', read_only=True
-    ),
-    Parameter(
+    fixed('autostart', True, 'configure and activate without a lifecycle manager'),
+    fixed(
         'realtime_priority',
         0,
         'real-time priority (SCHED_FIFO); 0 = off; needs the permission to set it',
         limits=(0, 90),
-        read_only=True,
     ),
-    Parameter(
+    fixed(
         'diagnostics_period',
         1.0,
         'period of the messages on /diagnostics',
         limits=(0.05, 60.0),
         unit='s',
-        read_only=True,
     ),
 )
 OVERRUN = (
@@ -303,14 +304,7 @@ OVERRUN = (
         limits=(0.0, 1.0),
     ),
 )
-TF_RATE = Parameter(
-    'tf_rate',
-    50.0,
-    'publication rate of the frames',
-    limits=(1.0, 100.0),
-    unit='Hz',
-    read_only=True,
-)
+TF_RATE = fixed('tf_rate', 50.0, 'publication rate of the frames', limits=(1.0, 100.0), unit='Hz')
 LOCKSTEP_TIMEOUT = Parameter(
     'lockstep_timeout',
     5.0,

@@ -42,7 +42,7 @@ from rolling_dynamics.errors import ParameterError, quoted, RollingError
 from rolling_dynamics.scenario_model import check_limits, load_model
 from rolling_interfaces.action import RunExperiment
 from rolling_node_kit.conversions import nanoseconds_to_time
-from rolling_node_kit.parameters import OVERRUN, Parameter
+from rolling_node_kit.parameters import fixed, OVERRUN, Parameter
 from rolling_node_kit.qos import JOURNAL
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_node_kit.suite_node import ERROR, Health, OK
@@ -68,13 +68,12 @@ SHARED = (
     *(entry.name for entry in OVERRUN),
 )
 TABLE = (
-    Parameter('experiment', '', 'experiment', choices=('', *EXPERIMENTS), read_only=True),
-    Parameter(
+    fixed('experiment', '', 'experiment', choices=('', *EXPERIMENTS)),
+    fixed(
         'plan_file',
         '',
         'plan to follow, a file that `rolling plan` wrote for the scenario; empty = plan by '
         'its section plan',
-        read_only=True,
     ),
     Parameter(
         'law',
@@ -97,7 +96,7 @@ TABLE = (
         'the run ends (m, rad)',
         limits=(0.01, 100.0),
     ),
-    Parameter('frame_prefix', '', 'prefix of the hand frame', read_only=True),
+    fixed('frame_prefix', '', 'prefix of the hand frame'),
     *(entry for entry in EXECUTION if entry.name in SHARED),
 )
 

@@ -6,7 +6,7 @@ from rolling_controller.design import LAWS, LQR
 from rolling_controller.robot_laws.contact_kind import CONTACT_OPTIONS
 from rolling_controller.robot_laws.regulator import RobotKind
 from rolling_controller.time_varying_lqr import Option
-from rolling_node_kit.parameters import OVERRUN, Parameter
+from rolling_node_kit.parameters import fixed, OVERRUN, Parameter
 
 
 def option_parameter(option: Option, group: str = '') -> Parameter:
@@ -26,30 +26,21 @@ def law_parameters(kind: RobotKind) -> tuple[Parameter, ...]:
 
 
 EXECUTION = (
-    Parameter(
+    fixed(
         'scenario_file',
         '',
         'scenario with bodies, surfaces and limits; a path, or a name in config/',
-        read_only=True,
     ),
-    Parameter('rate', 1000.0, 'control rate', limits=(50.0, 2000.0), unit='Hz', read_only=True),
-    Parameter(
-        'feedback_rate',
-        20.0,
-        'rate of action feedback',
-        limits=(1.0, 200.0),
-        unit='Hz',
-        read_only=True,
-    ),
+    fixed('rate', 1000.0, 'control rate', limits=(50.0, 2000.0), unit='Hz'),
+    fixed('feedback_rate', 20.0, 'rate of action feedback', limits=(1.0, 200.0), unit='Hz'),
     Parameter(
         'open_loop', False, 'play the planned controls back without feedback, for comparison'
     ),
-    Parameter(
+    fixed(
         'finite_limits',
         False,
         'whether to reject a scenario with a control that has no finite limit; the launch '
         'files ask for it on real hardware',
-        read_only=True,
     ),
     Parameter(
         'state_timeout',
@@ -68,12 +59,11 @@ EXECUTION = (
         limits=(0.001, 60.0),
         unit='s',
     ),
-    Parameter(
+    fixed(
         'noisy_states',
         False,
         'whether states are measured with noise: a state that repeats itself with another '
         'stamp is a fault then',
-        read_only=True,
     ),
     Parameter(
         'start_tolerance',
@@ -106,13 +96,12 @@ EXECUTION = (
         'norm of the goal error up to which the goal counts as reached (m, rad, m/s, rad/s)',
         limits=(0.0, 100.0),
     ),
-    Parameter(
+    fixed(
         'patience',
         0.02,
         'time for which a contact margin may be negative',
         limits=(0.0, 1.0),
         unit='s',
-        read_only=True,
     ),
     Parameter(
         'settle_time',
@@ -128,21 +117,15 @@ EXECUTION = (
         limits=(0.01, 5.0),
         unit='s',
     ),
-    Parameter(
+    fixed(
         'prediction_horizon',
         0.05,
         'maximum state age compensated by prediction; 0 = off; not with use_sim_time',
         limits=(0.0, 0.5),
         unit='s',
-        read_only=True,
     ),
-    Parameter(
-        'command_delay',
-        0.001,
-        'actuation delay, for the prediction',
-        limits=(0.0, 0.1),
-        unit='s',
-        read_only=True,
+    fixed(
+        'command_delay', 0.001, 'actuation delay, for the prediction', limits=(0.0, 0.1), unit='s'
     ),
     *OVERRUN,
 )
@@ -171,6 +154,6 @@ TABLE = (
         '(m, rad); 0 = from the plan: how far the hand moves or turns, and 0.3',
         limits=(0.0, 100.0),
     ),
-    Parameter('frame_prefix', '', 'prefix of the hand frame', read_only=True),
+    fixed('frame_prefix', '', 'prefix of the hand frame'),
     *(option_parameter(option) for option in CONTACT_OPTIONS),
 )

@@ -24,7 +24,7 @@ from rolling_dynamics.scenario_model import load_robot, RobotModel
 from rolling_node_kit.cdr import decode_odometry, JointStateDecoder
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.newest_state import NewestState, StampCheck
-from rolling_node_kit.parameters import Parameter, ParameterTable
+from rolling_node_kit.parameters import fixed, Parameter, ParameterTable
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import COMMAND, SENSOR_DATA, STREAM_POLLED, STREAM_READER
 from rolling_node_kit.suite_node import SuiteNode
@@ -312,21 +312,15 @@ TABLE = (
         'limits of controls and contact, which needs daqp; from the next goal on',
         choices=(LQR, PREDICTIVE),
     ),
-    Parameter(
+    fixed(
         'estimate_state',
         False,
         'whether the state is estimated from the sensors of the scenario; else that of '
         'robot/state',
-        read_only=True,
     ),
     HOLD,
-    Parameter('frame_prefix', '', 'prefix of the frame base_link', read_only=True),
-    Parameter(
-        'enable_stamped_cmd_vel',
-        True,
-        'whether cmd_vel is a TwistStamped; else a Twist',
-        read_only=True,
-    ),
+    fixed('frame_prefix', '', 'prefix of the frame base_link'),
+    fixed('enable_stamped_cmd_vel', True, 'whether cmd_vel is a TwistStamped; else a Twist'),
 )
 
 

@@ -11,6 +11,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.simulation.emulation import EmulatedMachine
 from rolling_node_kit.parameters import (
+    fixed,
     LOCKSTEP_TIMEOUT,
     OVERRUN,
     Parameter,
@@ -105,36 +106,32 @@ class Simulated(Protocol):
 def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
     """Return the parameters of every simulator; ``body`` is what a command moves."""
     return (
-        Parameter(
+        fixed(
             'scenario_file',
             '',
             'scenario with bodies, surfaces, friction, start; a path, or a name in config/',
-            read_only=True,
         ),
-        Parameter(
+        fixed(
             'rate',
             rate,
             'simulation rate and publication rate of the states',
             limits=(50.0, 2000.0),
             unit='Hz',
-            read_only=True,
         ),
-        Parameter(
+        fixed(
             'contact_rate',
             100.0,
             'publication rate of contact wrench, joints and other contact topics',
             limits=(1.0, 1000.0),
             unit='Hz',
-            read_only=True,
         ),
         TF_RATE,
-        Parameter(
+        fixed(
             'marker_rate',
             20.0,
             'publication rate of markers and contact state',
             limits=(1.0, 60.0),
             unit='Hz',
-            read_only=True,
         ),
         RATE_FACTOR,
         Parameter(
@@ -146,19 +143,17 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
         ),
         LOCKSTEP_TIMEOUT,
         *OVERRUN,
-        Parameter(
+        fixed(
             'brake_time',
             0.1,
             f'time constant of braking while the {body} has no command',
             limits=(0.01, 5.0),
             unit='s',
-            read_only=True,
         ),
-        Parameter(
+        fixed(
             'frame_prefix',
             '',
             'prefix of the frames, so that those of two robots differ; not of `world`',
-            read_only=True,
         ),
     )
 

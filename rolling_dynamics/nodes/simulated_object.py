@@ -17,7 +17,7 @@ from rolling_dynamics.nodes.simulated import (
 )
 from rolling_dynamics.scenario_model import load_model, Model
 from rolling_node_kit.conversions import accel_to_control, finite, time_to_nanoseconds
-from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.parameters import fixed, Parameter
 from rolling_node_kit.qos import EVENT
 from rolling_node_kit.suite_node import Health, OK
 
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from rolling_dynamics.nodes.simulator_node import SimulatorNode
 
 MOTIONS = ('rolling', 'all_modes', 'on_arm')
-MOTION = Parameter(
+MOTION = fixed(
     'motion',
     MOTIONS[0],
     'rolling ends where the contact breaks; all_modes goes on, sliding and in flight; '
     'on_arm does so on an arm with motors, encoders and a camera',
     choices=MOTIONS,
-    read_only=True,
 )
 
 
@@ -46,13 +45,8 @@ class RollingObject(Simulated):
             'rotation of the object about its own axes at ~/reset',
         ),
         MOTION,
-        Parameter(
-            'publish_estimate',
-            True,
-            'publish object/odometry too; off beside an estimator',
-            read_only=True,
-        ),
-        Parameter('world_frame', 'world', 'name of the world frame', read_only=True),
+        fixed('publish_estimate', True, 'publish object/odometry too; off beside an estimator'),
+        fixed('world_frame', 'world', 'name of the world frame'),
     )
     plant: EmulatedObject
     topics: PublishedTopics
@@ -108,16 +102,13 @@ def factor(name: str, text: str) -> Parameter:
     return Parameter(name, 1.0, text, limits=(0.1, 10.0))
 
 
-SLIP_SHARE = Parameter(
-    'slip_share', 0.8, 'ratio of kinetic to static friction', limits=(0.0, 1.0), read_only=True
-)
-ROLLING_RESISTANCE = Parameter(
+SLIP_SHARE = fixed('slip_share', 0.8, 'ratio of kinetic to static friction', limits=(0.0, 1.0))
+ROLLING_RESISTANCE = fixed(
     'rolling_resistance',
     0.0,
     'rolling resistance: torque per normal force and rate of rolling',
     limits=(0.0, 1.0),
     unit='m s/rad',
-    read_only=True,
 )
 
 
@@ -126,9 +117,7 @@ class HybridObject(RollingObject):
 
     table = (
         *RollingObject.table,
-        Parameter(
-            'planar', True, 'whether all motion is in the vertical plane x-z', read_only=True
-        ),
+        fixed('planar', True, 'whether all motion is in the vertical plane x-z'),
         SLIP_SHARE,
         ROLLING_RESISTANCE,
         factor('inertia_factor', 'factor on the inertia of the object, applied at ~/reset'),

@@ -17,7 +17,7 @@ from rolling_dynamics.nodes.topics import RobotTopics
 from rolling_dynamics.robots.emulated_robot import emulated_robot, MOTIONS
 from rolling_dynamics.scenario_model import load_robot
 from rolling_node_kit.conversions import finite, time_to_nanoseconds
-from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.parameters import fixed
 from rolling_node_kit.qos import EVENT
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -36,15 +36,14 @@ class SimulatedRobot(Simulated):
             'offset of the robot on the floor at ~/reset',
             'rotation of the robot, with all that is in it, about its own axes at ~/reset',
         ),
-        Parameter(
+        fixed(
             'motion',
             MOTIONS[0],
             'rolling ends where the contact breaks; all_modes goes on, sliding and in '
             'flight; scenario: as its section hybrid asks for',
             choices=MOTIONS,
-            read_only=True,
         ),
-        Parameter('world_frame', 'odom', 'name of the frame of the floor', read_only=True),
+        fixed('world_frame', 'odom', 'name of the frame of the floor'),
     )
 
     def __init__(self, node: SimulatorNode) -> None:

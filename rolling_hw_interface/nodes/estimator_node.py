@@ -51,7 +51,7 @@ from rolling_node_kit.cdr import (
 )
 from rolling_node_kit.conversions import matrix_to_transform, nanoseconds_to_time
 from rolling_node_kit.loop_node import LOOP_TABLE, LoopNode
-from rolling_node_kit.parameters import Parameter, TF_RATE
+from rolling_node_kit.parameters import fixed, Parameter, TF_RATE
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import (
@@ -79,28 +79,20 @@ TABLE = (
     *LOOP_TABLE,
     JOINT_NAMES,
     STATE_TOPIC,
-    Parameter(
+    fixed(
         'least_latency',
         6e-3,
         'minimum latency from exposure to arrival of the pose; see `rolling calibrate`',
         limits=(0.0, 1.0),
         unit='s',
-        read_only=True,
     ),
-    Parameter(
-        'clock',
-        'camera',
-        'clock that stamps the images',
-        choices=('camera', 'host'),
-        read_only=True,
-    ),
-    Parameter(
+    fixed('clock', 'camera', 'clock that stamps the images', choices=('camera', 'host')),
+    fixed(
         'encoder_wander',
         150.0,
         'process noise: unmodelled joint jerk',
         limits=(1.0, 1e5),
         unit='rad/s^2.5',
-        read_only=True,
     ),
     Parameter(
         'vision_timeout',
@@ -116,21 +108,19 @@ TABLE = (
         limits=(0.002, 1.0),
         unit='s',
     ),
-    Parameter(
+    fixed(
         'contact_rate',
         100.0,
         'publication rate of the contact coordinates',
         limits=(1.0, 1000.0),
         unit='Hz',
-        read_only=True,
     ),
-    Parameter(
+    fixed(
         'state_rate',
         20.0,
         'publication rate of the contact state; mode changes are published immediately',
         limits=(1.0, 100.0),
         unit='Hz',
-        read_only=True,
     ),
     TF_RATE,
     WORLD_FRAME,

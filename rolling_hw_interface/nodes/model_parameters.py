@@ -19,7 +19,7 @@ from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.pose_filter import FilterModel
 from rolling_hw_interface.vision import camera_pose
 from rolling_node_kit.conversions import list_to_vector, wxyz_to_quaternion
-from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.parameters import fixed, Parameter
 from tf2_msgs.msg import TFMessage
 from transforms3d.quaternions import axangle2quat, qmult
 
@@ -117,14 +117,13 @@ def table_of(
         unit, meaning = text[field.name]
         is_tuple = isinstance(default, tuple)
         out.append(
-            Parameter(
+            fixed(
                 f'{prefix}.{field.name}',
                 list(default) if is_tuple else default,
                 meaning,
                 length=len(default) if is_tuple and not any_length else None,
                 choices=MODES if field.name == 'mode' else (),
                 unit=unit,
-                read_only=True,
             )
         )
     return tuple(out)
@@ -167,72 +166,59 @@ def joint_names_of(values: Any, arm: Arm) -> Sequence[str]:
 
 
 DESCRIBED = (
-    Parameter(
+    fixed(
         'arm.description',
         '',
         'URDF of an arm with six joints, from the world to the link hand: a path, or a name '
         'in config/; of the other numbers gravity alone counts then. Empty = the planar arm',
-        read_only=True,
     ),
-    Parameter(
-        'arm.home',
-        [0.0],
-        'joint angles near which a described arm works',
-        unit='rad',
-        read_only=True,
-    ),
+    fixed('arm.home', [0.0], 'joint angles near which a described arm works', unit='rad'),
 )
 ARM_TABLE = (*DESCRIBED, *table_of(ArmModel, ARM_TEXT, 'arm'))
 MOTOR_TABLE = table_of(MotorModel, MOTOR_TEXT, 'motors', any_length=True)
 BRIDGE_TABLE = table_of(BridgeSettings, BRIDGE_TEXT, 'drive')
 CAMERA_TABLE = table_of(CameraModel, CAMERA_TEXT, 'camera')
 FILTER_TABLE = table_of(FilterModel, FILTER_TEXT, 'filter')
-JOINT_NAMES = Parameter(
+JOINT_NAMES = fixed(
     'joint_names',
     ['joint_1', 'joint_2', 'joint_3'],
     'names of the joints in joint states and commands; a described arm has its own',
     length=3,
-    read_only=True,
 )
-WORLD_FRAME = Parameter('world_frame', 'world', 'name of the world frame', read_only=True)
-FRAME_PREFIX = Parameter('frame_prefix', '', 'prefix of every other frame', read_only=True)
-STATE_TOPIC = Parameter(
+WORLD_FRAME = fixed('world_frame', 'world', 'name of the world frame')
+FRAME_PREFIX = fixed('frame_prefix', '', 'prefix of every other frame')
+STATE_TOPIC = fixed(
     'state_topic',
     'robot_joint_states',
     'topic of the joint states; joint_states beside joint_state_broadcaster',
-    read_only=True,
 )
-SCENARIO = Parameter(
+SCENARIO = fixed(
     'scenario_file',
     '',
     'scenario with bodies, surfaces, friction and start; a path, or a name in config/',
-    read_only=True,
 )
 
 
 CAMERA_POSE = (
-    Parameter(
+    fixed(
         'camera_position',
         [0.0, -1.0, 0.1],
         'origin of the camera in the world',
         length=3,
         unit='m',
-        read_only=True,
     ),
-    Parameter(
+    fixed(
         'camera_quaternion',
         [-0.7071067811865476, 0.0, 0.0, 0.7071067811865476],
         'attitude of the camera in the world, x y z w; by default it looks along +y',
         length=4,
-        read_only=True,
     ),
-    Parameter('camera_frame', 'camera', 'required frame_id of images', read_only=True),
-    Parameter(
+    fixed('camera_frame', 'camera', 'required frame_id of images'),
+    fixed(
         'markers',
         [x for marker in MARKERS for x in marker],
         'marker positions on the object: x y z of each in turn',
         unit='m',
-        read_only=True,
     ),
 )
 

@@ -48,7 +48,7 @@ from rolling_node_kit.cdr import (
 )
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.loop_node import LOOP_TABLE, LoopNode
-from rolling_node_kit.parameters import LOCKSTEP_TIMEOUT, Parameter, TF_RATE
+from rolling_node_kit.parameters import fixed, LOCKSTEP_TIMEOUT, TF_RATE
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import COMMAND, LATCHED, STREAM_POLLED, STREAM_WRITER
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
@@ -92,39 +92,24 @@ TABLE = (
     *LOOP_TABLE,
     JOINT_NAMES,
     STATE_TOPIC,
-    Parameter(
+    fixed(
         'output',
         'joint_state',
         'kind of command: for topic-based hardware, or for a controller',
         choices=tuple(OUTPUTS),
-        read_only=True,
     ),
-    Parameter(
-        'command_topic',
-        '',
-        'command topic; empty = default topic of the command interface',
-        read_only=True,
+    fixed('command_topic', '', 'command topic; empty = default topic of the command interface'),
+    fixed(
+        'publish_joint_states', True, 'publish joint_states; off beside joint_state_broadcaster'
     ),
-    Parameter(
-        'publish_joint_states',
-        True,
-        'publish joint_states; off beside joint_state_broadcaster',
-        read_only=True,
-    ),
-    Parameter(
+    fixed(
         'joint_states_rate',
         100.0,
         'publication rate of joint_states',
         limits=(1.0, 2000.0),
         unit='Hz',
-        read_only=True,
     ),
-    Parameter(
-        'publish_frames',
-        True,
-        'publish frames of the links; off beside robot_state_publisher',
-        read_only=True,
-    ),
+    fixed('publish_frames', True, 'publish frames of the links; off beside robot_state_publisher'),
     TF_RATE,
     LOCKSTEP_TIMEOUT,
     WORLD_FRAME,

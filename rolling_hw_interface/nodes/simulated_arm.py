@@ -58,7 +58,7 @@ from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.cdr import ACCEL, decode_stamped, JointReader, OdometryEncoder
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.loop_node import LOOP_TABLE
-from rolling_node_kit.parameters import LOCKSTEP_TIMEOUT, Parameter, RATE_FACTOR
+from rolling_node_kit.parameters import fixed, LOCKSTEP_TIMEOUT, Parameter, RATE_FACTOR
 from rolling_node_kit.qos import COMMAND, EVENT, STREAM_WRITER
 from rolling_node_kit.suite_node import Health, OK, WARN
 from sensor_msgs.msg import JointState
@@ -79,9 +79,7 @@ class ObjectOnArm(HybridObject):
         JOINT_NAMES,
         SLIP_SHARE,
         ROLLING_RESISTANCE,
-        Parameter(
-            'seed', -1, 'random seed; -1 = from the clock', limits=(-1, None), read_only=True
-        ),
+        fixed('seed', -1, 'random seed; -1 = from the clock', limits=(-1, None)),
         Parameter('fault', 'none', 'injected fault of motors and encoders', choices=MOTOR_FAULTS),
         Parameter('camera_fault', 'none', 'injected camera fault', choices=FAULTS),
         Parameter('fault_joint', 0, 'index of the faulty joint, from 0', limits=(0, 5)),
@@ -100,13 +98,12 @@ class ObjectOnArm(HybridObject):
             False,
             'release a held object at the first hand/accel_command after ~/reset',
         ),
-        Parameter(
+        fixed(
             'truth_rate',
             100.0,
             'publication rate of hand/ground_truth and contact/ground_truth',
             limits=(1.0, 2000.0),
             unit='Hz',
-            read_only=True,
         ),
         RATE_FACTOR,
         LOCKSTEP_TIMEOUT,

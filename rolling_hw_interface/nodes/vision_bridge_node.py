@@ -29,7 +29,7 @@ from rolling_node_kit.conversions import (
     matrix_to_transform,
     time_to_nanoseconds,
 )
-from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.parameters import fixed, Parameter
 from rolling_node_kit.process import events_executor, run_node
 from rolling_node_kit.qos import SENSOR_DATA, STREAM_WRITER
 from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
@@ -44,46 +44,41 @@ INPUTS = {
     'pose_with_covariance': PoseWithCovarianceStamped,
 }
 TABLE = (
-    Parameter(
+    fixed(
         'input',
         'markers',
         'input type: marker positions, poses, or poses with covariance',
         choices=tuple(INPUTS),
-        read_only=True,
     ),
-    Parameter('input_topic', 'camera/markers', 'input topic', read_only=True),
+    fixed('input_topic', 'camera/markers', 'input topic'),
     *CAMERA_POSE,
-    Parameter(
+    fixed(
         'fit_tolerance',
         1e-3,
         'maximum rms residual of a marker fit; beyond it an image is rejected',
         limits=(1e-6, 0.1),
         unit='m',
-        read_only=True,
     ),
-    Parameter(
+    fixed(
         'marker_noise',
         2e-4,
         'standard deviation of each coordinate of a marker',
         limits=(1e-7, 0.1),
         unit='m',
-        read_only=True,
     ),
-    Parameter(
+    fixed(
         'position_noise',
         2e-4,
         'position standard deviation of a pose without covariance',
         limits=(1e-7, 0.1),
         unit='m',
-        read_only=True,
     ),
-    Parameter(
+    fixed(
         'angle_noise',
         4e-3,
         'attitude standard deviation of a pose without covariance',
         limits=(1e-6, 1.0),
         unit='rad',
-        read_only=True,
     ),
     Parameter(
         'image_timeout',
@@ -92,13 +87,12 @@ TABLE = (
         limits=(0.005, 10.0),
         unit='s',
     ),
-    Parameter(
+    fixed(
         'tf_rate',
         50.0,
         'publication rate of the frame object_measured; 0 = off',
         limits=(0.0, 100.0),
         unit='Hz',
-        read_only=True,
     ),
     WORLD_FRAME,
     FRAME_PREFIX,

@@ -19,7 +19,7 @@ from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import RollingError
 from rolling_interfaces.action import PlanRolling
 from rolling_interfaces.srv import CheckPlan
-from rolling_node_kit.parameters import Parameter, ParameterTable
+from rolling_node_kit.parameters import fixed, Parameter, ParameterTable
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import REQUESTS
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
@@ -46,15 +46,12 @@ from rolling_planner.workers.worker_pool import WorkerPool
 WORK = 'rolling_planner.planners.job:work'
 
 TABLE = (
-    Parameter(
+    fixed(
         'scenario_file',
         '',
         'scenario with bodies, surfaces and limits; a path, or a name in config/',
-        read_only=True,
     ),
-    Parameter(
-        'work', WORK, 'function that the worker process runs, package.module:name', read_only=True
-    ),
+    fixed('work', WORK, 'function that the worker process runs, package.module:name'),
     Parameter(
         'method',
         DEFAULTS['method'],
@@ -118,10 +115,8 @@ TABLE = (
         limits=(0.01, 120.0),
         unit='s',
     ),
-    Parameter('world_frame', 'world', 'name of the world frame', read_only=True),
-    Parameter(
-        'frame_prefix', '', 'prefix of that frame, where it belongs to a robot', read_only=True
-    ),
+    fixed('world_frame', 'world', 'name of the world frame'),
+    fixed('frame_prefix', '', 'prefix of that frame, where it belongs to a robot'),
 )
 
 OPTIONS = tuple(DEFAULTS)

@@ -20,7 +20,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rolling_dynamics.errors import printable, quoted, RollingError
 from rolling_node_kit.overruns import Overruns
-from rolling_node_kit.parameters import OVERRUN, Parameter
+from rolling_node_kit.parameters import fixed, OVERRUN
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import events_executor, run_node
@@ -36,36 +36,17 @@ from rolling_robotics.recordings.writer import (
 TAKE_PERIOD = 0.01  # s
 STOP_TIMEOUT = 2.0  # for the thread to end [s]
 TABLE = (
-    Parameter(
-        'folder', '', 'folder of the recording; a number is appended if it exists', read_only=True
-    ),
-    Parameter(
-        'topics',
-        [''],
-        'topics to record, relative to the namespace; [""] = every topic',
-        read_only=True,
-    ),
-    Parameter(
+    fixed('folder', '', 'folder of the recording; a number is appended if it exists'),
+    fixed('topics', [''], 'topics to record, relative to the namespace; [""] = every topic'),
+    fixed(
         'rate_limits',
         [''],
         'maximum rates of topics, each TOPIC=RATE in Hz; what comes faster is thinned out',
-        read_only=True,
     ),
-    Parameter('depth', 2000, 'queue depth of each topic', limits=(1, 100_000), read_only=True),
-    Parameter(
-        'longest_queue',
-        100_000,
-        'queue depth of the writer',
-        limits=(10, 10_000_000),
-        read_only=True,
-    ),
-    Parameter(
-        'scan_period',
-        0.2,
-        'period of the search for new topics',
-        limits=(0.02, 10.0),
-        unit='s',
-        read_only=True,
+    fixed('depth', 2000, 'queue depth of each topic', limits=(1, 100_000)),
+    fixed('longest_queue', 100_000, 'queue depth of the writer', limits=(10, 10_000_000)),
+    fixed(
+        'scan_period', 0.2, 'period of the search for new topics', limits=(0.02, 10.0), unit='s'
     ),
     *(entry for entry in OVERRUN if entry.name != 'overrun_abort'),
 )

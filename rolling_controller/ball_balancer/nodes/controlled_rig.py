@@ -29,7 +29,7 @@ from rolling_dynamics.ball_balancer.rig_file import rig_file
 from rolling_dynamics.errors import quoted
 from rolling_dynamics.scenario import load_scenario
 from rolling_node_kit.conversions import nanoseconds_to_time
-from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.parameters import fixed, Parameter
 from rolling_node_kit.qos import EVENT, LATCHED, LOG
 from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from sensor_msgs.msg import JointState
@@ -38,18 +38,14 @@ if TYPE_CHECKING:
     from rolling_controller.nodes.controller_node import ControllerNode
 
 TABLE = (
-    Parameter(
-        'scenario_file',
-        '',
-        'scenario with the numbers of the rig; a path, or a name in config/',
-        read_only=True,
+    fixed(
+        'scenario_file', '', 'scenario with the numbers of the rig; a path, or a name in config/'
     ),
-    Parameter(
+    fixed(
         'law',
         'lqr',
         'law of the feedback; exported is the predictive one as compiled C',
         choices=tuple(ON_NODES),
-        read_only=True,
     ),
     Parameter(
         'path', 'hold', 'path of the set point about the newest goal_pose', choices=tuple(PATHS)
@@ -64,13 +60,12 @@ TABLE = (
         unit='s',
     ),
     *(entry for entry in EXECUTION if entry.name == 'stamp_tolerance'),
-    Parameter(
+    fixed(
         'world_frame',
         'odom',
         'frame in which a goal_pose may be given too: that of the ground below a level plate',
-        read_only=True,
     ),
-    Parameter('frame_prefix', '', 'prefix of both frames', read_only=True),
+    fixed('frame_prefix', '', 'prefix of both frames'),
 )
 
 
