@@ -1,10 +1,10 @@
 'use strict';
 const data = unpacked, motion = new Motion(data), rig = new Rig(motion);
 const $ = id => document.getElementById(id), canvas = $('scene'), pen = canvas.getContext('2d');
-const KEPT = 20000, SHOWN = 400, GOAL = '#d55e00', PUSH = 0.3, BODY = '#0a7d54', OTHER = '#8a5a00', {held, law} = data;
+const BUDGET = 4, KEPT = 20000, SHOWN = 400, GOAL = '#d55e00', PUSH = 0.3, BODY = '#0a7d54', OTHER = '#8a5a00', {held, law} = data;
 const COLOURS = ['#d81b60', '#1e88e5', '#c77f00', '#2e9e62', '#8e5bd0'], AROUND = data.scene.some(b => b.cell) ? 0.1 : 0.5, said = name => name.replaceAll('_', ' ');
 const reduced = matchMedia('(prefers-reduced-motion: reduce)').matches;
-let runs = !reduced, last = 0, debt = 0, ticks = 0, turn = 0.9, lift = 0.45, zoom = 1, frame = 0, past = [], heard = [], crowd = [];
+let runs = !reduced, last = 0, debt = 0, ticks = 0, behind = 0, turn = 0.9, lift = 0.45, zoom = 1, frame = 0, past = [], heard = [], crowd = [];
 let centre = [0, 0, 0], extent = 1, middle, anchor, goal = null, hits = [], strongest = 0, trail = [], grabbed = '';
 const curves = {};
 $('title').textContent = document.title = data.title;
@@ -227,7 +227,7 @@ $('tuning').hidden = !(law && law.gains.length);
 
 // Time.
 function restart() {
-  rig.restart(); past = []; heard = []; crowd = []; trail = []; ticks = debt = strongest = 0;
+  rig.restart(); past = []; heard = []; crowd = []; trail = []; ticks = debt = strongest = behind = 0;
   for (const c of Object.values(curves)) c.values = [];
   centre = middle; anchor = place(rig.r.s);
   note(); show();
@@ -244,7 +244,7 @@ function go(n) {
   runs = false;
   for (let k = 0; k < n && step(); ++k);
   for (const other of crowd) if (n > 0 && !other.r.s.ended) other.advance(ticks * data.h);
-  for (let k = n; k < 0 && past.length; ++k) { rig.recall(past.pop()); ticks = Math.round(rig.r.s.t / data.h); crowd = []; }
+  for (let k = n; k < 0 && past.length; ++k) { rig.recall(past.pop()); ticks = Math.round(rig.r.s.t / data.h); crowd = []; behind = 0; }
   note(); show();
 }
 function show() {
@@ -322,8 +322,9 @@ function tick(now) {
   if (runs && watched && !rig.r.s.ended) {
     debt = Math.min(debt + (now - last) / 1000 * +$('pace').value, 0.05);
     const begun = performance.now();
-    for (; debt >= data.h; debt -= data.h) step();
-    for (const other of crowd) if (!other.r.s.ended) other.advance(ticks * data.h);
+    for (; !behind && debt >= data.h; debt -= data.h) step(); // time waits for motions that a frame could not take
+    if (!behind) behind = crowd.length;
+    for (; behind && performance.now() - begun < BUDGET; --behind) if (!crowd[behind - 1].r.s.ended) crowd[behind - 1].advance(ticks * data.h);
     frame += 0.1 * (performance.now() - begun - frame);
     note(); show();
   }
