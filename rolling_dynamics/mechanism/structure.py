@@ -59,7 +59,7 @@ class Structure(NamedTuple):
 
 
 def independent(J: Array) -> int:
-    """Return the number of rows (rows, n) that do not depend on others."""
+    """Return the number of rows of a matrix (rows, n), in any unit, that depend on no others."""
     sizes = np.linalg.svd(J, compute_uv=False)
     return int(np.sum(sizes > DEPENDS * max(sizes, default=0.0)))
 
