@@ -197,9 +197,7 @@ bench: setup $(if $(VENV),$(STAMP_BENCH))
 # From nothing each time: what an earlier run left may be of other sources. Plugins of pytest that
 # no test of guards needs would take as long to load as a test takes; each mutant loads them.
 mutate: setup $(if $(VENV),$(STAMP_MUTATE))
-	rm -rf mutants
-	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \
-	    nice -n 19 $(BIN)/python -m mutmut run --max-children 1
+	nice -n 19 $(BIN)/python tools/mutate.py
 	$(BIN)/python tools/mutation_table.py
 
 docs: setup $(if $(VENV),$(STAMP_DOCS)) build/gallery/.written
@@ -231,5 +229,5 @@ release: setup
 
 clean:
 	rm -rf docs/api $(VENV_jazzy) $(VENV_kilted) build install log dist *.egg-info
-	rm -rf mutants .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +

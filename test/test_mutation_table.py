@@ -33,17 +33,17 @@ def root(tmp_path, monkeypatch):
 
 
 def test_modules_and_tests_are_listed_once_and_exist():
-    settings = tomllib.loads((ROOT / 'pyproject.toml').read_text())['tool']['mutmut']
-    for key in ('source_paths', 'pytest_add_cli_args_test_selection'):
+    settings = tomllib.loads((ROOT / 'pyproject.toml').read_text())['tool']['mutation']
+    for key in ('modules', 'tests'):
         paths = settings[key]
         assert len(set(paths)) == len(paths)
         assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 def test_rows_of_the_page_are_of_listed_modules():
-    settings = tomllib.loads((ROOT / 'pyproject.toml').read_text())['tool']['mutmut']
+    settings = tomllib.loads((ROOT / 'pyproject.toml').read_text())['tool']['mutation']
     page = mutation_table.read_page(mutation_table.PAGE.read_text(), set())
-    assert set(page) <= set(settings['source_paths'])
+    assert set(page) <= set(settings['modules'])
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,10 @@ def test_a_digest_is_that_of_the_code_alone(root, old, new, same):
     assert (mutation_table.digest('rolling_a/b.py') == before) == same
 
 
-def test_a_page_is_read_as_it_was_written(root):
+@pytest.mark.parametrize(('of', 'tried'), [(0, '10'), (90, '10 of 90')])
+def test_a_page_is_read_as_it_was_written(root, of, tried):
     names = [f'rolling_a.b.x_inside__mutmut_{k}' for k in range(3)]
-    module = mutation_table.Module('rolling_a/b.py', 7, names[:1], names[1:], 'abc12345')
+    module = mutation_table.Module('rolling_a/b.py', 7, names[:1], names[1:], 'abc12345', of)
     page = mutation_table.table([module], {'no difference': names[:1]}, [])
     assert mutation_table.read_page(page, set(names[:1])) == {'rolling_a/b.py': module}
-    assert '| `rolling_a/b.py` | 10 | 7 | 1 | 2 | 77.8% | `abc12345` |' in page
+    assert f'| `rolling_a/b.py` | {tried} | 7 | 1 | 2 | 77.8% | `abc12345` |' in page

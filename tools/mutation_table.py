@@ -18,26 +18,29 @@ import json
 from pathlib import Path
 import re
 import sys
+from typing import Any
 
 import tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / 'docs' / 'mutation.md'
+RESULTS = ROOT / 'build' / 'mutation.json'  # of tools/mutate.py
+SETTINGS = tomllib.loads((ROOT / 'pyproject.toml').read_text(encoding='utf-8'))['tool']['mutation']
 BEGIN, END = '<!-- table: tools/mutation_table.py -->\n', '<!-- end of table -->\n'
-ROW = r'^\| `(.+)` \| \d+ \| (\d+) \| .* \| `(\w*)` \|$'
+ROW = r'^\| `(.+)` \| \d+(?: of (\d+))? \| (\d+) \| .* \| `(\w*)` \|$'
 NEEDED = 0.9  # fraction of mutants that tests must kill in each module
-SEEN = {1, 3, 24, -24, 36, 152, 255, -9, -11}  # failed, or brought the process to an end
 
 
 @dataclass
 class Module:
-    """What became of the mutants of a module: a number, names, and a digest of its code."""
+    """Which mutants of a module were noticed: a number, names, and a digest of its code."""
 
     path: str
     killed: int
     equivalent: list[str]
     survived: list[str]
     code: str
+    of: int = 0  # how many there are, where not all were tried
 
     @property
     def share(self) -> float:
@@ -55,23 +58,22 @@ def digest(path: str) -> str:
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()[:8]
 
 
-def read_module(path: str, equivalent: set[str]) -> Module | None:
-    """Return the result of a module; None unless every mutant was run."""
-    file = ROOT / 'mutants' / f'{path}.meta'
-    codes = json.loads(file.read_text(encoding='utf-8')) if file.exists() else {}
-    codes = codes.get('exit_code_by_key', {})
-    if not codes or None in codes.values():
-        return None
-    left = [name for name, code in codes.items() if code not in SEEN]
+def read_module(path: str, equivalent: set[str], found: dict[str, Any]) -> Module:
+    """Return the result of a module from what tools/mutate.py found."""
+    noticed: dict[str, bool] = found['noticed']
+    left = [name for name, by in noticed.items() if not by]
     same = [name for name in left if name in equivalent]
     survived = [name for name in left if name not in equivalent]
-    return Module(path, len(codes) - len(left), same, survived, digest(path))
+    return Module(path, len(noticed) - len(left), same, survived, found['code'], found['of'])
 
 
 def read_page(page: str, equivalent: set[str]) -> dict[str, Module]:
     """Return the results that the page holds, by path."""
     rows = re.findall(ROW, page, re.MULTILINE)
-    out = {path: Module(path, int(killed), [], [], code) for path, killed, code in rows}
+    out = {
+        path: Module(path, int(killed), [], [], code, int(of or 0))
+        for path, of, killed, code in rows
+    }
     for name in re.findall(r'`(rolling_[\w.]+\.x[\wǁ]+)`', page):
         module = out.get(name[: name.rindex('.')].replace('.', '/') + '.py')
         if module is not None:
@@ -85,7 +87,8 @@ def table(modules: list[Module], reasons: dict[str, list[str]], left: list[str])
     lines = [f'| {" | ".join(head)} |', '|' + '---|' * len(head)]
     for m in modules:
         counts = [m.killed, len(m.equivalent), len(m.survived)]
-        row = [f'`{m.path}`', sum(counts), *counts, f'{m.share:.1%}', f'`{m.code}`']
+        tried = f'{sum(counts)} of {m.of}' if m.of > sum(counts) else sum(counts)
+        row = [f'`{m.path}`', tried, *counts, f'{m.share:.1%}', f'`{m.code}`']
         lines.append('| ' + ' | '.join(map(str, row)) + ' |')
     found = {name for m in modules for name in m.equivalent}
     lines += ['', 'Equivalent mutants, which change nothing that could be seen:', '']
@@ -102,11 +105,11 @@ def table(modules: list[Module], reasons: dict[str, list[str]], left: list[str])
 
 def main() -> int:
     """Write the table; return 1 where a module has too few killed."""
-    settings = tomllib.loads((ROOT / 'pyproject.toml').read_text(encoding='utf-8'))['tool']
-    groups = settings['mutation']['equivalent']
+    groups = SETTINGS['equivalent']
     reasons: dict[str, list[str]] = {group['reason']: group['mutants'] for group in groups}
     equivalent = {name for names in reasons.values() for name in names}
-    paths: list[str] = settings['mutmut']['source_paths']
+    paths: list[str] = SETTINGS['modules']
+    found = json.loads(RESULTS.read_text(encoding='utf-8')) if RESULTS.exists() else {}
     page = PAGE.read_text(encoding='utf-8')
     results: dict[str, Module | None] = {**read_page(page, equivalent)}
     if '--changed' in sys.argv[1:]:
@@ -114,10 +117,9 @@ def main() -> int:
         print(f'{len(names)} of {len(paths)} modules are not as docs/mutation.md shows them:')
         print(*(f'  {name}' for name in names), sep='\n')
         return 0
-    for path in paths:
-        results[path] = read_module(path, equivalent) or results.get(path)
-    modules = [module for path in paths if (module := results[path]) is not None]
-    left = [path for path in paths if results[path] is None]
+    results |= {path: read_module(path, equivalent, found[path]) for path in found}
+    modules = [module for path in paths if (module := results.get(path)) is not None]
+    left = [path for path in paths if path not in results]
     before, after = page.split(BEGIN)[0], page.split(END)[1]
     PAGE.write_text(
         before + BEGIN + '\n' + table(modules, reasons, left) + '\n' + END + after,
