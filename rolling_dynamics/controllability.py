@@ -9,7 +9,8 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Layout, RollingSystem
 from rolling_dynamics.errors import ParameterError
 from scipy.optimize import minimize_scalar
@@ -52,7 +53,7 @@ class AffineFields:
         """Return ``(x, held) -> expression``."""
         return ca.Function('value', [self.x, self.held], [ca.densify(expression)])
 
-    def random_state(self, rng: np.random.Generator) -> NDArray[np.float64]:
+    def random_state(self, rng: np.random.Generator) -> Array:
         """Return a random state, each number within +-1.2, quaternions of norm 1."""
         x = rng.uniform(-1.2, 1.2, self.layout.size)
         for entry in self.layout.entries:
@@ -169,7 +170,7 @@ class LieAlgebra:
     generic_growth: tuple[int, ...]
     _values: list[ca.Function] = field(default_factory=list, repr=False)
 
-    def values(self, x: ArrayLike, held: ArrayLike) -> NDArray[np.float64]:
+    def values(self, x: ArrayLike, held: ArrayLike) -> Array:
         """Return all brackets at a state as columns, shape (n, count)."""
         if not self._values:
             self._values.append(self.fields.function(ca.horzcat(*self.brackets)))
@@ -194,7 +195,7 @@ class LieAlgebra:
         return float(s[self.fields.dimension - 1]) if s.size >= self.fields.dimension else 0.0
 
 
-def rank(values: NDArray[np.float64]) -> int:
+def rank(values: Array) -> int:
     """Return the rank of a matrix whose columns are vector fields at a state."""
     s = np.linalg.svd(values, compute_uv=False)
     return int(np.sum(s > RANK_TOLERANCE * max(s[0], 1e-300))) if s.size else 0
@@ -254,15 +255,10 @@ def lie_algebra(
 class _Independent:
     """Which fields are not combinations of earlier ones with constant coefficients."""
 
-    def __init__(
-        self,
-        fields: AffineFields,
-        states: Sequence[NDArray[np.float64]],
-        held: NDArray[np.float64],
-    ) -> None:
+    def __init__(self, fields: AffineFields, states: Sequence[Array], held: Array) -> None:
         self._fields, self._states, self._held = fields, states, held
-        self._basis: list[NDArray[np.float64]] = []
-        self._first: list[NDArray[np.float64]] = []
+        self._basis: list[Array] = []
+        self._first: list[Array] = []
 
     def accepts(self, g: ca.SX) -> bool:
         function = self._fields.function(g)
@@ -306,11 +302,7 @@ class SingularSet:
 
 
 def singular_sets(
-    function: Callable[[NDArray[np.float64]], float],
-    names: Sequence[str],
-    *,
-    trials: int = 4,
-    seed: int = 0,
+    function: Callable[[Array], float], names: Sequence[str], *, trials: int = 4, seed: int = 0
 ) -> list[SingularSet]:
     """
     Return the sets a_i = c, a_i + a_j = c, a_i - a_j = c on which a function is singular.
@@ -374,9 +366,7 @@ def _common(lists: Sequence[Sequence[float]]) -> list[float]:
     return [z for z in lists[0] if all(_near(z, other) for other in lists[1:])]
 
 
-def _scan(
-    function: Callable[[NDArray[np.float64]], float], start: NDArray[np.float64], i: int
-) -> dict[str, list[float]]:
+def _scan(function: Callable[[Array], float], start: Array, i: int) -> dict[str, list[float]]:
     """Return the zeros and poles along one angle, the others as at the start."""
 
     def magnitude(z: float, power: int = 1) -> float:

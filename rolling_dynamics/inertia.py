@@ -6,7 +6,8 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 
 
@@ -17,7 +18,7 @@ def checked_mass(mass: float) -> float:
     return float(mass)
 
 
-def checked_inertia(inertia: ArrayLike) -> NDArray[np.float64]:
+def checked_inertia(inertia: ArrayLike) -> Array:
     """
     Return the inertia matrix that a body can have.
 
@@ -63,7 +64,7 @@ def checked_inertia(inertia: ArrayLike) -> NDArray[np.float64]:
             f'no body has the principal moments {moments.tolist()}: the largest exceeds the '
             'sum of the other two'
         )
-    symmetric: NDArray[np.float64] = (matrix + matrix.T) / 2
+    symmetric: Array = (matrix + matrix.T) / 2
     return symmetric
 
 
@@ -73,7 +74,7 @@ def inertia_moments(inertia: ArrayLike) -> list[float]:
     return [J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]]
 
 
-def inertia_of(moments: NDArray[np.float64]) -> NDArray[np.float64]:
+def inertia_of(moments: Array) -> Array:
     """Return the matrix [kg m^2] of xx, yy, zz, xy, xz, yz, shape (3, 3)."""
     xx, yy, zz, xy, xz, yz = moments
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -86,6 +87,6 @@ def inertia_matrix(j: ca.SX) -> ca.SX:
     )
 
 
-def solid_ellipsoid_inertia(mass: float, a: float, b: float, c: float) -> NDArray[np.float64]:
+def solid_ellipsoid_inertia(mass: float, a: float, b: float, c: float) -> Array:
     """Return the inertia matrix of a solid ellipsoid of semi-axes a, b, c [m] in kg m^2."""
     return mass / 5 * np.diag([b * b + c * c, a * a + c * c, a * a + b * b])

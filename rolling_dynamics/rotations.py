@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 
 
 def rotation_matrix(q: ca.SX) -> ca.SX:
@@ -102,14 +102,14 @@ def homogeneous(R: ca.SX, p: ca.SX) -> ca.SX:
     return ca.vertcat(ca.horzcat(R, p), ca.horzcat(0, 0, 0, 1))
 
 
-def without_jumps(q: NDArray[np.float64]) -> NDArray[np.float64]:
+def without_jumps(q: Array) -> Array:
     """Return unit quaternions, shape (N, 4), each with the sign that is next to the one before."""
     turns = np.sum(q[1:] * q[:-1], axis=1)
     signs = np.concatenate([[1.0], np.cumprod(np.where(turns < 0, -1.0, 1.0))])
     return np.asarray(q * signs[:, None])
 
 
-def quaternions(matrices: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+def quaternions(matrices: Iterable[Array]) -> Array:
     """
     Return unit quaternions w, x, y, z of rotation matrices, shape (N, 4), without jumps.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast, TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.equilibrium import is_unstable, measures_unstable
@@ -43,9 +43,9 @@ class ScenarioModel:
 
     title: str
     system: RollingSystem
-    params: NDArray[np.float64]
-    start: NDArray[np.float64]
-    control_limits: NDArray[np.float64] | None
+    params: Array
+    start: Array
+    control_limits: Array | None
     scenario: Scenario
 
 

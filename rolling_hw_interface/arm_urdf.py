@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import find_config, read_regular
 from rolling_dynamics.errors import ParameterError, quoted
 from rolling_dynamics.robots.urdf import add_origin, Description, ORIGIN, text_of
@@ -201,7 +201,7 @@ def _body(link: ET.Element | None, path: str | Path) -> Body:
     )
 
 
-def _pose(origin: ET.Element | None, path: str | Path) -> NDArray[np.float64]:
+def _pose(origin: ET.Element | None, path: str | Path) -> Array:
     X = np.eye(4)
     if origin is not None:
         rpy = _numbers(origin, 'rpy', path, usual='0 0 0')
@@ -210,7 +210,7 @@ def _pose(origin: ET.Element | None, path: str | Path) -> NDArray[np.float64]:
     return X
 
 
-def _place(X: NDArray[np.float64]) -> Place:
+def _place(X: Array) -> Place:
     return Place(position=tuple(X[:3, 3].tolist()), rpy=tuple(mat2euler(X[:3, :3], 'sxyz')))
 
 

@@ -8,7 +8,8 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.instruments import MotionExpressions, Sensor
@@ -87,7 +88,7 @@ def _turn_function(structure: Structure) -> ca.Function:
     return compiled(turn_equations(structure))[0]
 
 
-def turn_numbers(motors: MotorModel, phases: ArrayLike) -> NDArray[np.float64]:
+def turn_numbers(motors: MotorModel, phases: ArrayLike) -> Array:
     """
     Return what a turn takes of the motors (7n + 2), with phases of the ripple [rad], shape (n,).
 
@@ -102,7 +103,7 @@ def turn_numbers(motors: MotorModel, phases: ArrayLike) -> NDArray[np.float64]:
     return np.concatenate(rows)
 
 
-def ripple_phases(rng: np.random.Generator, joints: int) -> NDArray[np.float64]:
+def ripple_phases(rng: np.random.Generator, joints: int) -> Array:
     """Draw the phases of the ripple [rad], shape (joints,); what is drawn first of a seed."""
     return rng.uniform(0, 2 * math.pi, joints)
 
@@ -182,16 +183,16 @@ class EmulatedMotors:
         self._mode, self._wanted, self._commanded = 'velocity', rest, -math.inf
         self._effort, self.braking = rest, False
 
-    def _part(self, index: int) -> NDArray[np.float64]:
+    def _part(self, index: int) -> Array:
         return self._state[index * self.arm.joints : (index + 1) * self.arm.joints]
 
     @property
-    def q(self) -> NDArray[np.float64]:
+    def q(self) -> Array:
         """True joint angles [rad], shape (n,)."""
         return self._part(0)
 
     @property
-    def qd(self) -> NDArray[np.float64]:
+    def qd(self) -> Array:
         """True joint rates [rad/s], shape (n,)."""
         return self._part(1)
 
@@ -234,7 +235,7 @@ class EmulatedMotors:
             return
         self._mode, self._wanted, self._commanded = mode, wanted.copy(), t
 
-    def step(self, wrench: ArrayLike, t: float, dt: float) -> NDArray[np.float64]:
+    def step(self, wrench: ArrayLike, t: float, dt: float) -> Array:
         """
         Advance from t to t + dt.
 
@@ -277,7 +278,7 @@ class EmulatedMotors:
         self._state = f.output.copy()
         return (self.qd - before) / dt
 
-    def _law(self) -> NDArray[np.float64]:
+    def _law(self) -> Array:
         """Return the torque that the amplifier asks for, see :func:`_turn_function`."""
         law = np.zeros((3, self.arm.joints))
         if self._mode == 'effort' and not self.braking:
@@ -299,7 +300,7 @@ class EmulatedMotors:
     # -- the drive of an emulation ------------------------------------------------------------
 
     @property
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> Array:
         """Reported angles [rad], rates [rad/s] and mean torques [N m], shape (3 joints,)."""
         position, velocity = self._part(3).copy(), self._part(4).copy()
         if self.fault == 'encoder_lost':
@@ -307,7 +308,7 @@ class EmulatedMotors:
         return np.concatenate([position, velocity, self._effort])
 
     @property
-    def positions(self) -> NDArray[np.float64]:
+    def positions(self) -> Array:
         """Angles that the encoders report [rad], shape (n,)."""
         return self.values[: self.arm.joints]
 
@@ -320,13 +321,13 @@ class EmulatedMotors:
         moment = R_WH @ wrench[0:3] + ca.cross(X_WC[:3, 3] - X_WH[:3, 3], force)
         return -ca.vertcat(force, moment)
 
-    def turn(self, load: ArrayLike, t: float, dt: float) -> NDArray[np.float64]:
+    def turn(self, load: ArrayLike, t: float, dt: float) -> Array:
         """Advance from t by dt [s]; return the hand's accelerations, shape (m,) [SI units]."""
         q, qd = self.q, self.qd
         qdd = self.step(load, t, dt)
         return self.arm.hand_acceleration(q, qd, qdd)[self._moves]
 
-    def carry(self) -> NDArray[np.float64]:
+    def carry(self) -> Array:
         """Return pose and twist of the hand, shape (13,) in SI units."""
         return self.arm.hand_state(self.q, self.qd)
 

@@ -12,7 +12,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 
 ITERATIONS = 20_000
@@ -22,12 +23,12 @@ CONVERGED = 1e-10
 class JointEstimate(NamedTuple):
     """Angles [rad], rates [rad/s] and accelerations [rad/s^2]; shape (n,) each."""
 
-    q: NDArray[np.float64]
-    qd: NDArray[np.float64]
-    qdd: NDArray[np.float64]
+    q: Array
+    qd: Array
+    qdd: Array
 
 
-def steady_gain(dt: float, wander: float, noise: float) -> NDArray[np.float64]:
+def steady_gain(dt: float, wander: float, noise: float) -> Array:
     """
     Return the Kalman gain of (angle, rate, unknown acceleration) for a measured angle.
 

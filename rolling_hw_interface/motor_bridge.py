@@ -8,7 +8,7 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import ParameterError
@@ -312,7 +312,7 @@ class MotorBridge:
 
     # -- the step ---------------------------------------------------------------------------
 
-    def step(self, t: float, dt: float) -> NDArray[np.float64] | None:
+    def step(self, t: float, dt: float) -> Array | None:
         """
         Return what the motors get for the next period.
 
@@ -394,9 +394,9 @@ class MotorBridge:
         self.q = np.minimum(np.maximum(self.q + dt * (self.qd + rate) / 2, self._low), self._high)
         self.qd = rate
 
-    def _released_output(self) -> NDArray[np.float64]:
+    def _released_output(self) -> Array:
         """Return what neither drives nor drops the arm: its weight, no rate, or where it is."""
-        held: NDArray[np.float64] = np.where(np.isfinite(self._seen), self._seen, self.q)
+        held: Array = np.where(np.isfinite(self._seen), self._seen, self.q)
         if self.settings.mode == 'position':
             return held
         if self.settings.mode == 'velocity':
@@ -404,7 +404,7 @@ class MotorBridge:
         _, weight, _ = self.arm.dynamics(held, 0.0)
         return np.minimum(np.maximum(weight, -self._torque), self._torque)
 
-    def _output(self, t: float) -> NDArray[np.float64]:
+    def _output(self, t: float) -> Array:
         mode = self.settings.mode
         if mode == 'position':
             return self.q.copy()

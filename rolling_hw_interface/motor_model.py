@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 
 MODES = ('effort', 'velocity', 'position')
@@ -102,23 +102,23 @@ class MotorModel:
             )
 
     @property
-    def reflected_inertia(self) -> NDArray[np.float64]:
+    def reflected_inertia(self) -> Array:
         """Inertia of the rotors as the joints feel it [kg m^2], shape (n,)."""
         return np.array([n * n * j for n, j in zip(self.gear, self.rotor_inertia, strict=True)])
 
     @property
-    def torque_per_current(self) -> NDArray[np.float64]:
+    def torque_per_current(self) -> Array:
         """Joint torque per current [N m/A], shape (n,)."""
         return np.array([n * k for n, k in zip(self.gear, self.torque_constant, strict=True)])
 
     @property
-    def torque_limit(self) -> NDArray[np.float64]:
+    def torque_limit(self) -> Array:
         """Greatest joint torque [N m], shape (n,)."""
         limits = zip(self.torque_per_current, self.current_limit, strict=True)
         return np.array([k * i for k, i in limits])
 
     @property
-    def resolution(self) -> NDArray[np.float64]:
+    def resolution(self) -> Array:
         """Joint angle of one encoder count [rad], shape (n,)."""
         return np.array(
             [2 * math.pi / (n * c) for n, c in zip(self.gear, self.counts, strict=True)]

@@ -16,7 +16,8 @@ import math
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import closest_points, ContactSystem
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_hw_interface.pose_filter import (
@@ -133,12 +134,12 @@ class Estimate(NamedTuple):
 
     """
 
-    object_: NDArray[np.float64]
-    x: NDArray[np.float64]
-    contact: NDArray[np.float64]
-    covariance: NDArray[np.float64]
-    pose_covariance: NDArray[np.float64]
-    twist_covariance: NDArray[np.float64]
+    object_: Array
+    x: Array
+    contact: Array
+    covariance: Array
+    pose_covariance: Array
+    twist_covariance: Array
     mode: str
     age: float
 
@@ -147,10 +148,10 @@ class _Step(NamedTuple):
     """The hand at a time, its accelerations, and whether the object is held from then on."""
 
     time: float
-    hand: NDArray[np.float64]
-    u: NDArray[np.float64]
+    hand: Array
+    u: Array
     held: bool
-    total: NDArray[np.float64]  # of the accelerations of all steps up to this one
+    total: Array  # of the accelerations of all steps up to this one
 
 
 class ObjectEstimator:
@@ -207,7 +208,7 @@ class ObjectEstimator:
         self.held, self.breaking = False, BREAKING
         self._hands: deque[_Step] = deque()
         self._time: float | None = None
-        self._now: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+        self._now: tuple[Array, Array] | None = None
         self._doubts = self._votes = 0
         self._rolling = True
         self.taken = self.refused = self.restarts = 0
@@ -324,7 +325,7 @@ class ObjectEstimator:
             return 'it is not later than the last one'
         return ''
 
-    def _start(self, t: float, p: NDArray[np.float64], q: NDArray[np.float64]) -> bool:
+    def _start(self, t: float, p: Array, q: Array) -> bool:
         hand = self._step_at(t).hand
         try:
             touch = closest_points(
@@ -348,13 +349,8 @@ class ObjectEstimator:
         return next((step for step in reversed(self._hands) if step.time <= t), self._hands[0])
 
     def _carried(
-        self,
-        body: NDArray[np.float64],
-        near: NDArray[np.float64],
-        step: _Step,
-        t: float,
-        end: float,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, body: Array, near: Array, step: _Step, t: float, end: float
+    ) -> tuple[Array, Array]:
         """Return object and contact point at a later time, from a time after a step on."""
         if step.held:
             return at_rest(body), near
@@ -396,13 +392,7 @@ class ObjectEstimator:
             at = end
         self._time = t
 
-    def _correct(
-        self,
-        t: float,
-        p: NDArray[np.float64],
-        q: NDArray[np.float64],
-        covariance: NDArray[np.float64],
-    ) -> bool:
+    def _correct(self, t: float, p: Array, q: Array, covariance: Array) -> bool:
         _, hand, u, held, _ = step = self._step_at(t)
         lead = t - step.time
         self._watch_contact(p, q, hand, u, lead)
@@ -426,9 +416,7 @@ class ObjectEstimator:
             return self._start_again(t, p, q, f'{REFUSALS} images in a row did not fit')
         return self._refuse(f'it lies {math.sqrt(distance):.1f} standard deviations off')
 
-    def _start_again(
-        self, t: float, p: NDArray[np.float64], q: NDArray[np.float64], why: str
-    ) -> bool:
+    def _start_again(self, t: float, p: Array, q: Array, why: str) -> bool:
         """Give the estimate up for the pose of an image."""
         self._astray(why)
         self._start(t, p, q)
@@ -440,14 +428,7 @@ class ObjectEstimator:
         self.restarts += 1
         self._refuse(f'the estimate had gone astray and starts again: {why}')
 
-    def _watch_contact(
-        self,
-        p: NDArray[np.float64],
-        q: NDArray[np.float64],
-        hand: NDArray[np.float64],
-        u: NDArray[np.float64],
-        lead: float,
-    ) -> None:
+    def _watch_contact(self, p: Array, q: Array, hand: Array, u: Array, lead: float) -> None:
         """Find out from the measured pose whether the bodies touch."""
         body = self.filter.body.copy()
         body[:4], body[4:7] = q, p
@@ -474,7 +455,7 @@ class ObjectEstimator:
             at = end
         self._now = (body.copy(), near.copy())
 
-    def _estimate(self, hand: NDArray[np.float64], u: NDArray[np.float64], t: float) -> Estimate:
+    def _estimate(self, hand: Array, u: Array, t: float) -> Estimate:
         assert self._now is not None  # noqa: S101 - of the type checker
         assert self._time is not None  # noqa: S101
         contact, J, x = self.filter.contact(*self._now, hand, u, 0.0)
@@ -496,9 +477,7 @@ class ObjectEstimator:
         return False
 
 
-def _relative(
-    hand: NDArray[np.float64], p: NDArray[np.float64], q: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _relative(hand: Array, p: Array, q: Array) -> tuple[Array, Array]:
     """Return attitude and origin of the object in the hand."""
     R_WH = quat2mat(hand[:4])
     return R_WH.T @ quat2mat(q), R_WH.T @ (p - hand[4:7])

@@ -16,7 +16,8 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.conversions import posed_state
@@ -376,14 +377,8 @@ class PoseFilter:
         self.covariance[W, W] += 10.0**2 * np.eye(3)
 
     def mean_after(
-        self,
-        body: NDArray[np.float64],
-        near: NDArray[np.float64],
-        hand: ArrayLike,
-        u: ArrayLike,
-        lead: float,
-        dt: float,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+        self, body: Array, near: Array, hand: ArrayLike, u: ArrayLike, lead: float, dt: float
+    ) -> tuple[Array, Array, float]:
         """
         Return object, contact point and gap after a time.
 
@@ -434,7 +429,7 @@ class PoseFilter:
             self.spread(dt)
         self.body, self.near, _ = self.mean_after(self.body, self.near, hand, u, lead, dt)
 
-    def _spread(self, F: NDArray[np.float64], dt: float) -> None:
+    def _spread(self, F: Array, dt: float) -> None:
         C = F @ self.covariance @ F.T
         C[TURNS, TURNS] += dt**3 / 3 * self._power
         C[TURNS, TURNS + 6] += dt**2 / 2 * self._power
@@ -518,7 +513,7 @@ class PoseFilter:
 
     def contact(
         self, body: ArrayLike, near: ArrayLike, hand: ArrayLike, u: ArrayLike, lead: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[Array, Array, Array]:
         """
         Return how an object and the hand touch.
 
@@ -543,12 +538,7 @@ class PoseFilter:
         return out[:n], out[n : 13 * n].reshape(12, n).T, out[13 * n :]
 
     def _update(
-        self,
-        innovation: NDArray[np.float64],
-        H: NDArray[np.float64],
-        noise: NDArray[np.float64],
-        *,
-        gated: bool = True,
+        self, innovation: Array, H: Array, noise: Array, *, gated: bool = True
     ) -> tuple[bool, float]:
         C = self.covariance
         f, n, rows = self._updates[len(innovation)], self._size, H @ C
@@ -562,7 +552,7 @@ class PoseFilter:
         self.covariance = out[n + 1 :].reshape(n, n).copy()
         return True, distance
 
-    def _add(self, d: NDArray[np.float64]) -> None:
+    def _add(self, d: Array) -> None:
         q = qmult(quaternion_of(d[R]), self.body[:4])
         self.body[:4] = q / math.sqrt(float(q @ q))
         self.body[4:7] += d[P]
@@ -575,12 +565,12 @@ class PoseFilter:
                 place[:] = self.inertia * self._believed
 
 
-def at_rest(body: NDArray[np.float64]) -> NDArray[np.float64]:
+def at_rest(body: Array) -> Array:
     """Return a vector of ``object_prediction.BODY``, shape (13,), SI units, without velocities."""
     return np.concatenate([body[:7], np.zeros(6)])
 
 
-def plausible(body: NDArray[np.float64]) -> bool:
+def plausible(body: Array) -> bool:
     """Return whether a vector of ``object_prediction.BODY`` is finite and of a likely speed."""
     if not math.isfinite(body.sum()):
         return False
@@ -588,14 +578,14 @@ def plausible(body: NDArray[np.float64]) -> bool:
     return float(v @ v) < FASTEST**2 and float(w @ w) < FASTEST_TURN**2
 
 
-def _coasted(body: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
+def _coasted(body: Array, dt: float) -> Array:
     out = body.copy()
     out[:4] = qmult(quaternion_of(dt * body[7:10]), body[:4])
     out[4:7] += dt * body[10:13]
     return out
 
 
-def quaternion_of(d: ArrayLike) -> NDArray[np.float64]:
+def quaternion_of(d: ArrayLike) -> Array:
     """Return the unit quaternion (w, x, y, z) of a rotation vector [rad]."""
     x, y, z = np.asarray(d, dtype=float).tolist()
     angle = math.sqrt(x * x + y * y + z * z)
@@ -605,7 +595,7 @@ def quaternion_of(d: ArrayLike) -> NDArray[np.float64]:
     return np.array((math.cos(angle / 2), share * x, share * y, share * z))
 
 
-def rotation_vector(q: ArrayLike) -> NDArray[np.float64]:
+def rotation_vector(q: ArrayLike) -> Array:
     """Return the rotation vector [rad] of a unit quaternion (w, x, y, z), of norm at most pi."""
     w, x, y, z = np.asarray(q, dtype=float).tolist()
     n = math.sqrt(x * x + y * y + z * z)
@@ -613,7 +603,7 @@ def rotation_vector(q: ArrayLike) -> NDArray[np.float64]:
     return math.copysign(share, w) * np.array((x, y, z))
 
 
-def odometry_of(body: NDArray[np.float64]) -> NDArray[np.float64]:
+def odometry_of(body: Array) -> Array:
     """Return q (w, x, y, z), p [m] and the twist in the object's frame; shape (13,)."""
     M = quat2mat(body[:4])
     return np.concatenate([body[:7], M.T @ body[7:10], M.T @ body[10:13]])

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.quaternions import matrix_to_wxyz
 from transforms3d.quaternions import mat2quat, qmult, quat2mat
@@ -39,17 +40,15 @@ class MarkerFit(NamedTuple):
 
     """
 
-    R: NDArray[np.float64]
-    p: NDArray[np.float64]
+    R: Array
+    p: Array
     rms: float
     used: tuple[int, ...]
     relabelled: bool
-    covariance: NDArray[np.float64]
+    covariance: Array
 
 
-def rigid_fit(
-    model: NDArray[np.float64], seen: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def rigid_fit(model: Array, seen: Array) -> tuple[Array, Array, float]:
     """
     Return the rotation and shift that bring points onto others best.
 
@@ -75,7 +74,7 @@ def rigid_fit(
     return R, b - R @ a, math.sqrt(float(np.vdot(rest, rest)) / count)
 
 
-def _determinant(A: NDArray[np.float64]) -> float:
+def _determinant(A: Array) -> float:
     (a, b, c), (d, e, f), (g, h, i) = A.tolist()
     return float(a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g))
 
@@ -158,7 +157,7 @@ class MarkerPattern:
                     return fit
         return f'no pose fits: {found * 1e3:.2g} mm rms, {self.tolerance * 1e3:g} mm are allowed'
 
-    def _attempt(self, places: NDArray[np.intp], seen: NDArray[np.float64]) -> MarkerFit | float:
+    def _attempt(self, places: NDArray[np.intp], seen: Array) -> MarkerFit | float:
         """Return the fit of a labelling, or its rms [m] where that is too large."""
         model = self.positions[places]
         R, p, rms = rigid_fit(model, seen)
@@ -169,7 +168,7 @@ class MarkerPattern:
             self._stiffness[used] = stiffness_of(model)
         return MarkerFit(R, p, rms, used, False, unit_covariance(R, *self._stiffness[used]))
 
-    def _relabel(self, seen: NDArray[np.float64]) -> NDArray[np.intp]:
+    def _relabel(self, seen: Array) -> NDArray[np.intp]:
         """Return the labels whose distances are nearest to those seen."""
         choices = np.array(list(permutations(range(len(self.positions)), len(seen))))
         known = np.linalg.norm(self.positions[:, None] - self.positions[None], axis=2)
@@ -192,11 +191,11 @@ class Stiffness(NamedTuple):
     """
 
     markers: int
-    centre: NDArray[np.float64]
-    turn: NDArray[np.float64]
+    centre: Array
+    turn: Array
 
 
-def stiffness_of(model: NDArray[np.float64]) -> Stiffness:
+def stiffness_of(model: Array) -> Stiffness:
     """Return it for markers in the frame of the body [m], shape (k, 3)."""
     centre = model.mean(axis=0)
     arms = model - centre
@@ -204,9 +203,7 @@ def stiffness_of(model: NDArray[np.float64]) -> Stiffness:
     return Stiffness(len(model), centre, np.linalg.inv(information))
 
 
-def unit_covariance(
-    R: NDArray[np.float64], markers: int, centre: NDArray[np.float64], turn: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def unit_covariance(R: Array, markers: int, centre: Array, turn: Array) -> Array:
     """
     Return the covariance of a fitted pose for a unit variance of each coordinate.
 
@@ -235,7 +232,7 @@ def unit_covariance(
     return out
 
 
-def cross_matrix(v: ArrayLike) -> NDArray[np.float64]:
+def cross_matrix(v: ArrayLike) -> Array:
     """Return the matrix [v] with [v] a = v x a."""
     x, y, z = np.asarray(v, dtype=float).tolist()
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
@@ -247,9 +244,9 @@ REPEATS = 3  # exactly equal images in a row: none of a real object are
 class PoseMeasurement(NamedTuple):
     """Place [m], attitude (w, x, y, z) and covariance (6, 6) of the object in the world."""
 
-    p: NDArray[np.float64]
-    q: NDArray[np.float64]
-    covariance: NDArray[np.float64]
+    p: Array
+    q: Array
+    covariance: Array
 
 
 class Vision:
@@ -346,9 +343,7 @@ class Vision:
             return self._refuse('its covariance is not positive definite')
         return self._in_world(p, q, (C + C.T) / 2)
 
-    def _in_world(
-        self, p: NDArray[np.float64], q: NDArray[np.float64], C: NDArray[np.float64]
-    ) -> PoseMeasurement:
+    def _in_world(self, p: Array, q: Array, C: Array) -> PoseMeasurement:
         R = self._X[:3, :3]
         self.counts['used'] += 1
         self.refused = ''
@@ -356,7 +351,7 @@ class Vision:
             R @ p + self._X[:3, 3], qmult(self._q, q), self._turn @ C @ self._turn.T
         )
 
-    def _frozen(self, numbers: NDArray[np.float64]) -> bool:
+    def _frozen(self, numbers: Array) -> bool:
         content = numbers.tobytes()
         finite = bool(np.any(np.isfinite(numbers)))
         self._repeated = self._repeated + 1 if finite and content == self._last else 0
@@ -369,7 +364,7 @@ class Vision:
         return None
 
 
-def camera_pose(position: ArrayLike, quaternion: ArrayLike) -> NDArray[np.float64]:
+def camera_pose(position: ArrayLike, quaternion: ArrayLike) -> Array:
     """
     Return the homogeneous matrix of a camera's pose.
 

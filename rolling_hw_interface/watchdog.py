@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 
 
@@ -53,13 +54,13 @@ class StopRamp:
             raise ParameterError(f'the time to stop must be positive [s], got {duration!r}')
         self.duration = duration
         self._begin = -math.inf
-        self._rate: NDArray[np.float64] = np.zeros(0)
+        self._rate: Array = np.zeros(0)
 
     def start(self, rate: ArrayLike, t: float) -> None:
         """Start from these rates [rad/s], shape (joints,), at a time [s]."""
         self._rate, self._begin = np.array(rate, dtype=float), t
 
-    def rate(self, t: float) -> NDArray[np.float64]:
+    def rate(self, t: float) -> Array:
         """
         Return the rates at a time [rad/s], shape (joints,).
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import read_regular
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
@@ -94,7 +94,7 @@ def chain_from(given: Mapping[str, Any]) -> Chain:
     return chain_of(planar, given.get('arm.description', ''), given.get('arm.home', ()))
 
 
-def camera_from(given: Mapping[str, Any]) -> NDArray[np.float64]:
+def camera_from(given: Mapping[str, Any]) -> Array:
     """Return the pose of the camera that the vision bridge used, shape (4, 4), with places [m]."""
     both = {**CAMERA, **{k: given[k] for k in CAMERA if k in given}}
     return camera_pose(both['camera_position'], both['camera_quaternion'])
@@ -140,7 +140,7 @@ def camera(recording: Path, params: Path | None, mount: Sequence[float]) -> Foun
     }
 
 
-def _in_camera(poses: RecordedPoses, X_WC: NDArray[np.float64], start: float) -> MeasuredPoses:
+def _in_camera(poses: RecordedPoses, X_WC: Array, start: float) -> MeasuredPoses:
     """Return the poses as the camera saw them, before the bridge turned them into the world."""
     X_CW = np.linalg.inv(X_WC)
     turn = mat2quat(X_CW[:3, :3])

@@ -14,7 +14,7 @@ import tempfile
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import read_regular
 from rolling_dynamics.errors import ParameterError, printable, quoted, RollingError, ScenarioError
 
@@ -106,7 +106,7 @@ def _checked(entries: Entries, name: str, kind: str, path: str = '') -> Any:  # 
     return value
 
 
-def _array(entry: object, path: str) -> NDArray[np.float64]:
+def _array(entry: object, path: str) -> Array:
     """Return the values of an array, shape (N,) or (N, k), null as NaN."""
     if not isinstance(entry, dict):
         raise _damage(path, 'a mapping', entry)
@@ -123,7 +123,7 @@ def _array(entry: object, path: str) -> NDArray[np.float64]:
     return values
 
 
-def _numbers(values: object, path: str) -> NDArray[np.float64]:
+def _numbers(values: object, path: str) -> Array:
     """Return a list of numbers, or of as many numbers each, as an array; null as NaN."""
     needed = 'a list of numbers, or of lists of as many numbers each'
     if not isinstance(values, list):
@@ -141,7 +141,7 @@ def _numbers(values: object, path: str) -> NDArray[np.float64]:
     return out
 
 
-def _check_times(arrays: Mapping[str, NDArray[np.float64]]) -> None:
+def _check_times(arrays: Mapping[str, Array]) -> None:
     """Raise ParameterError unless times rise and every array has a row for each of them."""
     times = arrays.get('time')
     if times is None or times.ndim != 1 or not len(times):
@@ -346,7 +346,7 @@ def _no_number(text: str) -> float:
     raise ValueError(f'{text} is not a number')
 
 
-Values = NDArray[np.float64]
+Values = Array
 
 
 class Arrays:

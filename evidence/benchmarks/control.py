@@ -9,8 +9,8 @@ import timeit
 from evidence.benchmarks.plans import hard
 from evidence.benchmarks.row import Row
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller import run_lockstep, StateFeedback, TimeVaryingLqr
+from rolling_dynamics.arrays import Array
 from rolling_planner import plan_rolling, PlanProblem
 from rolling_planner.problem.goal import goal_error
 
@@ -59,7 +59,7 @@ def rows() -> Iterator[Row]:
     )
 
 
-def _ratios(problem: PlanProblem, lqr: TimeVaryingLqr) -> tuple[NDArray[np.float64], float]:
+def _ratios(problem: PlanProblem, lqr: TimeVaryingLqr) -> tuple[Array, float]:
     """Return open over closed error of every trial, and the greatest closed-loop error."""
     system, rng = problem.system, np.random.default_rng(0)
     out, worst = [], 0.0

@@ -11,7 +11,8 @@ import time
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract import RollingSystem
 from rolling_dynamics.simulation import simulate
 
@@ -114,7 +115,7 @@ def simulated(
 ) -> tuple[float, float]:
     """Return the median time of a run [s], the functions being compiled, and its error."""
 
-    def run(tolerance: float) -> NDArray[np.float64]:
+    def run(tolerance: float) -> Array:
         trajectory = simulate(
             system,
             p,

@@ -25,7 +25,7 @@ from evidence.papers.woodruff_lynch.spinning_plate import (
     TUNINGS,
 )
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation import simulate
@@ -254,7 +254,7 @@ def rows() -> Iterator[Row]:
     yield from _tilted(system, p)
 
 
-def _tilted(system: ContactSystem, p: NDArray[np.float64]) -> Iterator[Row]:
+def _tilted(system: ContactSystem, p: Array) -> Iterator[Row]:
     """Yield the drift on a tilted plate, from places that are whole turns apart."""
     times = np.arange(0, 39) * PERIOD
     motion = simulate(
@@ -271,7 +271,7 @@ def _tilted(system: ContactSystem, p: NDArray[np.float64]) -> Iterator[Row]:
     )
 
 
-def _start(system: ContactSystem, tilt: float) -> NDArray[np.float64]:
+def _start(system: ContactSystem, tilt: float) -> Array:
     """Return the start: the ball rolls along -y of the world, without spin in the world."""
     return system.state.pack(
         q_WH=[math.cos(tilt / 2), math.sin(tilt / 2), 0, 0],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.internal_masses.ball import PointMassBall
 from rolling_dynamics.internal_masses.disk import PointMassDisk
 from rolling_dynamics.internal_masses.masses import RailMass
@@ -26,9 +26,9 @@ class Example(NamedTuple):
     """A system, its parameters, its start and its control as (times, values)."""
 
     system: PointMassBall | PointMassDisk
-    p: NDArray[np.float64]
-    x0: NDArray[np.float64]
-    control: tuple[NDArray[np.float64], NDArray[np.float64]]
+    p: Array
+    x0: Array
+    control: tuple[Array, Array]
 
     def simulated(self, duration: float, tolerance: float) -> Trajectory:
         """Return its motion over a duration [s], friction without limit, at a tolerance."""
@@ -51,7 +51,7 @@ def disk(*, unilateral: bool = False) -> Example:
     return Example(system, p, x0, (np.array(SHAPE_TIMES), np.outer(SHAPE, signs)))
 
 
-def ball_normals() -> list[NDArray[np.float64]]:
+def ball_normals() -> list[Array]:
     """Return the unit vectors n_i of Eqs. (6.9), (6.10); (0, 0, 1) are angles, not components."""
     return [
         np.array([np.cos(th) * np.cos(ph), np.cos(th) * np.sin(ph), np.sin(th)])

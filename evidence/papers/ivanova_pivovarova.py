@@ -190,13 +190,13 @@ REPLAYED = 1e-6  # relative error of a swing that is replayed on the full model
 class Replay(NamedTuple):
     """A swing's torque replayed open loop on the full model, in the paper's units and axes."""
 
-    times: NDArray[np.float64]
-    n: NDArray[np.float64]
-    omega: NDArray[np.float64]
-    torque: NDArray[np.float64]
-    path: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    acceleration: NDArray[np.float64]
+    times: Array
+    n: Array
+    omega: Array
+    torque: Array
+    path: Array
+    velocity: Array
+    acceleration: Array
 
 
 @cache
@@ -257,7 +257,7 @@ def example(velocity: tuple[float, float], direction: float) -> Replay:
     V = params.shell_radius * np.column_stack([Omega[:, 1], -Omega[:, 0], 0 * Omega[:, 0]])
     r = np.column_stack([run.states[:, s.slice('contact')], 0 * times])
 
-    def extended(values: NDArray[np.float64], rest: NDArray[np.float64]) -> NDArray[np.float64]:
+    def extended(values: Array, rest: Array) -> Array:
         return np.asarray(np.vstack([values, rest]) * TO_PAPER)
 
     zero = np.zeros((after.size, 3))

@@ -12,7 +12,7 @@ from evidence.papers.induced_curvature import induced_curvature
 from evidence.papers.row import Row, write_drawings
 from matplotlib.figure import Figure
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.controllability import (
     affine_fields,
     AffineFields,
@@ -72,7 +72,7 @@ def drift_of(of: AffineFields) -> ca.SX:
     return ca.SX.zeros(of.x.numel(), 1) if of.drift is None else of.drift
 
 
-def value(of: AffineFields, expression: ca.SX) -> NDArray[np.float64]:
+def value(of: AffineFields, expression: ca.SX) -> Array:
     """Return an expression at the state of the rows."""
     return np.array(of.function(expression)(STATE, HELD))
 
@@ -248,9 +248,7 @@ def figure_4() -> Figure:
     return figure
 
 
-def _roll(
-    variant: str, inputs: tuple[float, float, float]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _roll(variant: str, inputs: tuple[float, float, float]) -> tuple[Array, Array]:
     """Return the contact on the plane [m] and on the unit sphere along the arc length."""
     system = SpinRollingSphere(inputs='direction', variant=variant)
     x0 = system.state.pack(contact_s=[0, 0], q_SO=[1, 0, 0, 0])
@@ -316,7 +314,7 @@ def figure_5() -> Figure:
     return figure
 
 
-def _drift(variant: str, theta: float) -> NDArray[np.float64]:
+def _drift(variant: str, theta: float) -> Array:
     """Return the velocity of the contact on the plane per arc length without inputs."""
     system = SpinRollingSphere(inputs='virtual_surface', variant=variant)
     x = system.state.pack(contact_s=[0, 0], q_SO=[1, 0, 0, 0])

@@ -7,14 +7,13 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.drives import tilted
 from rolling_dynamics.ball_balancer.plate import AXES, BallOnPlate, carry_ball, several
 from rolling_dynamics.contract.rolling_system import Entry, Jump, Mode, Outcome, Transition
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import Machine
 
-Array = NDArray[np.float64]
 ROLLING = 5 / 7  # fraction of gravity along the board that moves a solid ball
 RESTING = 5e-3  # m/s towards a wall, below which a ball stays at it
 TOUCH = 1e-5  # m from a wall within which a ball that came slowly is held

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.robots import Ball, Block, Disk, general_view, RobotView, Rod
 
@@ -14,7 +14,7 @@ WALL = 0.2  # radius of a wall, the same
 FILM = 0.02  # thickness of a hole as it is drawn on the board, the same
 
 
-def view(system: RollingSystem, p: NDArray[np.float64]) -> RobotView:
+def view(system: RollingSystem, p: Array) -> RobotView:
     """Return ball and board, walls as rods that lie on it, and holes."""
     v = system.parameters.unpack(p)
     radius, hole = float(v['radius'][0]), float(v['hole_radius'][0])

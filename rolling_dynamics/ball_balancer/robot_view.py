@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.robots import Ball, Block, Curve, general_view, RobotView
 
 THICKNESS = 0.04  # of the plate over its half width
 
 
-def view(system: RollingSystem, p: NDArray[np.float64]) -> RobotView:
+def view(system: RollingSystem, p: Array) -> RobotView:
     """Return ball and plate, and its edge."""
     v = system.parameters.unpack(p)
     half, radius = float(v['half_width'][0]), float(v['radius'][0])

@@ -8,7 +8,8 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.drives import Drive, Gimbal
 from rolling_dynamics.ball_balancer.plate import (
     BallOnPlate,
@@ -62,7 +63,6 @@ def ball_balancer(drive: Drive) -> Machine:
     return machine
 
 
-Array = NDArray[np.float64]
 CREEP = 1e-5  # m/s, below which the ball counts as at rest
 START = 3.0  # it starts at this many times the creep
 STILL = 1e-14  # m/s: keeps the direction of no motion a number

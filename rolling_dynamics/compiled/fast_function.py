@@ -6,7 +6,8 @@ from itertools import accumulate, pairwise
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled.store import newest, register
 
 
@@ -61,18 +62,18 @@ class FastFunction:
         if function is not self.function:
             self._bind(function)
 
-    def __call__(self, *values: ArrayLike) -> NDArray[np.float64]:
+    def __call__(self, *values: ArrayLike) -> Array:
         """Return the output as a new array, entries in column-major order."""
         for array, value in zip(self.inputs, values, strict=True):
             array[:] = value
         self.call()
         return self.output.copy()
 
-    def side_by_side(self, first: int, end: int) -> NDArray[np.float64]:
+    def side_by_side(self, first: int, end: int) -> Array:
         """Return inputs of one size as rows, shape (end - first, size), in their units."""
         return self._given[self._ends[first] : self._ends[end]].reshape(end - first, -1)
 
-    def evaluate(self) -> NDArray[np.float64]:
+    def evaluate(self) -> Array:
         """Evaluate at what stands in ``inputs``; return the output's own array, shape (size,)."""
         self.call()
         return self.output

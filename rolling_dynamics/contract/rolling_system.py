@@ -176,7 +176,7 @@ class Layout:
         entries = {e.name: numbers[self._slices[e.name]] for e in self.entries}
         return entries | {c: numbers[k : k + 1] for k, c in enumerate(self.names)}
 
-    def pack(self, **values: ArrayLike) -> NDArray[np.float64]:
+    def pack(self, **values: ArrayLike) -> Array:
         """
         Return the vector made of one array for each entry.
 
@@ -219,7 +219,7 @@ class Layout:
         """Return the entries of an expression, by name."""
         return {name: x[s] for name, s in self._slices.items()}
 
-    def unpack(self, x: ArrayLike) -> dict[str, NDArray[np.float64]]:
+    def unpack(self, x: ArrayLike) -> dict[str, Array]:
         """Return the entries of vectors x, shape (..., size), as views by name."""
         array = np.asarray(x, dtype=float)
         if array.shape[-1:] != (self.size,):
@@ -344,7 +344,7 @@ class RegulatorWeights:
 
     tracking: Mapping[str, float]
     terminal: Mapping[str, float]
-    control: float | NDArray[np.float64]
+    control: float | Array
 
     @classmethod
     def from_scales(cls, tangent: Layout, control: Layout) -> RegulatorWeights:
@@ -396,7 +396,7 @@ class Event:
 
     name: str
     time: float
-    state: NDArray[np.float64]
+    state: Array
     terminal: bool
     text: str = ''
 
@@ -711,5 +711,5 @@ class RigidBody:
     """
 
     mass: float
-    centre: NDArray[np.float64]
-    inertia: NDArray[np.float64]
+    centre: Array
+    inertia: Array

@@ -8,7 +8,8 @@ import math
 from xml.etree import ElementTree as ET
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.robots.view import (
     Ball,
     Block,
@@ -86,7 +87,7 @@ def add_origin(element: ET.Element, position: ArrayLike, rpy: ArrayLike) -> None
     ET.SubElement(element, 'origin', xyz=text_of(position), rpy=text_of(rpy))
 
 
-Solid = tuple[NDArray[np.float64], str, dict[str, str]]
+Solid = tuple[Array, str, dict[str, str]]
 
 
 def _solids(shape: Shape) -> list[Solid]:
@@ -131,7 +132,7 @@ def _floor(_shape: Floor) -> list[Solid]:
     return []
 
 
-def _cylinder(X: NDArray[np.float64], radius: float, length: float) -> Solid:
+def _cylinder(X: Array, radius: float, length: float) -> Solid:
     return X, 'cylinder', {'radius': text_of(radius), 'length': text_of(length)}
 
 

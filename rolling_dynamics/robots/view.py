@@ -9,7 +9,7 @@ from typing import Protocol
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import offers
@@ -122,7 +122,7 @@ class Rod(Shape):
 class Curve(Shape):
     """A line through points, shape (N, 3) [m], of a width [m]."""
 
-    points: NDArray[np.float64]
+    points: Array
     width: float
 
 
@@ -133,7 +133,7 @@ class Floor(Shape):
     side: float
 
 
-def pose_along(axis: Sequence[float], middle: Sequence[float]) -> NDArray[np.float64]:
+def pose_along(axis: Sequence[float], middle: Sequence[float]) -> Array:
     """Return a pose at a point [m] whose z axis points along a direction, shape (4, 4)."""
     z = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)

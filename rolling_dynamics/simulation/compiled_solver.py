@@ -11,7 +11,8 @@ from typing import Any, cast, NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled_once, FastFunction, LOOPS
 from rolling_dynamics.contract.rolling_system import Mode, RollingSystem
 from rolling_dynamics.errors import SimulationError
@@ -93,17 +94,17 @@ FIRST_STEP = 1e-14  # first step, as a fraction of the piece of the control
 class Kept(NamedTuple):
     """Steps kept for dense output."""
 
-    times: NDArray[np.float64]  # (N,) starts
-    lengths: NDArray[np.float64]  # (N,)
-    states: NDArray[np.float64]  # (N, n) at the starts
-    dense: NDArray[np.float64]  # (N, 7, n)
-    corrections: NDArray[np.float64]  # (N, entries)
+    times: Array  # (N,) starts
+    lengths: Array  # (N,)
+    states: Array  # (N, n) at the starts
+    dense: Array  # (N, 7, n)
+    corrections: Array  # (N, entries)
 
-    def interpolate(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    def interpolate(self, times: Array) -> Array:
         """Return the states at times, shape (M, n)."""
         k = np.clip(np.searchsorted(self.times, times, side='right') - 1, 0, self.times.size - 1)
         weights = interpolation_weights((times - self.times[k]) / self.lengths[k])
-        moved: NDArray[np.float64] = np.einsum('mi,min->mn', weights, self.dense[k])
+        moved: Array = np.einsum('mi,min->mn', weights, self.dense[k])
         return self.states[k] + moved
 
 
@@ -129,9 +130,9 @@ class CompiledSolver:
         system: RollingSystem,
         functions: tuple[ca.Function, ca.Function],
         control: StepControl,
-        p: NDArray[np.float64],
+        p: Array,
         tolerance: tuple[float, float],
-        levels: NDArray[np.float64],
+        levels: Array,
         max_step: float = math.inf,
         first_step: float = 0.0,
     ) -> None:
@@ -178,15 +179,15 @@ class CompiledSolver:
         self._t_old, self._piece = 0.0, Piece(0.0, 0.0, np.zeros(0), np.zeros(0))
         self._blocks = [np.empty((ROWS, self._out.size))]
         self._free = 0  # row of the last block for the next step
-        self._row: NDArray[np.float64] = self._blocks[0][0]
+        self._row: Array = self._blocks[0][0]
         self._clocks: list[tuple[float, float]] = []
 
     @property
-    def x(self) -> NDArray[np.float64]:
+    def x(self) -> Array:
         """State at the end of the last step, on the constraints."""
         return self._state[: self._n].copy()
 
-    def begin(self, t: float, x: NDArray[np.float64], piece: Piece) -> None:
+    def begin(self, t: float, x: Array, piece: Piece) -> None:
         """Start at a state, under the control of a piece; a known step length is kept."""
         self.t, self._piece, self._end = t, piece, piece.end
         self._before_end = math.nextafter(piece.end, -math.inf)
@@ -202,7 +203,7 @@ class CompiledSolver:
         if not self.next_step:
             self.next_step = min(self._first_step(), self._max_step)
 
-    def control(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def control(self, t: float, x: Array) -> Array:
         """Return the control at a time within the piece."""
         return self._control.at(self._piece, t, x)
 
@@ -276,18 +277,18 @@ class CompiledSolver:
             reason = 'the step length fell to rounding; the motion is singular there'
         raise SimulationError(f'at t = {self.t:.9g} s {reason} (step {h:.3g} s)')
 
-    def set_levels(self, levels: NDArray[np.float64]) -> None:
+    def set_levels(self, levels: Array) -> None:
         """Change what the guards fall through, shape (guards,), in their units."""
         self._levels[:] = levels
 
-    def samples(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def samples(self) -> tuple[Array, Array]:
         """Return times and states, evenly spaced over the last step."""
         theta = np.linspace(0, 1, SAMPLES + 1)
         F = self._row[self._where['dense']].reshape(POWER, self._n)
         states = self._start[: self._n] + interpolation_weights(theta) @ F
         return self._t_old + theta * self.h, states
 
-    def state_within(self, t: float) -> NDArray[np.float64]:
+    def state_within(self, t: float) -> Array:
         """Return the state at a time within the last step, by a step of its own."""
         self._h[0] = t - self._t_old
         self._evaluate()
@@ -314,7 +315,7 @@ class CompiledSolver:
         if self.h > 0:
             self._keep(self._t_old, self.h)
 
-    def _keep(self, t: float, h: float) -> NDArray[np.float64]:
+    def _keep(self, t: float, h: float) -> Array:
         """Keep the step that stands in the row; return the row of the next one."""
         self._clocks.append((t, h))
         self._free += 1
@@ -322,7 +323,7 @@ class CompiledSolver:
             self._blocks.append(np.empty((ROWS, self._out.size)))
             self._free = 0
             self._function.renew()
-        row: NDArray[np.float64] = self._blocks[-1][self._free]
+        row: Array = self._blocks[-1][self._free]
         self._row = row
         return row
 
@@ -363,7 +364,7 @@ class CompiledSolver:
         return min(100 * h0, h1, span)
 
 
-def _rms(v: NDArray[np.float64]) -> float:
+def _rms(v: Array) -> float:
     return float(np.linalg.norm(v)) / math.sqrt(v.size)
 
 

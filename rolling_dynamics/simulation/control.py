@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
@@ -37,8 +37,8 @@ class Piece:
 
     start: float
     end: float
-    value: NDArray[np.float64]
-    slope: NDArray[np.float64]
+    value: Array
+    slope: Array
 
 
 class Formula:
@@ -147,11 +147,11 @@ class StepControl(Protocol):
         """Whether there is more to it within a piece than a straight line."""
         ...
 
-    def at(self, piece: Piece, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, piece: Piece, t: float, x: Array) -> Array:
         """Return the control at a time within a piece."""
         ...
 
-    def over(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    def over(self, times: Array) -> Array:
         """
         Return the control less the line of its piece, at times [s], one after the other.
 
@@ -179,8 +179,8 @@ class PiecewiseLinear:
             Length of the control.
 
         """
-        self.times: NDArray[np.float64] = np.array(times, dtype=float).reshape(-1)
-        self.values: NDArray[np.float64] = np.array(values, dtype=float)
+        self.times: Array = np.array(times, dtype=float).reshape(-1)
+        self.values: Array = np.array(values, dtype=float)
         n = self.times.size
         if n == 0 or self.values.shape != (n, size):
             raise ParameterError(
@@ -192,7 +192,7 @@ class PiecewiseLinear:
         if (self.times[1:] < self.times[:-1]).any():
             raise ParameterError('control samples: times must not decrease')
 
-    def __call__(self, t: float, _x: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    def __call__(self, t: float, _x: Array | None = None) -> Array:
         """Return the control at time t; at a jump, the value after it."""
         times, values = self.times, self.values
         k = int(np.searchsorted(times, t, side='right'))
@@ -202,9 +202,7 @@ class PiecewiseLinear:
         s = (t - times[k - 1]) / (times[k] - times[k - 1])
         return np.asarray((1 - s) * before + s * after)
 
-    def sample(
-        self, times: NDArray[np.float64], _states: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def sample(self, times: Array, _states: Array) -> Array:
         """Return the controls at many times, shape (M, size)."""
         if self.times.size == 1:
             return np.repeat(self.values, times.size, axis=0)
@@ -214,11 +212,11 @@ class PiecewiseLinear:
         s = np.clip(np.where(length > 0, s, 1.0), 0.0, 1.0)[:, None]
         return np.asarray((1 - s) * self.values[k] + s * self.values[k + 1])
 
-    def at(self, piece: Piece, t: float, _x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, piece: Piece, t: float, _x: Array) -> Array:
         """Return the control at a time within a piece."""
         return piece.value + piece.slope * (t - piece.start)
 
-    def over(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    def over(self, times: Array) -> Array:
         """Return zeros of a control: the pieces say everything."""
         return np.zeros(times.size * self.values.shape[1])
 
@@ -239,11 +237,7 @@ class Timed:
 
     curved, closes_loop = True, False
 
-    def __init__(
-        self,
-        function: Callable[[NDArray[np.float64]], NDArray[np.float64]],
-        borders: ArrayLike,
-    ) -> None:
+    def __init__(self, function: Callable[[Array], Array], borders: ArrayLike) -> None:
         """
         Wrap a function.
 
@@ -256,31 +250,29 @@ class Timed:
 
         """
         self._function = function
-        self._borders: NDArray[np.float64] = np.array(borders, dtype=float).reshape(-1)
+        self._borders: Array = np.array(borders, dtype=float).reshape(-1)
         # of steps as long as a piece, worked out all at once
         self._starts, self._times, self._values = np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0))
-        self._first: dict[float, NDArray[np.float64]] = {}
+        self._first: dict[float, Array] = {}
 
-    def __call__(self, t: float, _x: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    def __call__(self, t: float, _x: Array | None = None) -> Array:
         """Return the control at time t."""
         return np.asarray(self._function(np.array([t]))[0])
 
-    def at(self, piece: Piece, t: float, _x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, piece: Piece, t: float, _x: Array) -> Array:
         """Return the control at a time within a piece; at its end, the value before a jump."""
         if t == piece.start and t in self._first:
             return self._first[t]
         return self(min(t, math.nextafter(piece.end, -math.inf)))
 
-    def over(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    def over(self, times: Array) -> Array:
         """Return the controls at times, one after the other."""
         k = int(np.searchsorted(self._starts, times[0], side='right')) - 1
         if 0 <= k < len(self._starts) and np.array_equal(times, self._times[k]):
             return np.asarray(self._values[k])  # the step is a whole piece
         return self._function(times).reshape(-1)
 
-    def sample(
-        self, times: NDArray[np.float64], _states: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def sample(self, times: Array, _states: Array) -> Array:
         """Return the controls at many times, shape (M, size)."""
         return self._function(times)
 
@@ -307,7 +299,7 @@ class Feedback:
             function if self.closes_loop else lambda t, _: function(t)
         )
 
-    def __call__(self, t: float, x: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    def __call__(self, t: float, x: Array | None = None) -> Array:
         """Return the control; not finite values are the integrator's to refuse."""
         u = np.asarray(self._function(t, x), dtype=float).reshape(-1)
         if u.size != self._size:
@@ -317,9 +309,7 @@ class Feedback:
             )
         return u
 
-    def sample(
-        self, times: NDArray[np.float64], states: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def sample(self, times: Array, states: Array) -> Array:
         """Return the controls at many times and states, shape (M, size)."""
         values = [self(float(t), x) for t, x in zip(times, states, strict=True)]
         return np.reshape(values, (len(values), self._size))

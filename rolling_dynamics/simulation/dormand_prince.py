@@ -13,7 +13,7 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 
 POWER = 7  # terms of the dense output
 SAMPLES = 8  # parts of a step at whose borders the guards are looked at
@@ -26,7 +26,7 @@ EXTRA = (1 / 10, 1 / 5, 7 / 9)
 INSTANTS = np.array([*STAGES, *EXTRA, *GUARDED])
 
 
-def interpolation_weights(theta: NDArray[np.float64]) -> NDArray[np.float64]:
+def interpolation_weights(theta: Array) -> Array:
     """Return w, shape (N, 7), of x(t + theta h) = x + w F."""
     theta = np.asarray(theta, dtype=float)
     weights, value = np.empty((theta.size, POWER)), np.ones(theta.size)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation.dormand_prince import (
     GUARDED,
@@ -145,7 +145,7 @@ def _kept(system: RollingSystem, dynamics: ca.Function, guards: ca.Function | No
     return ca.Function.if_else('kept_if', whole, nothing)
 
 
-def _combine(weights: NDArray[np.float64], vectors: Sequence[ca.MX]) -> ca.MX:
+def _combine(weights: Array, vectors: Sequence[ca.MX]) -> ca.MX:
     """Return one combination of the vectors, or for each row of weights one as a column."""
     rows = np.atleast_2d(weights)
     used = np.flatnonzero(np.any(rows != 0, axis=0))

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.simulation.dormand_prince import sample_slopes, SAMPLES
@@ -21,15 +22,15 @@ class Solver(Protocol):
         """Return whether it is known that no guard came down to its level in the last step."""
         ...
 
-    def samples(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def samples(self) -> tuple[Array, Array]:
         """Return times and states, evenly spaced over the last step."""
         ...
 
-    def state_within(self, t: float) -> NDArray[np.float64]:
+    def state_within(self, t: float) -> Array:
         """Return the state at a time within the last step."""
         ...
 
-    def control(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def control(self, t: float, x: Array) -> Array:
         """Return the control."""
         ...
 
@@ -42,9 +43,7 @@ class GuardWatch:
     dip in between, the dip is sought too.
     """
 
-    def __init__(
-        self, guards: FastFunction | None, p: NDArray[np.float64], levels: NDArray[np.float64]
-    ) -> None:
+    def __init__(self, guards: FastFunction | None, p: Array, levels: Array) -> None:
         """
         Watch guards.
 
@@ -66,15 +65,13 @@ class GuardWatch:
         """Whether nothing has to be looked for in a step that is clear."""
         return self._guards is None or False not in self.inside
 
-    def values(
-        self, t: float, x: NDArray[np.float64], u: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def values(self, t: float, x: Array, u: Array) -> Array:
         """Return the guards less their levels, shape (guards,), in their units."""
         if self._guards is None:
             return np.zeros(0)
         return self._guards(x, u, t, self._p) - self.levels
 
-    def begin(self, t: float, x: NDArray[np.float64], u: NDArray[np.float64]) -> NDArray[np.intp]:
+    def begin(self, t: float, x: Array, u: Array) -> NDArray[np.intp]:
         """Look at the guards at a start; return those that are below their levels there."""
         below = self.values(t, x, u) < -NOISE
         self.inside = (~below).tolist()
@@ -93,9 +90,7 @@ class GuardWatch:
             hits += [(t, k) for t in self._falls(solver, k, times, table[:, k])]
         return sorted(hits)
 
-    def _falls(
-        self, solver: Solver, k: int, times: NDArray[np.float64], values: NDArray[np.float64]
-    ) -> list[float]:
+    def _falls(self, solver: Solver, k: int, times: Array, values: Array) -> list[float]:
         found = []
         slopes = [float(s) for s in sample_slopes(values.tolist())]
         for j in range(SAMPLES):

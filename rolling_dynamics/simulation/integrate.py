@@ -7,7 +7,8 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import offers, StartMode, StateCheck
 from rolling_dynamics.contract.rolling_system import MotionState, RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError
@@ -140,7 +141,7 @@ def simulate(
     return run.trajectory(begun, start + duration)
 
 
-def _vector(name: str, given: ArrayLike, size: int) -> NDArray[np.float64]:
+def _vector(name: str, given: ArrayLike, size: int) -> Array:
     array = np.array(given, dtype=float)
     if array.shape != (size,):
         raise ParameterError(f'{name} takes {size} numbers, got shape {array.shape}')
@@ -155,7 +156,7 @@ def _number(name: str, given: float) -> float:
     return float(given)
 
 
-def _output_times(given: ArrayLike | None, start: float, end: float) -> NDArray[np.float64] | None:
+def _output_times(given: ArrayLike | None, start: float, end: float) -> Array | None:
     if given is None:
         return None
     times = np.array(given, dtype=float).reshape(-1)
@@ -166,7 +167,7 @@ def _output_times(given: ArrayLike | None, start: float, end: float) -> NDArray[
             f't_eval takes increasing times between {start:.9g} and {end:.9g} s, got '
             f'{times[:3].tolist()} ... {times[-1:].tolist()}'
         )
-    clipped: NDArray[np.float64] = np.clip(times, start, end)
+    clipped: Array = np.clip(times, start, end)
     return clipped
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver
 from rolling_dynamics.simulation.scipy_solver import ScipySolver
@@ -19,12 +19,12 @@ BLOCK = 2048  # steps after which output is written where no dense output is kep
 class Recorded(NamedTuple):
     """Output of a run; see :class:`Trajectory`."""
 
-    times: NDArray[np.float64]
-    recorded: NDArray[np.float64]
+    times: Array
+    recorded: Array
     segments: tuple[Segment, ...]
     drift: Mapping[str, Drift]
     steps: int
-    followed: NDArray[np.float64] | None
+    followed: Array | None
 
 
 class Recorder:
@@ -33,7 +33,7 @@ class Recorder:
     def __init__(
         self,
         system: RollingSystem,
-        t_eval: NDArray[np.float64] | None,
+        t_eval: Array | None,
         *,
         dense: bool,
         follower: Follower | None = None,
@@ -41,23 +41,19 @@ class Recorder:
         """Prepare for output at times [s], shape (N,), or at the borders of steps if None."""
         self._layout, self._t_eval, self._dense = system.state, t_eval, dense
         self._follower = follower
-        self._followed: list[NDArray[np.float64]] = []
+        self._followed: list[Array] = []
         self.steps = 0
         n = len(system.state.entries)
         self._largest, self._total = np.zeros(n), np.zeros(n)
-        self._times: list[NDArray[np.float64]] = []
-        self._states: list[NDArray[np.float64]] = []
+        self._times: list[Array] = []
+        self._states: list[Array] = []
         self._segments: list[Segment] = []
         self._done = 0
         self._system, self._start, self._p = system, 0.0, np.zeros(0)
-        self._to_given: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
+        self._to_given: Callable[[Array], Array] | None = None
 
     def open(
-        self,
-        system: RollingSystem,
-        t: float,
-        p: NDArray[np.float64],
-        to_given: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None,
+        self, system: RollingSystem, t: float, p: Array, to_given: Callable[[Array], Array] | None
     ) -> None:
         """Begin a stretch on a set of charts, in a mode; see :class:`Segment`."""
         self._system, self._start, self._p, self._to_given = system, t, p, to_given
@@ -95,14 +91,14 @@ class Recorder:
             )
         self._start = end
 
-    def _on_constraints(self, states: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _on_constraints(self, states: Array) -> Array:
         for entry in self._layout.entries:
             if entry.has_unit_norm:
                 part = states[:, self._layout.slice(entry.name)]
                 part /= np.linalg.norm(part, axis=1, keepdims=True)
         return states
 
-    def finish(self, solver: Solver, t: float, x: NDArray[np.float64]) -> Recorded:
+    def finish(self, solver: Solver, t: float, x: Array) -> Recorded:
         """Return everything; t and x are the end."""
         if solver.kept:
             self._write(solver, t, last=True)
@@ -128,16 +124,14 @@ class Recorder:
             np.vstack(self._followed) if self._followed else None,
         )
 
-    def _append(self, time: NDArray[np.float64], x: NDArray[np.float64]) -> None:
+    def _append(self, time: Array, x: Array) -> None:
         """Write one more time of output."""
         self._times.append(time)
         self._states.append(x[None, :])
         if self._follower is not None:
             self._followed.append(self._follower.at(self._system, x)[None, :])
 
-    def _extend(
-        self, end: float, interpolate: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None
-    ) -> None:
+    def _extend(self, end: float, interpolate: Callable[[Array], Array] | None) -> None:
         """Add a stretch; where nothing is interpolated, one for each set of charts."""
         last = self._segments[-1] if self._segments else None
         start = self._start

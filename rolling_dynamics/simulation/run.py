@@ -12,7 +12,7 @@ import weakref
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import Rechart
 from rolling_dynamics.contract.rolling_system import Event, MotionState, RollingSystem
 from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
@@ -65,10 +65,10 @@ class Run:
     def __init__(
         self,
         system: RollingSystem,
-        p: NDArray[np.float64],
+        p: Array,
         control: PiecewiseLinear | Formula | Timed | Feedback,
         settings: Settings,
-        t_eval: NDArray[np.float64] | None,
+        t_eval: Array | None,
     ) -> None:
         """Get ready; see :func:`simulate`."""
         self._given, self._p, self._control, self._settings = system, p, control, settings
@@ -119,9 +119,7 @@ class Run:
         self._note(name, s.t, changed.state, terminal=False, text=changed.text)
         return replace(s, x=changed.state)
 
-    def _to_given(
-        self, p: NDArray[np.float64]
-    ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]] | None:
+    def _to_given(self, p: Array) -> Callable[[Array], Array] | None:
         """Return what converts a state to the charts that were given; None on these."""
         if self._system is self._given:
             return None
@@ -180,9 +178,7 @@ class Run:
                 self._note(name, t, solver.x, terminal=True)
             return
 
-    def _note(
-        self, name: str, t: float, x: NDArray[np.float64], *, terminal: bool, text: str = ''
-    ) -> None:
+    def _note(self, name: str, t: float, x: Array, *, terminal: bool, text: str = '') -> None:
         to_given = self._to_given(self._p)
         state = np.array(x) if to_given is None else to_given(x)
         event = Event(name=name, time=float(t), state=state, terminal=terminal, text=text)
@@ -283,7 +279,7 @@ class Run:
             )
         self._recorder.open(these.view, now.t, now.p, self._to_given(now.p))
 
-    def _levels(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _levels(self, x: Array) -> Array:
         """Return what the guards fall through: zero, and a fraction of the charts' quality now."""
         names, charts = self._these.names, chart_guards(self._system)
         levels = np.zeros(len(names))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
@@ -26,13 +26,13 @@ HAS_MEMORY = ('LSODA',)  # holds past states, so that the last one cannot be mov
 class Pieces:
     """Dense output as SciPy gives it, step by step."""
 
-    def __init__(self, steps: list[tuple[float, DenseOutput, NDArray[np.float64]]]) -> None:
+    def __init__(self, steps: list[tuple[float, DenseOutput, Array]]) -> None:
         """Take the steps, each with its start and what moved the state to its constraints."""
         self.times = np.array([t for t, _, _ in steps])
         self._steps = [dense for _, dense, _ in steps]
         self.corrections = np.array([correction for _, _, correction in steps])
 
-    def interpolate(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    def interpolate(self, times: Array) -> Array:
         """Return the states at times, shape (M, n)."""
         k = np.clip(np.searchsorted(self.times, times, side='right') - 1, 0, self.times.size - 1)
         return np.array([self._steps[j](t) for j, t in zip(k, times, strict=True)])
@@ -58,8 +58,8 @@ class ScipySolver:
         system: RollingSystem,
         dynamics: ca.Function,
         projection: ca.Function,
-        control: Callable[[float, NDArray[np.float64]], NDArray[np.float64]],
-        p: NDArray[np.float64],
+        control: Callable[[float, Array], Array],
+        p: Array,
         tolerance: tuple[float, float],
         method: str,
         max_step: float = math.inf,
@@ -103,19 +103,19 @@ class ScipySolver:
         self._correction = np.zeros(len(system.state.entries))
         self.t = self.t_old = self.h = 0.0
         self.x = np.zeros(system.state.size)
-        self._kept: list[tuple[float, DenseOutput, NDArray[np.float64]]] = []
+        self._kept: list[tuple[float, DenseOutput, Array]] = []
         self.next_step = first_step
 
-    def control(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def control(self, t: float, x: Array) -> Array:
         """Return the control."""
         return self._control(t, x)
 
-    def _rate(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _rate(self, t: float, x: Array) -> Array:
         f = self._dynamics
         f.inputs[0][:], f.inputs[1][:], f.inputs[2][0] = x, self._control(t, x), t
         return f.evaluate().copy()
 
-    def begin(self, t: float, x: NDArray[np.float64], piece: Piece) -> None:
+    def begin(self, t: float, x: Array, piece: Piece) -> None:
         """Start at a state; the end of the piece is not stepped over."""
         self.t, self.x, self._piece = t, np.array(x), piece
         if not np.all(np.isfinite(self._rate(t, self.x))):
@@ -137,7 +137,7 @@ class ScipySolver:
             first_step=first,
         )
 
-    def _piece_rate(self, t: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _piece_rate(self, t: float, x: Array) -> Array:
         # the last stage of a step lies on the end of the piece, where the control may jump
         end = self._piece.end
         return self._rate(t if t < end else math.nextafter(end, -math.inf), x)
@@ -175,21 +175,21 @@ class ScipySolver:
             self.x = solver.y = projected
             solver.f = solver.fun(self.t, projected)
 
-    def set_levels(self, levels: NDArray[np.float64]) -> None:
+    def set_levels(self, levels: Array) -> None:
         """
         Do nothing with a vector of levels, in any unit.
 
         This solver does not look at the guards.
         """
 
-    def samples(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def samples(self) -> tuple[Array, Array]:
         """Return times and states, evenly spaced over the last step."""
         times = np.linspace(self.t_old, self.t, SAMPLES + 1)
         return times, self.dense(times).T
 
-    def state_within(self, t: float) -> NDArray[np.float64]:
+    def state_within(self, t: float) -> Array:
         """Return the state at a time within the last step, by dense output."""
-        x: NDArray[np.float64] = self.dense(t)
+        x: Array = self.dense(t)
         return x
 
     def truncate(self, t: float) -> None:

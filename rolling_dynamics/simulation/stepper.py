@@ -197,7 +197,7 @@ class Stepper:
 
         Returns
         -------
-        NDArray[np.float64] or MotionState
+        Array or MotionState
             Shape (state.size,), a new array; or the state with its mode and the events of the
             step, the same where the motion has ended.
 

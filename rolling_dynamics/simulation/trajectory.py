@@ -47,7 +47,7 @@ class Follower(Protocol):
 
         Returns
         -------
-        NDArray[np.float64]
+        Array
             Shape (M, k).
 
         """
@@ -121,11 +121,11 @@ class Segment:
     """
 
     system: RollingSystem
-    parameters: NDArray[np.float64]
+    parameters: Array
     start: float
     end: float
-    interpolate: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None
-    to_given: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
+    interpolate: Callable[[Array], Array] | None
+    to_given: Callable[[Array], Array] | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -158,19 +158,19 @@ class Trajectory:
     """
 
     system: RollingSystem
-    parameters: NDArray[np.float64]
-    times: NDArray[np.float64]
-    recorded: NDArray[np.float64]
-    controls: NDArray[np.float64]
-    control: Callable[[float, NDArray[np.float64]], NDArray[np.float64]]
+    parameters: Array
+    times: Array
+    recorded: Array
+    controls: Array
+    control: Callable[[float, Array], Array]
     events: tuple[Event, ...] = ()
     drift: Mapping[str, Drift] = field(default_factory=dict)
     segments: tuple[Segment, ...] = ()
     steps: int = 0
-    followed: NDArray[np.float64] | None = None
+    followed: Array | None = None
 
     @cached_property
-    def states(self) -> NDArray[np.float64]:
+    def states(self) -> Array:
         """States at the output times on the charts of ``system``; nan where those degenerate."""
         return self._on_given_charts(self.times, self.recorded)
 
@@ -198,7 +198,7 @@ class Trajectory:
         """Return the system on the charts in use at time t."""
         return self.segment_at(t).system
 
-    def state_at(self, t: ArrayLike) -> NDArray[np.float64]:
+    def state_at(self, t: ArrayLike) -> Array:
         """
         Return the state at any time of the simulation, on the charts of ``system``.
 
@@ -209,7 +209,7 @@ class Trajectory:
 
         Returns
         -------
-        NDArray[np.float64]
+        Array
             Shape (n,) or (N, n); nan where the charts of ``system`` degenerate.
 
         Raises
@@ -222,7 +222,7 @@ class Trajectory:
         out = self._on_given_charts(times, self.state_in_use(times))
         return out[0] if np.ndim(t) == 0 else out
 
-    def state_in_use(self, t: ArrayLike) -> NDArray[np.float64]:
+    def state_in_use(self, t: ArrayLike) -> Array:
         """Return the state as :meth:`state_at`, but on the charts of :meth:`system_at`."""
         times = np.atleast_1d(np.asarray(t, dtype=float))
         low, high = self.segments[0].start, self.segments[-1].end
@@ -237,9 +237,7 @@ class Trajectory:
             )
         return out[0] if np.ndim(t) == 0 else out
 
-    def _on_given_charts(
-        self, times: NDArray[np.float64], states: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _on_given_charts(self, times: Array, states: Array) -> Array:
         owner = self._owner(times)
         changed = [k for k in np.unique(owner) if self.segments[k].to_given is not None]
         if not changed:
@@ -251,7 +249,7 @@ class Trajectory:
                 states[row] = to_given(states[row])
         return states
 
-    def _recorded(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _recorded(self, times: Array) -> Array:
         """Return the states at some of the output times."""
         index = np.minimum(np.searchsorted(self.times, times), self.times.size - 1)
         if not np.array_equal(self.times[index], times):
@@ -263,16 +261,16 @@ class Trajectory:
         """Whether it can be asked for any time."""
         return all(segment.interpolate is not None for segment in self.segments)
 
-    def _owner(self, times: NDArray[np.float64]) -> NDArray[np.intp]:
+    def _owner(self, times: Array) -> NDArray[np.intp]:
         """Return the segment of each time; at a border, the later one."""
         starts = [s.start for s in self.segments]
         return np.maximum(np.searchsorted(starts, times, side='right') - 1, 0)
 
-    def control_at(self, t: float) -> NDArray[np.float64]:
+    def control_at(self, t: float) -> Array:
         """Return the control at time t."""
         return self.control(t, self.state_in_use(t))
 
-    def pose(self, t: float) -> dict[str, NDArray[np.float64]]:
+    def pose(self, t: float) -> dict[str, Array]:
         """
         Return the poses of the bodies at any time of the simulation.
 
@@ -299,7 +297,7 @@ class Trajectory:
         poses = function.call([self.state_in_use(t), segment.parameters])
         return {name: np.array(X) for name, X in zip(function.name_out(), poses, strict=True)}
 
-    def evaluate(self, function: Callable[[RollingSystem], ca.Function]) -> NDArray[np.float64]:
+    def evaluate(self, function: Callable[[RollingSystem], ca.Function]) -> Array:
         """
         Return an output of the system at every output time.
 
@@ -311,7 +309,7 @@ class Trajectory:
 
         Returns
         -------
-        NDArray[np.float64]
+        Array
             Shape (N, size of the output).
 
         """
@@ -322,9 +320,7 @@ class Trajectory:
             parts.append(self._values(function(segment.system), segment.parameters, owner == k))
         return np.vstack(parts)
 
-    def _values(
-        self, f: ca.Function, parameters: NDArray[np.float64], here: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def _values(self, f: ca.Function, parameters: Array, here: NDArray[np.bool_]) -> Array:
         """Return the values of a function at some of the output times, one a row."""
         count = int(here.sum())
         t, size = self.times[here], f.numel_out(0)

@@ -8,7 +8,8 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import rate_space, rotation_matrix
@@ -43,16 +44,14 @@ def contact_normal(R_SO: ca.SX) -> ca.SX:
     return -R_SO[2, :].T
 
 
-def attitude_from_coordinates(contact_o: ArrayLike, psi: float) -> NDArray[np.float64]:
+def attitude_from_coordinates(contact_o: ArrayLike, psi: float) -> Array:
     """Return the rotation matrix R_SO, shape (3, 3), of (u_o, v_o) and psi [rad]."""
     contact_o = np.asarray(contact_o, dtype=float)
     R_SO = attitude_expression(ca.SX(ca.DM(contact_o)), ca.SX(float(psi)))
     return np.array(ca.evalf(R_SO))
 
 
-def coordinates_from_attitude(
-    R_SO: ArrayLike, near: ArrayLike | None = None
-) -> NDArray[np.float64]:
+def coordinates_from_attitude(R_SO: ArrayLike, near: ArrayLike | None = None) -> Array:
     """
     Return (u_o, v_o, psi) of an attitude.
 

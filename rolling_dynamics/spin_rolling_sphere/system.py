@@ -7,7 +7,8 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import (
     Entry,
     Layout,
@@ -105,7 +106,7 @@ class SpinRollingSphere(WrittenSystem):
             phi=self.phi,
         )
 
-    def pack_parameters(self, *, radius: float) -> NDArray[np.float64]:
+    def pack_parameters(self, *, radius: float) -> Array:
         """Return the vector p; raise ParameterError unless the radius [m] is positive."""
         return self.parameters.pack(radius=checked_radius(radius))
 

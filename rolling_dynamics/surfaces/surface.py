@@ -410,9 +410,7 @@ CELLS = 24  # of a mesh along each direction
 CHEQUER = 3  # cells of a square of the pattern that shows the rolling
 
 
-def drawn_cells(
-    surface: Surface, box: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.int_], NDArray[np.int_]]:
+def drawn_cells(surface: Surface, box: Array) -> tuple[Array, NDArray[np.int_], NDArray[np.int_]]:
     """
     Return what is drawn of a surface: its picture, or the first chart over a box.
 
@@ -442,7 +440,7 @@ def drawn_cells(
     return picture.vertices, picture.triangles[:, [0, 1, 2, 2]], np.asarray(colour)
 
 
-def surface_points(surface: Surface, box: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+def surface_points(surface: Surface, box: Array, count: int) -> Array:
     """
     Return points of the first chart of a surface on a grid.
 
@@ -503,7 +501,7 @@ def locate_on_chart(
     chart: int,
     parameters: ArrayLike | None = None,
     near: ArrayLike | None = None,
-) -> NDArray[np.float64]:
+) -> Array:
     """
     Return the coordinates of a point of the surface on one of its charts, to rounding.
 
@@ -522,7 +520,7 @@ def locate_on_chart(
 
     Returns
     -------
-    NDArray[np.float64]
+    Array
         Shape (2,).
 
     Raises
@@ -541,13 +539,7 @@ def locate_on_chart(
     return _polished(surface, point, chart, values, uv)
 
 
-def _polished(
-    surface: Surface,
-    point: NDArray[np.float64],
-    chart: int,
-    values: NDArray[np.float64],
-    uv: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def _polished(surface: Surface, point: Array, chart: int, values: Array, uv: Array) -> Array:
     """Return uv after Gauss-Newton steps, as long as they bring it closer to the point."""
     function = surface.numeric(chart)
     best, apart = uv, np.inf
@@ -569,9 +561,7 @@ def _polished(
     return best
 
 
-def regularities(
-    surface: Surface, point: ArrayLike, parameters: ArrayLike | None = None
-) -> NDArray[np.float64]:
+def regularities(surface: Surface, point: ArrayLike, parameters: ArrayLike | None = None) -> Array:
     """
     Return how far each chart is from degenerate at a point [m], shape (charts,).
 
@@ -594,9 +584,7 @@ def best_chart(surface: Surface, point: ArrayLike, parameters: ArrayLike | None 
     return int(np.argmax(regularities(surface, point, parameters)))
 
 
-def contact_frame(
-    surface: Surface, uv: ArrayLike, parameters: ArrayLike | None = None
-) -> NDArray[np.float64]:
+def contact_frame(surface: Surface, uv: ArrayLike, parameters: ArrayLike | None = None) -> Array:
     """
     Return the contact frame of the first chart at (u, v), shape (3, 3), in the body frame.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm import Arm, JOINTS
 from rolling_hw_interface.pose_filter import quaternion_of, rotation_vector
@@ -30,10 +31,10 @@ class MeasuredPoses:
 
     """
 
-    stamps: NDArray[np.float64]
-    arrivals: NDArray[np.float64]
-    p: NDArray[np.float64]
-    q: NDArray[np.float64]
+    stamps: Array
+    arrivals: Array
+    p: Array
+    q: Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +59,11 @@ class CameraCalibration:
 
     """
 
-    X_WC: NDArray[np.float64]
+    X_WC: Array
     clock_offset: float
     latency: tuple[float, float, float]
     rms: float
-    sigma: NDArray[np.float64]
+    sigma: Array
     used: int
 
 
@@ -105,7 +106,7 @@ def calibrate_camera(
     offset = float(np.max(apart))
     first = _mean_camera(_bodies(t, hands, seen.stamps - offset, mount), seen)
 
-    def residual(d: NDArray[np.float64]) -> NDArray[np.float64]:
+    def residual(d: Array) -> Array:
         X_WC = _moved(first, d[:6])
         bodies = _bodies(t, hands, seen.stamps - offset - d[6], mount)
         return _apart(X_WC, bodies, seen).ravel()
@@ -128,17 +129,12 @@ def calibrate_camera(
     )
 
 
-def _in_plane(hand: NDArray[np.float64]) -> tuple[float, float, float]:
+def _in_plane(hand: Array) -> tuple[float, float, float]:
     """Return x, z [m] and pitch [rad] of the hand of a planar arm."""
     return hand[4], hand[6], 2.0 * np.arctan2(hand[2], hand[0])
 
 
-def _bodies(
-    t: NDArray[np.float64],
-    hands: NDArray[np.float64],
-    when: NDArray[np.float64],
-    mount: NDArray[np.float64],
-) -> list[NDArray[np.float64]]:
+def _bodies(t: Array, hands: Array, when: Array, mount: Array) -> list[Array]:
     """Return X_WB at some times, by interpolation of the hand's coordinates."""
     x, z, pitch = (np.interp(when, t, hands[:, k]) for k in range(3))
     out = []
@@ -149,7 +145,7 @@ def _bodies(
     return out
 
 
-def _mean_camera(bodies: list[NDArray[np.float64]], seen: MeasuredPoses) -> NDArray[np.float64]:
+def _mean_camera(bodies: list[Array], seen: MeasuredPoses) -> Array:
     """Return the mean of X_WB X_BC over all images."""
     cameras = []
     for X_WB, p, q in zip(bodies, seen.p, seen.q, strict=True):
@@ -164,7 +160,7 @@ def _mean_camera(bodies: list[NDArray[np.float64]], seen: MeasuredPoses) -> NDAr
     return out
 
 
-def _moved(X: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64]:
+def _moved(X: Array, d: Array) -> Array:
     """Return a pose shifted by d[:3] [m] and turned by d[3:] [rad], in the world's axes."""
     out = X.copy()
     out[:3, :3] = quat2mat(quaternion_of(d[3:6])) @ X[:3, :3]
@@ -172,9 +168,7 @@ def _moved(X: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64
     return out
 
 
-def _apart(
-    X_WC: NDArray[np.float64], bodies: list[NDArray[np.float64]], seen: MeasuredPoses
-) -> NDArray[np.float64]:
+def _apart(X_WC: Array, bodies: list[Array], seen: MeasuredPoses) -> Array:
     """Return seen minus expected poses: metres and radians times ``LENGTH``, shape (n, 6)."""
     out = np.empty((len(bodies), 6))
     for k, X_WB in enumerate(bodies):
@@ -212,13 +206,13 @@ class JointCalibration:
 
     """
 
-    reflected_inertia: NDArray[np.float64]
-    coulomb: NDArray[np.float64]
-    viscous: NDArray[np.float64]
-    offset: NDArray[np.float64]
-    ripple: NDArray[np.float64]
-    sigma: NDArray[np.float64]
-    rms: NDArray[np.float64]
+    reflected_inertia: Array
+    coulomb: Array
+    viscous: Array
+    offset: Array
+    ripple: Array
+    sigma: Array
+    rms: Array
 
 
 def calibrate_joints(
@@ -294,12 +288,8 @@ def calibrate_joints(
 
 
 def _one_joint(
-    joint: int,
-    rate: NDArray[np.float64],
-    acceleration: NDArray[np.float64],
-    torque: NDArray[np.float64],
-    waves: list[NDArray[np.float64]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    joint: int, rate: Array, acceleration: Array, torque: Array, waves: list[Array]
+) -> tuple[Array, Array, float]:
     """Return inertia, friction, offset, ripple; their deviations; the rest."""
     if np.abs(rate).max() < LEAST_RATE:
         raise ParameterError(

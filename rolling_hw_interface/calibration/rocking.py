@@ -98,9 +98,7 @@ def calibrate_rocking(
     )
 
 
-def rocking_frequency(
-    system: ContactSystem, params: NDArray[np.float64], x: NDArray[np.float64]
-) -> float:
+def rocking_frequency(system: ContactSystem, params: Array, x: Array) -> float:
     """
     Return the frequency of small rocking about y at an equilibrium [rad/s], or raise.
 
@@ -123,9 +121,7 @@ def rocking_frequency(
     return math.sqrt(square)
 
 
-def _advance(
-    system: ContactSystem, params: NDArray[np.float64], x: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _advance(system: ContactSystem, params: Array, x: Array) -> Array:
     """Return the way of the contact on the hand per turn about y, chart coordinates per rad."""
     moving = x.copy()
     moving[system.state.slice('w_HO_H').start + 1] = 1.0
@@ -134,9 +130,7 @@ def _advance(
     return np.asarray(xdot[system.state.slice('contact_h')], dtype=float)
 
 
-def _oscillator(
-    t: NDArray[np.float64], angle: NDArray[np.float64]
-) -> tuple[float, float, float, float]:
+def _oscillator(t: Array, angle: Array) -> tuple[float, float, float, float]:
     """Return frequency, damping, rms of the rest and amplitude of a damped oscillation."""
     from scipy.optimize import least_squares  # noqa: PLC0415  (heavy)
 
@@ -145,13 +139,13 @@ def _oscillator(
     power = np.abs(np.fft.rfft(np.interp(even, t, centred) * np.hanning(len(even))))
     first = 2 * math.pi * np.fft.rfftfreq(len(even), even[1] - even[0])[int(np.argmax(power))]
 
-    def basis(k: NDArray[np.float64]) -> NDArray[np.float64]:
+    def basis(k: Array) -> Array:
         decay = np.exp(-k[1] * t)
         return np.column_stack(
             [decay * np.cos(k[0] * t), decay * np.sin(k[0] * t), np.ones(len(t))]
         )
 
-    def rest(k: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rest(k: Array) -> Array:
         B = basis(k)
         return np.asarray(B @ np.linalg.lstsq(B, angle, rcond=None)[0] - angle)
 

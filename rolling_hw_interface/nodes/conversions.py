@@ -7,7 +7,7 @@ import math
 
 from geometry_msgs.msg import Pose
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_node_kit.conversions import (
     nanoseconds_to_time,
@@ -18,11 +18,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 
 def joints_to_trajectory(
-    names: Sequence[str],
-    stamp: int,
-    position: NDArray[np.float64],
-    velocity: NDArray[np.float64],
-    ahead: float,
+    names: Sequence[str], stamp: int, position: Array, velocity: Array, ahead: float
 ) -> JointTrajectory:
     """Return a trajectory of the one point that is to be reached after some time [s]."""
     out = JointTrajectory(joint_names=list(names))
@@ -33,7 +29,7 @@ def joints_to_trajectory(
     return out
 
 
-def pose_to_arrays(pose: Pose) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def pose_to_arrays(pose: Pose) -> tuple[Array, Array]:
     """
     Return place [m] and unit quaternion (w, x, y, z).
 
@@ -48,9 +44,7 @@ def pose_to_arrays(pose: Pose) -> tuple[NDArray[np.float64], NDArray[np.float64]
     )
 
 
-def checked_pose(
-    p: NDArray[np.float64], q: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def checked_pose(p: Array, q: Array) -> tuple[Array, Array]:
     """
     Return place [m] and quaternion (w, x, y, z), that of norm 1.
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, quoted
 from rolling_dynamics.scenario_model import load_model
 from rolling_hw_interface.encoder_filter import EncoderFilter, JointEstimate
@@ -72,7 +72,7 @@ class Estimated(NamedTuple):
     """
 
     stamp: int
-    hand: NDArray[np.float64]
+    hand: Array
     found: Estimate | None
 
 
@@ -215,7 +215,7 @@ class Estimation:
             return None
         return found
 
-    def _commanded(self) -> NDArray[np.float64]:
+    def _commanded(self) -> Array:
         """Return the joint accelerations that the newest command asks for, if it is fresh."""
         self._commands.timeout = self._values['command_timeout']
         guess = self._guess

@@ -13,8 +13,8 @@ from typing import Any
 from geometry_msgs.msg import AccelStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Odometry
 import numpy as np
-from numpy.typing import NDArray
 from rcl_interfaces.msg import ParameterEvent
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_view import ContactView, NAMES
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.chosen import CompilingNode
@@ -279,7 +279,7 @@ class EstimatorNode(CompilingNode, LoopNode):
             known = found.pose_covariance, found.twist_covariance
             self._object.publish(self._encode_object(stamp, found.object_.tolist(), known))
 
-    def _publish_coordinates(self, stamp: int, hand: NDArray[np.float64], found: Estimate) -> None:
+    def _publish_coordinates(self, stamp: int, hand: Array, found: Estimate) -> None:
         X_WH = body_matrix(hand)
         surface = self._core.model.system.hand_surface
         chart = self._core.model.system.hand_chart

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm import Arm, ArmModel, Chain
 from rolling_hw_interface.arm_urdf import chain_of, frame_places, link_names
@@ -223,12 +223,12 @@ CAMERA_POSE = (
 )
 
 
-def pose_from(values: Any) -> NDArray[np.float64]:
+def pose_from(values: Any) -> Array:
     """Return X_WC of the parameters, shape (4, 4)."""
     return camera_pose(values['camera_position'], values['camera_quaternion'])
 
 
-def markers_from(values: Any) -> NDArray[np.float64]:
+def markers_from(values: Any) -> Array:
     """Return the places of the markers, shape (k, 3), or raise ParameterError."""
     flat = np.array(values['markers'], dtype=float)
     if flat.size % 3:
@@ -236,9 +236,7 @@ def markers_from(values: Any) -> NDArray[np.float64]:
     return flat.reshape(-1, 3)
 
 
-def arm_frames(
-    chain: Chain, q: NDArray[np.float64], stamp: Time, world: str, prefix: str
-) -> TFMessage:
+def arm_frames(chain: Chain, q: Array, stamp: Time, world: str, prefix: str) -> TFMessage:
     """
     Return the frames of the arm; a link's frame stands in its joint and turns with it.
 

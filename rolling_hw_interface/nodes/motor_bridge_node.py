@@ -16,8 +16,7 @@ import threading
 import time
 
 from geometry_msgs.msg import AccelStamped
-import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, quoted
 from rolling_dynamics.nodes.chosen import CompilingNode
 from rolling_hw_interface.arm import Chain
@@ -129,7 +128,7 @@ class MotorBridgeNode(CompilingNode, LoopNode):
         self._bridge: MotorBridge | None = None
         self._lock = threading.Lock()
         self._refused = ''
-        self._position: NDArray[np.float64] | None = None
+        self._position: Array | None = None
         gap = security_gap(os.environ)
         if gap:
             self.get_logger().warning(gap)
@@ -177,7 +176,7 @@ class MotorBridgeNode(CompilingNode, LoopNode):
         """Start from where the arm is."""
         self._epoch, self._ticks, self._dt = now, 0, 1.0 / self.values['rate']
         self._newest = b''
-        self._answer: tuple[int, NDArray[np.float64] | None] = (-1, None)
+        self._answer: tuple[int, Array | None] = (-1, None)
         self.enabled = True
         if self._bridge.phase != 'waiting':
             self._bridge.enable(0.0)
@@ -267,7 +266,7 @@ class MotorBridgeNode(CompilingNode, LoopNode):
             )
         return command
 
-    def _send(self, now: int, out: NDArray[np.float64] | None) -> None:
+    def _send(self, now: int, out: Array | None) -> None:
         if out is None:
             return
         if self._output == 'array':

@@ -182,7 +182,7 @@ class GaitProblem:
             amplitude=min(self.limits.amplitude, AMPLITUDE),
         )
 
-    def blocked(self, points: NDArray[np.float64], slack: float = 0.0) -> NDArray[np.bool_]:
+    def blocked(self, points: Array, slack: float = 0.0) -> NDArray[np.bool_]:
         """Report which points, shape (k, 2) [m], are too near an obstacle."""
         out = np.zeros(len(points), dtype=bool)
         for c in self.obstacles:

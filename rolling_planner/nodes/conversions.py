@@ -11,6 +11,7 @@ from geometry_msgs.msg import PoseStamped, Transform, Twist
 from nav_msgs.msg import Path
 import numpy as np
 from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import check_names, ParameterError, quoted
 from rolling_dynamics.quaternions import matrix_to_wxyz
@@ -147,9 +148,7 @@ def whole_entries(
     return out
 
 
-def start_vector(
-    values: Mapping[str, float], layout: Layout, present: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def start_vector(values: Mapping[str, float], layout: Layout, present: Array) -> Array:
     """Return the present state with the given values in it, attitudes normalised."""
     x = np.array(present, dtype=float)
     for name, value in whole_entries('start', values, layout.entries).items():
@@ -232,7 +231,7 @@ def path_message(poses: Sequence[NDArray], stamp: Time, frame: str) -> Path:
     return path
 
 
-def trajectory_to_arrays(message: MultiDOFJointTrajectory) -> dict[str, NDArray[np.float64]]:
+def trajectory_to_arrays(message: MultiDOFJointTrajectory) -> dict[str, Array]:
     """
     Return the hand trajectory of a request.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, quoted
 from rolling_interfaces.action import PlanRolling
 from rolling_planner.nodes.conversions import named_values, whole_entries
@@ -132,7 +132,7 @@ def _check_times(given: Mapping[str, float], model: PlanningModel) -> None:
             raise ParameterError(f'{name} must be {least} and finite [s], got {value!r}')
 
 
-def _waypoints(request: PlanRolling.Goal, world_frame: str) -> NDArray[np.float64]:
+def _waypoints(request: PlanRolling.Goal, world_frame: str) -> Array:
     """Return the positions of the waypoints, shape (k, 3) [m]."""
     for k, pose in enumerate(request.waypoints):
         frame = pose.header.frame_id
@@ -144,7 +144,7 @@ def _waypoints(request: PlanRolling.Goal, world_frame: str) -> NDArray[np.float6
     return _finite('waypoints', [[p.x, p.y, p.z] for p in places])
 
 
-def _keep_out(request: PlanRolling.Goal, model: PlanningModel) -> NDArray[np.float64]:
+def _keep_out(request: PlanRolling.Goal, model: PlanningModel) -> Array:
     """Return x, y and radius of the keep-out circles, shape (k, 3) [m]."""
     centers, radii = request.keep_out_centers, request.keep_out_radii
     if len(centers) != len(radii):
@@ -164,7 +164,7 @@ def _keep_out(request: PlanRolling.Goal, model: PlanningModel) -> NDArray[np.flo
     return _finite('keep_out_centers', circles)
 
 
-def _finite(name: str, rows: list[list[float]]) -> NDArray[np.float64]:
+def _finite(name: str, rows: list[list[float]]) -> Array:
     out = np.array(rows, dtype=float).reshape(-1, 3)
     if not np.all(np.isfinite(out)):
         k = int(np.argmin(np.isfinite(out).all(axis=1)))

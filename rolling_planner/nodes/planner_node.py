@@ -11,10 +11,9 @@ import sys
 import time
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import RollingError
 from rolling_interfaces.action import PlanRolling
@@ -229,7 +228,7 @@ class PlannerNode(SuiteNode):
 
     async def _start(
         self, given: Mapping[str, float], goal: Goal | None
-    ) -> tuple[NDArray[np.float64] | None, str]:
+    ) -> tuple[Array | None, str]:
         """Return the state to start from; None, and why, if it is needed and does not come."""
         present, reason = self._model.scenario.x0, ''
         if not given:
@@ -300,7 +299,7 @@ class PlannerNode(SuiteNode):
 
     async def _to_be_checked(
         self, request: CheckPlan.Request
-    ) -> tuple[dict[str, Any], NDArray[np.float64] | None, str]:
+    ) -> tuple[dict[str, Any], Array | None, str]:
         """Return plan or trajectory, the start, and why it is not known if it is needed."""
         given = named_values('start', request.start_names, request.start_values)
         if request.plan.times:

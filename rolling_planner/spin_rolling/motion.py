@@ -9,7 +9,7 @@ import math
 from typing import Annotated, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from pydantic import (
     AfterValidator,
     ConfigDict,
@@ -18,6 +18,7 @@ from pydantic import (
     StrictBool,
     ValidationInfo,
 )
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import check_choice, ParameterError, ScenarioError
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.document import line_numbers
@@ -397,7 +398,7 @@ class InputBounds:
         """Return whether the sphere may spin in place: gamma_s = 1/R with alpha_s not zero."""
         return self.gamma_s * radius >= 1 and self.alpha_s > 0
 
-    def check(self, inputs: NDArray[np.float64]) -> None:
+    def check(self, inputs: Array) -> None:
         """
         Raise ParameterError where inputs exceed the bounds.
 
@@ -434,9 +435,7 @@ def check_spins(motion: Motion, bounds: InputBounds) -> None:
         )
 
 
-def darboux_inputs(
-    w_SO_S: NDArray[np.float64], radius: float, bounds: InputBounds
-) -> NDArray[np.float64]:
+def darboux_inputs(w_SO_S: Array, radius: float, bounds: InputBounds) -> Array:
     """
     Return inputs of the corrected Darboux-frame model over time that make an angular velocity.
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 import time
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_planner.plan import Plan
@@ -32,7 +32,6 @@ from rolling_planner.spin_rolling.motion import (
 from rolling_planner.spin_rolling.pure_rolling import plan_pure_rolling
 from scipy.spatial.transform import Rotation
 
-Array: TypeAlias = NDArray[np.float64]
 RAMP = 0.25  # fraction of a turn's time in which its rate rises, and falls
 INSIDE = 9  # nodes of a turn
 SHORT = 0.008  # turn of one step of Magnus' series [rad]
@@ -113,7 +112,7 @@ def _report(watch: Watch, number: int, turns: int, length: float = math.nan) -> 
         raise PlanningTimeoutError('no plan within the time budget; give more time')
 
 
-def pole_distances(motion: TimedMotion) -> NDArray[np.float64]:
+def pole_distances(motion: TimedMotion) -> Array:
     """
     Return the angle from the contact on the sphere to the nearest pole [rad].
 

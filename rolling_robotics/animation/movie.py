@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.animation.painter import Camera, extent, Painter
 from rolling_robotics.figures.states import COLOURS, DASHES, GREY, STYLE
@@ -77,7 +78,7 @@ class Shot:
     legend: bool = True
     every: float | None = None
 
-    def times(self, scene: Scene) -> NDArray[np.float64]:
+    def times(self, scene: Scene) -> Array:
         """Return the times of the pictures [s], shape (pictures,)."""
         count = int(min(self.count(scene), MOST_TIMES))
         if self.every is not None:  # the traces between the snapshots are shown too

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, printable
 from rolling_dynamics.extras import need
 from rolling_robotics.console import say
@@ -24,20 +25,20 @@ class RecordedJoints:
     Angles [rad], rates [rad/s] and torques [N m]; not numbers where none were reported.
     """
 
-    times: NDArray[np.float64]
-    position: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    effort: NDArray[np.float64]
+    times: Array
+    position: Array
+    velocity: Array
+    effort: Array
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedPoses:
     """Stamps and arrivals [s], shape (n,); p [m], shape (n, 3); q (w, x, y, z), shape (n, 4)."""
 
-    stamps: NDArray[np.float64]
-    arrivals: NDArray[np.float64]
-    p: NDArray[np.float64]
-    q: NDArray[np.float64]
+    stamps: Array
+    arrivals: Array
+    p: Array
+    q: Array
 
 
 def read_joints(folder: Path, topic: str, names: list[str]) -> RecordedJoints:
@@ -90,9 +91,7 @@ def read_modes(folder: Path, topic: str) -> list[tuple[float, str]]:
     return [(_seconds(message), message.mode) for _, message in _messages(folder, topic)]
 
 
-def read_values(
-    folder: Path, topic: str, value: Callable[[Any], float]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def read_values(folder: Path, topic: str, value: Callable[[Any], float]) -> tuple[Array, Array]:
     """Return stamps [s] and a value of each message, (n,); messages too short are left out."""
     rows = []
     for _, message in _messages(folder, topic):
@@ -102,9 +101,7 @@ def read_values(
     return table[:, 0], table[:, 1]
 
 
-def _ordered(
-    topic: str, names: list[str], known: list[str], given: ArrayLike
-) -> NDArray[np.float64]:
+def _ordered(topic: str, names: list[str], known: list[str], given: ArrayLike) -> Array:
     """Return what a message says of the named joints; not numbers where it says nothing."""
     if not set(names) <= set(known):
         raise ParameterError(f'{topic}: joints {names} are needed, got {known}')

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.robots.view import CONE, FORCE, GHOST
 from rolling_dynamics.rotations import without_jumps
 from transforms3d.quaternions import qmult
 
-Values = NDArray[np.float64]
+Values = Array
 Colour = tuple[float, float, float]
 AXES: tuple[Colour, ...] = ((0.8, 0.1, 0.1), (0.1, 0.6, 0.1), (0.1, 0.1, 0.8))  # x, y, z
 UNDER, GROUND, ABOVE = -1, 0, 1  # layers: under a plate, what lies under the rest, and the rest

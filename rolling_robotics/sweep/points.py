@@ -14,8 +14,8 @@ import re
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import RollingError, ScenarioError, suggestion
 from rolling_dynamics.scenario.control import LARGEST
 from rolling_dynamics.scenario.document import line_numbers, plain, shorten
@@ -122,7 +122,7 @@ class Range:
     count: int | None
     log: bool
 
-    def at(self, share: NDArray[np.float64]) -> list[float]:
+    def at(self, share: Array) -> list[float]:
         """Return the numbers at a vector of fractions of the way from the first to the last."""
         if self.log:
             ratio = math.log(self.high / self.low)

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar, TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError
@@ -32,7 +31,7 @@ from rolling_robotics.trials.run import ANGLE, AngleHeld, CRITERIA
 from rolling_robotics.trials.trial import OPEN_LOOP, Record, say, Task, Trial
 
 
-def joint_use(chain: Chain, joints: RecordedJoints) -> dict[str, NDArray[np.float64]]:
+def joint_use(chain: Chain, joints: RecordedJoints) -> dict[str, Array]:
     """
     Return the maximum use of each limit, 1 where it is met, without unit; shape (joints,) each.
 

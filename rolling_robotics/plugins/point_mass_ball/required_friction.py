@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.trajectory import Trajectory
@@ -36,9 +36,7 @@ class RequiredFriction:
     least_time: float
 
 
-def contact_forces(
-    trajectory: Trajectory, times: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def contact_forces(trajectory: Trajectory, times: Array) -> tuple[Array, Array, Array]:
     """Return N [N], static friction (k, 2) [N] and their ratio at times [s] of a rolling run."""
     function = trajectory.system.modes['rolling'].wrench
     if function is None:
@@ -76,7 +74,7 @@ def required_friction(trajectory: Trajectory, samples: int = SAMPLES) -> Require
     times = np.unique(np.concatenate([times, inner, np.nextafter(inner, -np.inf)]))
     N, _, ratio = contact_forces(trajectory, times)
 
-    def refine(values: NDArray[np.float64], sign: float, column: int) -> tuple[float, float]:
+    def refine(values: Array, sign: float, column: int) -> tuple[float, float]:
         k = int(np.argmax(sign * values))
         best = float(values[k]), float(times[k])
         if not math.isfinite(best[0]):
