@@ -2,6 +2,7 @@ from .law import Law as Law
 from .law import OpenLoop as OpenLoop
 from .law import StateFeedback as StateFeedback
 from .lockstep import ClosedLoop as ClosedLoop
+from .lockstep import run_batch as run_batch
 from .lockstep import run_lockstep as run_lockstep
 from .predictive.law import Horizon as Horizon
 from .predictive.law import PredictiveLaw as PredictiveLaw

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_planner.plan import Plan
 
 M = TypeVar('M')  # memory of a law
 R = TypeVar('R')  # result of a motion
@@ -37,7 +38,8 @@ class Law(Protocol[M]):
     period
         Time between two steps [s]; None where a step may be made at any time.
     opaque
-        Why a step is not a CasADi function of memory, inputs and time; empty where it is one.
+        Why a step is not a CasADi function of memory, inputs and time; empty where it is one,
+        which :func:`as_function` returns.
 
     """
 
@@ -210,20 +212,129 @@ class StateFeedback(Memoryless):
         super().__init__(state_inputs(system), system.control, function)
 
 
+class LawFunction(NamedTuple):
+    """
+    A law as a function of vectors.
+
+    Attributes
+    ----------
+    function
+        ``(memory, inputs, t, given) -> memory, then output``: scalar expressions, all dense.
+    memory
+        At the start, shape (k,).
+    given
+        From a time [s] to the numbers that it takes besides: gains, the planned motion.
+
+    """
+
+    function: ca.Function
+    memory: Array
+    given: Callable[[float], Array]
+
+
+def as_function(law: Law[Any]) -> LawFunction:
+    """Return a law as a function of vectors; raise ParameterError where it is opaque."""
+    if law.opaque:
+        raise ParameterError(f'this law is not a function of vectors: {law.opaque}')
+    made: LawFunction = law.as_function()  # type: ignore[attr-defined]
+    return made
+
+
+def written(
+    law: Law[Any],
+    step: Callable[[ca.SX, ca.SX, ca.SX, ca.SX], tuple[ca.SX, ca.SX]],
+    given: Callable[[float], Array] | ArrayLike = (),
+    memory: ArrayLike = (),
+) -> LawFunction:
+    """
+    Return a law as a function of vectors.
+
+    Parameters
+    ----------
+    law
+        The law.
+    step
+        From symbols of memory, inputs, time and what is given to memory and output.
+    given, memory
+        See :class:`LawFunction`; what is given may be the same at all times.
+
+    """
+    start = np.array(memory, dtype=float)
+    if callable(given):
+        numbers = given
+    else:
+        same = np.array(given, dtype=float)
+
+        def numbers(_: float) -> Array:
+            return same
+
+    sizes = {'z': start.size, 'y': law.inputs.size, 't': 1, 'g': len(numbers(0.0))}
+    symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
+    out = ca.densify(ca.cse(ca.vertcat(*step(*symbols))))
+    return LawFunction(ca.Function('law', symbols, [out]), start, numbers)
+
+
+def split(both: ca.SX, size: int) -> tuple[ca.SX, ca.SX]:
+    """Return the first numbers, such as the memory of a law, and the rest, such as its output."""
+    first, rest = ca.vertsplit(both, [0, size, both.numel()])
+    return first, rest
+
+
+class FunctionLaw:
+    """A law without memory that is a CasADi function of inputs and time; see :class:`Law`."""
+
+    period: float | None = None
+    opaque = ''
+
+    def __init__(
+        self, inputs: Layout, output: Layout, function: ca.Function, given: ArrayLike = ()
+    ) -> None:
+        """Take the layouts, ``(inputs, t, given) -> output``, and the numbers given."""
+        self.inputs, self.output = inputs, output
+        self._function, self._given = function, np.array(given, dtype=float)
+        self._fast = FastFunction(compiled(function)[0])
+
+    def start(self, before: None = None) -> None:
+        """Return that there is no memory."""
+
+    def step(self, memory: None, inputs: ArrayLike, t: float) -> tuple[None, Array]:  # noqa: ARG002
+        """Return the output at a time [s]; see :class:`Law`."""
+        return None, self._fast(inputs, t, self._given)
+
+    def as_function(self) -> LawFunction:
+        """Return it as a function of vectors."""
+        f = self._function
+        return written(self, lambda z, y, t, g: (z, f(y, t, g)), self._given)
+
+
+class Planned(Protocol):
+    """A motion with controls over time."""
+
+    def control_at(self, t: float) -> ArrayLike:
+        """Return the control at a time [s], shape (control.size,)."""
+        ...
+
+
 class OpenLoop(StateFeedback):
     """The planned control, whatever the state."""
 
     opaque = ''
 
-    def __init__(self, system: RollingSystem, plan: Plan) -> None:
+    def __init__(self, system: RollingSystem, plan: Planned) -> None:
         """Play back this plan of a system."""
+        self.control_at = plan.control_at
         super().__init__(system, lambda t, _: plan.control_at(t))
+
+    def as_function(self) -> LawFunction:
+        """Return it as a function of vectors."""
+        given = lambda t: np.array(self.control_at(t), dtype=float)  # noqa: E731
+        return written(self, lambda z, _y, _t, g: (z, g), given)
 
 
 class GoingOn:
     """A law that goes on with what it remembers, by another clock; see :class:`Law`."""
 
-    def __init__(self, law: Law[Any], memory: object, begun: float) -> None:
+    def __init__(self, law: Law[Any], memory: Any, begun: float) -> None:  # noqa: ANN401
         """Take the law, its memory, and when its time was zero [s]."""
         self._law, self._memory, self._begun = law, memory, begun
         self.inputs, self.output, self.period = law.inputs, law.output, law.period
@@ -236,6 +347,16 @@ class GoingOn:
     def step(self, memory: object, inputs: ArrayLike, t: float) -> tuple[object, Array]:
         """Step as the law does; see :class:`Law`."""
         return self._law.step(memory, inputs, t - self._begun)
+
+    def as_function(self) -> LawFunction:
+        """Return it as a function of vectors."""
+        f, start = as_function(self._law), () if self._memory is None else self._memory
+        return written(
+            self,
+            lambda z, y, t, g: split(f.function(z, y, t - self._begun, g), z.numel()),
+            lambda t: f.given(t - self._begun),
+            start,
+        )
 
 
 class Course(NamedTuple):

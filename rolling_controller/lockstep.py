@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.law import answered, gathered, Law, STATE
+from rolling_controller.law import answered, as_function, check_inputs, gathered, Law, STATE
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.batch import BatchSimulator
+from rolling_dynamics.batch.simulator import Rollout
+from rolling_dynamics.batch.vector_function import VectorFunction
 from rolling_dynamics.contract.rolling_system import Event, RollingSystem
 from rolling_dynamics.simulation.emulation import Emulation
 from rolling_dynamics.simulation.sensing import Measurement
@@ -127,6 +130,62 @@ def run_lockstep(
             plant.restart(x, u)
 
     return _answered(plant, law, steps, look, send)
+
+
+def run_batch(
+    system: RollingSystem,
+    p: ArrayLike,
+    starts: ArrayLike,
+    law: Law[Any],
+    duration: float,
+    *,
+    rate: float = 1000.0,
+    limits: ArrayLike = np.inf,
+    signals: Callable[[float], Mapping[str, Array]] = lambda _: {},
+) -> Rollout:
+    """
+    Return the motions of many plants under one law, as :func:`run_lockstep` does for one.
+
+    Parameters
+    ----------
+    system, p
+        The plant, and its parameters: one for all, or a row for each motion.
+    starts
+        States at the start, shape (motions, state.size).
+    law
+        A law that is not opaque; it starts for each motion.
+    duration, rate, limits, signals
+        See :func:`run_lockstep`; a signal has the shape (size,) for all motions, or
+        (size, motions).
+
+    Raises
+    ------
+    ParameterError
+        The law is opaque, or takes an input that is not there.
+
+    """
+    made, steps = as_function(law), round(duration * rate)
+    dt, rows = duration / steps, np.asarray(starts, dtype=float)
+    check_inputs(law, (STATE, *signals(0.0)))
+    step, n = VectorFunction(made.function, len(rows)), made.memory.size
+    batch = BatchSimulator(system, len(rows), dt)
+    batch.reset(states=rows, parameters=p)
+    most = np.broadcast_to(np.asarray(limits, dtype=float), (system.control.size,))
+    memory, times = made.memory, (k * dt for k in range(steps))
+
+    def commands(states: Array, _: Array) -> Array:
+        nonlocal memory
+        t = next(times)
+        each = {name: columns(value) for name, value in signals(t).items()}
+        out = step(memory, gathered(law.inputs, {STATE: states.T, **each}), [t], made.given(t))
+        memory = out[:n].copy()
+        return np.clip(out[n:].T, -most, most)
+
+    def columns(values: Array) -> Array:
+        shape = len(values), len(rows)
+        return np.broadcast_to(values if np.ndim(values) == 2 else values[:, None], shape)
+
+    return batch.rollout(commands, steps)
 
 
 def run_emulated(

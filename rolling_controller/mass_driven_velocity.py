@@ -10,19 +10,21 @@ masses, and a command that would leave the envelope is shortened until it does n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
+from itertools import combinations
+from types import SimpleNamespace
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.law import state_inputs, VELOCITY_W
-from rolling_dynamics.arrays import Array
-from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_controller.law import FunctionLaw, state_inputs, VELOCITY_W
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
 
 MassDriven = PointMassBall | PointMassDisk
 HALVINGS = 12  # of a command that would leave the envelope
+WEAK = 1e-3  # of the greatest singular value, below which one counts as zero
+TINY = 1e-300  # keeps a quotient a number where it is not taken
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +68,13 @@ class VelocityGains:
                 raise ParameterError(f'{name} must lie in (0, 1], got {getattr(self, name)!r}')
 
 
-class MassDrivenVelocity:
-    """Turns a wanted velocity on the plane into accelerations of the masses; see :class:`Law`."""
+class MassDrivenVelocity(FunctionLaw):
+    """
+    Turns a wanted velocity on the plane into accelerations of the masses; see :class:`Law`.
 
-    period: float | None = None
-    opaque = 'a pseudo-inverse of varying rank, and a search for the force that the floor allows'
+    The inputs are the state, the wanted velocity of the centre (x, y) in W [m/s] and a turn rate,
+    which is not used; a disk keeps what is along x.
+    """
 
     def __init__(
         self,
@@ -82,7 +86,7 @@ class MassDrivenVelocity:
         acceleration_limit: float = 400.0,
     ) -> None:
         """
-        Prepare the functions.
+        Prepare the function.
 
         Parameters
         ----------
@@ -107,91 +111,84 @@ class MassDrivenVelocity:
                 f'one or more, all of them controlled; this one has {ball.control.size} of '
                 f'{len(ball.masses)}'
             )
-        self.inputs, self.output = state_inputs(ball, VELOCITY_W), ball.control
-        self.ball, self.p = ball, np.asarray(p, dtype=float)
-        self.gains = gains or VelocityGains()
-        self.rate_limit, self.acceleration_limit = rate_limit, acceleration_limit
-        self._n = ball.control.size
-        self._function = FastFunction(compiled(_quantities(ball))[0])
-        params = ball.parameters.unpack(self.p)
-        self._mass = float(params['mass'][0] + params['masses'].sum())
-        self._radius, self._mu = float(params['radius'][0]), float(params['mu'][0])
-        self._g = float(np.linalg.norm(params['gravity_W']))
-        inertia = params['inertia'][:3] if 'inertia' in params else params['polar_inertia']
-        self._inertia = float(inertia.mean())
-        self._limits = [m.rail.stops for m in ball.masses]  # type: ignore[union-attr]
-
-    def start(self, before: None = None) -> None:
-        """Return that there is no memory; see :class:`rolling_controller.law.Law`."""
-
-    def step(self, memory: None, inputs: ArrayLike, t: float) -> tuple[None, Array]:  # noqa: ARG002
-        """
-        Return theta'' of the masses; see :class:`rolling_controller.law.Law`.
-
-        Parameters
-        ----------
-        memory
-            None.
-        inputs
-            State, then the wanted velocity of the centre (x, y) in W [m/s] and a turn rate, which
-            is not used; a disk keeps what is along x.
-        t
-            Time [s].
-
-        """
-        x, velocity = np.split(np.asarray(inputs, dtype=float), [-3])
-        n, g = self._n, self.gains
-        parts = np.split(self._function(x, t, self.p), np.cumsum([2, 3, 3 * n, 3, 3, 3 * n]))
-        v, S, slope, drift, F0, F1 = parts[:6]
-        A, F1 = slope.reshape(n, 3).T, F1.reshape(n, 3).T
-        S_wanted = self._moment(velocity[:2] - v, abs(S[2]))
-        pseudo = np.linalg.pinv(A[:2], rcond=1e-3)
-        rate = pseudo @ (g.centre * (S_wanted - S[:2]) - drift[:2])
-        idle = np.eye(n) - pseudo @ A[:2]
-        rate = rate - g.lower * idle @ A[2]
-        theta_rate = x[self.ball.state.slice('theta_rate')]
-        rate = np.clip(rate, -self.rate_limit, self.rate_limit)
-        u = np.clip(
-            g.rate * (rate - theta_rate), -self.acceleration_limit, self.acceleration_limit
-        )
-        return None, self._inside(u, F0, F1)
-
-    def _moment(self, error: Array, depth: float) -> Array:
-        """Return the horizontal moment of the masses [kg m] that corrects a velocity."""
-        a = self.gains.velocity * error
-        most = self.gains.friction_share * self._mu * self._g
-        a = a * min(1.0, most / max(float(np.linalg.norm(a)), 1e-12))
-        r, M = self._radius, self._mass
-        S = (M * r * r + self._inertia - r * depth) * a / (r * self._g)
-        reach = self.gains.reach_share * max(depth, 1e-6)
-        return np.asarray(S * min(1.0, reach / max(float(np.linalg.norm(S)), 1e-12)))
-
-    def _inside(self, u: Array, F0: Array, F1: Array) -> Array:
-        """Return the command, shortened until the contact holds."""
-        for k in range(HALVINGS):
-            share = 0.0 if k == HALVINGS - 1 else 0.5**k
-            F = F0 + F1 @ (share * u)
-            holds = np.hypot(F[0], F[1]) <= self.gains.friction_share * self._mu * F[2]
-            if holds and F[2] >= self.gains.normal_share * self._mass * self._g:
-                return share * u
-        return 0.0 * u
+        inputs, gains = state_inputs(ball, VELOCITY_W), gains or VelocityGains()
+        given = *astuple(gains), rate_limit, acceleration_limit, *np.asarray(p, dtype=float)
+        super().__init__(inputs, ball.control, _accelerations(ball, inputs.size), given)
 
 
-def _quantities(ball: MassDriven) -> ca.Function:
-    """Return ``(x, t, p) -> v, S, dS/dtheta, rate of S at rest on rails, F0, dF/du``."""
+def _accelerations(ball: MassDriven, size: int) -> ca.Function:
+    """Return ``(inputs, t, [gains, limits, p]) -> theta''``."""
     s, shell, S_B = ball.symbols, ball.shell, ball.first_moment
-    slope_B = ca.horzcat(
-        *(ca.jacobian(S_B, s.values['theta'][k]) for k in range(ball.control.size))
-    )
+    inputs, numbers = ca.SX.sym('inputs', size), ca.SX.sym('numbers', len(fields(VelocityGains)))
+    names = (field.name for field in fields(VelocityGains))
+    g = SimpleNamespace(**dict(zip(names, ca.vertsplit(numbers), strict=True)))
+    rate_limit, acceleration_limit = ca.SX.sym('rate_limit'), ca.SX.sym('acceleration_limit')
+    n, params = ball.control.size, s.params
+    slope = [ca.jacobian(S_B, s.values['theta'][k]) for k in range(n)]
+    A = ca.densify(shell.R_WB @ ca.horzcat(*slope))
+    S, drift = shell.R_WB @ S_B, shell.R_WB @ ca.cross(shell.w, S_B)
+    error = inputs[s.x.numel() : s.x.numel() + 2] - ball.velocity_W[:2]
+    pseudo = _pseudo_inverse(A[:2, :])
+    rate = pseudo @ (g.centre * (_moment(ball, g, error, ca.fabs(S[2])) - S[:2]) - drift[:2])
+    down = A[2, :].T
+    rate -= g.lower * (down - pseudo @ (A[:2, :] @ down))  # where there is a choice
+    rate = _clipped(rate, rate_limit)
+    u = _clipped(g.rate * (rate - s.values['theta_rate']), acceleration_limit)
     force = ball.rolls.expressions.wrench[3:]
+    F0 = ca.substitute(force, s.u, ca.SX.zeros(n))
     F1 = ca.jacobian(force, s.u)
-    F0 = ca.substitute(force, s.u, ca.SX.zeros(ball.control.size))
-    out = ca.vertcat(
-        ball.velocity_W[:2],
-        shell.R_WB @ S_B,
-        ca.vec(shell.R_WB @ slope_B),
-        shell.R_WB @ ca.cross(shell.w, S_B),
-        F0,
-        ca.vec(ca.densify(F1)),
-    )
-    return ca.Function('velocity_quantities', [s.x, s.t, s.p], [ca.densify(out)])
+    mu, weight = params['mu'], _mass(ball) * ca.norm_2(params['gravity_W'])
+    share = ca.SX(0)
+    for k in reversed(range(HALVINGS - 1)):
+        F = F0 + F1 @ (0.5**k * u)
+        holds = ca.sqrt(ca.sumsqr(F[:2])) <= g.friction_share * mu * F[2]
+        holds = ca.logic_and(holds, F[2] >= g.normal_share * weight)
+        share = ca.if_else(holds, 0.5**k, share)
+    out = ca.substitute(ca.densify(share * u), s.x, inputs[: s.x.numel()])
+    given = ca.vertcat(numbers, rate_limit, acceleration_limit, s.p)
+    return ca.Function('mass_driven_velocity', [inputs, s.t, given], [ca.cse(out)])
+
+
+def _mass(ball: MassDriven) -> ca.SX:
+    params = ball.symbols.params
+    return params['mass'] + ca.sum1(params['masses'])
+
+
+def _moment(ball: MassDriven, g: SimpleNamespace, error: ca.SX, depth: ca.SX) -> ca.SX:
+    """Return the horizontal moment of the masses [kg m] that corrects a velocity."""
+    params = ball.symbols.params
+    inertia = params.get('polar_inertia', ca.SX(0))
+    if 'inertia' in params:
+        inertia = ca.sum1(params['inertia'][:3]) / 3
+    r, gravity = params['radius'], ca.norm_2(params['gravity_W'])
+    a = _shortened(g.velocity * error, g.friction_share * params['mu'] * gravity)
+    S = (_mass(ball) * r * r + inertia - r * depth) * a / (r * gravity)
+    return _shortened(S, g.reach_share * ca.fmax(depth, 1e-6))
+
+
+def _shortened(v: ca.SX, most: ca.SX) -> ca.SX:
+    """Return a vector no longer than a length, in its direction."""
+    return v * ca.fmin(1, most / ca.fmax(ca.norm_2(v), 1e-12))
+
+
+def _clipped(v: ca.SX, most: ca.SX) -> ca.SX:
+    return ca.fmax(ca.fmin(v, most), -most)
+
+
+def _pseudo_inverse(A: ca.SX) -> ca.SX:
+    """
+    Return the pseudo-inverse (n, 2) of a matrix (2, n).
+
+    A singular value below :data:`WEAK` of the greatest counts as zero.
+    """
+    M = A @ A.T
+    middle, half = (M[0, 0] + M[1, 1]) / 2, (M[0, 0] - M[1, 1]) / 2
+    most = middle + ca.sqrt(half**2 + M[0, 1] ** 2)  # squares of the singular values
+    pairs = combinations(range(A.shape[1]), 2)
+    minors = [A[0, i] * A[1, j] - A[0, j] * A[1, i] for i, j in pairs]
+    determinant = ca.sumsqr(ca.vertcat(*minors)) if minors else ca.SX(0)
+    least = determinant / ca.fmax(most, TINY)
+    adjoint = ca.vertcat(ca.horzcat(M[1, 1], -M[0, 1]), ca.horzcat(-M[0, 1], M[0, 0]))
+    weak = least <= WEAK**2 * most
+    along = (M - least * ca.SX.eye(2)) / ca.fmax((most - least) * most, TINY)
+    return A.T @ ca.if_else(weak, along, adjoint / ca.fmax(determinant, TINY))

@@ -9,6 +9,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
+from rolling_controller.law import LawFunction, written
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import Layout
@@ -104,6 +105,22 @@ class StepLaw(VectorLaw):
         symbols = [ca.SX.sym(f'i{k}', f.numel_in(k)) for k in range(f.n_in())]
         both = ca.vertcat(*f(*symbols))
         return ca.Function(self.name, symbols, [ca.densify(both)])
+
+    def as_function(self) -> LawFunction:
+        """Return it as a function of vectors."""
+        n = self.measurement.size
+
+        def within(values: ca.SX, limit: float) -> tuple[ca.SX, ca.SX]:
+            there = ca.sum1(ca.fabs(values) < limit) > values.numel() - 0.5
+            return ca.if_else(there, values, 0), there
+
+        def step(z: ca.SX, y: ca.SX, _t: ca.SX, gains: ca.SX) -> tuple[ca.SX, ca.SX]:
+            measured, set_point = within(y[:n], self.limits[0]), within(y[n:], self.limits[1])
+            tuned = [gains] * (self.function.n_in() - 4)
+            after, output = self.function(z, *measured, set_point[0], *tuned)
+            return after, output
+
+        return written(self, step, self.tuned, self.start())
 
     @cached_property
     def _tuned(self) -> list[tuple[float, ...]]:

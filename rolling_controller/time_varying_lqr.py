@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 import math
+from typing import Any
 import warnings
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.law import Following, state_inputs
+from rolling_controller.law import Following, Law, LawFunction, state_inputs, written
 from rolling_controller.nominal import (
     Linearization,
     LinearSteps,
@@ -445,6 +446,10 @@ class TimeVaryingLqr:
         given[3][0] = share
         return None, self._law.evaluate().copy()
 
+    def as_function(self) -> LawFunction:
+        """Return it as a function of vectors."""
+        return regulator_function(self, self.system, self.record, self.limits)
+
     def nominal(self, t: float) -> tuple[Array, Array]:
         """Return nominal state and control at a time [s]."""
         k, s = self._knot(t)
@@ -550,3 +555,32 @@ def law_equations(system: RollingSystem) -> ca.Function:
     u = r[n : n + m] - K @ system.difference(x, r[:n])  # (20)
     u = ca.fmin(ca.fmax(u, low), high)
     return ca.Function('feedback', [x, *records, share, low, high], [ca.densify(u)])
+
+
+def regulator_function(
+    law: Law[Any],
+    system: RollingSystem,
+    record: Callable[[float], Array],
+    limits: tuple[Array, Array],
+) -> LawFunction:
+    """
+    Return a regulator as a function of vectors.
+
+    Parameters
+    ----------
+    law, system
+        The regulator and its system.
+    record
+        From a time [s] to what :func:`law_equations` takes.
+    limits
+        Least and greatest control, shape (m,) each, in its units.
+
+    """
+    n, m = system.state.size, system.control.size
+    size = n + m + m * system.tangent.size
+
+    def step(z: ca.SX, x: ca.SX, _t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
+        at, low, high = ca.vertsplit(given, [0, size, size + m, size + 2 * m])
+        return z, law_equations(system)(x, at, at, 0, low, high)
+
+    return written(law, step, lambda t: np.concatenate([record(t), *limits]))

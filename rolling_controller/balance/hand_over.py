@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.balance.hold import BalanceLqr
 from rolling_controller.balance.region_of_attraction import RegionOfAttraction
-from rolling_controller.law import Law
+from rolling_controller.law import as_function, Law, LawFunction, split, written
 from rolling_dynamics.arrays import Array
+
+NEVER = 1e300  # s, in a memory of numbers: balance has not taken over
 
 
 class Phase(NamedTuple):
@@ -86,3 +89,25 @@ class HandOver:
             along, u = self.along.step(memory.along, x, t)
             return memory._replace(along=along), u
         return memory, self.regulator.step(None, x, t)[1]
+
+    def as_function(self) -> LawFunction:
+        """Return it as a function of vectors."""
+        along, regulator = as_function(self.along), as_function(self.regulator)
+        n = regulator.given(0.0).size
+
+        def step(z: ca.SX, x: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
+            home = t >= self.latest
+            if self.region is not None:
+                home = ca.logic_or(home, self.regulator.cost_to_go(x) <= self.region.level)
+            (since, was), (at_home, ahead) = split(z, 1), split(given, n)
+            since = ca.fmin(since, ca.if_else(home, t, NEVER))
+            before = since >= NEVER
+            kept, u = split(along.function(was, x, t, ahead), was.numel())
+            balance = regulator.function(ca.SX(0, 1), x, t, at_home)
+            kept = ca.if_else(before, kept, was)
+            return ca.vertcat(since, kept), ca.if_else(before, u, balance)
+
+        def given(t: float) -> Array:
+            return np.concatenate([regulator.given(t), along.given(t)])
+
+        return written(self, step, given, [NEVER, *along.memory])

@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_controller.balance.kalman_decomposition import (
     kalman_decomposition,
 )
-from rolling_controller.law import state_inputs
+from rolling_controller.law import LawFunction, state_inputs
 from rolling_controller.time_varying_lqr import (
     law_equations,
     law_function,
     limit_arrays,
     Limits,
     LqrWeights,
+    regulator_function,
 )
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
@@ -193,10 +194,19 @@ class BalanceLqr:
         self._law.inputs[0][:] = inputs
         return None, self._law.evaluate().copy()
 
+    def as_function(self) -> LawFunction:
+        """Return it as a function of vectors."""
+        return regulator_function(self, self.system, lambda _: self.record, self.limits)
+
     def error(self, x: ArrayLike) -> Array:
         """Return the difference from the equilibrium in tangent units, shape (n tangent,)."""
         self._difference.inputs[0][:] = x
         return self._difference.evaluate().copy()
+
+    def cost_to_go(self, x: ca.SX) -> ca.SX:
+        """Return :meth:`value` as an expression."""
+        d = self.system.difference(x, ca.DM(self.x))
+        return d.T @ ca.DM(self.cost) @ d
 
     def value(self, x: ArrayLike) -> float:
         """Return the cost to go V of what can be controlled."""

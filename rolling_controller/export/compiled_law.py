@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.export.c import CSource
+from rolling_controller.law import as_function, LawFunction
 from rolling_controller.step_law import VectorLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Layout
@@ -40,12 +41,19 @@ class CompiledLaw:
     source: CSource
     real: Literal['double', 'float'] = 'double'
 
-    opaque = 'compiled C'
-
     @property
     def law(self) -> VectorLaw:
         """The law that was exported."""
         return self.source.law
+
+    @property
+    def opaque(self) -> str:
+        """Why the law that was exported is not one function."""
+        return self.law.opaque
+
+    def as_function(self) -> LawFunction:
+        """Return the law that was exported as a function of vectors."""
+        return as_function(self.law)
 
     @property
     def inputs(self) -> Layout:

@@ -186,7 +186,7 @@ class GaitFollower:
     """
 
     period: float | None = None
-    opaque = 'each swing is found by a search within the limits of contact and drive'
+    opaque = 'pursuit: the swing that comes next is planned from where the sphere is'
 
     def __init__(
         self,
@@ -313,7 +313,7 @@ class VelocityStick:
     """
 
     period: float | None = None
-    opaque = 'each swing is found by a search within the limits of contact and drive'
+    opaque = 'pursuit: the swing that comes next is planned from where the sphere is'
 
     def __init__(
         self,

@@ -17,15 +17,26 @@ import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.balance.hand_over import HandOver, Phase
+from rolling_controller.balance.hand_over import HandOver, NEVER, Phase
 from rolling_controller.balance.hold import BalanceLqr
 from rolling_controller.balance.region_of_attraction import (
     region_of_attraction,
     RegionOfAttraction,
 )
-from rolling_controller.law import Law, OpenLoop, state_inputs, StateFeedback, TOUCHING
+from rolling_controller.law import (
+    as_function,
+    FunctionLaw,
+    Law,
+    LawFunction,
+    OpenLoop,
+    split,
+    state_inputs,
+    TOUCHING,
+    written,
+)
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
@@ -431,6 +442,32 @@ class ThrowCatchLaw:
             x[self._turn] = -s, w
         return memory, self.regulator.step(None, x, t)[1]
 
+    def as_function(self) -> LawFunction:
+        """Return it as a function of vectors."""
+        carry, regulator = as_function(self.carry), as_function(self.regulator)
+        rests, m = self.plan.move.start + self.plan.move.duration, self.output.size
+        n = m + regulator.given(0.0).size
+        upright = ca.DM(self.regulator.x[self._turn])
+
+        def step(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
+            (x, touching), (since, was) = split(y, y.numel() - 1), split(z, 1)
+            planned, home, ahead = ca.vertsplit(given, [0, m, n, given.numel()])
+            since = ca.fmin(since, ca.if_else(touching * (t > rests), t, NEVER))
+            kept, carried = split(carry.function(was, x, t, ahead), was.numel())
+            x, q = ca.SX(x), x[self._turn]
+            other = ca.fabs(ca.dot(q, upright)) < math.sqrt(0.5)
+            x[self._turn] = ca.if_else(other, ca.vertcat(-q[1], q[0]), q)
+            balance = regulator.function(ca.SX(0, 1), x, t, home)
+            u = ca.if_else(since >= NEVER, planned, balance)
+            carrying = touching * (t < self.plan.carry.duration)
+            kept = ca.if_else(carrying, kept, was)
+            return ca.vertcat(since, kept), ca.if_else(carrying, carried, u)
+
+        def given(t: float) -> Array:
+            return np.concatenate([self.plan.control_at(t), regulator.given(t), carry.given(t)])
+
+        return written(self, step, given, [NEVER, *carry.memory])
+
 
 def spatial_regulator(system: ContactSystem, params: Array) -> BalanceLqr:
     """
@@ -478,7 +515,10 @@ class Prepared:
 
 def _regulated(regulator: BalanceLqr) -> Prepared:
     """Return balance from the start on, and no control."""
-    idle = StateFeedback(regulator.system, lambda _, __: np.zeros(regulator.output.size))
+    inputs, output = state_inputs(regulator.system), regulator.output
+    symbols = [ca.SX.sym(name, n) for name, n in (('y', inputs.size), ('t', 1), ('none', 0))]
+    nothing = ca.Function('nothing', symbols, [ca.SX.zeros(output.size)])
+    idle = FunctionLaw(inputs, output, nothing)
     return Prepared({'closed_loop': lambda: HandOver(idle, regulator), 'open_loop': lambda: idle})
 
 
@@ -514,7 +554,7 @@ def prepare_throw_catch(laboratory: Laboratory, planned: Planned, _: Predicting)
     """Return a throw with its catch and balance, and the throw alone."""
     plan = plan_throw_catch(laboratory, planned())
     law = throw_catch_law(laboratory, plan)
-    thrown = StateFeedback(law.regulator.system, lambda t, _: plan.control_at(t))
+    thrown = OpenLoop(law.regulator.system, plan)
     greatest = ', '.join(f'{v:.3g}' for v in plan.greatest_controls())
     return Prepared(
         {'closed_loop': lambda: law, 'open_loop': lambda: thrown},

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-import math
 from typing import Any
 
+import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 from rolling_controller.law import (
+    as_function,
     Following,
+    FunctionLaw,
     Law,
-    Memoryless,
+    LawFunction,
+    split,
     state_inputs,
-    StateFeedback,
     VELOCITY_W,
+    written,
 )
 from rolling_controller.robot_laws.regulator import never, RegulatedRobot
 from rolling_controller.robot_laws.steering import Steered
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
@@ -55,26 +60,71 @@ class SpinRollingRobot(RegulatedRobot):
     def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
         """Return the regulator along a plan; it uses the inputs that the plan uses."""
         found = super().follow(plan, interrupted)
-        system = self._scenario.system
-        law = StateFeedback(system, lambda t, x: self._bounded(found.law.step(None, x, t)[1]))
-        return found._replace(law=law)
+        return found._replace(law=BoundedRolling(found.law, self._bounds()))
 
     def drive(self, x: Array, yaw: float) -> Law[Any]:  # noqa: ARG002  it starts alike from every state
         """Return a drive that rolls with the velocity and spins with the rate of a command."""
-        system, radius = self._scenario.system, self._radius
-
-        def rolled(_: float, given: Array) -> Array:
-            vx, vy, turn = given[-3:].tolist()
-            return self._bounded(np.array([-vy / radius, vx / radius, turn]))
-
-        law = Memoryless(state_inputs(system, VELOCITY_W), system.control, rolled)
+        system = self._scenario.system
+        inputs, bounds = state_inputs(system, VELOCITY_W), self._bounds()
+        y, t, given = ca.SX.sym('y', inputs.size), ca.SX.sym('t'), ca.SX.sym('given', len(bounds))
+        vx, vy, turn = ca.vertsplit(y[-3:])
+        w = bounded(ca.vertcat(-vy / given[0], vx / given[0], turn), given)
+        rolled = ca.Function('rolled', [y, t, given], [w])
+        law = FunctionLaw(inputs, system.control, rolled, bounds)
         return Steered(law, yaw, self._scenario.control_limits)
 
-    def _bounded(self, w: Array) -> Array:
-        """Return an angular velocity within the bounds; rolling keeps its direction."""
-        rolling = self._radius * math.hypot(w[0], w[1])
-        most, spin = self._values['rolling_rate'], self._values['spin_rate']
-        share = most / rolling if rolling > most else 1.0
-        limits = self._scenario.control_limits
-        wanted = np.array([share * w[0], share * w[1], min(max(w[2], -spin), spin)])
-        return np.array(np.clip(wanted, -limits, limits))
+    def _bounds(self) -> Array:
+        """Return the numbers that :func:`bounded` takes."""
+        rates = self._values['rolling_rate'], self._values['spin_rate']
+        return np.array([self._radius, *rates, *self._scenario.control_limits])
+
+
+def bounded(w: ca.SX, bounds: ca.SX) -> ca.SX:
+    """
+    Return an angular velocity within bounds; rolling keeps its direction.
+
+    Parameters
+    ----------
+    w
+        Angular velocity, shape (3,) [rad/s].
+    bounds
+        Radius [m], greatest velocity of rolling [m/s], greatest spin [rad/s], and greatest
+        magnitude of each component [rad/s]; shape (6,).
+
+    """
+    radius, most, spin = bounds[0], bounds[1], bounds[2]
+    rolling = radius * ca.norm_2(w[:2])
+    share = ca.if_else(rolling > most, most / ca.fmax(rolling, most), 1)
+    wanted = ca.vertcat(share * w[:2], ca.fmin(ca.fmax(w[2], -spin), spin))
+    return ca.densify(ca.fmax(ca.fmin(wanted, bounds[3:]), -bounds[3:]))
+
+
+class BoundedRolling:
+    """A law of the sphere whose output stays within bounds; see :class:`Law`."""
+
+    def __init__(self, law: Law[Any], bounds: Array) -> None:
+        """Take the law, and the bounds of :func:`bounded`."""
+        self.inputs, self.output, self.period = law.inputs, law.output, law.period
+        self.opaque, self._law, self._bounds = law.opaque, law, bounds
+        w, given = ca.SX.sym('w', 3), ca.SX.sym('bounds', bounds.size)
+        self._bounded = FastFunction(ca.Function('bounded', [w, given], [bounded(w, given)]))
+        self._bounded.inputs[1][:] = bounds
+
+    def start(self, before: object = None) -> object:
+        """Return the memory of the law."""
+        return self._law.start(before)
+
+    def step(self, memory: object, inputs: ArrayLike, t: float) -> tuple[object, Array]:
+        """Return the memory and the output within the bounds; see :class:`Law`."""
+        memory, self._bounded.inputs[0][:] = self._law.step(memory, inputs, t)
+        return memory, self._bounded.evaluate().copy()
+
+    def as_function(self) -> LawFunction:
+        """Return it as a function of vectors."""
+        law = as_function(self._law)
+
+        def step(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
+            memory, w = split(law.function(z, y, t, given), z.numel())
+            return memory, bounded(w, ca.DM(self._bounds))
+
+        return written(self, step, law.given, law.memory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 import math
 from typing import Any, NamedTuple
 
@@ -9,7 +10,15 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.balance.hold import Hold
-from rolling_controller.law import COMMANDED, Law, state_inputs
+from rolling_controller.law import (
+    as_function,
+    COMMANDED,
+    Law,
+    LawFunction,
+    split,
+    state_inputs,
+    written,
+)
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
@@ -30,39 +39,32 @@ class Steering(NamedTuple):
     yaw
         Direction of travel about the normal of the floor [rad].
     time
-        Of the step before [s]; None at the start.
+        Of the step before [s]; not a number at the start.
     law
         Memory of what keeps the velocity.
 
     """
 
     yaw: float
-    time: float | None
+    time: float
     law: Any
 
-    def turned(self, t: float, command: Array) -> tuple[float, Array]:
-        """
-        Return the yaw after ahead has turned on, and the velocity in W.
 
-        Parameters
-        ----------
-        t
-            Time [s], increasing.
-        command
-            Velocity ahead and to the left [m/s], and the rate at which ahead turns [rad/s] (3).
+@cache
+def turning() -> ca.Function:
+    """
+    Return ``(yaw, time before, command, t) -> yaw, velocity_W`` after ahead has turned on.
 
-        Returns
-        -------
-        tuple of float and Array
-            Yaw [rad]; velocity along x and y [m/s] and turn rate [rad/s], shape (3,).
-
-        """
-        ahead, left, turn = command.tolist()
-        yaw = self.yaw
-        if self.time is not None:
-            yaw += turn * min(max(t - self.time, 0.0), LONGEST)
-        c, s = math.cos(yaw), math.sin(yaw)
-        return yaw, np.array([c * ahead - s * left, s * ahead + c * left, turn])
+    The command is a velocity ahead and to the left [m/s], and the rate at which ahead turns
+    [rad/s]; the velocity is along x and y, with the turn rate.
+    """
+    yaw, before, t = (ca.SX.sym(name) for name in ('yaw', 'before', 't'))
+    command = ca.SX.sym('command', 3)
+    now = yaw + command[2] * ca.if_else(before <= t, ca.fmin(t - before, LONGEST), 0)
+    c, s = ca.cos(now), ca.sin(now)
+    ahead, left, turn = ca.vertsplit(command)
+    out = ca.vertcat(now, c * ahead - s * left, s * ahead + c * left, turn)
+    return ca.Function('turning', [yaw, before, command, t], [out])
 
 
 class Steered:
@@ -90,17 +92,31 @@ class Steered:
         self.output, self.opaque = law.output, law.opaque
         self._law, self._yaw, self._limits = law, yaw, limits
         self._possible = np.array([1.0, turns, turns])
+        self._turning = FastFunction(turning())
 
     def start(self, before: Steering | None = None) -> Steering:  # noqa: ARG002
         """Return the memory at the heading of the start."""
-        return Steering(self._yaw, None, self._law.start())
+        return Steering(self._yaw, math.nan, self._law.start())
 
     def step(self, memory: Steering, inputs: ArrayLike, t: float) -> tuple[Steering, Array]:
         """Return the memory, and the control within the limits at a time [s]."""
         x, command = np.split(np.asarray(inputs, dtype=float), [-3])
-        yaw, velocity_W = memory.turned(t, self._possible * command)
-        law, u = self._law.step(memory.law, np.concatenate([x, velocity_W]), t)
-        return Steering(yaw, t, law), np.clip(u, -self._limits, self._limits)
+        turned = self._turning(memory.yaw, memory.time, self._possible * command, t)
+        law, u = self._law.step(memory.law, np.concatenate([x, turned[1:]]), t)
+        return Steering(float(turned[0]), t, law), np.clip(u, -self._limits, self._limits)
+
+    def as_function(self) -> LawFunction:
+        """Return it as a function of vectors."""
+        law, most = as_function(self._law), ca.DM(self._limits)
+
+        def step(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
+            (own, was), (x, command) = split(z, 2), split(y, y.numel() - 3)
+            turned = turning()(own[0], own[1], command * ca.DM(self._possible), t)
+            both = law.function(was, ca.vertcat(x, turned[1:]), t, given)
+            memory, u = split(both, law.memory.size)
+            return ca.vertcat(turned[0], t, memory), ca.fmax(ca.fmin(u, most), -most)
+
+        return written(self, step, law.given, [self._yaw, math.nan, *law.memory])
 
 
 STEEP = np.array([0.4, 0.4, 0.8])  # greatest rate of the reference's velocity, per second
@@ -161,11 +177,10 @@ class VelocityHold:
         inverse, linear, possible = self._steady(hold.cost, J[:, :-3], -J[:, -3:])
         self._motion, self.possible = (drift, at, inverse, linear), possible
         self._start = np.concatenate([[math.nan], position, [yaw], np.zeros(3 + size)])
-        self._step = FastFunction(step)
         tables = (table.ravel('F') for table in (hold.gain, inverse, linear))
-        for array, value in zip(
-            self._step.inputs[4:], (*at, *tables, possible, *hold.limits), strict=True
-        ):
+        self._given = *at, *tables, possible, *hold.limits
+        self._step = FastFunction(compiled(step)[0])
+        for array, value in zip(self._step.inputs[4:], self._given, strict=True):
             array[:] = value
 
     def _steady(self, cost: Array, linear: Array, moves: Array) -> tuple[Array, Array, Array]:
@@ -203,10 +218,21 @@ class VelocityHold:
         out, count = self._step.evaluate(), self.output.size
         return np.concatenate([[t], out[:-count]]), out[-count:].copy()
 
+    def as_function(self) -> LawFunction:
+        """Return it as a function of vectors."""
+        f, ends = _functions(self._system)[0], np.cumsum([0, *map(len, self._given)]).tolist()
+
+        def step(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
+            dt = ca.if_else(z[0] <= t, ca.fmin(t - z[0], LONGEST_STEP), 0)
+            out = f(z[1:], y[:-3], y[-3:], dt, *ca.vertsplit(given, ends))
+            return split(ca.vertcat(t, out), z.numel())
+
+        return written(self, step, np.concatenate(self._given), self._start)
+
 
 def prepare_velocity_hold(system: RollingSystem) -> None:
     """Compile the step of :class:`VelocityHold`; raise ParameterError where it cannot be."""
-    _functions(system)
+    compiled(_functions(system)[0])
 
 
 def _place(system: RollingSystem) -> Entry:
@@ -271,7 +297,7 @@ def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Func
     flat = [ca.SX.sym(f'table_{k}', table.numel()) for k, table in enumerate(tables)]
     out = ca.substitute(out, ca.vertcat(*tables), ca.vertcat(*flat))
     arguments = [memory, x, command, dt, *at, *flat, possible, low, high]
-    return compiled(ca.Function('velocity_step', arguments, [out]))[0], drift, jacobian, seen
+    return ca.Function('velocity_step', arguments, [out]), drift, jacobian, seen
 
 
 def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:

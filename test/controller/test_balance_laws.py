@@ -17,6 +17,7 @@ from rolling_controller.laboratory.laws import (
     restricted_plan,
     throw_catch_law,
 )
+from rolling_controller.law import as_function
 from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
@@ -178,6 +179,27 @@ def test_replay_alone_does_not_balance(flip_up):
 @pytest.fixture(scope='module')
 def throw():
     return plan_throw_catch(LAB, planned('laboratory_throw_catch'))
+
+
+def test_a_throw_is_one_function_of_vectors(throw):
+    """In turn it carries, throws, and balances, upright being every half turn."""
+    law, rng = throw_catch_law(LAB, throw), np.random.default_rng(2)
+    one, memory = as_function(law), law.start()
+    z, end = one.memory, throw.move.start + throw.move.duration
+    home, half = law.regulator.x, law.regulator.system.state.slice('q_HO')
+    other = home.copy()
+    other[half] = -home[half][1], home[half][0]
+    near = [(t, throw.carry.states[0], 1.0) for t in (0.0, throw.carry.duration / 2)]
+    near += [(t, home, 0.0) for t in (throw.carry.duration + 0.01, end - 0.01)]
+    near += [(end - 1e-3, home, 1.0), (end + 0.01, home, 0.0), (end + 0.02, home, 1.0)]
+    near += [(end + 0.1, other, 1.0), (end + 0.2, home, 0.0)]
+    for t, x, touching in near:
+        row = np.append(x + 1e-3 * rng.normal(size=x.size), touching)
+        memory, u = law.step(memory, row, t)
+        out = np.array(one.function(z, row, t, one.given(t))).ravel()
+        z = out[: z.size]
+        np.testing.assert_allclose(out[z.size :], u, rtol=1e-11, atol=1e-12)
+    assert z[0] == balancing_since(memory) == end + 0.02
 
 
 @pytest.mark.slow

@@ -7,7 +7,15 @@ from rolling_controller import OpenLoop, StateFeedback, TimeVaryingLqr
 from rolling_controller.balance.hand_over import balancing_since, HandOver
 from rolling_controller.balance.hold import Hold
 from rolling_controller.gait_following import GaitFollower, VelocityStick
-from rolling_controller.law import check_inputs, COMMANDED, gathered, replay, STATE, state_inputs
+from rolling_controller.law import (
+    as_function,
+    check_inputs,
+    COMMANDED,
+    gathered,
+    replay,
+    STATE,
+    state_inputs,
+)
 from rolling_controller.learned_law import LearnedLaw, LearnedPolicy
 from rolling_controller.mass_driven_velocity import MassDrivenVelocity
 from rolling_controller.robot_laws.steering import Steered
@@ -105,6 +113,26 @@ def test_a_law_names_its_layouts(law):
     assert law.inputs.entries[0].name == STATE
     assert isinstance(law.opaque, str)
     assert law.period is None
+
+
+def test_a_law_that_is_not_opaque_is_one_function_of_vectors(law):
+    rows, times = inputs_of(law)
+    if law.opaque:
+        with pytest.raises(ParameterError, match='not a function of vectors: '):
+            as_function(law)
+        return
+    one, memory = as_function(law), law.start()
+    z, n = one.memory, one.memory.size
+    for row, t in zip(rows, times, strict=True):
+        memory, output = law.step(memory, row, t)
+        out = np.array(one.function(z, row, t, one.given(t))).ravel()
+        z = out[:n]
+        np.testing.assert_allclose(out[n:], output, rtol=1e-12, atol=1e-13)
+
+
+def test_laws_of_the_suite_are_opaque_for_three_reasons_alone(law):
+    reasons = ('', 'pursuit: ', 'a learned network', 'a quadratic program', 'a function of Python')
+    assert law.opaque.startswith(reasons)
 
 
 def test_recorded_inputs_are_replayed(law):

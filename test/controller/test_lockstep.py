@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
-from rolling_controller import run_lockstep, StateFeedback
+from rolling_controller import OpenLoop, run_batch, run_lockstep, StateFeedback
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
+from rolling_planner import Plan
 
 
 def test_it_ends_at_the_guard_that_ends_the_motion():
@@ -27,6 +29,35 @@ def test_it_ends_at_the_guard_that_ends_the_motion():
     assert 0.0 < run.times[-1] < 0.5
     assert len(run.times) == len(run.states) == len(run.controls)
     np.testing.assert_allclose(run.states[-1], truth.states[-1], atol=1e-8)
+
+
+def test_a_batch_is_each_of_its_motions_and_stops_where_they_end():
+    """A disk under rising controls, which start slip where friction is less."""
+    scenario = load_scenario('point_mass_disk_straight')
+    system, p = scenario.system, np.tile(scenario.p, (3, 1))
+    p[:, system.parameters.index('mu')] *= [[1.0], [0.05], [0.1]]
+    rising = {
+        'times': np.array([0.0, 1.0]),
+        'states': np.tile(scenario.x0, (2, 1)),
+        'controls': np.array([np.zeros(2), [100.0, 60.0]]),
+    }
+    law = OpenLoop(system, Plan.of(system, **rising))
+    starts = scenario.x0 + 1e-2 * np.arange(3)[:, None]
+    batch = run_batch(system, p, starts, law, 0.4, limits=30.0)
+    assert batch.stopped.tolist() == ['', 'friction', 'friction']
+    assert 0.0 < batch.times[-1, 1] < batch.times[-1, 2] < 0.4
+    for k, start in enumerate(starts):
+        run = run_lockstep(system, p[k], start, law, 0.4, limits=30.0)
+        assert (run.ended is None) == (not batch.stopped[k])
+        assert batch.times[-1, k] == pytest.approx(run.times[-1], abs=1e-9)
+        np.testing.assert_allclose(batch.states[-1, k], run.states[-1], atol=1e-9)
+
+
+def test_a_law_that_no_batch_can_step_is_refused():
+    scenario = load_scenario('point_mass_disk_straight')
+    law = StateFeedback(scenario.system, lambda *_: np.zeros(1))
+    with pytest.raises(ParameterError, match='not a function of vectors: a function of Python'):
+        run_batch(scenario.system, scenario.p, [scenario.x0], law, 0.1)
 
 
 def test_it_goes_through_the_modes_of_the_plant():

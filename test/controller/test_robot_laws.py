@@ -6,7 +6,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from robot_cases import CASES
-from rolling_controller import run_lockstep
+from rolling_controller import run_batch, run_lockstep
 from rolling_controller.gait_following.gait_follower import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains
 from rolling_controller.law import Following, StateFeedback, VELOCITY
@@ -111,6 +111,36 @@ def driven(made, wanted, duration):
         return {VELOCITY: np.array([forward, 0.0, turn])}
 
     return run_lockstep(made.system, made.p, x, law, duration, rate=250.0, signals=signals)
+
+
+@pytest.mark.parametrize('made', ['ball', 'disk', 'spin_rolling'], indirect=True)
+def test_a_batch_follows_a_plan_as_one_motion_after_the_other(made):
+    law, (a, b) = made.laws.follow(made.plan).law, (made.plan.states[0], made.start)
+    given = law, made.plan.times[-1] / 2
+    batch = run_batch(made.system, made.p, [a, b, a], *given, rate=made.case.rate)
+    for start, states in ((b, batch.states[:, 1]), (a, batch.states[:, 2])):
+        run = run_lockstep(made.system, made.p, start, *given, rate=made.case.rate)
+        assert_allclose(states, run.states, atol=1e-9)
+
+
+@pytest.mark.parametrize('made', ['disk', 'spin_rolling'], indirect=True)
+def test_a_batch_is_driven_as_one_motion_after_the_other(made):
+    x, (_, speed, _) = made.scenario.x0, DRIVEN[made.system.name]
+    law, each = made.laws.drive(x, 0.1), speed * np.array([[1.0, -0.5], [0.2, 0.0], [1.0, 3.0]])
+    options = {'duration': 0.5, 'rate': 250.0}
+    batch = run_batch(
+        made.system, made.p, [x, x], law, signals=lambda t: {VELOCITY: t * each}, **options
+    )
+    for k, command in enumerate(each.T):
+        signals = lambda t, command=command: {VELOCITY: t * command}  # noqa: E731
+        run = run_lockstep(made.system, made.p, x, law, signals=signals, **options)
+        assert_allclose(batch.states[:, k], run.states, atol=1e-9)
+
+
+@pytest.mark.parametrize('made', ['pendulum'], indirect=True)
+def test_gaits_are_planned_on_the_way_and_in_no_batch(made):
+    with pytest.raises(ParameterError, match='not a function of vectors: pursuit: the swing'):
+        run_batch(made.system, made.p, [made.start], made.laws.follow(made.plan).law, 1.0)
 
 
 @pytest.mark.parametrize('made', ['disk', 'pendulum', 'spin_rolling'], indirect=True)

@@ -1,8 +1,13 @@
 """From a wanted velocity to mass motions, inside the envelope."""
 
+import casadi as ca
 import numpy as np
 import pytest
-from rolling_controller.mass_driven_velocity import MassDrivenVelocity, VelocityGains
+from rolling_controller.mass_driven_velocity import (
+    _pseudo_inverse,
+    MassDrivenVelocity,
+    VelocityGains,
+)
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassBall, RailMass
 from rolling_dynamics.internal_masses.rails import Circle
@@ -58,6 +63,21 @@ def test_velocity_is_followed_inside_the_envelope(mu, ripple):
     assert np.abs(log[-1, 1:3]).max() < 0.01
     assert log[:, 3].max() <= 0.8 * mu * (1 + 1e-9)
     assert log[:, 4].min() > 0.3 * 4 * 9.81
+
+
+@pytest.mark.parametrize('columns', [1, 2, 3, 4])
+def test_the_pseudo_inverse_leaves_out_what_is_weak(columns):
+    """As that of numpy, of full rank, of rank one, of none, and about where one changes."""
+    A, rng = ca.SX.sym('A', 2, columns), np.random.default_rng(columns)
+    inverse = ca.Function('inverse', [A], [_pseudo_inverse(A)])
+    for spread in (1.0, 0.1, 1.01e-3, 0.99e-3, 1e-6, 0.0):
+        left = np.linalg.qr(rng.normal(size=(2, 2)))[0]
+        right = np.linalg.qr(rng.normal(size=(columns, columns)))[0][:, :2]
+        given = 3.0 * left[:, : right.shape[1]] * [1.0, spread][: right.shape[1]] @ right.T
+        expected = np.linalg.pinv(given, rcond=1e-3)
+        found = np.array(inverse(given))
+        np.testing.assert_allclose(found, expected, atol=1e-8 * np.abs(expected).max())
+    assert not np.array(inverse(np.zeros((2, columns)))).any()
 
 
 def test_without_control_it_does_not_move():
