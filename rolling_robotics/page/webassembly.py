@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 import subprocess
 import sys
@@ -16,12 +17,25 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.extras import need
 from rolling_dynamics.simulation.stepper import STAGES, STRAIGHT
 
-# A reactor has no start of its own; its functions are those that are exported. No contraction.
-OPTIONS = (
-    *('-target', 'wasm32-wasi', '-mexec-model=reactor', '-O2', '-ffp-contract=off'),
-    *('-fno-math-errno', '-Dcasadi_real=double', '-Dcasadi_int=int', '-s', '-w'),
+# Without a system: compiling a whole C library would take half a minute the first time.
+TARGET = ('-target', 'wasm32-freestanding', '-fno-entry', '-fstrip', '-O', 'ReleaseFast')
+C_OPTIONS = (
+    *('-O2', '-ffp-contract=off', '-fno-math-errno', '-w'),
+    *('-Dcasadi_real=double', '-Dcasadi_int=int'),
 )
-
+# Functions of math.h beyond those of the compiler's own run-time library, from Zig's library.
+ONE = ('asin', 'acos', 'atan', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'expm1', 'log1p')
+LIBRARY = '\n'.join(
+    (
+        'const m = @import("std").math;',
+        *(f'export fn {f}(x: f64) f64 {{ return m.{f}(x); }}' for f in ONE),
+        *(
+            f'export fn {f}(x: f64, y: f64) f64 {{ return m.{f}(x, y); }}'
+            for f in ('atan2', 'hypot')
+        ),
+        'export fn pow(x: f64, y: f64) f64 { return m.pow(f64, x, y); }',
+    )
+)
 
 EXPORTED = '#define EXPORTED(name) __attribute__((export_name(name)))\n'
 
@@ -181,14 +195,18 @@ EXPORTED("law_run") void law_run(void) {{
 
 
 def _compiled(source: str, law: CSource | None) -> bytes:
+    headers = files('ziglang') / 'lib' / 'libc' / 'include'
     with TemporaryDirectory() as folder:
-        files = [Path(folder) / 'step.c']
+        parts = [Path(folder) / 'step.c']
         if law is not None:
             source += _law_entry(law)
-            files += [path for path in law.write(Path(folder)) if path.suffix == '.c']
-        files[0].write_text(EXPORTED + source, encoding='utf-8')
-        command = [sys.executable, '-m', 'ziglang', 'cc', *OPTIONS, *(f.name for f in files)]
-        command += ['-o', 'step.wasm']
+            parts += [path for path in law.write(Path(folder)) if path.suffix == '.c']
+        parts[0].write_text(EXPORTED + source, encoding='utf-8')
+        (Path(folder) / 'library.zig').write_text(LIBRARY, encoding='utf-8')
+        command = [sys.executable, '-m', 'ziglang', 'build-exe', *TARGET, '-femit-bin=step.wasm']
+        for name in ('wasm-wasi-musl', 'generic-musl'):
+            command += ['-isystem', str(headers / name)]
+        command += ['-cflags', *C_OPTIONS, '--', *(f.name for f in parts), 'library.zig']
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
             raise ParameterError(f'page: the equations do not compile: {done.stderr.strip()}')

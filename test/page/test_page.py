@@ -181,6 +181,28 @@ def test_what_has_no_c_is_named():
         webassembly({'friction': ca.Function('f', [x], [table(x) + 1])})
 
 
+def test_functions_of_mathematics_are_those_of_here(tmp_path: Path):
+    """Each that CasADi writes as one of math.h gives the value that it has in this process."""
+    x, y = ca.SX.sym('x'), ca.SX.sym('y')
+    at_most_1 = [ca.asin(x), ca.acos(x), ca.atanh(x), ca.log1p(x), ca.expm1(x)]
+    rest = [f(x) for f in (ca.sin, ca.tan, ca.exp, ca.atan, ca.sinh, ca.cosh, ca.tanh, ca.asinh)]
+    rest += [ca.acosh(1 + y), ca.log(y), ca.atan2(x, y), ca.hypot(x, y), y**x, ca.fmod(y, x)]
+    f = ca.Function('f', [x, y], [ca.vertcat(*at_most_1, *rest)])
+    module, _ = webassembly({'f': f})
+    (tmp_path / 'f.wasm').write_bytes(module)
+    values = [(0.7, 2.5), (-0.3, 1e-3), (1e-9, 40.0), (-0.99, 7.0)]
+    run = f"""
+const {{exports: e}} = new WebAssembly.Instance(new WebAssembly.Module(
+  require('fs').readFileSync('f.wasm')), {{}});
+const at = (where, n) => new Float64Array(e.memory.buffer, where, n);
+console.log(JSON.stringify({json.dumps(values)}.map(v =>
+  (at(e.in_f(), 2).set(v), e.run_f(), [...at(e.out_f(), {f.numel_out(0)})]))));
+"""
+    done = subprocess.run([NODE, '-e', run], cwd=tmp_path, capture_output=True, check=True)
+    expected = [np.array(f(*v)).ravel() for v in values]
+    np.testing.assert_allclose(json.loads(done.stdout), expected, rtol=4e-15, atol=0)
+
+
 def test_parameters_beyond_bounds_are_refused_in_the_words_of_the_scenario():
     """Bounds and sentences are those of the entry from which a parameter comes."""
     sliders = {s['name']: s for s in sliders_of(load_scenario('spinning_plate')) if s}
@@ -189,7 +211,7 @@ def test_parameters_beyond_bounds_are_refused_in_the_words_of_the_scenario():
     assert mu['says'][0].format(-1) == 'friction.mu: must be at least 0, got -1'
 
 
-# Of + - * / and roots only: the same bits. With library functions those of musl stand for glibc's.
+# Of + - * / and roots only: the same bits. With library functions those of Zig stand for glibc's.
 @pytest.mark.parametrize(
     ('name', 'steps', 'tolerance'),
     [
