@@ -12,14 +12,21 @@ SPEC = spec_from_file_location('golden', ROOT / 'tools' / 'golden.py')
 golden = module_from_spec(SPEC)
 SPEC.loader.exec_module(golden)
 
-QUICK = ('schema', 'files', 'simulate')
+QUICK = ('schema', 'files')
+LONG = {  # to simulate; the slow test of the whole part has them
+    'balance_ellipsoid', 'ball_balancer', 'ball_in_groove', 'ball_thrown_into_dish',
+    'ellipsoid_in_ellipsoidal_dish', 'hamster_ball', 'mecanum_wheel', 'omni_cart',
+    'point_mass_ball',
+}  # fmt: skip
 QUICK_PLANS = (
     'ball_on_plate_hard', 'ball_on_plate_straight', 'laboratory_throw_catch', 'pendulum_compare',
     'point_mass_disk_straight', 'spin_rolling_plan',
 )  # fmt: skip
 
 
-SLOW = [pytest.param(p, marks=pytest.mark.slow) for p in ('steps', 'plans', 'lockstep')]
+SLOW = [
+    pytest.param(p, marks=pytest.mark.slow) for p in ('simulate', 'steps', 'plans', 'lockstep')
+]
 
 
 @pytest.mark.parametrize('part', [*QUICK, *SLOW])
@@ -28,6 +35,12 @@ def test_part_is_as_recorded(part):
     command = [sys.executable, ROOT / 'tools' / 'golden.py', 'compare', part]
     done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize('name', sorted({*golden.read('simulate')} - LONG))
+def test_simulation_is_as_recorded(name):
+    old, new = golden.read('simulate')[name], golden.plain(golden.simulate([name]))[name]
+    assert list(golden.differences(old, new, name)) == []
 
 
 @pytest.mark.parametrize('name', QUICK_PLANS)

@@ -98,6 +98,7 @@ SEVERAL_SECONDS = (
     'README.md',
     'ball_balancer.md',
     'contact.md',
+    'from_page_to_robot.md',
     'pendulum_sphere.md',
     'point_mass_disk.md',
 )

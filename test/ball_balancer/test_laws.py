@@ -39,7 +39,7 @@ def test_a_law_takes_the_ball_to_its_set_point(file, name, end):
 def test_a_ball_stays_near_a_set_point_that_is_told_before_it_moves(file):
     def off(lead):
         law, way = LAWS['lqr'](RigModel.of(file)), partial(place_on, 'circle', 0.04, 6.0)
-        run = run_rig(file, law, lambda t: way(t + lead), 8.0, seed=1)
+        run = run_rig(file, law, lambda t: way(t + lead), 5.0, seed=1)
         goals = np.array([way(t) for t in run.times])
         return np.hypot(*(run.states[:, :2] - goals).T)[run.times > 2].mean()
 

@@ -169,6 +169,7 @@ def test_flip_up_with_feedback_ends_in_balance(flip_up):
         assert balancing_since(memory) < 2.0  # the region was reached before the plan's end
 
 
+@pytest.mark.slow
 def test_replay_alone_does_not_balance(flip_up):
     _, arms = flip_up
     run = Lockstep(LAB.rest(FLAT, -LAB.circumference / 4), 0)

@@ -1,5 +1,6 @@
 """Pursuit of a goal: when plans are made again, and how they take over."""
 
+from copy import copy
 from dataclasses import replace
 from functools import partial
 
@@ -31,13 +32,20 @@ class Planners:
         return lambda patience: answer(patience) if callable(answer) else answer
 
 
+@pytest.fixture(scope='module')
+def first_law(hard):
+    problem, plan = hard
+    return PredictiveLaw(problem.system, problem.p, plan, control_limits=50.0, horizon=COARSE)
+
+
 @pytest.fixture
-def started(hard):
+def started(hard, first_law):
     """Return what makes a pursuit of the plan, a few steps into it."""
     problem, plan = hard
 
     def start(*answers, options=OPTIONS):
-        law = PredictiveLaw(problem.system, problem.p, plan, control_limits=50.0, horizon=COARSE)
+        law = copy(first_law)
+        law.start()
         planners = Planners(*answers)
         pursuit = Pursuit(law, problem, planners, options)
         for t in (0.48, 0.49, 0.5):

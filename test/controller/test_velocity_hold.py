@@ -72,7 +72,7 @@ def test_it_goes_round_a_circle_and_leans_as_its_equations_say(scenario, is_expo
     """Of a steady circle the lean follows from speed and radius; both are its own."""
     exported = drive_law(scenario) if is_exported else None
     period = exported.period if exported else PERIOD
-    states, _ = driven(scenario, 0.0, [([0.4, 0.0, 0.4], 32.0)], exported)
+    states, _ = driven(scenario, 0.0, [([0.4, 0.0, 0.4], 24.0)], exported)
     last = states[-round(2 * np.pi / 0.4 / period) :]  # the last turn
     layout = scenario.system.state
     centre = (last[:, :2].max(axis=0) + last[:, :2].min(axis=0)) / 2

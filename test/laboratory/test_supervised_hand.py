@@ -160,9 +160,8 @@ def assert_in_time(experiment, done, seeds, monkeypatch):
     assert late <= 0.01 * knowable, f'{late} of {knowable} late'
 
 
-@pytest.mark.parametrize('done', SPOILT)
-def test_faults_of_some_seeds_end_in_time(damping, done, monkeypatch):
-    assert_in_time(damping, done, range(2, 3), monkeypatch)
+def test_a_frozen_state_with_noise_ends_in_time(damping, monkeypatch):
+    assert_in_time(damping, 'frozen, with noise', range(2, 3), monkeypatch)
 
 
 @pytest.mark.slow
@@ -191,7 +190,7 @@ def alone(driven):
 
 
 @pytest.mark.parametrize('number', ['d_WH_y', 'p_WH_x', 'd_HO_y'])
-@pytest.mark.parametrize('at', [0.3, 0.305])
+@pytest.mark.parametrize('at', [0.3, pytest.param(0.305, marks=pytest.mark.slow)])
 def test_one_state_that_is_50_mm_off_moves_the_hand_by_less_than_a_millimetre(
     damping, driven, alone, number, at
 ):
