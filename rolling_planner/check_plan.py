@@ -28,8 +28,7 @@ MANY = 10_000  # of these points in all, beyond which there are fewer between tw
 RTOL, ATOL = 1e-9, 1e-11
 WORDS = {
     'normal_force': 'the normal force falls to zero: the object leaves the hand',
-    'friction': 'the friction limit is reached: the object slides',
-    'spin': 'the limit of spin friction is reached: the object spins',
+    'friction': 'the friction limit is reached: the object slides or spins',
     'edge': 'the contact reaches the edge of the hand',
     'relative_curvature': 'the contact is no longer a point: the surfaces fit too closely',
 }

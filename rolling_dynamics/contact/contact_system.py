@@ -195,6 +195,11 @@ class ContactSystem(MachineSystem):
         )
 
     @cached_property
+    def relative_curvature(self) -> ca.Function:
+        """``(x, p) -> (2, 2)`` sum of the second fundamental forms of both bodies [1/m]."""
+        return self.of_state('curvature', -self.expressions.state.relative_curvature)
+
+    @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """One mode: rolling inside the envelope of contact."""
         e = self.expressions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -113,37 +113,6 @@ def first_coordinates(surface: Surface, point: ca.SX, params: Mapping[str, ca.SX
         turns = 0 if period is None else period * ca.floor((middle - value) / period + 0.5)
         out.append(value + turns)
     return ca.vertcat(*out)
-
-
-class Margins(NamedTuple):
-    """Margins of the contact, each positive inside the envelope (Section V-A)."""
-
-    normal_force: ca.SX  # f_z [N]
-    friction: ca.SX  # mu f_z - |(f_x, f_y)| [N]
-    spin: ca.SX  # mu_spin f_z - |tau_z| [N m]
-
-
-def contact_margins(wrench_Ch: ca.SX, mu: ca.SX, mu_spin: ca.SX) -> Margins:
-    """
-    Return the margins of a contact wrench.
-
-    Parameters
-    ----------
-    wrench_Ch
-        (tau, f) on the object in the contact frame of the hand, 6 entries [N m, N].
-    mu
-        Coefficient of static friction.
-    mu_spin
-        Coefficient of spin friction [m].
-
-    Returns
-    -------
-    Margins
-        Positive inside the envelope.
-
-    """
-    fx, fy, fz = wrench_Ch[3], wrench_Ch[4], wrench_Ch[5]
-    return Margins(fz, mu * fz - ca.sqrt(fx * fx + fy * fy), mu_spin * fz - ca.fabs(wrench_Ch[2]))
 
 
 GRAVITY = 9.81  # m/s^2, of the examples of the paper
@@ -305,9 +274,7 @@ def _check_curvature(
     system: ContactSystem, p: NDArray[np.float64], x: NDArray[np.float64]
 ) -> None:
     """Refuse all but H~_o + H_h < 0, where the bodies touch in one point and do not overlap."""
-    e = system.expressions
-    f = ca.Function('curvature', [e.x, e.p], [e.state.relative_curvature])
-    H = np.array(f(x, p))
+    H = -np.array(system.relative_curvature(x, p))
     names = f'the object ({system.object_surface.name}) and the hand ({system.hand_surface.name})'
     if not np.all(np.isfinite(H)):
         raise SurfaceError(f'the relative curvature of {names} is not finite at this state')

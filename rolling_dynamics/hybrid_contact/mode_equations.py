@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import casadi as ca
 from rolling_dynamics.contact.equations import (
-    contact_margins,
     FAR,
     HAND_CONFIGURATION,
     hand_machine,
@@ -29,6 +28,7 @@ from rolling_dynamics.contract.rolling_system import (
     vector_entry,
 )
 from rolling_dynamics.mechanism import Flying, MachineSystem
+from rolling_dynamics.mechanism.cones import Cone
 from rolling_dynamics.mechanism.dynamics import Dynamics
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.point_contact.equations import OneContact, Response
@@ -480,18 +480,18 @@ def contact_motion(mode: str, e: HybridExpressions) -> ContactMotion:
 def _guards(mode: str, e: HybridExpressions, motion: ContactMotion) -> dict[str, ca.SX]:
     """Return what is positive within a mode of contact."""
     s, q = e.scene, e.params
-    margins = contact_margins(motion.wrench, q['mu'], q['mu_spin'])
+    cone, turning = Cone(q['mu'] * motion.wrench[5], motion.wrench[3:5]), motion.wrench[2]
     point, edges = s.foot.uv, q['hand_edges']
     inside = ca.vertcat(point - edges[[0, 2]], edges[[1, 3]] - point)
-    guards = {'edge': ca.mmin(inside), 'normal_force': margins.normal_force}
+    guards = {'edge': ca.mmin(inside), 'normal_force': motion.wrench[5]}
     if mode.endswith('rolling'):
-        guards['friction'] = margins.friction
+        guards['friction'] = cone.margin
     else:
         v = s.v_contact
         guards['slip'] = ca.sqrt(v[0] ** 2 + v[1] ** 2) - CREEP
     guards['painleve'] = motion.margin
     if mode.startswith('pure'):
-        guards['spin'] = margins.spin
+        guards['spin'] = Cone(q['mu_spin'] * motion.wrench[5], turning).margin
     else:
         sign = q['spin_direction']
         guards['spin'] = ca.if_else(sign == 0, 1.0, sign * s.spin - SPIN_CREEP)

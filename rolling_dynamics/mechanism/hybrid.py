@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Mode, MotionState, Transition
 from rolling_dynamics.errors import JammingError, ParameterError
+from rolling_dynamics.friction import SPINNING
 from rolling_dynamics.mechanism.impact import Friction, impact, STILL
-from rolling_dynamics.mechanism.loops import Phases, SPINNING
+from rolling_dynamics.mechanism.loops import Phases
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.start import OPEN
 from rolling_dynamics.mechanism.structure import Structure

@@ -16,16 +16,14 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.friction import against, against_patch, held
 from rolling_dynamics.mechanism.cones import null_space
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.shapes import Plane, Shape, Surface
 
-STILL = 1e-12  # m/s: keeps the direction of no slip a number
 RETURN = 10.0  # 1/s: rate at which a slip or gap from outside the equations vanishes
 ALONG, ACROSS = 0.1, 1e3  # weights of undetermined forces by a normal: those across it are least
-SPINNING = 3 * math.pi / 16  # torque over mu N a of a patch that only spins
-SLOPE = 3 * math.pi / 8  # friction over mu N of such a patch, by speed over that of the rim
 STEEP = 0.9  # cosine between a normal and y beyond which x takes the place of y
 
 
@@ -134,16 +132,15 @@ class Contact:
         if phase == 'resting':
             return dict(enumerate(ca.horzsplit(units)))
         if size > first:
-            units[first:, 2] = -u[first:] / ca.sqrt(ca.sumsqr(u[first:]) + STILL**2)
+            units[first:, 2] = against(u[first:])
         if phase == 'rolling':
             return dict(enumerate(ca.horzsplit(units)[:first]))
         mu = ca.SX(0 if self.mu_kinetic is None else self.mu_kinetic)
-        v = ca.sqrt(ca.sumsqr(u[:2]) + STILL**2)
         if self.patch is None:
-            units[:2, 2] = -mu * u[:2] / v
+            units[:2, 2] = mu * against(u[:2])
         else:
-            units[:2, 2] = -mu * u[:2] * _sliding(v, ca.fabs(u[3]))
-            units[3, 2] = -mu * u[3] * _spinning(v, ca.fabs(u[3]))
+            force, torque = against_patch(u[:2], u[3])
+            units[:2, 2], units[3, 2] = mu * force, mu * torque
         return {2: units[:, 2]}
 
     def holds(self, rows: ContactRows, phase: str) -> list[int]:
@@ -153,23 +150,7 @@ class Contact:
 
     def held_by(self, force: ca.SX) -> ca.SX:
         """Return the force (2 or 3) [N] that friction holds; with a patch the spin's too."""
-        return ca.vertcat(force[:2], force[3 : self.turning] / SPINNING)
-
-
-def _sliding(v: ca.SX, u: ca.SX) -> ca.SX:
-    """
-    Return friction over mu N and speed v, where the rim of the patch turns at u.
-
-    Both limits have the slopes of the integral over Hertz's pressure (Contensou 1963, Zhuravlev
-    1998): 3 pi v / (8 u) where the body only spins; 8 % of mu N apart between.
-    """
-    return (v + 0.3 * SLOPE * u) / (v**2 + 0.3 * SLOPE * u * v + 0.3 * u**2)
-
-
-def _spinning(v: ca.SX, u: ca.SX) -> ca.SX:
-    """Return spin friction over mu N a and the speed u of the rim; 1 / (5 v) where it slides."""
-    b = 2 / (5 * SPINNING)
-    return SPINNING * (u + b * v) / (u**2 + b * u * v + 2 * v**2 + STILL**2)
+        return held(force[:2], force[3 : self.turning])
 
 
 class ContactRows(NamedTuple):
@@ -222,6 +203,18 @@ def contact_rows(contact: Contact, links: Mapping[str, Link]) -> ContactRows:
     if contact.resistance is not None:
         velocity = ca.vertcat(velocity, contact.resistance * over[:2])
     return ContactRows(velocity, gap, place, R_WP)
+
+
+def relative_curvature(contact: Contact, rows: ContactRows, links: Mapping[str, Link]) -> ca.SX:
+    """Return the sum of the second fundamental forms (2, 2) [1/m] of both bodies at a contact."""
+    at, n = ca.SX.sym('at', 3), ca.SX.sym('n', 3)
+    R_WB, over = links[contact.body].R_WB, links[contact.on] if contact.on else ground()
+    bent, _ = ca.hessian(contact.surface.distance(at), at)
+    bent = ca.substitute(bent, at, ca.densify(over.R_WB.T @ (rows.place_W - over.p_WB)))
+    radii = -ca.jacobian(contact.shape.touch(n), n)
+    radii = ca.substitute(radii, n, ca.densify(R_WB.T @ rows.R_WP[:, 2]))
+    body, other = ((R.T @ rows.R_WP)[:, :2] for R in (R_WB, over.R_WB))
+    return ca.inv(body.T @ radii @ body) + other.T @ bent @ other
 
 
 def _frame(normal: ca.SX, side: ca.SX) -> ca.SX:

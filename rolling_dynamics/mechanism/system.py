@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
@@ -31,6 +31,7 @@ from rolling_dynamics.mechanism.loops import (
     contact_rows,
     ContactRows,
     Phases,
+    relative_curvature,
     spread_over,
 )
 from rolling_dynamics.mechanism.machine import Machine
@@ -45,7 +46,7 @@ from rolling_dynamics.simulation.guards import unit_norms
 CREEP = 1e-6  # m/s, below which a contact that slips sticks
 ROLLING = (Rolling, PureRolling, SurfaceRolling)
 WEIGHTLESS = 9.81e-9  # m/s^2: keeps the envelope a number where there is no gravity
-LENGTH = 1e-3  # m: spin torques are measured in weights times mu_spin + this
+SPINLESS = 1e-12  # m: keeps the limit of a contact that holds no spin a number
 SPREAD = 1e-10  # of the diagonal, where rows of contacts depend on others
 INTERNAL = 4  # forces that move nothing among which guards choose; where more, the least friction
 NEWTON_STEPS = 2  # towards closed gaps; a step of an integrator leaves them tiny
@@ -73,7 +74,8 @@ class _Carrying:
     mu
         Coefficient of static friction.
     held
-        The force that friction holds (2 or 3) [N].
+        What friction holds (2 or 3) [N]: the force, and the torque about the normal times the
+        greatest force over the greatest torque. Its norm is at most mu times the normal force.
     place_W, R_WP
         The contact in W, and the frame of the plane.
     wrench
@@ -94,8 +96,6 @@ class _Carrying:
         Normal force, and what keeps a contact from turning (2) [N], else None.
     sinks
         What is left of the depth to which a contact gives way, as a fraction of it, else None.
-    mu_spin
-        Coefficient of the friction that holds the spin [m], else None.
 
     """
 
@@ -111,7 +111,6 @@ class _Carrying:
     turns: ca.SX | None = None
     rests: Cone | None = None
     sinks: ca.SX | None = None
-    mu_spin: ca.SX | float | None = None
 
     @property
     def cones(self) -> list[Cone]:
@@ -135,10 +134,7 @@ class _Carrying:
         if self.rests is not None:
             out['turn'] = self.rests.margin
         if self.slip is None:
-            out['friction'] = self.cones[-1].margin
-            if self.mu_spin is not None:
-                out['spin'] = self.mu_spin * self.wrench[5] - ca.fabs(self.wrench[2])
-            return out
+            return {**out, 'friction': self.cones[-1].margin}
         return {**out, 'stick': ca.norm_2(self.slip) - CREEP}
 
 
@@ -215,6 +211,12 @@ class MachineSystem(WrittenSystem):
         """Kinematics of the contacts beside the joints."""
         return [contact_rows(c, self.machine.links) for c in self.machine.contacts]
 
+    @property
+    def curvatures(self) -> list[ca.SX]:
+        """Relative curvature (2, 2) [1/m] at the contacts beside the joints."""
+        pairs, links = zip(self.machine.contacts, self.closures, strict=True), self.machine.links
+        return [relative_curvature(c, r, links) for c, r in pairs]
+
     @cached_property
     def _solution(self) -> Closed:
         dynamics, contacts = self.machine.dynamics, self.machine.contacts
@@ -267,9 +269,10 @@ class MachineSystem(WrittenSystem):
                 force = wrench[3:] - R.T @ self._closing_force(name, forces)
                 place = link.p_WB + link.R_WF @ link.contact.reach
                 both, outside = ca.vertcat(wrench[:3], force), self._outside(name, body.parent)
-                out[name] = _Carrying(body.joint.mu, force[:2], place, R, both, outside)
+                holds, mu = force[:2], body.joint.mu
                 if isinstance(body.joint, SurfaceRolling) and link.spin_rate is not None:
-                    out[name] = replace(out[name], mu_spin=body.joint.mu_spin)
+                    holds = ca.vertcat(holds, mu / (body.joint.mu_spin + SPINLESS) * wrench[2])
+                out[name] = _Carrying(mu, holds, place, R, both, outside)
         closing = zip(machine.contacts, self.closures, forces, strict=True)
         for i, (contact, rows, force) in enumerate(closing):
             one, second = contact.body, f'{contact.body}_{contact.on or 2}'
@@ -397,19 +400,22 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def envelope(self) -> Mapping[str, ca.Function]:
-        """Limits of each contact as smooth functions, forces over the weight; positive inside."""
+        """
+        Limits of each contact as smooth functions, forces over the weight; positive inside.
+
+        ``spin`` of a contact that holds its spin is its one limit of force and torque.
+        """
         machine, out = self.machine, {}
         mass = sum((b.mass.mass for b in machine.bodies.values() if b.mass), ca.SX(0))
         weight = mass * (ca.norm_2(machine.gravity_W) + WEIGHTLESS)
         for name, at in self.contacts.items():
-            fx, fy, fz = (at.wrench[k] / weight for k in (3, 4, 5))
+            fx, fy, fz, *torque = ca.vertsplit(ca.vertcat(at.wrench[3:], at.held[2:]) / weight)
             out[self.named('normal_force', name)] = fz
             out[self.named('friction', name)] = (at.mu * fz) ** 2 - fx * fx - fy * fy
             if at.sinks is not None:
                 out[self.named('depth', name)] = at.sinks
-            if at.mu_spin is not None:
-                arm, torque = at.mu_spin + LENGTH, at.wrench[2] / weight
-                out[self.named('spin', name)] = (at.mu_spin * fz / arm) ** 2 - (torque / arm) ** 2
+            for spin in torque:
+                out[self.named('spin', name)] = out[self.named('friction', name)] - spin * spin
         return self.functions(out)
 
     def named(self, what: str, contact: str) -> str:

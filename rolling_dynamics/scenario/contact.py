@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.closest_points import closest_points, Touch
 from rolling_dynamics.contact.equations import FAR
 from rolling_dynamics.errors import ScenarioError, SurfaceError
+from rolling_dynamics.friction import SPINNING
 from rolling_dynamics.scenario.contact_sections import (
     check_hybrid,
     Contact,
@@ -63,7 +63,7 @@ if TYPE_CHECKING:  # few scenarios need it
     from rolling_dynamics.hybrid_contact import HybridContactSystem
 
 TOUCH = 1e-6  # m, a gap below which bodies touch
-DEFAULT_EVENTS = {'friction': 'record', 'spin': 'record'}  # the others stop the simulation
+DEFAULT_EVENTS = {'friction': 'record'}  # the others stop the simulation
 
 
 class ContactFile(ScenarioFile):
@@ -107,6 +107,10 @@ class ContactFile(ScenarioFile):
             )
 
             x0 = placed_state(*bodies, system, self._rolling(system, p, hand)[1])
+        here = {**bodies[0].state.unpack(x0), 'contact_h': np.array(bodies[0].foot(x0, bodies[1]))}
+        rolls = system.state.pack(**{e.name: here[e.name].ravel() for e in system.state.entries})
+        self._hold_spin(system, p, rolls)
+        bodies[1][bodies[0].parameters.slice('mu_spin')] = p[system.parameters.slice('mu_spin')]
         return self._scenario(name, raw, driven, *bodies, x0)
 
     def _rolling(
@@ -117,7 +121,19 @@ class ContactFile(ScenarioFile):
         system = _off_pole(system, placement)
         x0 = self._state(system, hand, placement)
         self._check_contact(system, p, x0)
+        self._hold_spin(system, p, x0)
         return system, x0
+
+    def _hold_spin(self, system: ContactSystem, p: Array, x0: Array) -> None:
+        """Put the mu_spin of a material into p, by the curvature and the force at the start."""
+        if self.friction.material is None:
+            return
+        with located('friction'):
+            mode, u = system.mode, np.zeros(system.control.size)
+            assert mode.wrench is not None  # noqa: S101  a contact has one
+            curvature, force = system.relative_curvature(x0, p), mode.wrench(x0, u, 0, p)[5]
+            patch = self.friction.material.patch(np.array(curvature), float(force))
+            p[system.parameters.slice('mu_spin')] = SPINNING * self.friction.mu * patch
 
     def _scenario(
         self,
@@ -238,7 +254,7 @@ class ContactFile(ScenarioFile):
                 f'whose edges are u {edges[0]:g} to {edges[1]:g}, v {edges[2]:g} to {edges[3]:g}'
             )
         least = guard['relative_curvature']
-        if not least > 1e-9 * _curvature_scale(system, p, x0):
+        if not least > 1e-9 * float(np.abs(np.array(system.relative_curvature(x0, p))).max()):
             what = 'touch in a line or an area' if least > -1e-9 else 'cut into each other'
             raise ScenarioError(
                 f'object.surface: object and hand {what} at the start: the minimum '
@@ -330,9 +346,3 @@ def _on_chart(system: ContactSystem, placement: Placement, w_HO_H: Array) -> dic
         R = R_HCh.T @ quat2mat(placement.q_HO) @ R_OCo
         values['psi'] = np.array([np.arctan2(-R[0, 1], R[0, 0])])
     return values
-
-
-def _curvature_scale(system: ContactSystem, p: Array, x0: Array) -> float:
-    e = system.expressions
-    f = ca.Function('curvature', [e.x, e.p], [e.state.relative_curvature])
-    return float(np.abs(np.array(f(x0, p))).max())

@@ -33,6 +33,7 @@ from rolling_dynamics.scenario.fields import (
     vector,
 )
 from rolling_dynamics.scenario.hand_motion import Attitude, HandStart, quaternion_of
+from rolling_dynamics.scenario.material import Material
 from rolling_dynamics.scenario.surface_section import (
     Edges,
     MeshSection,  # noqa: F401  adds its kind
@@ -247,9 +248,15 @@ class Friction(Section):
         default=None,
     )
 
+    material: Material | None = note(
+        'elastic bodies, in place of `mu_spin`, which follows from their patch', default=None
+    )
+
     @model_validator(mode='after')
     def _spin(self) -> Friction:
-        if self.model == 'pure_rolling' and 'mu_spin' not in self.given:
+        if self.material is not None and 'mu_spin' in self.given:
+            raise refused('gives mu_spin already; leave one of them out', 'material')
+        if self.model == 'pure_rolling' and not {'mu_spin', 'material'} & self.given:
             raise refused(
                 'is missing (coefficient of spin friction [m]): pure rolling holds only as far as '
                 'it reaches',

@@ -163,11 +163,14 @@ class MachineFile(ScenarioFile):
             raise ScenarioError(str(e)) from None
         p = system.parameters.pack(**builder.values)
         x0 = self._start(system, p)
+        for k, (contact, given) in enumerate(self.machine.contacts.items()):
+            with located(f'machine.contacts.{contact}'):
+                given.elastic(contact, k, system, p, x0)
         limits = np.full(system.control.size, np.inf)
-        for drive, given in self.machine.drives.items():
+        for drive, section in self.machine.drives.items():
             for entry_name in (drive, f'{drive}_v', f'{drive}_w'):
                 if entry_name in system.control:
-                    limits[system.control.slice(entry_name)] = given.limit
+                    limits[system.control.slice(entry_name)] = section.limit
         return Scenario(
             p=p,
             x0=x0,

@@ -8,6 +8,7 @@ from typing import cast, Literal
 
 import casadi as ca
 import numpy as np
+from pydantic import model_validator
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
@@ -22,10 +23,21 @@ from rolling_dynamics.mechanism.joints import (
 from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
 from rolling_dynamics.mechanism.shapes import Cylinder, Hollow, Plane, Sphere, Surface
-from rolling_dynamics.scenario.fields import Kinds, note, numbers, quantity, Section, vector
+from rolling_dynamics.mechanism.system import MachineSystem
+from rolling_dynamics.scenario.fields import (
+    Kinds,
+    note,
+    numbers,
+    quantity,
+    refused,
+    Section,
+    vector,
+)
 from rolling_dynamics.scenario.machine_parts import Builder, GROUND, unit
+from rolling_dynamics.scenario.material import Material
 
 JOINTS, DRIVES = Kinds('joint'), Kinds('drive')
+LEAST = 1e-5  # m: a smaller patch, or a shorter lever arm, is left out
 RATES = {'m/s': 'm/s^2', 'rad/s': 'rad/s^2'}
 
 
@@ -254,13 +266,14 @@ class ContactSection(Section):
     patch: float | None = quantity(
         'radius of the patch of contact, over which sliding and spinning resist each other',
         'm',
-        least=1e-5,
+        least=LEAST,
         default=None,
     )
+    material: Material | None = note('elastic bodies, in place of `patch`', default=None)
     resistance: float | None = quantity(
         'lever arm of dry rolling resistance, by which it comes to rest',
         'm',
-        least=1e-5,
+        least=LEAST,
         default=None,
     )
     rollers: float | None = quantity(
@@ -270,8 +283,14 @@ class ContactSection(Section):
         default=None,
     )
 
+    @model_validator(mode='after')
+    def _patch(self) -> ContactSection:
+        if self.material is not None and self.patch is not None:
+            raise refused('gives the patch already; leave one of them out', 'material')
+        return self
+
     def add(self, builder: Builder, name: str) -> None:
-        """Add the contact to the machine."""
+        """Add the contact to the machine; a patch of a material is put in by :meth:`elastic`."""
         key = 'body' if self.body else name
         body, on = builder.body(self.body or name, key), builder.body(self.against, 'against')
         shape, given = builder.shape(body), dict[str, ca.SX]()
@@ -289,12 +308,25 @@ class ContactSection(Section):
         }
         for entry, u in units.items():
             value = getattr(self, entry)
+            if entry == 'patch' and self.material is not None:
+                value = LEAST
             if value is not None and (entry == 'mu' or value or entry.endswith('force')):
                 given[entry] = builder.number(f'{name}_{entry}', value, u, f'at {name}')
         surface = self._surface(builder, name, on)
         builder.machine.contact(
             Contact(body=body, on=on, shape=shape, surface=surface, rollers=self.rollers, **given)
         )
+
+    def elastic(self, name: str, number: int, system: MachineSystem, p: Array, x: Array) -> None:
+        """Put the patch that follows from a material into p."""
+        if self.material is None:
+            return
+        rolls = MachineSystem(system.machine)
+        at = list(rolls.judged.values())[number - len(rolls.closures)]
+        found = rolls.function('elastic', ca.horzcat(rolls.curvatures[number], at.wrench[4:]))
+        values = np.array(found(x, np.zeros(system.control.size), 0, p))
+        radius = self.material.patch(values[:, :2], float(values[1, 2]))
+        p[system.parameters.slice(f'{name}_patch')] = max(radius, LEAST)
 
     def _surface(self, builder: Builder, name: str, on: str) -> Surface:
         if self.surface == 'plane':

@@ -257,7 +257,8 @@ class PlanProblem:
         Field(description='keep the force inside the friction cone of `friction.mu`'),
     ] = True
     spin_friction: Annotated[
-        StrictBool, Field(description='keep the spin torque inside `friction.mu_spin`')
+        StrictBool,
+        Field(description='keep force and spin torque together inside the limit of friction'),
     ] = True
     method: Annotated[
         Method,

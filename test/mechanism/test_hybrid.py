@@ -5,8 +5,10 @@ import math
 import casadi as ca
 import numpy as np
 import pytest
+from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.friction import SPINNING
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.mechanism import (
     Contact,
@@ -481,3 +483,35 @@ def test_a_ball_rolls_up_a_slope_rests_there_or_comes_back():
 def test_resistance_without_kinetic_friction_is_refused():
     with pytest.raises(ParameterError, match="the contact of 'ball': resistance needs a mu_kin"):
         Contact(body='ball', shape=Sphere(ca.SX(R)), resistance=LEVER)
+
+
+def test_batches_go_through_rest_and_through_sliding_with_spin(monkeypatch):
+    """Balls stop where the lever arm says, others slide and spin as each alone."""
+    monkeypatch.setenv('ROLLING_COMPILE', 'never')
+    system, v, slows = resisted(), np.array([0.05, 0.1]), 5 / 7 * G * LEVER / R
+    x = [system.state.pack(p_ball=[0, 0, R], v_ball=[k, 0, 0], w_ball=[0, k / R, 0]) for k in v]
+    batch = BatchSimulator(system, 2, 1.1 * v[1] / slows / 20, method='DOP853')
+    batch.reset(states=np.array(x), parameters=np.zeros(0))
+    for _ in range(20):
+        batch.step(np.zeros(0))
+    assert batch.modes.tolist() == ['resting'] * 2
+    np.testing.assert_allclose(batch.states[:, 0], v**2 / (2 * slows), atol=1e-8)
+    system = on_patch()
+    x = [system.state.pack(p_ball=[0, 0, R], v_ball=[k, 0, 0], w_ball=[0, 0, 40]) for k in v]
+    batch = BatchSimulator(system, 2, 0.01, method='DOP853')
+    batch.reset(states=np.array(x), parameters=np.zeros(0))
+    batch.step(np.zeros(1))
+    for start, end in zip(x, batch.states, strict=True):
+        np.testing.assert_allclose(end, run(system, start, 0.01).states[-1], atol=1e-10)
+
+
+def test_plans_keep_force_and_spin_torque_in_one_limit():
+    """The limit of spin is zero on the ellipse of which the guard is."""
+    system, part = on_patch(), 0.6
+    x, limit = system.state.pack(p_ball=[0, 0, R]), SPINNING * 0.3 * MASS * G * PATCH
+    envelope = system.parts['rolling'].envelope
+    assert float(envelope['friction'](x, [limit], 0, [])) == pytest.approx(0.09, rel=1e-8)
+    assert float(envelope['spin'](x, [limit], 0, [])) == pytest.approx(0, abs=1e-9)
+    assert float(envelope['spin'](x, [part * limit], 0, [])) == pytest.approx(
+        0.09 * (1 - part**2), rel=1e-8
+    )
