@@ -27,7 +27,17 @@ class Material(Section):
     )
 
     def patch(self, curvature: ArrayLike, at_start: float) -> float:
-        """Return the radius [m] of the round patch that resists spin as the ellipse does."""
+        """
+        Return the radius [m] of the round patch that resists spin as the ellipse does.
+
+        Parameters
+        ----------
+        curvature
+            Relative curvature, (2, 2) [1/m].
+        at_start
+            Normal force at the start [N].
+
+        """
         load = at_start if self.load is None else self.load
         if not load > 0:
             raise ParameterError(
