@@ -127,7 +127,7 @@ class Trials:
         pid = os.fork()
         if pid == 0:
             os.setpgid(0, 0)
-            resource.setrlimit(resource.RLIMIT_CPU, (round(10 + 5 * seconds),) * 2)
+            resource.setrlimit(resource.RLIMIT_CPU, (round(3 + 5 * seconds),) * 2)
             null = os.open(os.devnull, os.O_RDWR)
             for stream in (1, 2):
                 os.dup2(null, stream)
@@ -156,8 +156,12 @@ def change(name: str) -> str:
     """Return what a mutant changes, in lines that are taken out and put in."""
     module, _, function = name.rpartition('.')
     lines, spans = MUTATED[module].code.splitlines(), MUTATED[module].line_span_by_function_name
-    both = [spans[function.partition('__mutmut_')[0] + '__mutmut_orig'], spans[function]]
-    old, new = ([line.strip() for line in lines[s.start : s.end]] for s in both)
+    name = function.partition('__mutmut_')[0]
+    both = ((suffix, spans[name + suffix]) for suffix in ('__mutmut_orig', function[len(name) :]))
+    old, new = (
+        [line.replace(suffix, '').strip() for line in lines[s.start - 1 : s.end]]
+        for suffix, s in both
+    )
     return '\n'.join([*difflib.unified_diff(old, new, n=0, lineterm='')][3:])
 
 
