@@ -117,6 +117,7 @@ DRIFT: Mapping[str, float] = {'m': 1e-4, 'rad': 1e-3, 'm/s': 5e-3, 'rad/s': 0.05
 OTHER = 0.01  # of numbers in other units
 RATES: Mapping[str, str] = {'m': 'm/s', 'rad': 'rad/s'}  # by which numbers of these units change
 DECLARED = 'm', 'rad', 'm/s', 'rad/s'  # units along the diagonals of the covariances of odometry
+UNKNOWN = 1e4  # greatest of such variances that counts: of infinite ones nothing could be judged
 CHANGE = 0.3  # of a predicted change, standard deviation: masses, gains and delays are not exact
 LIMITED = 0.5  # of the greatest control, while the estimate is open
 OPENING = 0.05  # s, in which an estimator that begins again finds a velocity
@@ -259,7 +260,7 @@ def _excess(covariances: Array | None) -> Array:
         return np.zeros(len(DECLARED))
     found = np.diagonal(covariances, axis1=1, axis2=2).reshape(len(DECLARED), 3).max(1)
     noise = np.array([NOISE[unit] for unit in DECLARED]) ** 2
-    return np.asarray(np.fmax(found - noise, 0.0))  # of what is not a number too
+    return np.asarray(np.fmin(np.fmax(found - noise, 0.0), UNKNOWN))  # of what is not a number too
 
 
 class Unwatched:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
+import errno
+import io
 import os
 import signal
 import sys
@@ -30,6 +32,7 @@ from rolling_robotics.console import say
 from rolling_robotics.version import version
 
 OK, NOT_MET, BAD_INPUT, FAULT, INTERRUPTED = 0, 1, 2, 3, 130
+FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG  # a disk, a quota, the size of a file
 STATUS = {  # of errors, the special ones first
     PlanningError: NOT_MET,
     SimulationError: NOT_MET,
@@ -111,6 +114,8 @@ def build_parser(names: Iterable[str] = NAMES) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status."""
     one_thread()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors='backslashreplace')  # of letters that a terminal lacks
     os.environ.setdefault('PYDANTIC_DISABLE_PLUGINS', '__all__')  # a scan of all packages, 40 ms
     given = sys.argv[1:] if arguments is None else arguments
     known = given[:1] if given and given[0] in NAMES else NAMES
@@ -122,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(args)
     except BrokenPipeError:  # the reader of our output went away
-        sys.stdout = open(os.devnull, 'w')  # noqa: SIM115, PTH123
+        _discard_output()
         return OK
     except (Exception, KeyboardInterrupt) as e:  # noqa: BLE001
         if not _is_stop(e):
@@ -131,6 +136,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             quiet_end(signal.SIGINT)
         say('stopped by Ctrl-C; nothing was written')
         return INTERRUPTED
+
+
+def _discard_output() -> None:
+    """Write what is left of the output to nowhere."""
+    with open(os.devnull, 'w') as nowhere:  # noqa: PTH123
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _is_stop(error: BaseException) -> bool:
@@ -143,6 +154,7 @@ def _is_stop(error: BaseException) -> bool:
 def _run(args: argparse.Namespace) -> int:
     """Run a command; say that machine code is being made in the background, if it is."""
     status: int = command(args.command).run(args)
+    print(end='', flush=True)  # while what goes wrong with it can be reported
     compiled = sys.modules.get('rolling_dynamics.compiled')
     names = dict.fromkeys(compiled.pending()) if compiled else {}
     if names:
@@ -159,6 +171,10 @@ def _failed(error: BaseException) -> int:
         if isinstance(error, kind):
             say(str(error) or kind.__name__)
             return status
+    if isinstance(error, OSError) and error.errno in FULL:
+        say(f'cannot be written: {error.strerror}')
+        _discard_output()
+        return BAD_INPUT
     if os.environ.get('ROLLING_TRACEBACK'):
         raise error
     more = 'with the output of the same command after `export ROLLING_TRACEBACK=1`'

@@ -127,7 +127,7 @@ class Trials:
         pid = os.fork()
         if pid == 0:
             os.setpgid(0, 0)
-            resource.setrlimit(resource.RLIMIT_CPU, (round(3 + 5 * seconds),) * 2)
+            resource.setrlimit(resource.RLIMIT_CPU, (round(3 + 2 * seconds),) * 2)
             null = os.open(os.devnull, os.O_RDWR)
             for stream in (1, 2):
                 os.dup2(null, stream)
@@ -136,7 +136,7 @@ class Trials:
                 if session.testsfailed:
                     os._exit(1 + min(k, 250))
             os._exit(0)
-        ended, _, _ = select.select([os.pidfd_open(pid)], [], [], 60 + 20 * seconds)
+        ended, _, _ = select.select([os.pidfd_open(pid)], [], [], 30 + 20 * seconds)
         if not ended:
             os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)

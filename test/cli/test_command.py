@@ -1,5 +1,7 @@
 """The command itself: help, versions, statuses, bad input, files, interruption."""
 
+import contextlib
+import io
 from pathlib import Path
 import re
 import signal
@@ -9,7 +11,7 @@ import time
 
 import pytest
 from rolling_dynamics.configuration import examples
-from rolling_robotics.cli import EPILOG
+from rolling_robotics.cli import EPILOG, main
 from rolling_robotics.commands import command, NAMES
 import yaml
 
@@ -288,3 +290,21 @@ def test_a_command_imports_no_other():
         [sys.executable, '-c', code], check=True, capture_output=True, text=True, timeout=60
     )
     assert done.stdout.splitlines()[-1] == 'rolling_robotics.commands.examples'
+
+
+@pytest.mark.skipif(not Path('/dev/full').exists(), reason='no device that is full')
+def test_a_full_disk_is_reported_as_one(monkeypatch, capsys):
+    with contextlib.suppress(OSError), Path('/dev/full').open('w') as full:
+        monkeypatch.setattr(sys, 'stdout', full)
+        status = main(['examples'])
+    assert status == 2
+    assert capsys.readouterr().err == 'rolling: cannot be written: No space left on device\n'
+
+
+def test_letters_that_a_terminal_lacks_are_written_by_their_codes(monkeypatch, tmp_path):
+    short = SCENARIO.read_text().replace('system:', 'name: "μ"\nsystem:', 1)
+    (tmp_path / 'a.yaml').write_text(short.replace('duration: 10', 'duration: 0.01'))
+    monkeypatch.setattr(sys, 'stdout', io.TextIOWrapper(io.BytesIO(), encoding='ascii'))
+    assert main(['simulate', str(tmp_path / 'a.yaml'), '--out', str(tmp_path / 'r.json')]) == 0
+    sys.stdout.flush()
+    assert b'\\u03bc: 0.01 of 0.01 s' in sys.stdout.buffer.getvalue()

@@ -216,6 +216,15 @@ def test_less_than_the_usual_noise_may_be_declared(cart, samples, known):
     assert made.judge(40 * MS, AT_REST, covariances=known).limited
 
 
+def test_of_an_infinite_variance_the_hand_is_judged_all_the_same(carried, samples):
+    made, unknown = watch_of(carried), declared(*[math.inf] * 4)
+    for k in range(3):
+        made.judge(k * 10 * MS, carried_at(s=10.0 * k), covariances=unknown)
+    assert np.isfinite([s.covariance for s, _ in samples]).all()
+    assert not made.judge(30 * MS, carried_at(s=30.0), covariances=unknown).reopen
+    assert made.judge(40 * MS, carried_at(p_x=0.03), covariances=unknown).reopen
+
+
 def test_what_is_declared_of_an_object_is_not_said_of_the_hand(carried, samples):
     made = watch_of(carried)
     for k in range(30):
