@@ -7,11 +7,10 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from rolling_controller.law import answered, as_function, check_inputs, gathered, Law, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
-from rolling_dynamics.batch.simulator import Rollout
 from rolling_dynamics.batch.vector_function import VectorFunction
 from rolling_dynamics.contract.rolling_system import Event, RollingSystem
 from rolling_dynamics.simulation.emulation import Emulation
@@ -132,6 +131,30 @@ def run_lockstep(
     return _answered(plant, law, steps, look, send)
 
 
+class ClosedLoops(NamedTuple):
+    """
+    Closed-loop motions, at every step of the law.
+
+    Attributes
+    ----------
+    times
+        Clocks [s], shape (steps + 1, motions); those of motions that stopped stand still.
+    states, controls
+        Shapes (steps + 1, motions, n) and (steps, motions, m).
+    stopped
+        What ended each motion, see :attr:`BatchSimulator.stopped`.
+    memory
+        Memory of the law at the end, see :class:`LawFunction`, shape (k, motions).
+
+    """
+
+    times: Array
+    states: Array
+    controls: Array
+    stopped: NDArray[np.str_]
+    memory: Array
+
+
 def run_batch(
     system: RollingSystem,
     p: ArrayLike,
@@ -142,7 +165,7 @@ def run_batch(
     rate: float = 1000.0,
     limits: ArrayLike = np.inf,
     signals: Callable[[float], Mapping[str, Array]] = lambda _: {},
-) -> Rollout:
+) -> ClosedLoops:
     """
     Return the motions of many plants under one law, as :func:`run_lockstep` does for one.
 
@@ -153,7 +176,7 @@ def run_batch(
     starts
         States at the start, shape (motions, state.size).
     law
-        A law that is not opaque; it starts for each motion.
+        A law that is not opaque, of the state or of its entries; it starts for each motion.
     duration, rate, limits, signals
         See :func:`run_lockstep`; a signal has the shape (size,) for all motions, or
         (size, motions).
@@ -166,26 +189,31 @@ def run_batch(
     """
     made, steps = as_function(law), round(duration * rate)
     dt, rows = duration / steps, np.asarray(starts, dtype=float)
-    check_inputs(law, (STATE, *signals(0.0)))
+    where = {e.name: system.state.slice(e.name) for e in system.state.entries}
+    check_inputs(law, (STATE, *where, *signals(0.0)))
     step, n = VectorFunction(made.function, len(rows)), made.memory.size
     batch = BatchSimulator(system, len(rows), dt)
     batch.reset(states=rows, parameters=p)
     most = np.broadcast_to(np.asarray(limits, dtype=float), (system.control.size,))
     memory, times = made.memory, (k * dt for k in range(steps))
+    sent = []
 
     def commands(states: Array, _: Array) -> Array:
         nonlocal memory
-        t = next(times)
-        each = {name: columns(value) for name, value in signals(t).items()}
-        out = step(memory, gathered(law.inputs, {STATE: states.T, **each}), [t], made.given(t))
+        t, x = next(times), states.T
+        seen = {STATE: x, **{name: x[part] for name, part in where.items()}}
+        given = seen | {name: columns(value) for name, value in signals(t).items()}
+        out = step(memory, gathered(law.inputs, given), [t], made.given(t))
         memory = out[:n].copy()
-        return np.clip(out[n:].T, -most, most)
+        sent.append(np.clip(out[n:].T, -most, most))
+        return sent[-1]
 
     def columns(values: Array) -> Array:
         shape = len(values), len(rows)
         return np.broadcast_to(values if np.ndim(values) == 2 else values[:, None], shape)
 
-    return batch.rollout(commands, steps)
+    moved = batch.rollout(commands, steps)
+    return ClosedLoops(moved.times, moved.states, np.array(sent), moved.stopped, memory)
 
 
 def run_emulated(

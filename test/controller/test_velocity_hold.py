@@ -10,11 +10,11 @@ from rolling_controller.balance.hold import Hold
 from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.export.follow_law import machine_sources
 from rolling_controller.export.hold_law import drive_law
+from rolling_controller.lockstep import run_batch
 from rolling_controller.robot_laws.steering import _drift, VelocityHold
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.simulation import Stepper
 
 PERIOD = 2e-3  # s
 
@@ -33,17 +33,19 @@ def driven(scenario, yaw, commands, exported=None):
     system, x = scenario.system, scenario.x0.copy()
     x[system.state.slice('q_WB')] = [np.cos(yaw / 2), 0, 0, np.sin(yaw / 2)]
     law = exported or VelocityHold(scenario, x, yaw)
-    dt = law.period or PERIOD
-    memory, plant = law.start(), Stepper(system, scenario.p, max_step=dt)
-    s, states, k = plant.begin(x, np.zeros(3)), [x], 0
-    for command, duration in commands:
-        for _ in range(round(duration / dt)):
-            memory, u = law.step(memory, np.append(s.x, command), k * dt)
-            s, k = plant.step(s, u, dt), k + 1
-            assert s.ended is None
-            assert np.abs(u).max() <= scenario.control_limits[0]
-            states.append(s.x)
-    return np.array(states), memory
+    ends = np.cumsum([duration for _, duration in commands])
+
+    def signals(t):
+        which = min(np.searchsorted(ends, t + 1e-9, side='right'), len(commands) - 1)
+        return {law.inputs.entries[-1].name: np.array(commands[which][0])}
+
+    rate = 1 / (law.period or PERIOD)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('ROLLING_COMPILE', 'now')  # a second in place of half a minute
+        run = run_batch(system, scenario.p, [x], law, ends[-1], rate=rate, signals=signals)
+    assert not run.stopped.any()
+    assert np.abs(run.controls).max() <= scenario.control_limits[0]
+    return run.states[:, 0], run.memory[:, 0]
 
 
 def velocities(scenario, states):
