@@ -12,8 +12,7 @@ from collections.abc import Iterable
 
 import casadi as ca
 import numpy as np
-from rolling_controller.balance.hand_over import HandOver
-from rolling_controller.time_varying_lqr import law_equations, TimeVaryingLqr
+from rolling_controller.law import as_function, check_inputs, split, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch.lanes import equations
 from rolling_dynamics.contract.rolling_system import turn_between
@@ -40,17 +39,17 @@ from rolling_robotics.trials.run import LaboratorySetup
 
 JOINTS = 3
 # joints, drives and the bridge's reference; the command on its way; the plate's part of
-# the contact force; the object on the hand; how the trial stands
+# the contact force; the object on the hand; how the trial stands. The memory of the law follows
 SIZES = {
     'q': JOINTS, 'qd': JOINTS, 'torque': JOINTS, 'counted': JOINTS, 'reported': JOINTS,
-    'q_ref': JOINTS, 'qd_ref': JOINTS, 'sent': 3, 'wrench': 3, 'plant': 14, 'balancing': 1,
+    'q_ref': JOINTS, 'qd_ref': JOINTS, 'sent': 3, 'wrench': 3, 'plant': 14,
     'failure': 1, 'time': 1,
 }  # fmt: skip
 
 
 class Period:
     """
-    The period of a flip-up, or of another experiment that follows a plan and then balances.
+    The period of an experiment, under a law of the state that is not opaque.
 
     Attributes
     ----------
@@ -81,26 +80,19 @@ class Period:
         Raises
         ------
         ParameterError
-            The law is not one along a plan by a time-varying LQR that hands over to balance, or
-            the arm has not three joints.
+            The law is opaque or takes more than the state, or the arm has not three joints.
 
         """
         self.experiment, self.law_name, self._motors = experiment, law_name, motors
         self._arm, laboratory = Arm(experiment.arm.chain), experiment.laboratory
         law = experiment.laws[law_name]()
-        if not (
-            isinstance(law, HandOver) and isinstance(law.along, TimeVaryingLqr) and law.region
-        ):
-            raise ParameterError(
-                'compiled trials follow a plan by a time-varying LQR and balance then; the law '
-                f'{law_name!r} of {experiment.name} does not'
-            )
+        check_inputs(law, (STATE,))
+        self._law = as_function(law)
         if self._arm.joints != JOINTS:
             raise ParameterError(
                 f'compiled trials are those of a planar arm of {JOINTS} joints, it has '
                 f'{self._arm.joints}'
             )
-        self._hand_over, self._region, self._along = law, law.region, law.along
         self._model, (self._plant, self._p) = laboratory.model()[0], laboratory.plant()
         self._equations = equations(self._plant, 'rolling')
         self.failures = (*self._equations.names, 'off the goal', 'arm', 'joint')
@@ -137,7 +129,7 @@ class Period:
             phases = ripple_phases(np.random.default_rng(seed), JOINTS)
             states.append(known[alike])
             off.append([draw.inertia, draw.friction_torque, *phases])
-        size = sum(SIZES.values())
+        size = sum(SIZES.values()) + self._law.memory.size
         return np.reshape(states, (-1, size)).T.copy(), np.reshape(off, (-1, 2 + JOINTS)).T.copy()
 
     def _start(self, draw: Draw) -> Array:
@@ -154,14 +146,14 @@ class Period:
             'plant': machine.emulation.state.x,
         }
         parts = (given.get(name, np.zeros(n)) for name, n in SIZES.items())
-        return np.concatenate(list(parts))
+        return np.concatenate([*parts, self._law.memory])
 
     def periods(self, warm_up: float) -> Array:
         """
         Return what all trajectories have in common, a row for each period.
 
-        It is the law's record, the time [s], whether the object is held, whether the plan is over,
-        and whether the object's angle counts.
+        It is what the law is given, the time [s], whether the object is held, and whether the
+        object's angle counts.
 
         Parameters
         ----------
@@ -169,24 +161,25 @@ class Period:
             Time for which the object is held first [s].
 
         """
-        e, last = self.experiment, self._hand_over.latest
+        e = self.experiment
         k = np.arange(-round(warm_up / PERIOD), round(e.duration / PERIOD))
         times = PERIOD * k
         judged = (k + 1) * PERIOD > e.duration - e.last
-        records = np.array([self._along.record(max(t, 0.0)) for t in times])
-        return np.column_stack([records, times, k < 0, times >= last, judged])
+        given = np.array([self._law.given(max(t, 0.0)) for t in times])
+        return np.column_stack([given, times, k < 0, judged])
 
     def _written(self) -> ca.Function:
         s = {name: ca.SX.sym(name, n) for name, n in SIZES.items()}
-        n, nt, m = (a.size for a in (self._model.state, self._model.tangent, self._model.control))
-        record = n + m + m * nt  # x_nom, u_nom, rows of K
-        off, period = ca.SX.sym('off', 2 + JOINTS), ca.SX.sym('period', record + 4)
-        error = ca.SX.sym('error', nt)
-        time, held, over, judged = ca.vertsplit(period[record:])
+        given, memory = self._law.given(0.0).size, ca.SX.sym('memory', self._law.memory.size)
+        off, period = ca.SX.sym('off', 2 + JOINTS), ca.SX.sym('period', given + 3)
+        error = ca.SX.sym('error', self._model.tangent.size)
+        time, held, judged = ca.vertsplit(period[given:])
         p = self._true_parameters(off)
         truth = model_state(self._plant, self._model)(s['plant'], p)
         seen = self._model.retract(truth, error)
-        u, balancing = self._law(seen, s['balancing'], period[:record], held, over)
+        step = self._law.function(memory, seen, time, period[:given])
+        after, u = split(step, memory.numel())
+        after, u = ca.if_else(held, memory, after), (1 - held) * u
         reference, torque, behind, singular = self._bridge(s)
         drives = self._motors_turned(s, torque, off)
         q, qd = drives[:2]
@@ -213,11 +206,11 @@ class Period:
             'q': q, 'qd': qd, 'torque': drives[2], 'counted': drives[3], 'reported': drives[4],
             'q_ref': reference[0], 'qd_ref': reference[1], 'sent': u,
             'wrench': self._on_plate(plant, control, p), 'plant': plant,
-            'balancing': balancing, 'failure': failure,
+            'failure': failure,
             'time': ca.if_else(s['failure'] > 0, s['time'], time + PERIOD),
         }  # fmt: skip
-        out = ca.cse(ca.densify(ca.vertcat(*(new[name] for name in SIZES))))
-        inputs = [ca.vertcat(*s.values()), off, period, error]
+        out = ca.cse(ca.densify(ca.vertcat(*(new[name] for name in SIZES), after)))
+        inputs = [ca.vertcat(*s.values(), memory), off, period, error]
         return ca.Function('period', inputs, [out])
 
     def _true_parameters(self, off: ca.SX) -> ca.SX:
@@ -226,20 +219,6 @@ class Period:
         p[at('inertia')] *= off[0]
         p[at('rolling_resistance')] *= off[1]
         return p
-
-    def _law(
-        self, seen: ca.SX, before: ca.SX, record: ca.SX, held: ca.SX, over: ca.SX
-    ) -> tuple[ca.SX, ca.SX]:
-        """Return the command, and 1 once balance has taken over."""
-        regulator = self._hand_over.regulator
-        law = law_equations(self._along.system)
-        along, home = ca.SX(record), ca.DM(regulator.record)
-        following = law(seen, along, along, 0, *map(ca.DM, self._along.limits))
-        balance = law(seen, home, home, 0, *map(ca.DM, regulator.limits))
-        d = regulator.system.difference(seen, ca.DM(regulator.x))
-        inside = (1 - held) * (d.T @ ca.DM(regulator.cost) @ d <= self._region.level)
-        balancing = ca.fmax(before, ca.fmax(inside, over))
-        return (1 - held) * ca.if_else(balancing, balance, following), balancing
 
     def _bridge(self, s: dict[str, ca.SX]) -> tuple[tuple[ca.SX, ca.SX], ca.SX, ca.SX, ca.SX]:
         """Return reference, torques, and 1 where a joint lags and where the arm is singular."""

@@ -6,9 +6,11 @@ from pathlib import Path
 import sys
 
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Vector3
 import numpy as np
 import pytest
 from rclpy.action import ActionClient
+from rolling_dynamics.impulse import Impulse
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario
 from rolling_interfaces.action import ExecutePlan
@@ -65,11 +67,23 @@ def nodes(run_process, ballbot_installed, tmp_path):
         assert node.stop() == 0, node.text
 
 
-@pytest.mark.slow  # 25 CPU s; test/test_ballbot.py has the same in lockstep
-@pytest.mark.parametrize('hold_for', [5.0, 60.0])
-def test_it_follows_its_plan_and_stands(peer, scenario, nodes, hold_for):
-    system, x = scenario.system, scenario.x0.copy()
-    x[system.state.slice('q_WB')] = [1, 0, 0, 0]
+def later(peer, duration):
+    """Return the true state a duration of simulated time later [s]."""
+    first = []
+
+    def late(message):
+        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        first.append(stamp)
+        return stamp >= first[0] + duration
+
+    truth = peer.collect(JointState, 'robot/state', EVENT, accept=late, timeout=300)[0]
+    return np.array(truth.position)
+
+
+def executed(peer, scenario):
+    """Execute a plan of a metre; return the upright start, and the plan."""
+    x = scenario.x0.copy()
+    x[scenario.system.state.slice('q_WB')] = [1, 0, 0, 0]
     plan = plan_rolling(replace(read_problem(scenario), x_start=x, horizon=3.0))
     client = ActionClient(peer.node, ExecutePlan, 'execute_plan')
     goal = ExecutePlan.Goal(plan=plan_to_message(plan, Time(), 'odom'))
@@ -77,22 +91,41 @@ def test_it_follows_its_plan_and_stands(peer, scenario, nodes, hold_for):
     assert handle.accepted
     ended = peer.result(handle, 180.0)
     assert ended.error_code == ExecutePlan.Result.NONE, ended.error_string
-    first = []
+    client.destroy()
+    return x, plan
 
-    def late(message):
-        stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-        first.append(stamp)
-        return stamp >= first[0] + hold_for
 
-    truth = peer.collect(JointState, 'robot/state', EVENT, accept=late, timeout=300)[0]
-    d = np.array(system.difference(truth.position, plan.states[-1])).ravel()
+@pytest.mark.slow  # 25 CPU s; test/test_ballbot.py has the same in lockstep
+@pytest.mark.parametrize('hold_for', [5.0, 60.0])
+def test_it_follows_its_plan_and_stands(peer, scenario, nodes, hold_for):
+    system, (x, plan) = scenario.system, executed(peer, scenario)
+    d = np.array(system.difference(later(peer, hold_for), plan.states[-1])).ravel()
     assert np.abs(d[:2]).max() < NEAR
     assert np.abs(d[5:7]).max() < NEAR
     # put at its start: its place is not measured, but it goes on to stand, its heading kept
     assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
-    first.clear()
-    truth = peer.collect(JointState, 'robot/state', EVENT, accept=late, timeout=300)[0]
-    d = np.array(system.difference(truth.position, x)).ravel()
+    d = np.array(system.difference(later(peer, hold_for), x)).ravel()
     assert np.abs(d[5:7]).max() < NEAR
     assert np.abs(d[8:]).max() < 0.05
-    client.destroy()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('size', [2.0, 10.0])  # N s
+def test_it_recovers_from_a_push_by_what_its_instruments_measure(peer, scenario, nodes, size):
+    system, (_, plan) = scenario.system, executed(peer, scenario)
+    impulse = Impulse(system, scenario.p)
+    place = later(peer, 2.0)
+    pushes = peer.node.create_publisher(Vector3, 'simulator/push', EVENT)
+    while not pushes.get_subscription_count():
+        later(peer, 0.01)
+    pushes.publish(Vector3(x=size / impulse.mass))
+
+    def struck(message):
+        d = np.array(system.difference(np.array(message.position), place)).ravel()
+        return np.abs(d[:2]).max() > 0.01 * size
+
+    peer.collect(JointState, 'robot/state', EVENT, accept=struck, timeout=180)
+    d = np.array(system.difference(later(peer, 8.0), plan.states[-1])).ravel()
+    assert np.abs(d[:2]).max() < NEAR
+    assert np.abs(d[5:7]).max() < NEAR
+    assert np.abs(d[8:]).max() < 0.05
