@@ -89,7 +89,7 @@ class SystemPlugin:
         what of a recording is computed again beside executions of plans; empty of another
         system's.
     experiments
-        Tuple of :class:`rolling_robotics.experiment.Experiment`: nodes that are started together,
+        Tuple of :class:`rolling_robotics.experiments.Experiment`: nodes that are started together,
         and the demonstration with them.
     example
         Name or path of a scenario that shows it.

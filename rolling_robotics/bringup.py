@@ -21,7 +21,7 @@ from typing import IO
 
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import RollingError
-from rolling_robotics.experiment import Experiment, NodeEntry, OWN_CLOCK, RECORDER
+from rolling_robotics.experiments import Experiment, NodeEntry, OWN_CLOCK, RECORDER
 
 PR_SET_PDEATHSIG = 1
 

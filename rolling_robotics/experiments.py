@@ -1,8 +1,10 @@
-"""The experiments of all systems, by name: each plug-in brings its own."""
+"""Experiments as data: which nodes each starts, with what, and where they are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
 import logging
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,192 @@ from rolling_dynamics.configuration import find_config, find_scenario
 from rolling_dynamics.errors import ParameterError, printable, ScenarioError, suggestion
 from rolling_dynamics.plugin import roles
 from rolling_dynamics.scenario_model import load_robot
-from rolling_robotics.experiment import Experiment, of_robot
 import yaml
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NodeEntry:
+    """
+    One node of an experiment.
+
+    Attributes
+    ----------
+    name
+        Name of the node, and of its section in the parameter file.
+    module
+        Python module that runs it.
+    executable
+        Name of its executable in an installed package; by default that of the module.
+    remaps
+        From name to name.
+    parameters
+        That go over those of the parameter file, whatever launches the node.
+
+    """
+
+    name: str
+    module: str
+    executable: str = ''
+    remaps: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Name the executable."""
+        name = self.executable or self.module.rpartition('.')[2]
+        object.__setattr__(self, 'executable', name)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Experiment:
+    """
+    What is started together.
+
+    Attributes
+    ----------
+    name
+        Name of the experiment and of its launch file.
+    text
+        What it shows, in a sentence.
+    nodes
+        The nodes, plant first.
+    params_file, scenario_file, rviz_file
+        Names of files in ``config``.
+    recorded
+        Topics that a recording holds.
+    hardware
+        Nodes by kind of hardware, where there is a choice; the first kind is the usual one, and
+        ``nodes`` are its nodes.
+    laws
+        Laws of the controller that one may choose from by its parameter ``law``, the usual first.
+    demo
+        ``module:attribute`` of its demonstration, a :class:`rolling_robotics.demo.demo.Demo`, or
+        of a function of the experiment that returns one.
+
+    """
+
+    name: str
+    text: str
+    nodes: tuple[NodeEntry, ...]
+    params_file: str
+    scenario_file: str
+    rviz_file: str
+    recorded: tuple[str, ...]
+    hardware: Mapping[str, tuple[NodeEntry, ...]] = field(default_factory=dict)
+    laws: tuple[str, ...] = ()
+    demo: str = ''
+
+    def load_demo(self) -> Any:  # noqa: ANN401  imports this module
+        """Return its demonstration; raise ParameterError where there is nothing."""
+        if not self.demo:
+            raise ParameterError(f'{self.name}: this experiment has no demonstration')
+        module, _, attribute = self.demo.partition(':')
+        found = getattr(import_module(module), attribute)
+        return found(self) if callable(found) else found
+
+    def nodes_on(self, hardware: str = '') -> tuple[NodeEntry, ...]:
+        """Return the nodes on a kind of hardware, or raise ParameterError naming the kinds."""
+        if not hardware:
+            return self.nodes
+        if hardware not in self.hardware:
+            known = ', '.join(self.hardware) or 'not a choice'
+            raise ParameterError(f'{self.name}: hardware is {known}; got {hardware!r}')
+        return self.hardware[hardware]
+
+    def check_law(self, law: str) -> None:
+        """Raise ParameterError naming the laws that one may choose from, if it is none of them."""
+        if law and law not in self.laws:
+            known = ', '.join(self.laws) or 'no choice of laws'
+            raise ParameterError(f'law: {self.name} has {known}, got {law!r}')
+
+    @property
+    def every_node(self) -> tuple[NodeEntry, ...]:
+        """The nodes of all kinds of hardware, each once."""
+        kinds = self.hardware.values() or (self.nodes,)
+        return tuple({entry.name: entry for nodes in kinds for entry in nodes}.values())
+
+    def enclave(self, node: str) -> str:
+        """Return the SROS2 enclave of a node, which the policy in ``config/security`` names."""
+        return f'/{self.name}/{node}'
+
+
+OPERATOR = 'operator'  # enclave of the tools by which a person looks and commands
+
+# A simulator is the clock of its namespace, so that two robots can be simulated side by side.
+OWN_CLOCK: Mapping[str, str] = {'/clock': 'clock'}
+
+RECORDER = NodeEntry(name='recorder', module='rolling_robotics.nodes.recorder_node')
+# What a replay needs, and what a viewer of the recording draws.
+EXECUTED = (
+    'execution/plan',
+    'execution/settings',
+    'simulator/surfaces',
+    'simulator/markers',
+)
+SIMULATOR = NodeEntry(name='simulator', module='rolling_dynamics.nodes.simulator_node')
+PLANNER = NodeEntry(name='planner', module='rolling_planner.nodes.planner_node')
+HAND_AND_OBJECT = (
+    'hand/odometry',
+    'hand/accel_command',
+    'object/odometry',
+    'object/ground_truth',
+    'contact/coordinates',
+    'contact/wrench',
+    'contact/state',
+)
+
+
+def of_robot(
+    name: str, text: str, scenario_file: str, *recorded: str, demo: str = '', files: str = ''
+) -> Experiment:
+    """
+    Return the experiment of a rolling robot: plant, planner and controller.
+
+    Parameters
+    ----------
+    name, text, scenario_file, demo
+        See :class:`Experiment`.
+    recorded
+        Topics that are recorded beside those of every robot.
+    files
+        Name of the files of parameters and of RViz where it is not that of the experiment; the
+        nodes take the scenario then whatever the file of parameters says.
+
+    """
+    given = {'scenario_file': scenario_file} if files else {}
+    modules = {
+        SIMULATOR.name: SIMULATOR.module,
+        PLANNER.name: PLANNER.module,
+        'controller': 'rolling_controller.nodes.controller_node',
+    }
+    return Experiment(
+        name=name,
+        text=text,
+        nodes=tuple(
+            NodeEntry(name=node, module=module, parameters=given)
+            for node, module in modules.items()
+        ),
+        params_file=f'{files or name}.yaml',
+        scenario_file=scenario_file,
+        rviz_file=f'{files or name}.rviz',
+        recorded=(
+            'robot/state',
+            'robot/control',
+            'cmd_vel',
+            'odom',
+            *recorded,
+            *EXECUTED,
+            'robot_description',
+            'plan/object',
+            'plan/object_path',
+            '/tf',
+            '/diagnostics',
+        ),
+        demo=demo,
+    )
+
+
+CONTACT = ('joint_states', 'contact/wrench', 'contact/state')
+
 
 LOG = logging.getLogger(__name__)
 

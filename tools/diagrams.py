@@ -15,8 +15,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import escape
 
-from rolling_robotics.experiment import Experiment
-from rolling_robotics.experiments import EXPERIMENTS
+from rolling_robotics.experiments import Experiment, EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / 'docs' / 'experiments.md'

@@ -30,8 +30,7 @@ from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_dynamics.simulation import Stepper
 from rolling_planner.planners.planner import planner_of
-from rolling_robotics.experiment import RECORDER
-from rolling_robotics.experiments import EXPERIMENTS
+from rolling_robotics.experiments import EXPERIMENTS, RECORDER
 from rolling_robotics.result import plan_result, simulate_scenario, simulation_result, violations
 from rolling_robotics.scenario_schema import scenario_schema
 

@@ -17,8 +17,7 @@ from xml.etree import ElementTree as ET
 
 from rolling_dynamics.robots import robot_view
 from rolling_dynamics.scenario import load_scenario
-from rolling_robotics.experiment import Experiment
-from rolling_robotics.experiments import EXPERIMENTS
+from rolling_robotics.experiments import Experiment, EXPERIMENTS
 from rolling_robotics.figures.states import COLOURS
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -24,15 +24,15 @@ from xml.etree import ElementTree as ET
 
 from rolling_dynamics.configuration import find_config
 from rolling_robotics.bringup import node_command, private_domain
-from rolling_robotics.experiment import (
+from rolling_robotics.experiments import (
     Experiment,
+    EXPERIMENTS,
     NodeEntry,
     OPERATOR,
     OWN_CLOCK,
     PLANNER,
     RECORDER,
 )
-from rolling_robotics.experiments import EXPERIMENTS
 
 if TYPE_CHECKING:
     from rclpy.node import Node

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.ball_balancer.axis_program import Horizon
 from rolling_controller.ball_balancer.estimator import held, pair, steady_gain
+from rolling_controller.ball_balancer.predictive import Horizon
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.lockstep import ClosedLoop
 from rolling_controller.predictive.program import SOLVED, solver

@@ -1,11 +1,4 @@
-"""
-Gain of a rig over the one that a law assumes, and its maps, learned while the ball rolls.
-
-A second difference of places is the acceleration that tilts give. It is regressed on the tilt at
-the frames, its rate (which a wrong delay shows as), the direction of motion (which rolling
-resistance shows as) and the offset map at the place by recursive least squares: a Kalman filter of
-numbers that do not change.
-"""
+"""What a rig learns while the ball rolls: its gain, and the offsets of an uneven plate."""
 
 from __future__ import annotations
 
@@ -13,10 +6,42 @@ from collections.abc import Mapping
 
 import casadi as ca
 import numpy as np
-from rolling_controller.ball_balancer import offset_map
 from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry
+
+STEEP, LENGTH = 8.0, 0.05  # counts (standard deviation of a slope), m: of the field expected
+REACH = 0.06  # m: beyond, the map goes on as at this distance along each axis
+SCALE = 0.05  # m, that counts as one in the polynomials
+DEGREE = 4
+POWERS = tuple((i, n - i) for n in range(1, DEGREE + 1) for i in range(n, -1, -1))
+SIZE = len(POWERS)
+ACROSS = 9  # places along each side at which field and polynomials are compared
+
+
+def rows(place: ca.SX) -> ca.SX:
+    """Return offsets that coefficients [counts] give at a place (2) [m], shape (2, SIZE)."""
+    u = ca.fmax(ca.fmin(place, REACH), -REACH) / SCALE
+    powers = [[ca.SX(1), u[k]] for k in range(2)]
+    for k in range(2):
+        for _ in range(DEGREE - 1):
+            powers[k].append(powers[k][-1] * u[k])
+    x, y = powers
+    along_x = [i * x[i - 1] * y[j] if i else ca.SX(0) for i, j in POWERS]
+    along_y = [j * x[i] * y[j - 1] if j else ca.SX(0) for i, j in POWERS]
+    return ca.vertcat(ca.horzcat(*along_x), ca.horzcat(*along_y))
+
+
+def prior() -> Array:
+    """Return the covariance of the coefficients [counts^2], shape (SIZE, SIZE)."""
+    along = np.linspace(-REACH, REACH, ACROSS)
+    x, y = (axis.ravel() for axis in np.meshgrid(along, along))
+    apart = (x[:, None] - x) ** 2 + (y[:, None] - y) ** 2
+    heights = (STEEP * LENGTH / SCALE) ** 2 * np.exp(-apart / (2 * LENGTH**2))
+    each = [(x / SCALE) ** i * (y / SCALE) ** j for i, j in ((0, 0), *POWERS)]
+    fit = np.linalg.pinv(np.column_stack(each))[1:]
+    return np.asarray(fit @ heights @ fit.T)
+
 
 SPREAD = (0.2, 0.02, 10.0)  # expected of share, of delay [s] and of resistance [counts]
 UNKNOWN = 40.0  # counts, of the noise and what is not modelled in one frame
@@ -26,12 +51,12 @@ SLOWEST = 0.02  # m/s, below which a ball may rest
 RANGE = (1.0, 1.6)
 WORTH = 0.06  # change of the share below which a law goes on as it is
 SURE = 2.0  # standard deviations that a change must have
-N = 3 + offset_map.SIZE
+N = 3 + SIZE
 
 ENTRIES = (
     Entry('share', ('share',), '', text='gain to use over the assumed one'),
     Entry('learned', ('learned_share', 'learned_delay', 'learned_resistance'), ''),
-    Entry('map', tuple(f'map_{i}_{j}' for i, j in offset_map.POWERS), 'counts'),
+    Entry('map', tuple(f'map_{i}_{j}' for i, j in POWERS), 'counts'),
     Entry('covariance', tuple(f'covariance_{i}_{j}' for j in range(N) for i in range(j, N)), ''),
     Entry('frames', ('frames',), '', text='frames in a row with a ball, at most 2'),
     *(
@@ -46,7 +71,7 @@ ENTRIES = (
 def start(rig: RigModel) -> dict[str, Array]:
     """Return what is not zero at the start, vectors in the units of :data:`ENTRIES`."""
     covariance = np.zeros((N, N))
-    covariance[:3, :3], covariance[3:, 3:] = np.diag(np.square(SPREAD)), offset_map.prior()
+    covariance[:3, :3], covariance[3:, 3:] = np.diag(np.square(SPREAD)), prior()
     return {
         'share': np.ones(1),
         'learned': np.array([1.0, 0.0, rig.breakaway / 2]),
@@ -82,7 +107,7 @@ def learn(
     direction = rate / ca.fmax(speed, SLOWEST)
     values = ca.vertcat(z['learned'], z['map'])
     P = ca.tril2symm(ca.SX(ca.Sparsity.lower(N), z['covariance']))
-    offsets = offset_map.rows(z['seen_1'])
+    offsets = rows(z['seen_1'])
     for k in range(2):
         row = ca.vertcat(mean[k], -z['tilted_rate'][k], -direction[k], offsets[k, :].T)
         told = ca.mtimes(P, row)

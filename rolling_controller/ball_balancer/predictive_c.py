@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-from rolling_controller.ball_balancer.axis_program import (
-    AxisProgram,
-    FRAMES,
-    SLACK,
-    TILT_RATE,
-    TILTED,
-)
 from rolling_controller.ball_balancer.predictive import (
     ASKED,
+    AxisProgram,
+    FRAMES,
     HALVINGS,
     joined,
     PLAN,
     PredictiveRigLaw,
+    SLACK,
+    TILT_RATE,
+    TILTED,
 )
 from rolling_controller.export.c import (
     CSource,

@@ -67,7 +67,7 @@ def _log(args: Namespace, scenario: Scenario) -> Log:
     from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
     from rolling_dynamics.identification.log import moving, read_log, read_mapping  # noqa: PLC0415
     from rolling_robotics.commands.arguments import is_recording  # noqa: PLC0415
-    from rolling_robotics.recordings.recorded_log import recorded_log  # noqa: PLC0415
+    from rolling_robotics.recordings.recorded_topics import recorded_log  # noqa: PLC0415
 
     system, mapping = scenario.system, read_mapping(args.columns) if args.columns else None
     if not is_recording(args.log):

@@ -11,15 +11,15 @@ from typing import Any, TYPE_CHECKING
 from rolling_dynamics.configuration import find_scenario
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_dynamics.scenario_model import load_robot
-from rolling_robotics.experiment import Experiment
-from rolling_robotics.experiments import find_experiment
-from rolling_robotics.trials.plan_request import PlanRequest, state_goal
+from rolling_robotics.experiments import Experiment, find_experiment
 from rolling_robotics.trials.trial import (
     CLOSED_LOOP,
     Criterion,
     OPEN_LOOP,
     Outcome,
+    PlanRequest,
     Record,
+    state_goal,
     Task,
     Trial,
 )

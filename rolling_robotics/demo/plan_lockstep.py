@@ -19,8 +19,7 @@ from rolling_planner.problem.plan_problem import PlanProblem
 from rolling_robotics.arrays import layout_series
 from rolling_robotics.experiments import parameters_of
 from rolling_robotics.figures.beside import motion_of_plan
-from rolling_robotics.trials.plan_request import PlanRequest
-from rolling_robotics.trials.trial import Record, say, Trial
+from rolling_robotics.trials.trial import PlanRequest, Record, say, Trial
 
 RATE, TOLERANCE = 1000.0, 0.05  # of the controllers, where the experiment has no others [Hz]
 

@@ -32,7 +32,7 @@ from rolling_node_kit.qos import EVENT, STREAM_READER
 from rolling_node_kit.suite_node import MISSED_SHARE
 from rolling_robotics.console import InterruptFlag
 from rolling_robotics.demo.clock import too_late
-from rolling_robotics.experiment import RECORDER
+from rolling_robotics.experiments import RECORDER
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 

@@ -14,8 +14,7 @@ from rolling_planner.nodes.conversions import plan_to_message
 from rolling_robotics.console import Progress
 from rolling_robotics.files import read_result
 from rolling_robotics.nodes.client import Client
-from rolling_robotics.trials.plan_request import progress_text
-from rolling_robotics.trials.trial import MISSED, REACHED, say
+from rolling_robotics.trials.trial import MISSED, progress_text, REACHED, say
 
 READY_TIMEOUT = 30.0  # s
 

@@ -13,8 +13,15 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from rolling_dynamics.configuration import find_config, find_scenario, PACKAGE
-from rolling_robotics.experiment import Experiment, NodeEntry, of_robot, OWN_CLOCK, RECORDER
-from rolling_robotics.experiments import find_experiment, of_scenario
+from rolling_robotics.experiments import (
+    Experiment,
+    find_experiment,
+    NodeEntry,
+    of_robot,
+    of_scenario,
+    OWN_CLOCK,
+    RECORDER,
+)
 from rolling_robotics.rviz_view import view_file
 
 from launch import LaunchContext, LaunchDescription

@@ -18,8 +18,7 @@ from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.qos import EVENT, LATCHED
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_robotics.nodes.client import Client, ClientError
-from rolling_robotics.trials.plan_request import PlanRequest, progress_text
-from rolling_robotics.trials.trial import Record, say, Trial
+from rolling_robotics.trials.trial import PlanRequest, progress_text, Record, say, Trial
 
 PLAN_TIMEOUT, EXECUTION_TIMEOUT = 300.0, 600.0  # s
 SLOWEST, SPARE = 60.0, 60.0  # s by the clock for a second, and beyond them, in a run

@@ -10,10 +10,9 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import protocol
-from rolling_controller.ball_balancer.axis_program import AxisProgram
-from rolling_controller.ball_balancer.axis_program import FRAMES as AHEAD
 from rolling_controller.ball_balancer.laws import EXPORTED, LAWS, LQR_SCALES, TILT
-from rolling_controller.ball_balancer.predictive import predictive_law
+from rolling_controller.ball_balancer.predictive import AxisProgram, predictive_law
+from rolling_controller.ball_balancer.predictive import FRAMES as AHEAD
 from rolling_controller.ball_balancer.predictive_c import predictive_as_c
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel

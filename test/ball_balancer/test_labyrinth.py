@@ -16,8 +16,8 @@ from rolling_controller.ball_balancer.labyrinth import (
 from rolling_controller.ball_balancer.laws import law_on_nodes
 from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth, RESTING
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
-from rolling_dynamics.ball_balancer.labyrinth_view import view
 from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig
+from rolling_dynamics.ball_balancer.robot_view import labyrinth_view
 from rolling_dynamics.errors import CancelledError, ParameterError, ScenarioError
 from rolling_dynamics.robots.emulated_robot import EmulatedRobot
 from rolling_dynamics.scenario import load_scenario
@@ -287,7 +287,7 @@ def test_other_laws_do_not_drive_a_labyrinth(monkeypatch):
 def test_ball_is_held_at_the_start_until_the_first_command():
     system, p = FILE.system_and_parameters()
     rig = emulated_rig(FILE)
-    plant = EmulatedRobot(view(system, p), SCENARIO.x0, rig)
+    plant = EmulatedRobot(labyrinth_view(system, p), SCENARIO.x0, rig)
     plant.reset()
     for _ in range(100):
         plant.step(plant.brake(), 0.01)
@@ -300,7 +300,7 @@ def test_ball_is_held_at_the_start_until_the_first_command():
 
 def test_walls_and_holes_are_drawn_where_they_are():
     system, p = FILE.system_and_parameters()
-    shapes = view(system, p).shapes
+    shapes = labyrinth_view(system, p).shapes
     walls = np.array([[*s.start[:2], *s.end[:2]] for s in shapes if s.name == 'wall'])
     holes = np.array([s.centre[:2] for s in shapes if s.name == 'hole'])
     np.testing.assert_array_equal(walls, BOARD.walls)

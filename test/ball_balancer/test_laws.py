@@ -7,10 +7,9 @@ import casadi as ca
 from evidence.benchmarks.ball_balancer import fastest_move
 import numpy as np
 import pytest
-from rolling_controller.ball_balancer import estimator, learned_gain, offset_map, protocol
-from rolling_controller.ball_balancer.axis_program import AxisProgram, THERE
+from rolling_controller.ball_balancer import estimator, learned_gain, protocol
 from rolling_controller.ball_balancer.laws import LAWS, LEADS
-from rolling_controller.ball_balancer.predictive import predictive_law
+from rolling_controller.ball_balancer.predictive import AxisProgram, predictive_law, THERE
 from rolling_controller.ball_balancer.protocol import place_on
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.ball_balancer.rig_model import RigModel
@@ -179,14 +178,14 @@ def test_the_offsets_of_an_uneven_plate_are_learned(file):
             place = ball - rig.lever * tilt
         z = learn(z, (place + rig.noise * rng.normal(size=2), tilt, (tilt - before) / T), 1.0)
         been.append(place)
-    rows = ca.Function('rows', [symbol := ca.SX.sym('place', 2)], [offset_map.rows(symbol)])
+    rows = ca.Function('rows', [symbol := ca.SX.sym('place', 2)], [learned_gain.rows(symbol)])
     been = np.array(been[::10])
     found = np.array([np.array(rows(p)) @ z['map'] for p in been])
-    assert abs(been).max() < offset_map.REACH
+    assert abs(been).max() < learned_gain.REACH
     left = np.sqrt(np.mean((found - uneven(been)) ** 2))
     assert left < np.sqrt(np.mean(uneven(been) ** 2)) / 3
     far = np.array(rows([0.2, 0.01])) @ z['map']
-    assert far == pytest.approx(np.array(rows([offset_map.REACH, 0.01])) @ z['map'])
+    assert far == pytest.approx(np.array(rows([learned_gain.REACH, 0.01])) @ z['map'])
 
 
 @pytest.mark.parametrize('seen', [0.0, 1.0])

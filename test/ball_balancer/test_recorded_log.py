@@ -10,7 +10,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.identification.log import Column
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.cli import main
-from rolling_robotics.recordings.recorded_log import recorded_log
+from rolling_robotics.recordings.recorded_topics import recorded_log
 from rolling_robotics.recordings.writer import Recording, Topic
 from rosbags.typesys import get_typestore, Stores
 

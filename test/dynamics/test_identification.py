@@ -12,8 +12,7 @@ from rolling_dynamics import load_scenario, simulate
 from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, WrittenSystem
 from rolling_dynamics.driven import driven, Servo
 from rolling_dynamics.errors import ParameterError, ScenarioError
-from rolling_dynamics.identification.identify import identify
-from rolling_dynamics.identification.intervals import jackknife
+from rolling_dynamics.identification.identify import identify, jackknife
 from rolling_dynamics.identification.log import Log, moving, read_log, read_mapping, stretches
 from rolling_dynamics.identification.shooting import projected, Shooting, windows_of
 from rolling_dynamics.scenario import Scenario

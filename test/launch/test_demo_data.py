@@ -17,13 +17,13 @@ from rolling_robotics.demo.run import draw
 from rolling_robotics.experiments import EXPERIMENTS, find_experiment
 from rolling_robotics.plugins.ball_balancer.demo import EveryJump, JUMPS
 from rolling_robotics.plugins.ball_balancer.demo import legs as jumps
-from rolling_robotics.trials.plan_request import progress_text
 from rolling_robotics.trials.trial import (
     CLOSED_LOOP,
     INCONCLUSIVE,
     MISSED,
     OPEN_LOOP,
     outcomes,
+    progress_text,
     REACHED,
     Record,
     report,

@@ -20,8 +20,7 @@ from rolling_robotics.bringup import (
     isolated_environment,
     node_command,
 )
-from rolling_robotics.experiment import Experiment, NodeEntry
-from rolling_robotics.experiments import EXPERIMENTS, find_experiment
+from rolling_robotics.experiments import Experiment, EXPERIMENTS, find_experiment, NodeEntry
 from rolling_robotics.rviz_view import view_file
 import yaml
 

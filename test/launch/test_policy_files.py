@@ -7,8 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from rolling_dynamics.configuration import find_config
 from rolling_robotics.bringup import Bringup
-from rolling_robotics.experiment import OPERATOR
-from rolling_robotics.experiments import EXPERIMENTS
+from rolling_robotics.experiments import EXPERIMENTS, OPERATOR
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUPS = {  # element of a profile -> (its entries, its rights)

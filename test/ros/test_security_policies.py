@@ -8,8 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from rolling_controller.nodes.controlled_laboratory import ControlledLaboratory
 from rolling_robotics.bringup import Bringup
-from rolling_robotics.experiment import RECORDER
-from rolling_robotics.experiments import EXPERIMENTS
+from rolling_robotics.experiments import EXPERIMENTS, RECORDER
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = spec_from_file_location('security_policies', ROOT / 'tools' / 'security_policies.py')

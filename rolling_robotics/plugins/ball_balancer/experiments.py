@@ -1,6 +1,6 @@
 """The experiment with a ball balancer: an emulated rig and a law that answers its camera."""
 
-from rolling_robotics.experiment import Experiment, NodeEntry, SIMULATOR
+from rolling_robotics.experiments import Experiment, NodeEntry, SIMULATOR
 
 
 def rig_experiment(name: str, text: str, *more: str, laws: tuple[str, ...] = ()) -> Experiment:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rolling_robotics.experiment import (
+from rolling_robotics.experiments import (
     EXECUTED,
     Experiment,
     HAND_AND_OBJECT,

@@ -3,7 +3,7 @@
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.gait_planner.problem import read_gait_problem
 from rolling_robotics.demo.demo import plan_demo
-from rolling_robotics.trials.plan_request import PlanRequest
+from rolling_robotics.trials.trial import PlanRequest
 
 
 def manoeuvre(scenario: Scenario) -> PlanRequest:

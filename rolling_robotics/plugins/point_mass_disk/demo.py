@@ -1,7 +1,7 @@
 """The demonstration of a disk with masses inside."""
 
 from rolling_robotics.demo.demo import plan_demo
-from rolling_robotics.trials.plan_request import state_goal
+from rolling_robotics.trials.trial import state_goal
 
 SHIFT, RADIUS = 0.02, 0.3  # where the disk is and how it is turned are one: it has rolled there
 TURN = round(SHIFT / RADIUS, 4)

@@ -1,6 +1,6 @@
 """The experiment with a disk with masses inside."""
 
-from rolling_robotics.experiment import CONTACT, of_robot
+from rolling_robotics.experiments import CONTACT, of_robot
 
 EXPERIMENTS = (
     of_robot(

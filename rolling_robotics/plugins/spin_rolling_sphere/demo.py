@@ -4,7 +4,7 @@ from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.faults import check
 from rolling_planner.spin_rolling.motion import ContactGoal
 from rolling_robotics.demo.demo import plan_demo
-from rolling_robotics.trials.plan_request import listed, PlanRequest
+from rolling_robotics.trials.trial import listed, PlanRequest
 
 
 def contact_goal(scenario: Scenario) -> PlanRequest:

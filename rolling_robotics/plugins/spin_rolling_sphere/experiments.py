@@ -1,6 +1,6 @@
 """The experiment with a sphere that rolls and spins."""
 
-from rolling_robotics.experiment import of_robot
+from rolling_robotics.experiments import of_robot
 
 EXPERIMENTS = (
     of_robot(
