@@ -19,7 +19,10 @@ R = TypeVar('R')  # result of a motion
 STATE, MODE, VELOCITY = 'state', 'mode', 'velocity'
 TOUCHING = Entry(MODE, ('touching',), '', text='1 while the object touches the hand, else 0')
 COMMANDED = Entry(
-    VELOCITY, ('forward', 'left', 'turn'), '', text='commanded velocity [m/s, m/s, rad/s]'
+    VELOCITY,
+    tuple(f'{VELOCITY}_{way}' for way in ('forward', 'left', 'turn')),
+    '',
+    text='commanded velocity [m/s, m/s, rad/s]',
 )
 VELOCITY_W = Entry(
     'velocity_W', ('v_x', 'v_y', 'turn'), '', 'W', text='commanded velocity [m/s, m/s, rad/s]'

@@ -69,7 +69,12 @@ def tables() -> dict[str, str]:
     out['surface'] = _kinds_table(hand['properties']['surface'])
     out['rail'] = _kinds_table(mass['properties']['rail'])
     machine = schemas['machine']['properties']['machine']['properties']
-    for name, entry in (('part', 'bodies'), ('joint', 'joints'), ('drive', 'drives')):
+    for name, entry in (
+        ('part', 'bodies'),
+        ('joint', 'joints'),
+        ('drive', 'drives'),
+        ('sensor', 'sensors'),
+    ):
         out[name] = _kinds_table(machine[entry]['additionalProperties'])
     out['ring'] = _table(machine['rings']['additionalProperties'], '')
     out['machine_contact'] = _table(machine['contacts']['additionalProperties'], '')

@@ -99,6 +99,7 @@ SEVERAL_SECONDS = (
     'ball_balancer.md',
     'contact.md',
     'from_page_to_robot.md',
+    'machine.md',
     'pendulum_sphere.md',
     'point_mass_disk.md',
 )

@@ -43,6 +43,9 @@ PICTURES = {  # file: command, scenario, options of the drawing
     'moving_pendulum.gif': ('plan', 'pendulum_course', f'{MOVING} --speed 2.5 --elevation 40'),
     'moving_sphere.gif': ('simulate', 'spin_rolling_ball', MOVING),
     'moving_labyrinth.gif': ('plan', 'labyrinth', f'{MOVING} --speed 3 {ABOVE}'),
+    'moving_two_wheeler.gif': ('plan', 'two_wheeler', f'{MOVING} --elevation 20'),
+    'moving_fingertips.gif': ('simulate', 'three_fingertips', f'{MOVING} --elevation 25'),
+    'moving_hamster.gif': ('simulate', 'hamster_ball', f'{MOVING} --elevation 25'),
     'dish.png': ('simulate', 'ellipsoid_in_dish', f'{SMALL} --at 2.4 --elevation 35'),
 }
 

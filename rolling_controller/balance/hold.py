@@ -52,6 +52,9 @@ class BalanceLqr:
         What can be controlled and what cannot, of the states that can move at all.
     record, limits
         What :func:`law_equations` takes of it: (x, u, rows of K), and minimum and maximum control.
+    vanishing
+        Rows of tangent units that are zero in a steady motion: no control moves them, and they
+        die out, such as the slip of a contact that closes a loop, shape (k, n tangent).
     poles, slowest
         Eigenvalues of the closed loop over one period, and its longest time constant [s].
 
@@ -173,6 +176,8 @@ class BalanceLqr:
         self.cost[np.ix_(moving, moving)] = d.take_V.T @ S @ d.take_V
         self.basis = np.zeros((n, r))
         self.basis[moving] = d.V
+        self.vanishing = np.zeros((len(d.vanishing), n))
+        self.vanishing[:, moving] = d.vanishing
 
     @property
     def uncontrollable(self) -> list[str]:

@@ -66,6 +66,14 @@ class KalmanDecomposition:
         rates = self.rest_rates
         return bool(rates.size == 0 or rates.real.max() < UNSTABLE)
 
+    @property
+    def vanishing(self) -> Array:
+        """Rows of combinations of d that no control moves and that die out, shape (k, n)."""
+        from scipy.linalg import schur  # noqa: PLC0415  large
+
+        *_, basis, count = schur(self.A_rest.T, sort=lambda re, im: re < -UNSTABLE)  # noqa: ARG005
+        return np.asarray(basis[:, :count].T @ self.take_W)
+
     def describe(self) -> list[str]:
         """Return the combinations of d that no control moves, one text each."""
         rows = _row_reduced(self.take_W)

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from rolling_controller.balance.hold import Hold, PERIOD
 from rolling_controller.law import COMMANDED
-from rolling_controller.robot_laws.steering import seen_from, STEEP, VelocityHold
+from rolling_controller.robot_laws.steering import placed, seen_from, STEEP, VelocityHold
 from rolling_controller.step_law import StepLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
@@ -127,8 +127,11 @@ def drive_law(scenario: Scenario) -> StepLaw:
     half = ca.vertcat(C * (1 - turn**2 / 2) - S * turn, S * (1 - turn**2 / 2) + C * turn)
     half *= (3 - ca.sumsqr(half)) / 2  # of norm 1, without a root
     c, s = half[0] ** 2 - half[1] ** 2, 2 * half[0] * half[1]
-    ahead = ca.vertcat(c * velocity[0] - s * velocity[1], s * velocity[0] + c * velocity[1])
-    position += ahead * PERIOD
+    turned = ca.blockcat([[c, -s], [s, c]])
+    position += turned @ velocity[:2] * PERIOD
+    # across the ways that it can go the reference stays with the robot
+    apart = ca.if_else(seen > 0.5, placed(system, x) - law.start()[1:3] - position, 0)
+    position += turned @ ((1 - law.possible[:2]) * (turned.T @ apart))
     kept = _steady(law) @ ca.vertcat(*_powers(ca.vertsplit(velocity)))
     n = system.tangent.size
     near = seen_from(system, x, position + law.start()[1:3], half)

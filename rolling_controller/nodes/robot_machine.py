@@ -123,6 +123,7 @@ class SensedStates(NewestState[Array]):
         }
         self._readers = {s.name: SensorReader(s) for s in scenario.sensors}
         self.topics, self._can_replace = list(self._named.values()), replaceable
+        self._dead_time = max((a.dead_time for a in scenario.actuators), default=0.0)
         self.restart()
 
     def _forget(self) -> None:
@@ -190,7 +191,7 @@ class SensedStates(NewestState[Array]):
     def note(self, u: Array, stamp: int) -> None:
         """Take a control that acts from a time [ns] on."""
         if self._first:
-            self._belief = self._belief.acting(u, self._time(stamp))
+            self._belief = self._belief.acting(u, self._time(stamp) + self._dead_time)
 
     def _time(self, stamp: int) -> float:
         return (stamp - self._first) * 1e-9

@@ -122,6 +122,7 @@ class Steered:
 STEEP = np.array([0.4, 0.4, 0.8])  # greatest rate of the reference's velocity, per second
 LONGEST_STEP = 0.1  # s between two steps that count: after a pause the reference has not moved on
 NEWTON = 20  # steps to a steady motion
+STILL = 1e-9  # fraction of a velocity that is not one of what is held
 KEPT = 1e-6  # fraction of a motion that may be left over where it counts as steady
 
 
@@ -161,7 +162,7 @@ class VelocityHold:
         """
         system = self._system = scenario.system
         self.inputs, self.output = state_inputs(system, COMMANDED), system.control
-        position = np.array(x[system.state.slice(_place(system).name)][:2])
+        position = np.array(placed(system, x))
         step, drift, jacobian, seen = _functions(system)
         self.hold = hold = Hold(
             system,
@@ -186,12 +187,12 @@ class VelocityHold:
     def _steady(self, cost: Array, linear: Array, moves: Array) -> tuple[Array, Array, Array]:
         """Return from rates to what lacks, what keeps each velocity, and whether it is kept."""
         values, vectors = np.linalg.eigh(cost)
-        counted = (vectors * (values > 1e-9 * values.max())).T
+        counted = np.vstack([(vectors * (values > 1e-9 * values.max())).T, self.hold.vanishing])
         inverse = np.linalg.pinv(counted @ linear, rcond=1e-9) @ counted
         found = inverse @ moves
         left = np.linalg.norm(counted @ (linear @ found - moves), axis=0)
         wanted = np.linalg.norm(counted @ moves, axis=0)
-        possible = (left <= KEPT * np.maximum(wanted, 1e-12)) & (wanted > 0)
+        possible = (left <= KEPT * wanted) & (wanted > STILL * np.linalg.norm(moves, axis=0))
         if not possible[:2].any():
             raise ParameterError(f'no velocity of {self._system.name} can be kept')
         return inverse, found * possible, possible.astype(float)
@@ -237,15 +238,18 @@ def prepare_velocity_hold(system: RollingSystem) -> None:
 
 def _place(system: RollingSystem) -> Entry:
     """Return the entry of the state that is a position on the floor, or raise ParameterError."""
-    found = next(
-        (e for e in system.state.entries if e.name.startswith('p_W') and e.size >= 2), None
-    )
+    found = next((e for e in system.state.entries if _is_in_world(e) and e.unit == 'm'), None)
     if found is None:
         raise ParameterError(
-            f'no velocity of {system.name} can be commanded: no entry p_W... of its state '
-            'is a position on the floor'
+            f'no velocity of {system.name} can be commanded: no entry of its state is a position '
+            "on the floor, in m with the frame 'W'"
         )
     return found
+
+
+def placed(system: RollingSystem, x: ca.SX) -> ca.SX:
+    """Return where a robot is on the floor in a state, shape (2,) [m]."""
+    return x[system.state.slice(_place(system).name)][:2]
 
 
 @once_per_system
@@ -280,10 +284,12 @@ def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Func
     low, high = ca.SX.sym('low', m), ca.SX.sym('high', m)
     most = STEEP * dt
     velocity += ca.fmin(ca.fmax(command * possible - velocity, -most), most)
-    after, c, s = yaw + memory[5] * dt, ca.cos(yaw + memory[5] * dt), ca.sin(yaw + memory[5] * dt)
-    position += (
-        ca.vertcat(c * velocity[0] - s * velocity[1], s * velocity[0] + c * velocity[1]) * dt
-    )
+    after = yaw + memory[5] * dt
+    c, s = ca.cos(after), ca.sin(after)
+    turn = ca.blockcat([[c, -s], [s, c]])
+    position += turn @ velocity[:2] * dt
+    # across the ways that it can go the reference stays with the robot
+    position += turn @ ((1 - possible[:2]) * (turn.T @ (placed(system, x) - position)))
     first = linear @ velocity
     bend -= inverse @ drift(first + bend, velocity, *at)
     # far from small velocities it may not converge
@@ -308,7 +314,7 @@ def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:
     for entry in system.state.entries:
         where = system.state.slice(entry.name)
         first = slice(where.start, where.start + 2)
-        if entry.kind == 'quaternion' and entry.name.startswith('q_W'):
+        if _turns_in_world(entry):
             q = x[where]
             rate[where] -= v[2] / 2 * ca.vertcat(-q[3], -q[2], q[1], q[0])
         elif _is_in_world(entry):
@@ -338,13 +344,19 @@ def seen_from(system: RollingSystem, x: ca.SX, position: ca.SX, half: ca.SX) -> 
     turn = ca.vertcat(half[0], 0, 0, -half[1])
     for entry in system.state.entries:
         where = system.state.slice(entry.name)
-        if entry.kind == 'quaternion' and entry.name.startswith('q_W'):
+        if _turns_in_world(entry):
             out[where] = product(turn, x[where])
         elif _is_in_world(entry):
             first = slice(where.start, where.start + 2)
             a, b = ca.vertsplit(x[first] - (position if entry == _place(system) else 0))
             out[first] = ca.vertcat(c * a + s * b, c * b - s * a)
     return ca.densify(out)
+
+
+def _turns_in_world(entry: Entry) -> bool:
+    """Return whether an entry is the attitude of a body in W, by its frame or its name."""
+    in_world = entry.frame == 'W' or entry.name.startswith('q_W')
+    return entry.kind == 'quaternion' and in_world
 
 
 def _is_in_world(entry: Entry) -> bool:

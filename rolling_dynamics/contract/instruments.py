@@ -275,7 +275,8 @@ class Actuator:
     message
         Field of the JointTrajectory that carries a command: one of ``ACTUATOR_MESSAGES``.
     topic
-        Name of its topic, relative to the namespace of the robot.
+        Name of its topic, relative to the namespace of the robot; empty where commands come with
+        those of all others, by the names of the controls.
 
     """
 
@@ -287,8 +288,8 @@ class Actuator:
     rate: float = 0.0
     slew: float = math.inf
     dead_band: float = 0.0
-    message: str
-    topic: str
+    message: str = 'effort'
+    topic: str = ''
 
     def __post_init__(self) -> None:
         """Raise ParameterError for an entry out of its range."""

@@ -84,9 +84,9 @@ def vector_entry(
     return Entry(name, tuple(f'{name}_{s}' for s in suffixes), unit, frame, 'vector', text)
 
 
-def quaternion_entry(name: str, text: str = '') -> Entry:
-    """Return the entry of a unit quaternion, order w, x, y, z."""
-    return Entry(name, tuple(f'{name}_{s}' for s in 'wxyz'), '', '', 'quaternion', text)
+def quaternion_entry(name: str, text: str = '', frame: str = '') -> Entry:
+    """Return the entry of a unit quaternion, order w, x, y, z; of a body in a frame, if named."""
+    return Entry(name, tuple(f'{name}_{s}' for s in 'wxyz'), '', frame, 'quaternion', text)
 
 
 @dataclass(frozen=True)

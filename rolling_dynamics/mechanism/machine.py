@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -65,6 +65,9 @@ class Machine:
         Margins by name that end the motion, beside those of the contacts.
     rates
         Rates by name of variables that belong to no joint, such as a command behind a lag.
+    scales
+        Deviation of an entry of state or control that counts as one in a regulator, by its name,
+        in its unit.
     drawn
         Shapes of bodies on their links ``<body>_link``, beside the surfaces that roll.
 
@@ -82,6 +85,7 @@ class Machine:
         self._wrenches: list[tuple[str, Wrench, str]] = []
         self.guards: dict[str, ca.SX] = {}
         self.rates: dict[str, ca.SX] = {}
+        self.scales: dict[str, float] = {}
         self.drawn: list[Shape] = []
         self.gravity_W = ca.SX(ca.DM([0, 0, -9.81]))
         self.t = ca.SX.sym('t')
@@ -233,20 +237,24 @@ class Machine:
     def state(self) -> Layout:
         """Layout of x; what is not given is at rest at the origin."""
         joints = [b.joint for b in self.bodies.values()]
-        entries = dict.fromkeys(
+        declared = dict.fromkeys(
             (
                 *self._variables,
                 *(e for j in joints for e in j.configuration),
                 *(e for j in joints for e in j.speeds),
             )
         )
+        entries = self._scaled(declared)
         rest = {'quaternion': (1.0, 0.0, 0.0, 0.0)}
         return Layout(tuple(entries), {e.name: rest.get(e.kind, (0.0,) * e.size) for e in entries})
 
     @cached_property
     def control_layout(self) -> Layout:
         """Layout of u."""
-        return Layout(tuple(self._controls))
+        return Layout(tuple(self._scaled(self._controls)))
+
+    def _scaled(self, entries: Iterable[Entry]) -> list[Entry]:
+        return [replace(e, scale=self.scales.get(e.name, e.scale)) for e in entries]
 
     @cached_property
     def parameters(self) -> Layout:

@@ -54,11 +54,11 @@ class SimulatedRobot(Simulated):
         self.plant = emulated_robot(model, motion=v['motion'], brake_time=v['brake_time'])
         self.command = JointState, 'robot/control'
         self._names, self._field = list(model.system.control.names), 'effort'
-        actuators = model.scenario.actuators
+        actuators = [a for a in model.scenario.actuators if a.topic]
         if len(actuators) > 1 or any(len(a.joints) != len(self._names) for a in actuators):
             raise ParameterError(
-                f'{model.title}: this node takes one actuator for all of {self._names}, got '
-                f'{[a.name for a in actuators]}'
+                f'{model.title}: one actuator with a topic has to take all of {self._names}, '
+                f'got {[a.name for a in actuators]}'
             )
         for actuator in actuators:
             self.command = JointTrajectory, actuator.topic

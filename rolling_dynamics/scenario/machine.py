@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.instruments import Actuator, Sensor
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError, ScenarioError, suggestion
 from rolling_dynamics.mechanism.hand_over import HandOver
@@ -26,6 +27,7 @@ from rolling_dynamics.scenario.fields import (
     Formula,
     note,
     Number,
+    Positive,
     refused,
     Section,
     several,
@@ -36,12 +38,14 @@ from rolling_dynamics.scenario.machine_joints import (
     ContactSection,
     DRIVES,
     DriveSection,
+    IMPERFECT,
     JOINTS,
     JointSection,
     MotionDrive,
 )
 from rolling_dynamics.scenario.machine_parts import Builder, GROUND, Part, PARTS, PlatePart
 from rolling_dynamics.scenario.machine_rings import RingSection
+from rolling_dynamics.scenario.machine_sensors import SENSORS, SensorSection
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 
 NORM = 1e-3  # by which a quaternion may be off one
@@ -65,6 +69,16 @@ class MachineSection(Section):
     drives: dict[str, DriveSection] = entry(
         by_name(DRIVES),
         'drives by name',
+        default={},
+    )
+    sensors: dict[str, SensorSection] = entry(
+        by_name(SENSORS),
+        'sensors by name',
+        default={},
+    )
+    scales: dict[str, float] = entry(
+        by_name(Positive),
+        'deviation of an entry of state or control that counts as one in a regulator, by its name',
         default={},
     )
     gravity: Array = vector('in W', 'm/s^2', default=np.array([0.0, 0.0, -9.81]))
@@ -108,6 +122,7 @@ class MachineSection(Section):
         """Return the machine with the values of its parameters."""
         builder = Builder(machine=Machine('machine'))
         machine = builder.machine
+        machine.scales.update(self.scales)
         machine.gravity_W = builder.vector('gravity', self.gravity, 'm/s^2', 'gravity in W')
         moved = {d.of: name for name, d in self.drives.items() if isinstance(d, MotionDrive)}
         for name in moved.keys() - self.bodies.keys():
@@ -136,6 +151,14 @@ class MachineSection(Section):
             limited.limit(builder, name)
         return builder
 
+    def measured(self, builder: Builder) -> tuple[Sensor, ...]:
+        """Return the sensors of the machine."""
+        sensors = []
+        for name, sensor in self.sensors.items():
+            with located(f'machine.sensors.{name}', inner=True):
+                sensors.append(sensor.make(builder, name, self.joints))
+        return tuple(sensors)
+
 
 class MachineFile(ScenarioFile):
     """A machine from parts: bodies, joints of which rolling is one, contacts, drives."""
@@ -161,21 +184,28 @@ class MachineFile(ScenarioFile):
             system = kind(builder.machine)
         except ParameterError as e:
             raise ScenarioError(str(e)) from None
+        for named in self.machine.scales:
+            with located(f'machine.scales.{named}'):
+                (system.control if named in system.control else system.state).entry(named)
         p = system.parameters.pack(**builder.values)
         x0 = self._start(system, p)
         for k, (contact, given) in enumerate(self.machine.contacts.items()):
             with located(f'machine.contacts.{contact}'):
                 given.elastic(contact, k, system, p, x0)
         limits = np.full(system.control.size, np.inf)
+        actuators: list[Actuator] = []
         for drive, section in self.machine.drives.items():
-            for entry_name in (drive, f'{drive}_v', f'{drive}_w'):
-                if entry_name in system.control:
-                    limits[system.control.slice(entry_name)] = section.limit
+            driven = section.actuators(system.control, drive)
+            for actuator in driven:
+                limits[system.control.slice(actuator.control)] = actuator.limits
+            actuators += driven if section.given & {*IMPERFECT} else []
         return Scenario(
             p=p,
             x0=x0,
             control=self._control(system),
             control_limits=limits,
+            sensors=self.machine.measured(builder),
+            actuators=tuple(actuators),
             **self.common(name, raw, system, {}),
         )
 

@@ -10,7 +10,13 @@ import casadi as ca
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.contract.instruments import Actuator
+from rolling_dynamics.contract.rolling_system import (
+    Entry,
+    Layout,
+    quaternion_entry,
+    vector_entry,
+)
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.joints import (
     Driven,
@@ -38,6 +44,7 @@ from rolling_dynamics.scenario.material import Material
 
 JOINTS, DRIVES = Kinds('joint'), Kinds('drive')
 LEAST = 1e-5  # m: a smaller patch, or a shorter lever arm, is left out
+IMPERFECT = ('dead_time', 'rate', 'slew', 'dead_band')
 RATES = {'m/s': 'm/s^2', 'rad/s': 'rad/s^2'}
 
 
@@ -45,6 +52,11 @@ class JointSection(Section):
     """How a body moves on its parent."""
 
     parent: str = note('body that carries it, or `ground`', default=GROUND)
+
+    @property
+    def carrier(self) -> str:
+        """Frame of what carries the body."""
+        return 'W' if self.parent == GROUND else self.parent
 
     def make(self, builder: Builder, name: str) -> Joint:
         """Return the joint of a body."""
@@ -69,8 +81,8 @@ class RollingSection(JointSection):
         world = isinstance(shape, Sphere)
         return Rolling(
             shape=shape,
-            contact=vector_entry(f'c_{name}', 'm', self.parent, f'contact of {name}', 'xy'),
-            attitude=quaternion_entry(f'q_{name}', f'attitude of {name}'),
+            contact=vector_entry(f'c_{name}', 'm', self.carrier, f'contact of {name}', 'xy'),
+            attitude=quaternion_entry(f'q_{name}', f'attitude of {name}', 'W'),
             speed=vector_entry(f'w_{name}', 'rad/s', 'W' if world else name),
             axes='world' if world else 'body',
             mu=builder.number(f'{name}_mu', self.mu, '', f'static friction of {name}'),
@@ -96,9 +108,9 @@ class PureRollingSection(JointSection):
             raise ParameterError(f'{name!r} is not a ball or shell; `rolling` takes any shape')
         return PureRolling(
             radius=shape.radius,
-            contact=vector_entry(f'c_{name}', 'm', self.parent, f'contact of {name}', 'xy'),
-            speed=vector_entry(f'c_{name}_rate', 'm/s', self.parent, suffixes='xy'),
-            attitude=quaternion_entry(f'q_{name}', f'attitude of {name}'),
+            contact=vector_entry(f'c_{name}', 'm', self.carrier, f'contact of {name}', 'xy'),
+            speed=vector_entry(f'c_{name}_rate', 'm/s', self.carrier, suffixes='xy'),
+            attitude=quaternion_entry(f'q_{name}', f'attitude of {name}', 'W'),
             mu=builder.number(f'{name}_mu', self.mu, '', f'static friction of {name}'),
         )
 
@@ -127,7 +139,7 @@ class TurningSection(JointSection):
         axes = 'W' if self.frame(builder, name) == 'world' else name
         text = f'angular velocity of {name}'
         return (
-            quaternion_entry(f'q_{name}', f'attitude of {name}'),
+            quaternion_entry(f'q_{name}', f'attitude of {name}', 'W'),
             vector_entry(f'w_{name}', 'rad/s', axes, text),
         )
 
@@ -352,6 +364,29 @@ class DriveSection(Section):
     """A drive; its control has its name."""
 
     limit: float = quantity('greatest magnitude of each control', positive=True, default=math.inf)
+    dead_time: float = quantity('from a command until it takes effect', 's', least=0, default=0.0)
+    rate: float = quantity(
+        'commands that it takes a second, the newest each; 0 for each as it comes',
+        'Hz',
+        least=0,
+        default=0.0,
+    )
+    slew: float = quantity('greatest change a second', positive=True, default=math.inf)
+    dead_band: float = quantity('greatest change that is not carried out', least=0, default=0.0)
+
+    def actuators(self, control: Layout, name: str) -> list[Actuator]:
+        """Return how the drive carries out its commands, for each of its controls."""
+        return [
+            Actuator(
+                name=entry.name,
+                control=entry.name,
+                joints=entry.components,
+                limits=np.full(entry.size, self.limit),
+                **{n: getattr(self, n) for n in IMPERFECT},
+            )
+            for entry in control.entries
+            if entry.name in (name, f'{name}_v', f'{name}_w')
+        ]
 
     def drive(self, builder: Builder, name: str, joint: Joint) -> Joint:  # noqa: ARG002
         """Return a joint as the drive moves it."""

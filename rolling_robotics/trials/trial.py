@@ -13,6 +13,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
+from rolling_planner.planners.planner import planner_of
 from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.arrays import Series
 
@@ -44,11 +45,11 @@ class PlanRequest:
 def state_goal(scenario: Scenario) -> PlanRequest:
     """Return the goal of a plan by collocation: values of the state after a given time."""
     problem = read_problem(scenario)
-    layout = problem.system.state
+    known = {e.name: e.components for e in planner_of(scenario.system.name).goal_entries(scenario)}
     goal: dict[str, float] = {}
     for name, values in problem.goal.items():
         if values is not None:
-            names = layout.entry(name).components if name in layout else (name,)
+            names = known.get(name, (name,))
             goal |= dict(zip(names, np.ravel(values).tolist(), strict=True))
     return PlanRequest(text=listed(goal), goal=goal, horizon=problem.horizon)
 

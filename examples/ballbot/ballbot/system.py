@@ -6,11 +6,9 @@ carried at the middle of the ball; its centre of mass lies at a height along its
 motors drive the ball: the torque between body and ball is the control, expressed in B.
 """
 
-from dataclasses import replace
-
 import casadi as ca
 import numpy as np
-from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.contract.rolling_system import quaternion_entry, vector_entry
 from rolling_dynamics.mechanism import (
     Machine,
     MachineSystem,
@@ -20,6 +18,8 @@ from rolling_dynamics.mechanism import (
     Spherical,
 )
 
+# deviations that matter alike, of each entry of the state
+SCALES = {'p_WS': 0.3, 'q_WS': 100.0, 'w_WS_W': 4.0, 'q_WB': 0.05, 'w_WB_B': 1.0}
 UNITS = {
     'radius': 'm',
     'ball_mass': 'kg',
@@ -34,26 +34,22 @@ UNITS = {
 }
 
 
-def scaled(scale: float, entry: Entry) -> Entry:
-    """Return an entry whose deviations of this size matter."""
-    return replace(entry, scale=scale)
-
-
 def ballbot() -> Machine:
     """Return the machine."""
     machine = Machine('ballbot')
+    machine.scales.update(SCALES)
     p = {name: machine.parameter(name, unit) for name, unit in UNITS.items()}
     machine.gravity_W = ca.vertcat(0, 0, -p['gravity'])
     ball = Rolling(
         shape=Sphere(p['radius']),
-        contact=scaled(0.3, vector_entry('p_WS', 'm', 'W', 'where the ball stands', 'xy')),
-        attitude=scaled(100.0, quaternion_entry('q_WS', 'attitude of the ball')),
-        speed=scaled(4.0, vector_entry('w_WS_W', 'rad/s', 'W', 'angular velocity of the ball')),
+        contact=vector_entry('p_WS', 'm', 'W', 'where the ball stands', 'xy'),
+        attitude=quaternion_entry('q_WS', 'attitude of the ball'),
+        speed=vector_entry('w_WS_W', 'rad/s', 'W', 'angular velocity of the ball'),
         mu=p['mu'],
     )
     body = Spherical(
-        attitude=scaled(0.05, quaternion_entry('q_WB', 'attitude of the body')),
-        speed=scaled(1.0, vector_entry('w_WB_B', 'rad/s', 'B', 'angular velocity of the body')),
+        attitude=quaternion_entry('q_WB', 'attitude of the body'),
+        speed=vector_entry('w_WB_B', 'rad/s', 'B', 'angular velocity of the body'),
         axes='body',
     )
     excess = p['yaw_inertia'] - p['roll_inertia']

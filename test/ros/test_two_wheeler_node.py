@@ -1,0 +1,77 @@
+"""A machine from a scenario file on the nodes, by its IMU and encoders alone."""
+
+import os
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import TwistStamped
+import numpy as np
+import pytest
+from rclpy.action import ActionClient
+from rolling_dynamics.scenario import load_scenario
+from rolling_interfaces.action import ExecutePlan
+from rolling_node_kit.qos import COMMAND, EVENT
+from rolling_planner import plan_rolling
+from rolling_planner.nodes.conversions import plan_to_message
+from rolling_planner.problem.scenario import read_problem
+from sensor_msgs.msg import JointState
+
+NEAR = 0.03  # m, rad: what encoders leave unknown of the place
+
+
+@pytest.fixture(scope='module')
+def ros_environment(domain):
+    return {**os.environ, 'ROS_DOMAIN_ID': str(domain)}
+
+
+@pytest.fixture
+def nodes(run_process):
+    """Start a simulator, and a controller that estimates the state."""
+    common = {'scenario_file': 'two_wheeler', 'use_sim_time': 'true', 'rate': 500.0}
+    patient = {'noisy_states': True, 'goal_tolerance': 0.2, 'state_timeout': 20.0}
+    made = [
+        run_process(
+            'rolling_controller.nodes.controller_node',
+            params={**common, **patient, 'estimate_state': True},
+        ),
+        run_process(
+            'rolling_dynamics.nodes.simulator_node',
+            params={**common, 'rate_factor': 10.0, 'lockstep_timeout': 20.0},
+        ),
+    ]
+    for node in made:
+        node.wait_for('steps per second')
+    yield
+    for node in reversed(made):
+        assert node.stop() == 0, node.text
+
+
+@pytest.mark.slow  # nodes by sensors; test/test_two_wheeler.py has the same in lockstep
+def test_it_drives_to_its_goal_and_then_by_velocities(peer, nodes):
+    scenario = load_scenario('two_wheeler')
+    state = scenario.system.state
+    plan = plan_rolling(read_problem(scenario))
+    client = ActionClient(peer.node, ExecutePlan, 'execute_plan')
+    goal = ExecutePlan.Goal(plan=plan_to_message(plan, Time(), 'odom'))
+    handle = peer.send_goal(client, goal)
+    assert handle.accepted
+    ended = peer.result(handle, 180.0)
+    assert ended.error_code == ExecutePlan.Result.NONE, ended.error_string
+
+    def at(message):
+        return state.unpack(np.array(message.position))
+
+    end = peer.collect(JointState, 'robot/state', EVENT, timeout=180)[0]
+    assert at(end)['p_body'] == pytest.approx([0.5, 0, 0.08], abs=NEAR)
+    velocity = peer.node.create_publisher(TwistStamped, 'cmd_vel', COMMAND)
+    command = TwistStamped()
+    command.twist.linear.x, command.twist.angular.z = 0.3, 0.5
+
+    def turned(message):
+        command.header.stamp = message.header.stamp
+        velocity.publish(command)
+        return abs(at(message)['q_body'][3]) > np.sin(1.0)
+
+    x = at(peer.collect(JointState, 'robot/state', EVENT, accept=turned, timeout=300)[0])
+    assert abs(x['q_body'][2]) < NEAR
+    assert np.hypot(*x['v_body'][:2]) == pytest.approx(0.3, abs=0.05)
+    client.destroy()
