@@ -9,7 +9,8 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import quaternions
@@ -57,7 +58,7 @@ class Series:
 
     """
 
-    values: NDArray[np.float64]
+    values: Array
     unit: str
     frame: str = ''
     components: tuple[str, ...] = ()
@@ -74,9 +75,7 @@ class Series:
         }
 
 
-def friction_ratio(
-    normal: NDArray[np.float64], friction: NDArray[np.float64], lost: ArrayLike = np.nan
-) -> NDArray[np.float64]:
+def friction_ratio(normal: Array, friction: Array, lost: ArrayLike = np.nan) -> Array:
     """
     Return the ratio of static friction [N] to normal force [N], all of shape (N,).
 
@@ -92,19 +91,19 @@ def vector(values: ArrayLike, unit: str, frame: str, text: str, suffixes: str = 
     return Series(np.asarray(values, dtype=float), unit, frame, tuple(suffixes), text)
 
 
-def entry_series(entry: Entry, values: NDArray[np.float64]) -> Series:
+def entry_series(entry: Entry, values: Array) -> Series:
     """Return a series of an entry of a layout, shape (N, k), in its unit."""
     return Series(values, entry.unit, entry.frame, entry.components, entry.text)
 
 
-def layout_series(layout: Layout, values: NDArray[np.float64]) -> dict[str, Series]:
+def layout_series(layout: Layout, values: Array) -> dict[str, Series]:
     """Return a series for each entry of a layout of values (N, size), in its units."""
     return {e.name: entry_series(e, values[:, layout.slice(e.name)]) for e in layout.entries}
 
 
-def along(trajectory: Trajectory, function: Callable[[Any], ca.Function]) -> NDArray[np.float64]:
+def along(trajectory: Trajectory, function: Callable[[Any], ca.Function]) -> Array:
     """Return an output ``(x, u, t, p)`` of the system at every output time, shape (N, k)."""
-    values: NDArray[np.float64] = trajectory.evaluate(function)
+    values: Array = trajectory.evaluate(function)
     return values
 
 

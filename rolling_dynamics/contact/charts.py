@@ -10,7 +10,7 @@ from typing import cast, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.conversions import contact_view, convert_state
 from rolling_dynamics.contact.equations import ContactExpressions
@@ -136,7 +136,7 @@ class ContactAtlas:
 
         Returns
         -------
-        NDArray[np.float64]
+        Array
             What depends on charts is not a number where one of them is degenerate.
 
         """
@@ -161,7 +161,7 @@ class ContactAtlas:
             out.append(('object_chart', system.object_surface, system.object_chart))
         return out
 
-    def _point(self, body: str, p: ArrayLike, x: ArrayLike) -> NDArray[np.float64]:
+    def _point(self, body: str, p: ArrayLike, x: ArrayLike) -> Array:
         p, x = np.asarray(p, dtype=float), np.asarray(x, dtype=float)
         R_HO, p_HC, r_OC, _, _ = (np.array(a) for a in contact_view(self.system)(x, p))
         return p_HC.ravel() if body == 'hand' else R_HO.T @ r_OC.ravel()

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact.representation import support_point
 from rolling_dynamics.errors import SurfaceError
@@ -48,11 +49,11 @@ class Touch(NamedTuple):
 
     """
 
-    contact_h: NDArray[np.float64]
-    contact_o: NDArray[np.float64]
-    p_HC_h: NDArray[np.float64]
-    p_HC_o: NDArray[np.float64]
-    frame_H: NDArray[np.float64]
+    contact_h: Array
+    contact_o: Array
+    p_HC_h: Array
+    p_HC_o: Array
+    frame_H: Array
     gap: float
     curvature_margin: float
 
@@ -119,7 +120,7 @@ def closest_points(
     return best._replace(contact_o=within_period(object_surface, best.contact_o, object_chart))
 
 
-def within_period(surface: Surface, uv: NDArray[np.float64], chart: int) -> NDArray[np.float64]:
+def within_period(surface: Surface, uv: Array, chart: int) -> Array:
     """
     Return the same chart coordinates (u, v), each period within half a period of zero.
 
@@ -137,7 +138,7 @@ class _Side(NamedTuple):
 
     surface: Surface
     chart: int
-    values: NDArray[np.float64]
+    values: Array
 
     @classmethod
     def of(cls, surface: Surface, chart: int, parameters: ArrayLike | None) -> _Side:
@@ -149,10 +150,10 @@ class _Side(NamedTuple):
         """Whether points are found on the chart."""
         return self.surface.charts[self.chart].inverse is not None
 
-    def is_inside(self, uv: NDArray[np.float64]) -> bool:
+    def is_inside(self, uv: Array) -> bool:
         return self.surface.is_inside(uv, self.chart)
 
-    def normal(self, uv: NDArray[np.float64]) -> NDArray[np.float64]:
+    def normal(self, uv: Array) -> Array:
         known = self.surface.numeric(self.chart)(uv, self.surface.parameter_values)
         return np.array(known[1])[:, 2]
 
@@ -160,7 +161,7 @@ class _Side(NamedTuple):
 class _Search:
     """Newton's method with backtracking on a compiled residual."""
 
-    def __init__(self, obj: _Side, hand: _Side, pose: NDArray[np.float64]) -> None:
+    def __init__(self, obj: _Side, hand: _Side, pose: Array) -> None:
         self._object, self._hand, self._pose = obj, hand, pose
         self.convex = obj.surface.support is not None and obj.surface.side == 'outside'
         functions = _functions(obj.surface, hand.surface, self.convex, obj.chart, hand.chart)
@@ -171,7 +172,7 @@ class _Search:
                 buffer[:] = value
         self._n = self._residual.inputs[0].size
 
-    def starts(self, near: ArrayLike | None) -> NDArray[np.float64]:
+    def starts(self, near: ArrayLike | None) -> Array:
         """Return where to search: on the hand, and on an object that is not convex beside it."""
         surface, chart, _ = self._hand
         on_hand = hand_starts(surface, chart, self._pose[9:], near)
@@ -188,7 +189,7 @@ class _Search:
             out += [np.concatenate([on_object[k], uv]) for k in np.argsort(facing)[:3]]
         return np.array(out)
 
-    def in_bounds(self, y: NDArray[np.float64], near: ArrayLike | None) -> NDArray[np.float64]:
+    def in_bounds(self, y: Array, near: ArrayLike | None) -> Array:
         """Return the same points in the bounds of the charts: a search may run over a pole."""
         (surface, chart, values), details, out = self._hand, self.details(y), y.copy()
         if self._hand.locates:
@@ -200,7 +201,7 @@ class _Search:
             out[:2] = locate_on_chart(surface, point_O, chart, values)
         return out
 
-    def touch(self, y: NDArray[np.float64]) -> Touch:
+    def touch(self, y: Array) -> Touch:
         """Return what a root says."""
         details = self.details(y)
         K = details[16:19]
@@ -224,18 +225,18 @@ class _Search:
             abs(r.gap),
         )
 
-    def residual(self, y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def residual(self, y: Array) -> tuple[Array, Array]:
         """Return the residual and its Jacobian."""
         self._residual.inputs[0][:] = y
         out, n = self._residual.evaluate(), self._n
         return out[:n].copy(), out[n:].reshape(n, n).T.copy()
 
-    def details(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def details(self, y: Array) -> Array:
         """Return points, frame, gap and curvature."""
         self._details.inputs[0][:] = y
         return self._details.evaluate().copy()
 
-    def solve(self, y: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def solve(self, y: Array) -> Array | None:
         """Return the root next to y to rounding, or None."""
         r, J = self.residual(y)
         size = float(np.abs(r).max())
@@ -249,8 +250,8 @@ class _Search:
         return y if size <= TOLERANCE * min(scale, 1.0) else None
 
     def _step(
-        self, y: NDArray[np.float64], r: NDArray[np.float64], J: NDArray[np.float64], size: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float] | None:
+        self, y: Array, r: Array, J: Array, size: float
+    ) -> tuple[Array, Array, Array, float] | None:
         try:
             step = np.linalg.solve(J, r)
         except np.linalg.LinAlgError:
@@ -263,7 +264,7 @@ class _Search:
                 return trial, r_new, J_new, new
         return None
 
-    def solve_all(self, starts: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    def solve_all(self, starts: Array) -> list[Array]:
         """Return the roots found from the most promising starts."""
         order = np.argsort([np.abs(self.residual(y)[0]).max() for y in starts])
         roots = (self.solve(starts[k]) for k in order[: TRIES * self._n])
@@ -319,8 +320,8 @@ def _functions(
 
 
 def hand_starts(
-    surface: Surface, chart: int, point: NDArray[np.float64], near: ArrayLike | None = None
-) -> NDArray[np.float64]:
+    surface: Surface, chart: int, point: Array, near: ArrayLike | None = None
+) -> Array:
     """
     Return a grid on a chart, shape (k, 2), in its units.
 

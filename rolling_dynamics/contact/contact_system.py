@@ -8,7 +8,8 @@ from typing import Any, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.charts import chart_bounds, charts_in_state, ContactAtlas, in_lengths
 from rolling_dynamics.contact.conversions import object_motion, separation
 from rolling_dynamics.contact.equations import (
@@ -133,7 +134,7 @@ class ContactSystem(MachineSystem):
         gravity_W: ArrayLike = (0.0, 0.0, -GRAVITY),
         mu: float = 1.0,
         mu_spin: float = 0.0,
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """
         Return the vector p.
 
@@ -221,13 +222,13 @@ class ContactSystem(MachineSystem):
         """Weights of a regulator where a user gives none."""
         return CONTACT_WEIGHTS.of(self.tangent)
 
-    def rest_goal(self, x_start: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    def rest_goal(self, x_start: Array) -> dict[str, Array]:
         """Return what a goal at rest has by default: hand as at the start, no motion."""
         velocities = ('w_WH_H', 'v_WH_H', self.representation.velocity.name)
         rest = {name: np.zeros(3) for name in velocities}
         return {'q_WH': np.asarray(x_start)[self.state.slice('q_WH')], **rest}
 
-    def state_bounds(self, p: NDArray[np.float64]) -> dict[str, tuple[float, float]]:
+    def state_bounds(self, p: Array) -> dict[str, tuple[float, float]]:
         """Return edges of the hand, and borders of charts, as bounds by scalar name."""
         edges = np.asarray(p, dtype=float)[self.parameters.slice('hand_edges')]
         names = self.state.entry('contact_h').components
@@ -236,7 +237,7 @@ class ContactSystem(MachineSystem):
         return near | chart_bounds(self)
 
     @property
-    def chart_periods(self) -> dict[str, NDArray[np.float64]]:
+    def chart_periods(self) -> dict[str, Array]:
         """By entry the period of each chart coordinate, 0 where it has none."""
         return {
             entry: np.array([period or 0.0 for period in surface.charts[chart].periods])
@@ -255,12 +256,12 @@ class ContactSystem(MachineSystem):
 
     def in_lengths(
         self,
-        p: NDArray[np.float64],
-        x: NDArray[np.float64],
-        x_goal: NDArray[np.float64],
-        misses: Mapping[str, NDArray[np.float64]],
+        p: Array,
+        x: Array,
+        x_goal: Array,
+        misses: Mapping[str, Array],
         whole: Collection[str],
-    ) -> dict[str, NDArray[np.float64]]:
+    ) -> dict[str, Array]:
         """Return what misses a goal as lengths [m] and rotations [rad] instead of chart steps."""
         return in_lengths(self, p, x, x_goal, misses, whole)
 
@@ -268,13 +269,7 @@ class ContactSystem(MachineSystem):
         """Return ``(x, p) -> values`` of the object's motion in the world."""
         return object_motion(self, entry)
 
-    def separation(
-        self,
-        p: NDArray[np.float64],
-        x: NDArray[np.float64],
-        u: NDArray[np.float64],
-        u_rate: NDArray[np.float64],
-    ) -> dict[str, float]:
+    def separation(self, p: Array, x: Array, u: Array, u_rate: Array) -> dict[str, float]:
         """Return how the bodies part when the contact force has vanished."""
         return separation(self, p, x, u, u_rate)
 
@@ -318,7 +313,7 @@ class ContactSystem(MachineSystem):
         spin = ca.dot(self._contact.geometry.frame[:, 2], self._contact.w_HO_H)
         return self.functions({'energy': self.energy, 'spin': spin})
 
-    def conserved(self, p: NDArray[np.float64], x: NDArray[np.float64]) -> list[str]:  # noqa: ARG002
+    def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
         """Return the invariants that are kept without control: energy while the hand rests."""
         values = self.state.unpack(x)
         rests = not (np.any(values['w_WH_H']) or np.any(values['v_WH_H']))
@@ -343,7 +338,7 @@ class ContactSystem(MachineSystem):
         """What watches and changes the charts that the state stands on."""
         return ContactAtlas(self)
 
-    def follower(self, p: NDArray[np.float64]) -> Follower:
+    def follower(self, p: Array) -> Follower:
         """Return what follows the contact coordinates, on the first charts."""
         from rolling_dynamics.contact.followed_coordinates import ContactCoordinates  # noqa: PLC0415
 

@@ -8,7 +8,8 @@ from typing import Protocol
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.conversions import posed_state
@@ -26,7 +27,7 @@ APART = 5e-3  # m between the bodies beyond which the contact is sought elsewher
 REACH = 0.25  # fraction of the chart within which Newton's method is trusted
 PLACES = (6, 2)  # of the hand's chart, where an object that was put elsewhere is looked for
 
-Found = tuple[bool, float, NDArray[np.float64]]
+Found = tuple[bool, float, Array]
 
 
 class ContactView:
@@ -41,7 +42,7 @@ class ContactView:
         """Watch these two surfaces."""
         self._surfaces = (object_surface, hand_surface)
         self._charts = [0, 0]
-        self._near: list[NDArray[np.float64] | None] = [None, None]
+        self._near: list[Array | None] = [None, None]
         self._evaluate = [
             [_evaluator(surface, c) for c in range(len(surface.charts))]
             for surface in self._surfaces
@@ -53,9 +54,7 @@ class ContactView:
         o, h = (s.charts[c].name for s, c in zip(self._surfaces, self._charts, strict=True))
         return o, h
 
-    def coordinates(
-        self, X_WO: NDArray[np.float64], X_WH: NDArray[np.float64], p_WC: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def coordinates(self, X_WO: Array, X_WH: Array, p_WC: Array) -> tuple[Array, Array]:
         """
         Return the contact coordinates and the contact frame of the object.
 
@@ -82,9 +81,7 @@ class ContactView:
         X_OCo[:3, :3], X_OCo[:3, 3] = R_OCo, p_OC
         return np.array([*uv_o, *uv_h, psi]), X_OCo
 
-    def _locate(
-        self, body: int, X_WB: NDArray[np.float64], p_WC: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def _locate(self, body: int, X_WB: Array, p_WC: Array) -> tuple[Array, Array, Array]:
         surface = self._surfaces[body]
         p_BC = X_WB[:3, :3].T @ (p_WC - X_WB[:3, 3])
         chart = self._charts[body]
@@ -103,9 +100,7 @@ class ContactView:
             self._near[body] = uv  # where the next search begins
         return uv, R, p_BC
 
-    def _follow(
-        self, body: int, p_BC: NDArray[np.float64], near: NDArray[np.float64]
-    ) -> NDArray[np.float64] | None:
+    def _follow(self, body: int, p_BC: Array, near: Array) -> Array | None:
         """
         Return (u, v) of a point close to a known one by Gauss-Newton steps; None where they fail.
 
@@ -126,9 +121,7 @@ class ContactView:
                 return found if abs(n) < CLOSE and surface.is_inside(found, chart) else None
         return None
 
-    def _geometry(
-        self, body: int, chart: int, uv: NDArray[np.float64]
-    ) -> tuple[float, NDArray[np.float64]]:
+    def _geometry(self, body: int, chart: int, uv: Array) -> tuple[float, Array]:
         """Return how far the chart is from degenerate, 0 to 1, and the contact frame."""
         frame, scale, _ = self._first_order(body, chart, uv)
         if not math.isfinite(frame.sum() + sum(scale)):  # x still follows u at the pole of a chart
@@ -141,7 +134,7 @@ class ContactView:
 
     def _first_order(
         self, body: int, chart: int, uv: ArrayLike
-    ) -> tuple[NDArray[np.float64], list[float], NDArray[np.float64]]:
+    ) -> tuple[Array, list[float], Array]:
         """Return the contact frame, T by columns and the point of the body."""
         out = self._evaluate[body][chart](uv, self._surfaces[body].parameter_values)
         return out[:9].reshape(3, 3, order='F'), out[9:13].tolist(), out[13:]
@@ -158,7 +151,7 @@ def _evaluator(surface: Surface, chart: int) -> FastFunction:
 class Source(Protocol):
     """What makes a state of poses and twists of hand and object, 13 numbers each."""
 
-    def state(self, hand: ArrayLike, object_: ArrayLike) -> tuple[NDArray[np.float64], float]:
+    def state(self, hand: ArrayLike, object_: ArrayLike) -> tuple[Array, float]:
         """Return the state, and the gap between the bodies [m]."""
         ...
 
@@ -199,7 +192,7 @@ class StateSource:
         grid = (np.indices(PLACES).reshape(2, -1).T + 0.5) / PLACES
         self._places = low + grid * (high - low)
 
-    def _found(self, hand: ArrayLike, object_: ArrayLike, near: NDArray[np.float64]) -> Found:
+    def _found(self, hand: ArrayLike, object_: ArrayLike, near: Array) -> Found:
         """
         Return whether Newton's method went far from here, the distance left [m], and its result.
 
@@ -215,7 +208,7 @@ class StateSource:
         """Search from the first contact point again."""
         self._near = self._start.copy()
 
-    def state(self, hand: ArrayLike, object_: ArrayLike) -> tuple[NDArray[np.float64], float]:
+    def state(self, hand: ArrayLike, object_: ArrayLike) -> tuple[Array, float]:
         """
         Return the state and the gap between the bodies.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.closest_points import closest_points
 from rolling_dynamics.contact.representation import support_point
@@ -29,7 +29,7 @@ def convert_state(
     x: ArrayLike,
     near_o: ArrayLike | None = None,
     near_h: ArrayLike | None = None,
-) -> NDArray[np.float64]:
+) -> Array:
     """
     Return a state in another representation or on other charts of the same bodies.
 
@@ -46,7 +46,7 @@ def convert_state(
 
     Returns
     -------
-    NDArray[np.float64]
+    Array
         State of ``target``; the same poses and velocities to rounding.
 
     Raises
@@ -99,7 +99,7 @@ def to_coordinates(
     object_chart: int = 0,
     hand_chart: int | None = None,
     near_o: ArrayLike | None = None,
-) -> NDArray[np.float64]:
+) -> Array:
     """Return the state in contact coordinates on the given charts."""
     target = system.with_representation(
         'coordinates', object_chart=object_chart, hand_chart=hand_chart
@@ -109,7 +109,7 @@ def to_coordinates(
 
 def to_attitude(
     system: ContactSystem, p: ArrayLike, x: ArrayLike, *, hand_chart: int | None = None
-) -> NDArray[np.float64]:
+) -> Array:
     """Return the state in the representation without charts on the object."""
     target = system.with_representation('attitude', hand_chart=hand_chart)
     return convert_state(system, target, p, x)
@@ -129,19 +129,13 @@ def contact_view(system: ContactSystem) -> ca.Function:
     )
 
 
-def _frame(
-    surface: Surface, uv: ArrayLike, chart: int, parameters: ArrayLike
-) -> NDArray[np.float64]:
+def _frame(surface: Surface, uv: ArrayLike, chart: int, parameters: ArrayLike) -> Array:
     uv, parameters = np.asarray(uv, dtype=float), np.asarray(parameters, dtype=float)
     return np.array(surface.numeric(chart)(uv, parameters)[1])
 
 
 def _psi(
-    system: ContactSystem,
-    contact_o: ArrayLike,
-    parameters: ArrayLike,
-    R_HO: NDArray[np.float64],
-    frame_H: NDArray[np.float64],
+    system: ContactSystem, contact_o: ArrayLike, parameters: ArrayLike, R_HO: Array, frame_H: Array
 ) -> float:
     """Return psi of R_ChCo = [[c, -s, 0], [-s, -c, 0], [0, 0, -1]], Appendix B-B."""
     frame_O = _frame(system.object_surface, contact_o, system.object_chart, parameters)

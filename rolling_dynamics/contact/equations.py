@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.representation import ContactState, Representation
 from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError, SurfaceError
@@ -252,7 +253,7 @@ def check_contact(system: ContactSystem, p: ArrayLike, x: ArrayLike) -> None:
             )
 
 
-def _check_charts(system: ContactSystem, p: NDArray[np.float64], x: NDArray[np.float64]) -> None:
+def _check_charts(system: ContactSystem, p: Array, x: Array) -> None:
     values, params = system.state.unpack(x), system.parameters.unpack(p)
     used = [('contact_h', system.hand_surface, system.hand_chart, params['hand_surface'])]
     if 'contact_o' in system.state:
@@ -270,9 +271,7 @@ def _check_charts(system: ContactSystem, p: NDArray[np.float64], x: NDArray[np.f
             )
 
 
-def _check_curvature(
-    system: ContactSystem, p: NDArray[np.float64], x: NDArray[np.float64]
-) -> None:
+def _check_curvature(system: ContactSystem, p: Array, x: Array) -> None:
     """Refuse all but H~_o + H_h < 0, where the bodies touch in one point and do not overlap."""
     H = -np.array(system.relative_curvature(x, p))
     names = f'the object ({system.object_surface.name}) and the hand ({system.hand_surface.name})'

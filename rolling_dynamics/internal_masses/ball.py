@@ -7,7 +7,8 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
@@ -68,7 +69,7 @@ class PlanePath:
         tangent, _, speed, _ = self.frame(s)
         return ca.Function('path', [s], [self.curve(s), tangent * speed])
 
-    def samples(self, s: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def samples(self, s: ArrayLike) -> tuple[Array, Array]:
         """Return c(s) [m] and c'(s) [m], shapes (N, 2)."""
         place, slope = self._sampled(np.atleast_1d(np.asarray(s, dtype=float))[None, :])
         return np.array(place).T, np.array(slope).T
@@ -162,7 +163,7 @@ class PointMassBall(MassDrivenSystem):
         gravity_W: ArrayLike = (0.0, 0.0, -GRAVITY),
         mu: float = 1.0,
         mu_kinetic: float | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """
         Return the vector p; masses and rails stand in it with their own values.
 

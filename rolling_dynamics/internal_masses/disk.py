@@ -8,7 +8,8 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses.masses import (
@@ -68,7 +69,7 @@ class PointMassDisk(MassDrivenSystem):
         gravity_W: ArrayLike = (0.0, 0.0, -GRAVITY),
         mu: float = 1.0,
         mu_kinetic: float | None = None,
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """
         Return the vector p; see :meth:`PointMassBall.pack_parameters`.
 

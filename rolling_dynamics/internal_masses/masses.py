@@ -10,7 +10,8 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.internal_masses.rails import Rail
@@ -189,7 +190,7 @@ def checked_coefficients(
 
 
 def check_masses(
-    masses: Sequence[Mass], shell: float, radius: float, centre_of_mass: NDArray[np.float64]
+    masses: Sequence[Mass], shell: float, radius: float, centre_of_mass: Array
 ) -> None:
     """
     Refuse a total of zero, a centre of mass outside the shell, rails that leave the shell.
@@ -210,7 +211,7 @@ def check_masses(
 
 
 @np.errstate(over='ignore')  # what is too far to be squared is infinitely far
-def _from_centre(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _from_centre(points: Array) -> Array:
     return np.asarray(np.linalg.norm(points, axis=1))
 
 
@@ -247,8 +248,8 @@ def check_trajectories(masses: Sequence[Mass], radius: float, duration: float) -
 
 
 @lru_cache(maxsize=256)
-def _place(rail: Rail, theta: float) -> NDArray[np.float64]:
-    point: NDArray[np.float64] = rail.points(theta)[0]
+def _place(rail: Rail, theta: float) -> Array:
+    point: Array = rail.points(theta)[0]
     return point
 
 

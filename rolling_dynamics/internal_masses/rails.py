@@ -9,7 +9,8 @@ import math
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 
@@ -71,16 +72,16 @@ class Rail(ABC):
             return 0.0, self.period
         raise ParameterError(f'{self.kind} rail: an open rail needs stops at both ends')
 
-    def sample(self, count: int = 400) -> NDArray[np.float64]:
+    def sample(self, count: int = 400) -> Array:
         """Return points of the rail at evenly spaced theta, shape (count, 3) [m]."""
         return self.points(np.linspace(*self.span(), count))
 
-    def points(self, theta: ArrayLike) -> NDArray[np.float64]:
+    def points(self, theta: ArrayLike) -> Array:
         """Return the points at values of theta, shape (N, 3) [m]."""
         thetas = np.atleast_1d(np.asarray(theta, dtype=float))
         return np.array(self._function(thetas[None, :])).T
 
-    def derivatives(self, theta: float) -> NDArray[np.float64]:
+    def derivatives(self, theta: float) -> Array:
         """Return zeta, zeta' and zeta'' at theta, shape (3, 3), one a row [m]."""
         return np.array(self._derivatives(theta)).T
 
@@ -114,7 +115,7 @@ def vector_of(name: str, values: Mapping[str, ca.SX | float]) -> ca.SX:
     return ca.vertcat(*(ca.SX(values.get(f'{name}_{s}', 0)) for s in 'xyz'))
 
 
-def checked_frame(kind: str, frame: ArrayLike) -> NDArray[np.float64]:
+def checked_frame(kind: str, frame: ArrayLike) -> Array:
     """Return a rotation matrix [1], checked; entries that are zero to rounding become zero."""
     R = np.array(frame, dtype=float)
     if R.shape != (3, 3) or not np.allclose(R.T @ R, np.eye(3), atol=1e-9):
@@ -125,7 +126,7 @@ def checked_frame(kind: str, frame: ArrayLike) -> NDArray[np.float64]:
     return R
 
 
-def published_frame(normal: ArrayLike) -> NDArray[np.float64]:
+def published_frame(normal: ArrayLike) -> Array:
     """
     Return the frame of a circle in the plane of n and b1, as the published angles imply.
 

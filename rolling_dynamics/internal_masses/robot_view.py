@@ -8,7 +8,7 @@ from typing import cast
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses.ball import PointMassBall
@@ -122,9 +122,7 @@ def _numbers(system: MassRobot) -> list[int]:
     return [k for k, m in enumerate(system.masses, 1) if isinstance(m, RailMass)]
 
 
-def _perturbations(
-    system: MassRobot,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _perturbations(system: MassRobot) -> tuple[Array, Array]:
     """Return what shifts the robot on the floor and what turns it about its own axes."""
     if isinstance(system, PointMassDisk):
         turn = -tangent_columns(system, 'phi', [1], 3)  # phi turns from x to z, against y

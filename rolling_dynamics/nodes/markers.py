@@ -9,7 +9,8 @@ import math
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.robots import Ball, Block, Curve, Disk, Floor, RobotView, Rod, Shape
 from rolling_dynamics.robots.view import (
     GLASS,
@@ -83,7 +84,7 @@ def surface_marker(
     return marker
 
 
-def _drawn_box(surface: Surface, extent: float) -> NDArray[np.float64]:
+def _drawn_box(surface: Surface, extent: float) -> Array:
     """Return least and greatest u and v of what is drawn, shape (2, 2)."""
     box = []
     for (low, high), period in zip(surface.chart.bounds, surface.chart.periods, strict=True):
@@ -138,15 +139,13 @@ class ContactMarkers:
         """Start a new path."""
         self._path.clear()
 
-    def _moved(self, p_HC: NDArray[np.float64]) -> bool:
+    def _moved(self, p_HC: Array) -> bool:
         """Return whether a point lies apart from the last one of the path, as far as is seen."""
         if not self._path:
             return True
         return math.dist(p_HC, vector_to_list(self._path[-1])) > 0.5 * self._trail.scale.x
 
-    def update(
-        self, stamp: Time, p_HC: NDArray[np.float64], force_Ch: NDArray[np.float64] | None
-    ) -> MarkerArray:
+    def update(self, stamp: Time, p_HC: Array, force_Ch: Array | None) -> MarkerArray:
         """
         Return the markers of an instant.
 
@@ -237,9 +236,7 @@ class RobotMarkers:
                 markers.append(surface_marker(ball, frame, number, colours))
         return MarkerArray(markers=markers)
 
-    def update(
-        self, stamp: Time, contact: NDArray[np.float64], force: NDArray[np.float64]
-    ) -> MarkerArray:
+    def update(self, stamp: Time, contact: Array, force: Array) -> MarkerArray:
         """
         Return contact point, path and force at an instant.
 

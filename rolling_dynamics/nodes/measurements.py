@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_view import Source
 from rolling_dynamics.errors import ParameterError
 from rolling_node_kit.cdr import decode_covariances, decode_odometry
@@ -13,7 +13,7 @@ from rolling_node_kit.newest_state import NewestState, StampCheck
 
 WAITING = 32  # messages whose counterpart has not come
 UNIT = 0.01  # by which the norm of a quaternion may differ from 1
-Body = tuple[NDArray[np.float64], NDArray[np.float64]]  # pose and twist, and their covariances
+Body = tuple[Array, Array]  # pose and twist, and their covariances
 Bodies = tuple[Body, Body]
 
 
@@ -49,7 +49,7 @@ class Measurements(NewestState[Bodies]):
         return True
 
     @property
-    def covariances(self) -> NDArray[np.float64] | None:
+    def covariances(self) -> Array | None:
         """Covariances of pose and twist of the object, shape (2, 6, 6), in the newest state."""
         used = self._used
         return None if used is None else used[1][1][1]
@@ -61,7 +61,7 @@ class Measurements(NewestState[Bodies]):
             self._waiting = {False: {}, True: {}}
         self._source.restart()
 
-    def _read(self, raw: Bodies) -> NDArray[np.float64] | None:
+    def _read(self, raw: Bodies) -> Array | None:
         (hand, _), (object_, _) = raw
         x, _ = self._source.state(hand, object_)
         if np.all(np.isfinite(x)):
@@ -72,7 +72,7 @@ class Measurements(NewestState[Bodies]):
         return None
 
 
-def _problem(values: NDArray[np.float64]) -> str:
+def _problem(values: Array) -> str:
     """Return why pose and twist of a body cannot be used, or the empty string."""
     if not math.isfinite(values.sum()):
         return 'is not finite'

@@ -8,7 +8,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_view import ContactView, NAMES
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject, Observation
 from rolling_dynamics.nodes.markers import (
@@ -33,7 +33,7 @@ from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
 
-def body_matrix(body: NDArray[np.float64]) -> NDArray[np.float64]:
+def body_matrix(body: Array) -> Array:
     """Return the homogeneous matrix of q (w, x, y, z) and p, the first 7 of the numbers."""
     w, x, y, z = body[:4].tolist()
     X = np.eye(4)

@@ -9,7 +9,6 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Sensor
@@ -181,14 +180,14 @@ def _covariances(sensor: Sensor) -> Array:
     return floats
 
 
-def yaw_matrix(yaw: float, position: NDArray[np.float64]) -> NDArray[np.float64]:
+def yaw_matrix(yaw: float, position: Array) -> Array:
     """Return the homogeneous matrix of a turn about z [rad] and a position [m]."""
     c, s, X = math.cos(yaw), math.sin(yaw), np.eye(4)
     X[0, :2], X[1, :2], X[:3, 3] = (c, -s), (s, c), position
     return X
 
 
-def relative_pose(X_AB: NDArray[np.float64], X_AC: NDArray[np.float64]) -> NDArray[np.float64]:
+def relative_pose(X_AB: Array, X_AC: Array) -> Array:
     """Return X_BC of two poses in A."""
     X, R_BA = np.eye(4), X_AB[:3, :3].T
     X[:3, :3], X[:3, 3] = R_BA @ X_AC[:3, :3], R_BA @ (X_AC[:3, 3] - X_AB[:3, 3])
@@ -325,7 +324,7 @@ class RobotTopics:
         self._markers.publish(self._drawn.update(stamp, contact, _in_base(seen)[3:6]))
 
 
-def _in_base(seen: Observation) -> NDArray[np.float64]:
+def _in_base(seen: Observation) -> Array:
     """Return the wrench in the axes of ``base_footprint``, torque and force."""
     R = yaw_matrix(seen.yaw, np.zeros(3))[:3, :3]
     return np.concatenate([R.T @ seen.wrench[:3], R.T @ seen.wrench[3:]])

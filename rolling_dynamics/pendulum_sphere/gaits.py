@@ -316,7 +316,7 @@ def gaits_for_speed(
 
     """
 
-    def residual(alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+    def residual(alpha: Array) -> Array:
         return speed_change(params, alpha, period) - change
 
     roots = all_roots(residual, *amplitudes)

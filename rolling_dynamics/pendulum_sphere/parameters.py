@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields, replace
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 
 GRAVITY = 9.81  # m/s^2
@@ -103,7 +104,7 @@ class SphereParameters:
             )
 
     @property
-    def gravity_W(self) -> NDArray[np.float64]:
+    def gravity_W(self) -> Array:
         """Gravity in the frame of the floor, z its outward normal, shape (3,) [m/s^2]."""
         s, c = math.sin(self.slope), math.cos(self.slope)
         return self.gravity * np.array(
@@ -243,7 +244,7 @@ class Scales:
             raise ParameterError(f'no quantity {quantity!r}; there are: {known}') from None
         return float(self.mass**a * self.time**b * self.length**c)
 
-    def to_si(self, quantity: str, value: ArrayLike) -> NDArray[np.float64]:
+    def to_si(self, quantity: str, value: ArrayLike) -> Array:
         """Return a dimensionless value, of any shape, in SI units."""
         return np.asarray(value, dtype=float) * self.unit(quantity)
 

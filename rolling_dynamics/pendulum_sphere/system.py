@@ -8,7 +8,7 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
@@ -71,7 +71,7 @@ _PLAIN = pendulum_sphere()
 STATE, CONTROL, PARAMETERS = _PLAIN.state, _PLAIN.control_layout, _PLAIN.parameters
 
 
-def resting_direction(params: SphereParameters) -> NDArray[np.float64]:
+def resting_direction(params: SphereParameters) -> Array:
     """
     Return the pendulum's direction at rest, a unit vector in W.
 
@@ -82,7 +82,7 @@ def resting_direction(params: SphereParameters) -> NDArray[np.float64]:
     return np.array(np.sin(turn) * uphill - [0.0, 0.0, np.cos(turn)])
 
 
-def attitude_of(n: ArrayLike) -> NDArray[np.float64]:
+def attitude_of(n: ArrayLike) -> Array:
     """Return the shortest turn q_WP, a quaternion wxyz, from hanging along -z to a direction n."""
     v = np.array(n, dtype=float) / np.linalg.norm(n)
     down = np.array([0.0, 0.0, -1.0])
@@ -93,7 +93,7 @@ def attitude_of(n: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(axangle2quat(axis / sine, np.arctan2(sine, cosine)))
 
 
-def pendulum_direction(x: ArrayLike) -> NDArray[np.float64]:
+def pendulum_direction(x: ArrayLike) -> Array:
     """Return the pendulum's direction n of a state."""
     q = np.asarray(x, dtype=float)[STATE.slice('q_WP')]
     return np.array(-quat2mat(q)[:, 2])

@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
@@ -64,18 +63,14 @@ class Placement:
 
     """
 
-    q_HO: NDArray[np.float64]
-    contact_h: NDArray[np.float64]
-    contact_o: NDArray[np.float64] | None
+    q_HO: Array
+    contact_h: Array
+    contact_o: Array | None
     psi: float | None
 
 
 def placed_by_coordinates(
-    object_surface: Surface,
-    hand_surface: Surface,
-    contact_o: NDArray[np.float64],
-    contact_h: NDArray[np.float64],
-    psi: float,
+    object_surface: Surface, hand_surface: Surface, contact_o: Array, contact_h: Array, psi: float
 ) -> Placement:
     """
     Return the placement of contact coordinates (u, v) and psi [rad].
@@ -92,10 +87,7 @@ def placed_by_coordinates(
 
 
 def placed_by_attitude(
-    object_surface: Surface,
-    hand_surface: Surface,
-    q_HO: NDArray[np.float64],
-    contact_h: NDArray[np.float64],
+    object_surface: Surface, hand_surface: Surface, q_HO: Array, contact_h: Array
 ) -> Placement:
     """Return the placement of a quaternion wxyz and a point (u, v); needs a support function."""
     R_HO, R_HCh = quat2mat(q_HO), contact_frame(hand_surface, contact_h)
@@ -104,11 +96,7 @@ def placed_by_attitude(
 
 
 def placed_at(
-    object_surface: Surface,
-    hand_surface: Surface,
-    q_HO: NDArray[np.float64],
-    contact_h: NDArray[np.float64],
-    contact_o: NDArray[np.float64],
+    object_surface: Surface, hand_surface: Surface, q_HO: Array, contact_h: Array, contact_o: Array
 ) -> Placement:
     """Return the placement of a quaternion q_HO wxyz with known contact points (u, v)."""
     try:
@@ -121,7 +109,7 @@ def placed_at(
     return Placement(q_HO=q_HO, contact_h=contact_h, contact_o=contact_o, psi=psi)
 
 
-def _object_point(surface: Surface, n_O: NDArray[np.float64]) -> NDArray[np.float64]:
+def _object_point(surface: Surface, n_O: Array) -> Array:
     """Return the point [m] of a convex object with outward normal n, both in O."""
     n, p = ca.SX.sym('n', 3), ca.SX.sym('p', surface.parameters.numel())
     f = ca.Function('point', [n, p], [support_point(surface, n, p)[0]])

@@ -9,7 +9,8 @@ import re
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ExpressionError, ParameterError, ScenarioError
@@ -133,7 +134,7 @@ def without_unit(text: str) -> str:
     return f'in {name}: {float(given[1]) * factor:.12g}'
 
 
-Samples = tuple[NDArray[np.float64], NDArray[np.float64]]
+Samples = tuple[Array, Array]
 
 
 class Control:
@@ -190,7 +191,7 @@ class Control:
         u = ca.vertcat(*columns) if columns else ca.SX(0, 1)
         return ca.Function('control', [x, t], [ca.densify(u)])
 
-    def __call__(self, t: float, x: ArrayLike) -> NDArray[np.float64]:
+    def __call__(self, t: float, x: ArrayLike) -> Array:
         """Return u, shape (m,)."""
         if self._given is not None or self.samples is None:
             return self._fast(x, t)
@@ -206,7 +207,7 @@ class Control:
         return FastFunction(self.function)
 
     @cached_property
-    def held(self) -> NDArray[np.float64] | None:
+    def held(self) -> Array | None:
         """The value of a control that depends on neither time nor state, else None."""
         x, t = ca.SX.sym('x', self.function.size1_in(0)), ca.SX.sym('t')
         u = self.function(x, t)
@@ -226,7 +227,7 @@ class Control:
         return Formula(self.function, states, self.layout.size, self.borders)
 
 
-def straight_between(t: ca.SX, times: NDArray[np.float64], values: NDArray[np.float64]) -> ca.SX:
+def straight_between(t: ca.SX, times: Array, values: Array) -> ca.SX:
     """
     Return what is straight between the points and may jump where a time stands twice.
 

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal, TYPE_CHECKING
+from typing import Annotated, Any, Literal
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Actuator, Sensor
@@ -34,9 +33,6 @@ from rolling_dynamics.scenario.fields import (
     section,
     several,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 class Tolerances(Section):
@@ -84,13 +80,13 @@ class Scenario:
     name: str
     description: str = ''
     system: RollingSystem
-    p: NDArray[np.float64]
-    x0: NDArray[np.float64]
+    p: Array
+    x0: Array
     control: Control
     duration: float
-    output_times: NDArray[np.float64]
+    output_times: Array
     events: Mapping[str, str]
-    control_limits: NDArray[np.float64]
+    control_limits: Array
     tolerances: Tolerances = field(default_factory=Tolerances)
     raw: Mapping[str, Any] = field(default_factory=dict)
     mode: str | None = None

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ScenarioError, suggestion
 from rolling_dynamics.scenario.control import check_finite, Control
 from rolling_dynamics.scenario.faults import located
@@ -115,8 +115,8 @@ def _narrowed(heading: Callable[[float], float], low: float, high: float) -> tup
     return low, high
 
 
-def _wrapped(angles: NDArray[np.float64]) -> NDArray[np.float64]:
-    out: NDArray[np.float64] = np.mod(angles + math.pi, 2 * math.pi) - math.pi
+def _wrapped(angles: Array) -> Array:
+    out: Array = np.mod(angles + math.pi, 2 * math.pi) - math.pi
     return out
 
 
@@ -233,7 +233,7 @@ class SpinRollingFile(ScenarioFile):
 
         check_plane_path(kind, inputs, self.radius, self.duration)
 
-    def _start(self, system: SpinRollingSphere) -> NDArray[np.float64]:
+    def _start(self, system: SpinRollingSphere) -> Array:
         at = self.initial
         if 'contact_o' in system.state:
             x = system.state.pack(
@@ -246,16 +246,14 @@ class SpinRollingFile(ScenarioFile):
             system.check_state([1.0], x)
         return x
 
-    def _limits(self, system: SpinRollingSphere) -> NDArray[np.float64]:
+    def _limits(self, system: SpinRollingSphere) -> Array:
         names = system.control.names
         for name in self.limits:
             if name not in names:
                 raise ScenarioError(f'limits.{name}: no such input{suggestion(name, names)}')
         return np.array([self.limits.get(n, np.inf) for n in names])
 
-    def _check_limits(
-        self, control: Control, limits: NDArray[np.float64], system: SpinRollingSphere
-    ) -> None:
+    def _check_limits(self, control: Control, limits: Array, system: SpinRollingSphere) -> None:
         """Refuse inputs outside their limits."""
         x = np.zeros(system.state.size)
         for t in np.linspace(0.0, self.duration, CHECKED):

@@ -10,7 +10,6 @@ import re
 from typing import Any, Literal, TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import model_validator, ValidationError
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import read_regular
@@ -313,7 +312,7 @@ def read_mesh(path: Path, unit: float, degree: int) -> dict[str, Any]:
     }
 
 
-def _drawn(mesh: Trimesh, centre: NDArray[np.float64]) -> dict[str, Any]:
+def _drawn(mesh: Trimesh, centre: Array) -> dict[str, Any]:
     """Return the mesh about its centre of mass, as coarse and as fine as its picture needs."""
     drawn, cells = mesh.copy(), FINE
     size = float(np.ptp(mesh.vertices, axis=0).max())

@@ -14,7 +14,6 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped, Vector3, WrenchStamped
 from nav_msgs.msg import Path
 import numpy as np
-from numpy.typing import NDArray
 import rclpy
 from rclpy.action import ActionClient
 from rclpy.executors import Executor
@@ -22,6 +21,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import LONGEST_NAME, printable
 from rolling_dynamics.robots.view import PREDICTED as PREDICTED_COLOUR
 from rolling_interfaces.action import ExecutePlan, PlanRolling
@@ -199,7 +199,7 @@ class LiveTopics:
         self.plan: MultiDOFJointTrajectory | None = None
         self.wrench: WrenchStamped | None = None
         self.contact: RollingContact | None = None
-        self.predicted: tuple[NDArray[np.float64], float] | None = None
+        self.predicted: tuple[Array, float] | None = None
         self.version, self.taken = 0, 0
 
         def reader(kind: type, topic: str, qos: QoSProfile) -> PolledSubscription:

@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.robots.view import CURVES
 from rolling_robotics.scene.scene import Colour, Pose, resample, Scene, Strip
 from rolling_robotics.viewer.scene_server import (
@@ -71,7 +71,7 @@ class Follow:
         self._server = server
         self.box = server.gui.add_checkbox('follow', initial_value=on)
 
-    def go_to(self, place: Sequence[float] | NDArray[np.float64]) -> None:
+    def go_to(self, place: Sequence[float] | Array) -> None:
         """Look at where it is now, 3 numbers [m], from the same side; one not finite is left."""
         if not (self.box.value and np.isfinite(place).all()):
             return

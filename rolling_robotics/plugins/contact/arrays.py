@@ -6,7 +6,7 @@ from typing import cast
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.conversions import contact_view
 from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
@@ -77,7 +77,7 @@ def _hand(system: ContactSystem, trajectory: Trajectory) -> dict[str, Series]:
 
 
 def _coordinates(
-    system: ContactSystem, trajectory: Trajectory, w_HO_Ch: NDArray[np.float64]
+    system: ContactSystem, trajectory: Trajectory, w_HO_Ch: Array
 ) -> dict[str, Series]:
     """Return contact coordinates and their rates."""
     q = trajectory.followed
