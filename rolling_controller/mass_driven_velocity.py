@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from rolling_controller.law import FunctionLaw, state_inputs, VELOCITY_W
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
+from rolling_dynamics.per_system import once_per_system
 
 MassDriven = PointMassBall | PointMassDisk
 HALVINGS = 12  # of a command that would leave the envelope
@@ -111,16 +112,17 @@ class MassDrivenVelocity(FunctionLaw):
                 f'one or more, all of them controlled; this one has {ball.control.size} of '
                 f'{len(ball.masses)}'
             )
-        inputs, gains = state_inputs(ball, VELOCITY_W), gains or VelocityGains()
-        given = *astuple(gains), rate_limit, acceleration_limit, *np.asarray(p, dtype=float)
-        super().__init__(inputs, ball.control, _accelerations(ball, inputs.size), given)
+        given = *astuple(gains or VelocityGains()), rate_limit, acceleration_limit
+        given = *given, *np.asarray(p, dtype=float)
+        super().__init__(state_inputs(ball, VELOCITY_W), ball.control, _accelerations(ball), given)
 
 
-def _accelerations(ball: MassDriven, size: int) -> ca.Function:
+@once_per_system
+def _accelerations(ball: MassDriven) -> ca.Function:
     """Return ``(inputs, t, [gains, limits, p]) -> theta''``."""
     s, shell, S_B = ball.symbols, ball.shell, ball.first_moment
-    inputs, numbers = ca.SX.sym('inputs', size), ca.SX.sym('numbers', len(fields(VelocityGains)))
-    names = (field.name for field in fields(VelocityGains))
+    names = [field.name for field in fields(VelocityGains)]
+    inputs, numbers = ca.SX.sym('inputs', s.x.numel() + 3), ca.SX.sym('numbers', len(names))
     g = SimpleNamespace(**dict(zip(names, ca.vertsplit(numbers), strict=True)))
     rate_limit, acceleration_limit = ca.SX.sym('rate_limit'), ca.SX.sym('acceleration_limit')
     n, params = ball.control.size, s.params
