@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -46,21 +47,13 @@ class VectorFunction:
             How many there are.
 
         """
-        self._columns, kernel = columns, vectors()
+        self._columns = columns
         self._sizes = [function.numel_in(k) for k in range(function.n_in())]
-        ends = np.cumsum([0, *self._sizes]).tolist()
-        applied = APPLIED.format(
-            name=function.name(),
-            given=ends[-1],
-            made=function.numel_out(0),
-            inputs=', '.join(f'given + {end}' for end in ends[:-1]),
-        )
-        source = '\n'.join([*kernel.preamble('double'), *vector_source(function), applied])
-        file = compiled_source('batch', source, kernel.target('double')) if compiles() else None
+        file = _library(function, np.cumsum([0, *self._sizes]).tolist()) if compiles() else None
         self.compiled = file is not None
-        width = kernel.lanes('double') if self.compiled else 1
+        width = vectors().lanes('double') if self.compiled else 1
         padded = -(-columns // width) * width
-        self._given = np.zeros((ends[-1], padded))
+        self._given = np.zeros((sum(self._sizes), padded))
         self._made = np.zeros((function.numel_out(0), padded))
         self._mapped = None if self.compiled else function.map(columns)
         self._apply = ctypes.CDLL(str(file)).apply if self.compiled else None
@@ -89,3 +82,15 @@ class VectorFunction:
         addresses = (ctypes.c_void_p(a.ctypes.data) for a in (self._given, self._made))
         self._apply(ctypes.c_long(self._given.shape[1]), *addresses)
         return self._made[:, : self._columns]
+
+
+def _library(function: ca.Function, ends: list[int]) -> Path | None:
+    """Return the machine code of a function; None where there is no compiler or it fails."""
+    applied = APPLIED.format(
+        name=function.name(),
+        given=ends[-1],
+        made=function.numel_out(0),
+        inputs=', '.join(f'given + {end}' for end in ends[:-1]),
+    )
+    source = '\n'.join([*vectors().preamble('double'), *vector_source(function), applied])
+    return compiled_source('batch', source, vectors().target('double'))

@@ -31,8 +31,10 @@ def test_it_ends_at_the_guard_that_ends_the_motion():
     np.testing.assert_allclose(run.states[-1], truth.states[-1], atol=1e-8)
 
 
-def test_a_batch_is_each_of_its_motions_and_stops_where_they_end():
+@pytest.mark.parametrize('compile_', ['now', 'never'])
+def test_a_batch_is_each_of_its_motions_and_stops_where_they_end(compile_, monkeypatch):
     """A disk under rising controls, which start slip where friction is less."""
+    monkeypatch.setenv('ROLLING_COMPILE', compile_)
     scenario = load_scenario('point_mass_disk_straight')
     system, p = scenario.system, np.tile(scenario.p, (3, 1))
     p[:, system.parameters.index('mu')] *= [[1.0], [0.05], [0.1]]
