@@ -589,6 +589,48 @@ class Loop:
     assert list(law_steps(ast.parse(code), 'm')) == ['m.Loop.tick']
 
 
+# what runs a closed loop from its start to its end
+RUNS = {'run_lockstep', 'run_batch', 'run_emulated', 'run_rig', 'run_labyrinth', 'run_trial'}
+LOOPS = ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
+
+
+def called(node):
+    """Return the names of what is called in a node, without what they are called on."""
+    functions = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
+    return {getattr(f, 'attr', getattr(f, 'id', '')) for f in functions}
+
+
+def loops_of_runs(tree, module):
+    """Yield the functions with a loop of closed loops, run there or by functions of the module."""
+    functions = {n: called(n) for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+    runs, before = set(RUNS), 0
+    while len(runs) > before:
+        before = len(runs)
+        runs |= {f.name for f, names in functions.items() if names & runs}
+    for function in (f for f, names in functions.items() if names & runs):
+        if any(called(n) & runs for n in ast.walk(function) if isinstance(n, LOOPS)):
+            yield f'{module}.{function.name}'
+
+
+def test_trials_are_looped_over_by_their_tasks_and_by_their_runner_alone():
+    """Another loop over starts or seeds would count and judge them in a way of its own."""
+    texts = {name: path.read_text(encoding='utf-8') for name, path in MODULES.items()}
+    some = [name for name, text in texts.items() if any(run in text for run in RUNS)]
+    found = {at for name in some for at in loops_of_runs(parsed(MODULES[name]), name)}
+    assert found
+    assert {at for at in found if not at.endswith('.in_lockstep')} == set()
+
+
+def test_a_loop_of_runs_is_found():
+    code = """
+def one(seed):
+    return run_rig(seed)
+def other(seeds):
+    return [one(seed) for seed in seeds]
+"""
+    assert list(loops_of_runs(ast.parse(code), 'm')) == ['m.other']
+
+
 # what drove, ran and recorded machines before one mechanism did it for all
 ONE_OF_EACH = {
     'SteppedPlant', 'RobotPlant', 'HybridRobotPlant', 'RigPlant',
