@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled_once, FastFunction
+from rolling_dynamics.contract.capabilities import smooth_mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
 from rolling_dynamics.per_system import once_per_system
@@ -34,7 +35,7 @@ class LinearSteps(NamedTuple):
 
 def ramp_step(system: RollingSystem) -> ca.Function:
     """Return ``(x, u0, u1, t, h, p) -> x``: a Runge-Kutta step of order 4, the control a ramp."""
-    f = next(iter(system.modes.values())).dynamics
+    f = smooth_mode(system).dynamics
     x, t, h = ca.SX.sym('x', system.state.size), ca.SX.sym('t'), ca.SX.sym('h')
     u0, u1 = (ca.SX.sym(s, system.control.size) for s in ('u0', 'u1'))
     p = ca.SX.sym('p', system.parameters.size)
@@ -46,7 +47,7 @@ def ramp_step(system: RollingSystem) -> ca.Function:
 @once_per_system
 def step_functions(system: RollingSystem) -> tuple[ca.Function, ca.Function]:
     """Return the compiled ``ramp_step`` and ``(x, x_next, u0, u1, t, h, p) -> (A, B)``."""
-    f = next(iter(system.modes.values())).dynamics
+    f = smooth_mode(system).dynamics
     content = ''.join(g.serialize() for g in (f, system.retract, system.difference))
     step, jacobian = compiled_once(
         f'{DERIVATION} {content}',

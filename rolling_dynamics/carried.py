@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.capabilities import has
+from rolling_dynamics.contract.capabilities import has, smooth_mode
 from rolling_dynamics.contract.rolling_system import (
     Event,
     Mode,
@@ -101,19 +101,24 @@ class CarriedSystem(WrittenSystem, Generic[Whole]):
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """Modes of motion by name, those of the whole system."""
-        return {
-            name: Mode(
-                dynamics=self.of(mode.dynamics, rate=True),
-                wrench=None if mode.wrench is None else self.of(mode.wrench),
-                guards={guard: self.of(f) for guard, f in mode.guards.items()},
-                resets={guard: self._reset(guard, r) for guard, r in mode.resets.items()},
-                projection=None
-                if mode.projection is None
-                else self.of(mode.projection, state=True),
-                slip=None if mode.slip is None else self.of(mode.slip),
-            )
-            for name, mode in self._whole_modes.items()
-        }
+        return {name: self._own_mode(mode) for name, mode in self._whole_modes.items()}
+
+    @cached_property
+    def mode(self) -> Mode:
+        """The mode in which plans and laws are made, that of the whole system."""
+        first = next(iter(self._whole_modes))
+        own = first == next(iter(self.whole.modes))
+        return self._own_mode(smooth_mode(self.whole)) if own else self.modes[first]
+
+    def _own_mode(self, mode: Mode) -> Mode:
+        return Mode(
+            dynamics=self.of(mode.dynamics, rate=True),
+            wrench=None if mode.wrench is None else self.of(mode.wrench),
+            guards={guard: self.of(f) for guard, f in mode.guards.items()},
+            resets={guard: self._reset(guard, r) for guard, r in mode.resets.items()},
+            projection=None if mode.projection is None else self.of(mode.projection, state=True),
+            slip=None if mode.slip is None else self.of(mode.slip),
+        )
 
     def _reset(self, guard: str, reset: ca.Function | Transition) -> ca.Function | Transition:
         if isinstance(reset, ca.Function):

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.capabilities import smooth_mode
 from rolling_dynamics.contract.rolling_system import Layout, RollingSystem
 from rolling_dynamics.errors import ParameterError
 from scipy.optimize import minimize_scalar
@@ -89,7 +90,7 @@ def affine_fields(system: RollingSystem) -> AffineFields:
         The system is dynamic: its brackets are those of another theory.
 
     """
-    mode = next(iter(system.modes.values()))
+    mode = smooth_mode(system)
     if mode.wrench is not None:
         raise ParameterError(
             f'{system.name}: is a dynamic system (it has a contact wrench); Lie brackets are '

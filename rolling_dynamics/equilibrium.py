@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.capabilities import smooth_mode
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
@@ -59,7 +60,7 @@ def linear_model(
         The state does not rest there.
 
     """
-    f = next(iter(system.modes.values())).dynamics
+    f = smooth_mode(system).dynamics
     rate = np.array(f(x, u, 0.0, p)).ravel()
     kept: list[int] = []
     for entry, turn in zip(system.state.entries, system.tangent.entries, strict=True):
@@ -80,7 +81,7 @@ def linear_model(
 
 def tangent_rate(system: RollingSystem) -> ca.Function:
     """Return ``(x, u, p) -> rate of d from x, and its Jacobian by (d, u)``, in tangent units."""
-    f = next(iter(system.modes.values())).dynamics
+    f = smooth_mode(system).dynamics
     d, e = ca.SX.sym('d', system.tangent.size), ca.SX.sym('e', system.control.size)
     y, q = ca.SX.sym('y', system.state.size), ca.SX.sym('p', system.parameters.size)
     x0, u0 = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)

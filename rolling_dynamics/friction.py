@@ -12,13 +12,14 @@ _SLOPE = 3 * math.pi / 8  # friction over mu N of such a patch, by speed over th
 _RIM = 0.3  # coefficient of the Pade form: 8 % of mu N from the integral at most
 
 
-def against(motion: ca.SX) -> ca.SX:
+def against(motion: ca.SX, slow: ca.SX | float = STILL) -> ca.SX:
     """
     Return the unit vector against a motion (n) [m/s]: Coulomb friction over mu N.
 
-    Of rolling it is the torque of dry resistance over the normal force and its lever arm.
+    Of rolling it is the torque of dry resistance over the normal force and its lever arm. Slower
+    than ``slow`` [m/s] it is proportional to the motion.
     """
-    return -motion / ca.sqrt(ca.sumsqr(motion) + STILL**2)
+    return -motion / ca.sqrt(ca.sumsqr(motion) + slow**2)
 
 
 def against_patch(slip: ca.SX, rim: ca.SX) -> tuple[ca.SX, ca.SX]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled_once, FastFunction
+from rolling_dynamics.contract.capabilities import smooth_mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.simulation.stepper import runge_kutta
@@ -194,7 +195,7 @@ def _dense(function: ca.Function) -> ca.Function:
 
 def _step(system: RollingSystem, kept: list[int], uncertain: list[str]) -> ca.Function:
     """Return ``(x, u, h, p) -> (end, J)``, J by the kept tangent and the log scales."""
-    f = next(iter(system.modes.values())).dynamics
+    f = smooth_mode(system).dynamics
     content = ''.join(g.serialize() for g in (f, system.retract, system.difference))
     return compiled_once(
         f'{DERIVATION} {kept} {uncertain} {content}',
@@ -204,7 +205,7 @@ def _step(system: RollingSystem, kept: list[int], uncertain: list[str]) -> ca.Fu
 
 
 def _written_out(system: RollingSystem, kept: list[int], uncertain: list[str]) -> ca.Function:
-    f = next(iter(system.modes.values())).dynamics
+    f = smooth_mode(system).dynamics
     x, u, h = (
         ca.SX.sym('x', system.state.size),
         ca.SX.sym('u', system.control.size),

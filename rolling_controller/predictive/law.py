@@ -26,7 +26,7 @@ from rolling_controller.predictive.stage import blocks_of, side_by_side, StageFu
 from rolling_controller.time_varying_lqr import limit_arrays, Limits, LqrWeights, no_feedback
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contract.capabilities import envelope, offers, StateBounds
+from rolling_dynamics.contract.capabilities import envelope, offers, smooth_mode, StateBounds
 from rolling_dynamics.contract.rolling_system import Entry, RollingSystem
 from rolling_dynamics.errors import check_names
 from rolling_dynamics.restriction import moving_directions
@@ -499,7 +499,7 @@ def _limited(
 
 def _moves(system: RollingSystem, count: int) -> tuple[ca.Function, ...]:
     """Return ``(x, d, u, t, p) -> x, rates`` for so many nodes, and ``(x, y) -> d``, compiled."""
-    f = next(iter(system.modes.values())).dynamics
+    f = smooth_mode(system).dynamics
     x, d = ca.SX.sym('x', system.state.size), ca.SX.sym('d', system.tangent.size)
     u, t = ca.SX.sym('u', system.control.size), ca.SX.sym('t')
     p, y = ca.SX.sym('p', system.parameters.size), ca.SX.sym('y', system.state.size)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rolling_controller.nominal import ramp_step
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled_once, FastFunction, LOOPS
+from rolling_dynamics.contract.capabilities import smooth_mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 
 Index = NDArray[np.int_]
@@ -94,7 +95,7 @@ class StageFunction:
         content = ''.join(
             g.serialize()
             for g in (
-                next(iter(system.modes.values())).dynamics,
+                smooth_mode(system).dynamics,
                 system.retract,
                 system.difference,
                 *limits,
@@ -201,7 +202,7 @@ def blocks_of(system: RollingSystem, p: Array, x: Array, u: Array, step: float) 
 
     """
     at = ca.SX.sym('x', system.state.size)
-    rate = next(iter(system.modes.values())).dynamics(at, u, 0.0, p)
+    rate = smooth_mode(system).dynamics(at, u, 0.0, p)
     J = np.array(ca.Function('J', [at], [ca.densify(ca.jacobian(rate, at))])(x))
     fastest = np.abs(np.linalg.eigvals(J)).max() if np.isfinite(J).all() else 0.0
     return max(math.ceil(fastest * step / STEADY), 1)
@@ -222,7 +223,7 @@ def _parts(
     x, y = ca.SX.sym('x', system.state.size), ca.SX.sym('y', system.state.size)
     u, t = ca.SX.sym('u', system.control.size), ca.SX.sym('t')
     p, d = ca.SX.sym('p', system.parameters.size), ca.SX.sym('d', system.tangent.size)
-    rate = ca.densify(next(iter(system.modes.values())).dynamics(x, u, t, p))
+    rate = ca.densify(smooth_mode(system).dynamics(x, u, t, p))
     values = [ca.densify(limit(x, u, t, p)) for limit in limits]
     margin = ca.vertcat(*values) if values else ca.SX(0, 1)
     apart = system.difference(x, y)[moving.tolist()]

@@ -21,6 +21,7 @@ from rolling_controller.law import (
 )
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.contract.capabilities import smooth_mode
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.per_system import once_per_system
@@ -310,7 +311,7 @@ def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:
     """Return the rate of a state seen from a frame that moves, see :func:`_functions`."""
     (p, x_e, u_e), n = at, system.tangent.size
     x = ca.SX(system.retract(x_e, d[:n]))
-    rate = ca.SX(next(iter(system.modes.values())).dynamics(x, u_e + d[n:], 0.0, p))
+    rate = ca.SX(smooth_mode(system).dynamics(x, u_e + d[n:], 0.0, p))
     for entry in system.state.entries:
         where = system.state.slice(entry.name)
         first = slice(where.start, where.start + 2)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import (
     Layout,
+    Mode,
     MotionState,
     RegulatorWeights,
     RigidBody,
@@ -68,6 +69,15 @@ class Envelope(Protocol):
         The planner knows ``normal_force`` (in weights), ``friction``, ``spin``, and what begins
         with ``keep_out``; of a machine with several contacts each with the contact behind it.
         """
+        ...
+
+
+class SmoothMode(Protocol):
+    """Has a mode in which plans and laws are made, with derivatives wherever they pass."""
+
+    @property
+    def mode(self) -> Mode:
+        """The first mode, or one near it whose equations are smooth."""
         ...
 
 
@@ -354,6 +364,12 @@ def default_weights(system: RollingSystem) -> RegulatorWeights:
     if own is not None:
         return own.default_weights
     return RegulatorWeights.from_scales(system.tangent, system.control)
+
+
+def smooth_mode(system: RollingSystem) -> Mode:
+    """Return the mode in which plans and laws of a system are made: by default the first."""
+    own = offers(system, SmoothMode)
+    return next(iter(system.modes.values())) if own is None else own.mode
 
 
 def envelope(system: RollingSystem) -> Mapping[str, ca.Function]:

@@ -649,7 +649,7 @@ class WrittenSystem(ABC):
 
     @property
     def mode(self) -> Mode:
-        """The mode in which a plan is made: rolling."""
+        """The mode in which plans and laws are made: rolling, with derivatives everywhere."""
         return next(iter(self.modes.values()))
 
     @cached_property

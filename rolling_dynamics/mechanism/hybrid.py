@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -24,6 +25,7 @@ from rolling_dynamics.point_contact.transitions import DETACHED, LIFTS, PAINLEVE
 TINY = 1e-300  # N: no force at all has no direction, and the slip starts with none
 START = 3.0  # slip starts at this many times the creep
 CLEAR = 1e-11  # m between bodies after a rebound
+SLOW = 0.03  # rad/s below which plans and laws take a resistance to be in proportion to it
 HELD = 1e-9  # N s: an impulse this far beyond a cone lies in it
 
 
@@ -62,6 +64,15 @@ class HybridMachine(MachineSystem):
             every = [p.moved(i, k) for p in every for k in ('rolling', 'slipping', *more)]
         self._evaluations: dict[tuple[str, str, int], ca.Function] = {}
         self.parts = {self.mode_of(phases): MachineSystem(machine, phases) for phases in every}
+
+    @cached_property
+    def mode(self) -> Mode:
+        """Rolling, for plans and laws: slow turning is resisted in proportion to its rate."""
+        if not self.resisted:
+            return super().mode
+        machine = copy(self.machine)
+        machine.contacts = [replace(c, slow=SLOW) for c in machine.contacts]
+        return MachineSystem(machine).mode
 
     def mode_of(self, phases: Phases) -> str:
         """Return the name of a mode."""

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.friction import against, against_patch, held
+from rolling_dynamics.friction import against, against_patch, held, STILL
 from rolling_dynamics.mechanism.cones import null_space
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.link import ground, Link
@@ -68,6 +68,8 @@ class Contact:
     rollers
         Angle [rad] from the axis of a wheel, about the normal, of the way that ideal rollers on
         its rim leave free: 0 of an omni wheel, pi/4 of a mecanum wheel. None of a plain wheel.
+    slow
+        Rate of rolling [rad/s] below which the resistance is proportional to it.
 
     """
 
@@ -86,6 +88,7 @@ class Contact:
     patch: ca.SX | float | None = None
     resistance: ca.SX | float | None = None
     rollers: float | None = None
+    slow: float = 0.0
 
     def __post_init__(self) -> None:
         """Raise ParameterError for a resistance without kinetic friction, a depth of none."""
@@ -131,8 +134,8 @@ class Contact:
         units = ca.SX(ca.DM.eye(size))
         if phase == 'resting':
             return dict(enumerate(ca.horzsplit(units)))
-        if size > first:
-            units[first:, 2] = against(u[first:])
+        if size > first and self.resistance is not None:
+            units[first:, 2] = against(u[first:], STILL + ca.SX(self.resistance) * self.slow)
         if phase == 'rolling':
             return dict(enumerate(ca.horzsplit(units)[:first]))
         mu = ca.SX(0 if self.mu_kinetic is None else self.mu_kinetic)

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contract.capabilities import envelope
+from rolling_dynamics.contract.capabilities import envelope, smooth_mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.simulation.stepper import step_of_order_4
@@ -88,7 +88,7 @@ class RolloutSimulator:
 
         """
         self.system, self.samples = system, samples
-        mode = next(iter(system.modes.values()))
+        mode = smooth_mode(system)
         x, u0, u2 = (
             ca.SX.sym('x', system.state.size),
             ca.SX.sym('u0', system.control.size),
@@ -357,7 +357,7 @@ def collocated_states(system: RollingSystem, p: Array, plan: Plan, times: Array)
     """
     from scipy.interpolate import CubicHermiteSpline  # noqa: PLC0415  rarely needed, and large
 
-    f = next(iter(system.modes.values())).dynamics.map(len(plan.times))
+    f = smooth_mode(system).dynamics.map(len(plan.times))
     rates = np.array(f(plan.states.T, plan.controls.T, plan.times[None], p)).T
     return np.array(CubicHermiteSpline(plan.times, plan.states, rates)(times))
 

@@ -5,6 +5,7 @@ import math
 import casadi as ca
 import numpy as np
 import pytest
+from rolling_controller import run_lockstep, TimeVaryingLqr
 from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
@@ -29,7 +30,10 @@ from rolling_dynamics.point_contact.impact import rebound_impulse
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_dynamics.surfaces import Ellipsoid as Quadric
+from rolling_planner import plan_rolling
+from rolling_planner.problem.scenario import read_problem
 from transforms3d import quaternions
+import yaml
 
 G, R, MASS = 9.81, 0.05, 0.3
 EVEN = 0.4 * MASS * R**2
@@ -515,3 +519,50 @@ def test_plans_keep_force_and_spin_torque_in_one_limit():
     assert float(envelope['spin'](x, [part * limit], 0, [])) == pytest.approx(
         0.09 * (1 - part**2), rel=1e-8
     )
+
+
+def test_plans_and_laws_have_a_resistance_with_derivatives_at_rest():
+    """Slower than 0.03 rad/s it is proportional to the rate, faster it is as it rolls."""
+    system = resisted()
+    smooth, u, t = system.mode.dynamics, np.zeros(0), 0.0
+    speed = system.state.slice('v_ball').start
+
+    def slows(f, rate):
+        x = system.state.pack(p_ball=[0, 0, R], v_ball=[rate * R, 0, 0], w_ball=[0, rate, 0])
+        return -float(np.array(f(x, u, t, [])).ravel()[speed])
+
+    dry, rolls = 5 / 7 * G * LEVER / R, system.modes['rolling'].dynamics
+    assert slows(rolls, 1e-3) == pytest.approx(dry, rel=1e-9)
+    for rate in (1e-6, 0.03, 3.0):
+        expected = dry * rate / math.hypot(rate, 0.03)
+        assert slows(smooth, rate) == pytest.approx(expected, rel=1e-6)
+    assert on_patch().mode.dynamics.serialize() == (
+        on_patch().modes['rolling'].dynamics.serialize()
+    )
+
+
+@pytest.mark.slow
+def test_a_plan_against_dry_resistance_is_followed_to_rest(tmp_path):
+    """From rest to rest by a force: planned with a smooth resistance, driven with a dry one."""
+    contact = {'mu': 0.3, 'mu_kinetic': 0.3, 'resistance': 1e-3, 'patch': 1e-3}
+    document = {
+        'system': 'machine',
+        'machine': {
+            'bodies': {'ball': {'kind': 'ball', 'radius': R, 'mass': MASS}},
+            'joints': {'ball': {'kind': 'free'}},
+            'contacts': {'ball': contact},
+            'drives': {'push': {'kind': 'force', 'body': 'ball', 'limit': 1.0}},
+        },
+        'initial': {'p_ball': [0, 0, R]},
+        'plan': {'goal': {'p_ball': [0.3, 0.1, R]}, 'horizon': 2.0},
+        'duration': 2,
+    }
+    (path := tmp_path / 'scenario.yaml').write_text(yaml.safe_dump(document))
+    s = load_scenario(path)
+    plan = plan_rolling(read_problem(s))
+    law = TimeVaryingLqr(s.system, s.p, plan)
+    driven = run_lockstep(s.system, s.p, s.x0, law, 2.0)
+    end = s.system.state.unpack(driven.states[-1])
+    np.testing.assert_allclose(end['p_ball'], [0.3, 0.1, R], atol=1e-4)
+    np.testing.assert_allclose(end['v_ball'], 0, atol=1e-12)
+    assert driven.events[-1].name == 'rest'
