@@ -72,15 +72,6 @@ class Envelope(Protocol):
         ...
 
 
-class SmoothMode(Protocol):
-    """Has a mode in which plans and laws are made, with derivatives wherever they pass."""
-
-    @property
-    def mode(self) -> Mode:
-        """The first mode, or one near it whose equations are smooth."""
-        ...
-
-
 class StateBounds(Protocol):
     """Has states that may not pass certain values."""
 
@@ -367,9 +358,9 @@ def default_weights(system: RollingSystem) -> RegulatorWeights:
 
 
 def smooth_mode(system: RollingSystem) -> Mode:
-    """Return the mode in which plans and laws of a system are made: by default the first."""
-    own = offers(system, SmoothMode)
-    return next(iter(system.modes.values())) if own is None else own.mode
+    """Return the mode in which plans and laws of a system are made: its ``mode``, or the first."""
+    mode: Mode = getattr(system, 'mode', None) or next(iter(system.modes.values()))
+    return mode
 
 
 def envelope(system: RollingSystem) -> Mapping[str, ca.Function]:
