@@ -39,7 +39,7 @@ def forces_of(system: RollingSystem, mode: str) -> tuple[ca.Function, list[str]]
     wrench, framed = system.modes[mode].wrench, offers(system, _Frame)
     given = Symbols.of(system.state, system.control, system.parameters)
     given = given if several is None else several.symbols
-    if len(contacts) > 1:
+    if len(contacts) > 1 or phased is not None:
         carried = contacts.values()
         forces = [c.wrench[3:] if c.gap is None else ca.SX(3, 1) for c in carried]
         mu, X = [c.mu for c in carried], [homogeneous(c.R_WP, c.place_W) for c in carried]
