@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from rolling_controller.balance.hold import Hold
+from rolling_controller.export.hold_law import drive_law, hold_law
 from rolling_controller.lockstep import run_emulated
 from rolling_controller.measured_state import MeasuredLaw, SensorFilter
 from rolling_controller.robot_laws.steering import VelocityHold
 from rolling_dynamics.equilibrium import linear_model
-from rolling_dynamics.errors import ScenarioError
+from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.emulation import Emulation
@@ -132,6 +133,23 @@ def test_a_goal_may_name_the_axis_of_a_body(scenario):
     goal = state_goal(scenario).goal
     assert goal['p_body_x'] == 0.5
     assert [goal[f'z_body_{c}'] for c in 'xyz'] == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ('name', 'law', 'text'),
+    [
+        ('ball_and_wall', hold_law, 'has no control that could hold it'),
+        pytest.param(
+            'two_fingertips',
+            drive_law,
+            'no steady motion keeps each velocity',
+            marks=pytest.mark.slow,  # 5 CPU s
+        ),
+    ],
+)
+def test_what_cannot_be_held_or_driven_says_why(name, law, text):
+    with pytest.raises(ParameterError, match=text):
+        law(load_scenario(name))
 
 
 @pytest.mark.parametrize(

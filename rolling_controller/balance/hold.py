@@ -271,6 +271,8 @@ class Hold(BalanceLqr):
             There is no equilibrium near the state, or it cannot be stabilised.
 
         """
+        if not system.control.size:
+            raise ParameterError(f'{system.name} has no control that could hold it')
         x, u = nearest_equilibrium(system, p, x, u, within)
         weights = (weights or LqrWeights()).of(system)
         scales = RegulatorWeights.from_scales(system.tangent, system.control).tracking

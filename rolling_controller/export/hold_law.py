@@ -15,6 +15,7 @@ from rolling_controller.robot_laws.steering import placed, seen_from, STEEP, Vel
 from rolling_controller.step_law import StepLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 
 FARTHEST = 1e6  # in the units of the state: what is beyond is not measured
@@ -172,5 +173,8 @@ def _steady(law: VelocityHold) -> Array:
     """Return the columns of steady motions by :func:`_powers` of their velocity."""
     tried = list(product(FASTEST * np.linspace(-1.0, 1.0, 5), repeat=3))
     powers = np.array([_powers(v) for v in tried])
-    columns: Array = np.linalg.lstsq(powers, [law.steady(v) for v in tried], rcond=None)[0].T
+    motions = np.array([law.steady(v) for v in tried])
+    if not np.isfinite(motions).all():
+        raise ParameterError(f'no steady motion keeps each velocity up to {FASTEST} m/s and rad/s')
+    columns: Array = np.linalg.lstsq(powers, motions, rcond=None)[0].T
     return columns
