@@ -1,11 +1,13 @@
+# ruff: noqa: ANN401 (parameters of a node, or a mapping)
 """An arm in URDF: written for RViz, robot_state_publisher and MoveIt, and read as it is given."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 import math
 from pathlib import Path
+from typing import Any, TypeVar
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -17,6 +19,7 @@ from rolling_dynamics.robots.view import Ball, Rod, Shape
 from rolling_hw_interface.arm import Arm, ArmModel, Body, Chain, Link, Place
 from transforms3d.euler import mat2euler
 
+T = TypeVar('T')
 ROD_SHARE = 0.05  # radius of a drawn link, of the longest link
 MAX_BYTES = 1_000_000  # of a description
 REGULAR = 0.02  # minimum determinant of the Jacobian, of that at home
@@ -147,22 +150,39 @@ def arm_of_urdf(
     )  # fmt: skip
 
 
-def chain_of(planar: ArmModel, description: str, home: Sequence[float]) -> Chain:
+def model_from(kind: type[T], given: Any, prefix: str) -> T:
     """
-    Return the arm that a URDF describes, or the planar one where none is named.
+    Return a dataclass such as MotorModel, with what parameters change of its defaults.
 
-    Parameters
-    ----------
-    planar
-        Numbers of the planar arm; its gravity counts for both.
-    description, home
-        The URDF, and joint angles near which that arm works [rad]; see :func:`arm_of_urdf`.
+    Raises
+    ------
+    ParameterError
+        The numbers do not go together.
 
     """
+    values = {}
+    for field in fields(kind):  # type: ignore[arg-type]
+        value = given.get(f'{prefix}.{field.name}')
+        if value is not None:
+            values[field.name] = tuple(value) if isinstance(field.default, tuple) else value
+    return kind(**values)
+
+
+def chain_from(given: Any) -> Chain:
+    """
+    Return the arm of the parameters: that of a URDF, or the planar one, whose gravity counts.
+
+    Raises
+    ------
+    ParameterError
+        The description cannot be read, or the numbers do not go together.
+
+    """
+    planar = model_from(ArmModel, given, 'arm')
+    description, (x, z) = given.get('arm.description', ''), planar.gravity
     if not description:
         return planar.chain
-    x, z = planar.gravity
-    return arm_of_urdf(description, gravity=(x, 0.0, z), home=home)
+    return arm_of_urdf(description, gravity=(x, 0.0, z), home=given.get('arm.home', ()))
 
 
 def _with_determinant(chain: Chain) -> Chain:

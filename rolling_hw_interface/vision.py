@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from itertools import combinations, permutations
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -394,6 +394,18 @@ JUMP = 0.05  # data that come so much earlier than all others have another clock
 LATE = 0.25  # so much later as well; less is a busy machine [s]
 JUMPS = 5  # such images in a row
 GREATEST = 0.02  # correction that a clock can need beside the shortest latency [s]
+
+
+CAMERA = {
+    'camera_position': [0.0, -1.0, 0.1],
+    'camera_quaternion': [-(0.5**0.5), 0.0, 0.0, 0.5**0.5],
+}  # where none is given: it looks along +y
+
+
+def camera_from(given: Any) -> Array:  # noqa: ANN401  parameters of a node, or a mapping
+    """Return the pose of the camera by parameters, shape (4, 4), with places [m]."""
+    position, quaternion = (given.get(name, usual) for name, usual in CAMERA.items())
+    return camera_pose(position, quaternion)
 
 
 class ClockOffset:

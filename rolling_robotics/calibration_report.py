@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 import math
 from pathlib import Path
-from typing import Any, cast, TypeVar
+from typing import Any, cast
 
 import numpy as np
 from rolling_dynamics.arrays import Array
@@ -15,8 +14,8 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario, Scenario
-from rolling_hw_interface.arm import Arm, ArmModel, Chain
-from rolling_hw_interface.arm_urdf import chain_of
+from rolling_hw_interface.arm import Arm
+from rolling_hw_interface.arm_urdf import chain_from, model_from
 from rolling_hw_interface.calibration.camera import (
     calibrate_camera,
     calibrate_joints,
@@ -24,15 +23,13 @@ from rolling_hw_interface.calibration.camera import (
 )
 from rolling_hw_interface.calibration.rocking import calibrate_rocking, calibrate_sliding
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_hw_interface.vision import camera_pose, ClockOffset
+from rolling_hw_interface.vision import camera_from, camera_pose, ClockOffset
 from rolling_robotics.files import written_beside
 from rolling_robotics.recordings.recorded_topics import read_joints, read_poses, RecordedPoses
 from transforms3d.quaternions import mat2quat, qmult
 import yaml
 
-T = TypeVar('T')
 MAX_BYTES = 1_000_000  # of a parameter file
-CAMERA = {'camera_position': [0.0, -1.0, 0.1], 'camera_quaternion': [-(0.5**0.5), 0, 0, 0.5**0.5]}
 
 
 def read_parameters(path: Path | None) -> dict[str, Any]:
@@ -68,36 +65,6 @@ def _flat(section: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
         else:
             out[f'{prefix}{key}'] = value
     return out
-
-
-def model_from(kind: type[T], given: Mapping[str, Any], prefix: str) -> T:
-    """Return a model (ArmModel, MotorModel) with what the parameters change of its defaults."""
-    values = {}
-    for field in fields(kind):  # type: ignore[arg-type]
-        value = given.get(f'{prefix}.{field.name}')
-        if value is not None:
-            values[field.name] = tuple(value) if isinstance(value, list) else value
-    return kind(**values)
-
-
-def chain_from(given: Mapping[str, Any]) -> Chain:
-    """
-    Return the arm of the parameters: that of a URDF, or the planar one.
-
-    Raises
-    ------
-    ParameterError
-        The description cannot be read, or the numbers do not go together.
-
-    """
-    planar = model_from(ArmModel, given, 'arm')
-    return chain_of(planar, given.get('arm.description', ''), given.get('arm.home', ()))
-
-
-def camera_from(given: Mapping[str, Any]) -> Array:
-    """Return the pose of the camera that the vision bridge used, shape (4, 4), with places [m]."""
-    both = {**CAMERA, **{k: given[k] for k in CAMERA if k in given}}
-    return camera_pose(both['camera_position'], both['camera_quaternion'])
 
 
 JOINTS_TOPIC, POSES_TOPIC = 'robot_joint_states', 'vision/object_pose'

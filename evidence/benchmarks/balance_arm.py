@@ -19,10 +19,11 @@ from rolling_controller.law import answered
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario_model import load_model
 from rolling_hw_interface.arm import Arm, Body, Chain
+from rolling_hw_interface.arm_urdf import chain_from, model_from
 from rolling_hw_interface.emulated_motors import EmulatedMotors, object_on_arm
 from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_robotics.calibration_report import chain_from, model_from, read_parameters
+from rolling_robotics.calibration_report import read_parameters
 from rolling_robotics.trials.trial import Criterion, Outcome, Record
 
 TRIALS = 20

@@ -14,10 +14,11 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, quoted
 from rolling_dynamics.scenario_model import load_model
+from rolling_hw_interface.arm import Arm
+from rolling_hw_interface.arm_urdf import chain_from, model_from
 from rolling_hw_interface.encoder_filter import EncoderFilter, JointEstimate
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.nodes.conversions import checked_pose
-from rolling_hw_interface.nodes.model_parameters import arm_of, model_of
 from rolling_hw_interface.object_estimator import Estimate, ObjectEstimator
 from rolling_hw_interface.pose_filter import FilterModel
 from rolling_hw_interface.watchdog import Watchdog
@@ -103,16 +104,16 @@ class Estimation:
         """Load the scenario and make the filters, from the parameters of the node."""
         self._values = values
         self.model = load_model(values['scenario_file'])
-        self.arm = arm_of(values)
+        self.arm = Arm(chain_from(values))
         self._dt = 1.0 / values['rate']
-        motors = model_of(MotorModel, values, 'motors')
+        motors = model_from(MotorModel, values, 'motors')
         motors.check_joints(self.arm.joints)
         self.encoders = EncoderFilter(motors.resolution, self._dt, wander=values['encoder_wander'])
         self.estimator = ObjectEstimator(
             self.model.system,
             self.model.params,
             least_latency=values['least_latency'],
-            model=model_of(FilterModel, values, 'filter'),
+            model=model_from(FilterModel, values, 'filter'),
             host_clock=values['clock'] == 'host',
         )
         self._commands = Watchdog(values['command_timeout'])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
@@ -12,18 +12,16 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm import Arm, ArmModel, Chain
-from rolling_hw_interface.arm_urdf import chain_of, frame_places, link_names
+from rolling_hw_interface.arm_urdf import frame_places, link_names
 from rolling_hw_interface.emulated_camera import CameraModel, MARKERS
 from rolling_hw_interface.motor_bridge import BridgeSettings
 from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.pose_filter import FilterModel
-from rolling_hw_interface.vision import camera_pose
+from rolling_hw_interface.vision import CAMERA
 from rolling_node_kit.conversions import list_to_vector, wxyz_to_quaternion
 from rolling_node_kit.parameters import fixed, Parameter
 from tf2_msgs.msg import TFMessage
 from transforms3d.quaternions import axangle2quat, qmult
-
-T = TypeVar('T')
 
 ARM_TEXT = {
     'lengths': ('m', 'lengths of the three links'),
@@ -129,37 +127,6 @@ def table_of(
     return tuple(out)
 
 
-def model_of(kind: type[T], values: Any, prefix: str) -> T:
-    """
-    Return the dataclass that parameters describe.
-
-    Raises
-    ------
-    ParameterError
-        The numbers do not go together.
-
-    """
-    given = {}
-    for field in fields(kind):  # type: ignore[arg-type]
-        value = values[f'{prefix}.{field.name}']
-        given[field.name] = tuple(value) if isinstance(field.default, tuple) else value
-    return kind(**given)
-
-
-def arm_of(values: Any) -> Arm:
-    """
-    Return the arm of the parameters: that of a URDF, or the planar one of numbers.
-
-    Raises
-    ------
-    ParameterError
-        The description cannot be read, or the numbers do not go together.
-
-    """
-    planar = model_of(ArmModel, values, 'arm')
-    return Arm(chain_of(planar, values['arm.description'], values['arm.home']))
-
-
 def joint_names_of(values: Any, arm: Arm) -> Sequence[str]:
     """Return the names of the joints as joint states have them, from the base on."""
     return arm.chain.joint_names if values['arm.description'] else list(values['joint_names'])
@@ -202,14 +169,14 @@ SCENARIO = fixed(
 CAMERA_POSE = (
     fixed(
         'camera_position',
-        [0.0, -1.0, 0.1],
+        CAMERA['camera_position'],
         'origin of the camera in the world',
         length=3,
         unit='m',
     ),
     fixed(
         'camera_quaternion',
-        [-0.7071067811865476, 0.0, 0.0, 0.7071067811865476],
+        CAMERA['camera_quaternion'],
         'attitude of the camera in the world, x y z w; by default it looks along +y',
         length=4,
     ),
@@ -221,11 +188,6 @@ CAMERA_POSE = (
         unit='m',
     ),
 )
-
-
-def pose_from(values: Any) -> Array:
-    """Return X_WC of the parameters, shape (4, 4)."""
-    return camera_pose(values['camera_position'], values['camera_quaternion'])
 
 
 def markers_from(values: Any) -> Array:

@@ -19,20 +19,18 @@ from geometry_msgs.msg import AccelStamped
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, quoted
 from rolling_dynamics.nodes.chosen import CompilingNode
-from rolling_hw_interface.arm import Chain
-from rolling_hw_interface.arm_urdf import arm_urdf
+from rolling_hw_interface.arm import Arm, Chain
+from rolling_hw_interface.arm_urdf import arm_urdf, chain_from, model_from
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.nodes.conversions import joints_to_trajectory
 from rolling_hw_interface.nodes.model_parameters import (
     arm_frames,
-    arm_of,
     ARM_TABLE,
     BRIDGE_TABLE,
     FRAME_PREFIX,
     JOINT_NAMES,
     joint_names_of,
-    model_of,
     MOTOR_TABLE,
     STATE_TOPIC,
     WORLD_FRAME,
@@ -135,9 +133,9 @@ class MotorBridgeNode(CompilingNode, LoopNode):
 
     def set_up(self) -> None:
         """Make the bridge and its topics."""
-        arm = arm_of(self.values)
-        motors = model_of(MotorModel, self.values, 'motors')
-        settings = model_of(BridgeSettings, self.values, 'drive')
+        arm = Arm(chain_from(self.values))
+        motors = model_from(MotorModel, self.values, 'motors')
+        settings = model_from(BridgeSettings, self.values, 'drive')
         self._output = self.values['output']
         if self._output == 'trajectory' and settings.mode == 'effort':
             raise ParameterError(

@@ -31,6 +31,8 @@ from rolling_dynamics.nodes.simulated_object import (
 )
 from rolling_dynamics.scenario_model import load_model, Model
 from rolling_dynamics.simulation.sensing import FAULTS
+from rolling_hw_interface.arm import Arm
+from rolling_hw_interface.arm_urdf import chain_from, model_from
 from rolling_hw_interface.emulated_camera import camera_sensor, CameraModel
 from rolling_hw_interface.emulated_motors import (
     EmulatedMotors,
@@ -40,7 +42,6 @@ from rolling_hw_interface.emulated_motors import (
 )
 from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.nodes.model_parameters import (
-    arm_of,
     ARM_TABLE,
     CAMERA_POSE,
     CAMERA_TABLE,
@@ -48,12 +49,11 @@ from rolling_hw_interface.nodes.model_parameters import (
     JOINT_NAMES,
     joint_names_of,
     markers_from,
-    model_of,
     MOTOR_TABLE,
-    pose_from,
     SCENARIO,
     WORLD_FRAME,
 )
+from rolling_hw_interface.vision import camera_from
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.cdr import ACCEL, decode_stamped, JointReader, OdometryEncoder
 from rolling_node_kit.conversions import time_to_nanoseconds
@@ -123,12 +123,12 @@ class ObjectOnArm(HybridObject):
     def __init__(self, node: SimulatorNode) -> None:
         """Load the scenario; make arm, object and camera, and their topics."""
         self.node, v = node, node.values
-        model, self._arm = load_model(v['scenario_file']), arm_of(v)
+        model, self._arm = load_model(v['scenario_file']), Arm(chain_from(v))
         names = list(joint_names_of(v, self._arm))
         hand = np.concatenate([model.start[model.system.state.slice(n)] for n in PLACE])
         self._motors = EmulatedMotors(
             self._arm,
-            model_of(MotorModel, v, 'motors'),
+            model_from(MotorModel, v, 'motors'),
             self._arm.joints_at(hand),
             seed=node.now() % 2**32 if v['seed'] < 0 else v['seed'],
             period=1 / v['rate'],
@@ -146,8 +146,8 @@ class ObjectOnArm(HybridObject):
         """Return the object on the arm, in front of the camera."""
         v = self.node.values
         camera = camera_sensor(
-            model_of(CameraModel, v, 'camera'),
-            pose_from(v),
+            model_from(CameraModel, v, 'camera'),
+            camera_from(v),
             markers_from(v),
             frame=v['camera_frame'],
         )

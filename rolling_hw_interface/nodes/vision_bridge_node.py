@@ -18,10 +18,9 @@ from rolling_hw_interface.nodes.model_parameters import (
     CAMERA_POSE,
     FRAME_PREFIX,
     markers_from,
-    pose_from,
     WORLD_FRAME,
 )
-from rolling_hw_interface.vision import MarkerPattern, PoseMeasurement, Vision
+from rolling_hw_interface.vision import camera_from, MarkerPattern, PoseMeasurement, Vision
 from rolling_hw_interface.watchdog import Watchdog
 from rolling_node_kit.cdr import POSE, StampedEncoder
 from rolling_node_kit.conversions import (
@@ -116,7 +115,7 @@ class VisionBridgeNode(SuiteNode):
         if v['input'] == 'markers':
             pattern = MarkerPattern(markers_from(v), tolerance=v['fit_tolerance'])
         self._vision = Vision(
-            pose_from(v),
+            camera_from(v),
             pattern=pattern,
             marker_noise=v['marker_noise'],
             position_noise=v['position_noise'],

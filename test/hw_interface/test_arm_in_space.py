@@ -9,11 +9,11 @@ from numpy.testing import assert_allclose
 import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.arm import Arm
-from rolling_hw_interface.arm_urdf import arm_of_urdf, arm_urdf
+from rolling_hw_interface.arm_urdf import arm_of_urdf, arm_urdf, model_from
 from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_robotics.calibration_report import model_from, read_parameters
+from rolling_robotics.calibration_report import read_parameters
 from transforms3d.quaternions import quat2mat
 
 ROOT = Path(__file__).resolve().parents[2]

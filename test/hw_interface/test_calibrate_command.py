@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 from rolling_hw_interface.arm import Arm, ArmModel
+from rolling_hw_interface.arm_urdf import model_from
 from rolling_hw_interface.emulated_camera import CameraModel
 from rolling_hw_interface.motor_model import MotorModel
-from rolling_robotics.calibration_report import model_from, read_parameters
+from rolling_robotics.calibration_report import read_parameters
 from rolling_robotics.cli import main
 from rolling_truth import Camera, X_WC
 from test_calibration import MOUNT, recorded_motion

@@ -21,8 +21,9 @@ from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, planar_hybrid_of
 from rolling_dynamics.scenario_model import load_model
 from rolling_hw_interface.arm import Chain
+from rolling_hw_interface.arm_urdf import chain_from
 from rolling_robotics.arrays import Series
-from rolling_robotics.calibration_report import chain_from, read_parameters
+from rolling_robotics.calibration_report import read_parameters
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.experiments import find_experiment, parameters_of
 from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
