@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import math
-from typing import NamedTuple
 import warnings
 
 import numpy as np
@@ -24,16 +23,9 @@ ASIDE = 1e-3  # how far beside the plan a regulator begins, over the scales of t
 TOLERANCE = 1e-3
 
 
-class KnownMotion(NamedTuple):
-    """A motion that the system can do: the goal of the planning problem, and its first guess."""
-
-    problem: PlanProblem
-    plan: Plan
-
-
 def planning(s: Subject) -> None:
     """Check that a plan is found to a state that a small control is known to reach."""
-    problem = known_motion(s).problem
+    problem, _ = known_motion(s)
     try:
         plan = plan_rolling(problem)
     except PlanningError as e:
@@ -45,7 +37,7 @@ def planning(s: Subject) -> None:
 
 def regulation(s: Subject) -> None:
     """Check that a regulator along a motion has a gain, and costs less than no feedback."""
-    system, p, plan = s.system, s.p, known_motion(s).plan
+    system, p, (_, plan) = s.system, s.p, known_motion(s)
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')  # what it would say is the verdict below
         law = TimeVaryingLqr(system, p, plan)
@@ -82,7 +74,7 @@ def _missed(s: Subject, law: TimeVaryingLqr, start: Array, *, feedback: bool) ->
     return cost + float(P1 @ d**2)
 
 
-def known_motion(s: Subject) -> KnownMotion:
+def known_motion(s: Subject) -> tuple[PlanProblem, Plan]:
     """
     Return a motion under small controls, which end as they begin.
 
@@ -119,7 +111,7 @@ def known_motion(s: Subject) -> KnownMotion:
         warm_start=plan,
         normal_force_min=0.0,
     )
-    return KnownMotion(problem, plan)
+    return problem, plan
 
 
 #: The checks of :mod:`rolling_dynamics.testing` and these.

@@ -90,13 +90,13 @@ def dynamics(structure: Structure, q: ca.SX, qd: ca.SX, c: ca.SX) -> tuple[ca.SX
     n, qdd = len(structure.axes), ca.SX.sym('qdd', len(structure.axes))
     frames, axes, _ = _frames(structure, q, c)
     turning, torque = ca.horzcat(*axes), ca.SX.zeros(n)
-    for k, body in structure.bodies(c):
+    for k, (mass, centre, inertia) in enumerate(structure.bodies(c)):
         R, p = frames[k]
-        at, moving = p + R @ body.centre, min(k + 1, n)
+        at, moving = p + R @ centre, min(k + 1, n)
         J_v = ca.jacobian(at, q)
         J_w = ca.horzcat(turning[:, :moving], ca.SX(3, n - moving))
-        w, I_W = J_w @ qd, R @ body.inertia @ R.T
-        force = body.mass * (J_v @ qdd + ca.jtimes(J_v @ qd, q, qd) - structure.gravity(c))
+        w, I_W = J_w @ qd, R @ inertia @ R.T
+        force = mass * (J_v @ qdd + ca.jtimes(J_v @ qd, q, qd) - structure.gravity(c))
         moment = I_W @ (J_w @ qdd + ca.jtimes(w, q, qd)) + ca.cross(w, I_W @ w)
         torque += J_v.T @ force + J_w.T @ moment
     M = ca.densify(ca.jacobian(torque, qdd))
@@ -409,14 +409,6 @@ class Frame(NamedTuple):
     p: ca.SX
 
 
-class MovingBody(NamedTuple):
-    """Mass, centre and inertia (3, 3) as expressions."""
-
-    mass: ca.SX
-    centre: ca.SX
-    inertia: ca.SX
-
-
 class Structure(NamedTuple):
     """
     What the equations of an arm are written for.
@@ -458,14 +450,14 @@ class Structure(NamedTuple):
             found.append(Frame(ca.reshape(n[:9], 3, 3).T, n[9:13], n[13:16]))
         return found
 
-    def bodies(self, c: ca.SX) -> Iterator[tuple[int, MovingBody]]:
-        """Yield what has mass with the number of its frame: the links, then the hand."""
+    def bodies(self, c: ca.SX) -> Iterator[tuple[ca.SX, ca.SX, ca.SX]]:
+        """Yield mass, centre and inertia (3, 3) of what has mass: the links, then the hand."""
         numbers = self._all(c)[FRAME * (len(self.axes) + 1) : -3]
         for k in range(len(self.axes) + 1):
             n = numbers[BODY * k : BODY * (k + 1)]
             xx, yy, zz, xy, xz, yz = (n[j] for j in range(4, 10))
             J = ca.vertcat(ca.horzcat(xx, xy, xz), ca.horzcat(xy, yy, yz), ca.horzcat(xz, yz, zz))
-            yield k, MovingBody(n[0], n[1:4], J)
+            yield n[0], n[1:4], J
 
     def gravity(self, c: ca.SX) -> ca.SX:
         """Return gravity in the world."""

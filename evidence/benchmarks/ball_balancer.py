@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from evidence.benchmarks.row import Row
 import numpy as np
@@ -31,18 +30,9 @@ XTOL = 1e-6  # s
 AFTER = 0.5  # s of motion after the last change of the command
 
 
-class FastestMove(NamedTuple):
-    """Times of the two changes of command [s], of 90 % of the way, and of its end."""
-
-    first: float
-    second: float
-    rise: float
-    end: float
-
-
-def fastest_move(rig: RigModel, length: float, dead_time: float = 0.0) -> FastestMove:
+def fastest_move(rig: RigModel, length: float, dead_time: float = 0.0) -> float:
     """
-    Return the fastest move along one axis, full tilt forth, full tilt back, then level.
+    Return the time of 90 % of the fastest move [s]: full tilt forth, full tilt back, then level.
 
     Parameters
     ----------
@@ -51,7 +41,7 @@ def fastest_move(rig: RigModel, length: float, dead_time: float = 0.0) -> Fastes
     length
         Of the move [m].
     dead_time
-        Before a command takes effect [s]; added to rise and end.
+        Before a command takes effect [s].
 
     """
     bang = 2 * float(np.sqrt(length / (rig.gain * rig.reach)))
@@ -69,9 +59,7 @@ def fastest_move(rig: RigModel, length: float, dead_time: float = 0.0) -> Fastes
     changes = stopping(brentq(miss, bang / 20, bang, xtol=XTOL))
     times, place, _ = moved(rig, changes)
     rise = times[int(np.argmax(place >= 0.9 * length))]
-    end = times[int(np.flatnonzero(abs(place - length) > 1e-3 * length)[-1])]
-    first, second = changes.tolist()
-    return FastestMove(first, second, float(rise) + dead_time, float(end) + dead_time)
+    return float(rise) + dead_time
 
 
 def moved(rig: RigModel, changes: Array) -> tuple[Array, Array, Array]:
@@ -171,7 +159,7 @@ def rows() -> Iterator[Row]:
     """Yield the figures; draw those of all laws."""
     file = rig_file()
     rig, dead_time = RigModel.of(file), file.servo.dead_time
-    fastest = {mm: fastest_move(rig, m, dead_time).rise for mm, m in LENGTHS.items()}
+    fastest = {mm: fastest_move(rig, m, dead_time) for mm, m in LENGTHS.items()}
     for length, rise in fastest.items():
         yield Row(f'time-optimal 90 % of {length} mm', rise, 's')
     drawn: dict[str, tuple[list[ClosedLoop], list[Protocol]]] = {}

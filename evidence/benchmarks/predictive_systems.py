@@ -60,7 +60,7 @@ def _of(name: str) -> Iterator[Row]:
     system, p = scenario.system, scenario.p
     resting = np.zeros(system.control.size)
     subject = Subject(system, p, np.array(scenario.x0), resting, duration=DURATION)
-    plan = known_motion(subject).plan
+    _, plan = known_motion(subject)
     limits = LIMIT * scales(system.control)
     weights = LqrWeights(tracking=_by_scale(system, 1.0), terminal=_by_scale(system, 100.0))
     law = PredictiveLaw(system, p, plan, weights, control_limits=limits, horizon=HORIZON)

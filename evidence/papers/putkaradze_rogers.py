@@ -333,15 +333,8 @@ SCIPY, SUNDIALS = ('DOP853', 'Radau', 'BDF'), ('cvodes', 'idas')
 Integrate = Callable[[Array, Array, float, float], Array]  # x, line, start, end -> x
 
 
-class Integrated(NamedTuple):
-    """State at the end, and CPU time [s]."""
-
-    state: Array
-    seconds: float
-
-
-def compare(example: Example, duration: float, tolerance: float) -> dict[str, Integrated]:
-    """Return the end of a motion by name of the integrator."""
+def compare(example: Example, duration: float, tolerance: float) -> dict[str, tuple[Array, float]]:
+    """Return state at the end and CPU time [s] by name of the integrator."""
     found = {'suite, DOP853': _timed(partial(_suite, example, duration, tolerance))}
     pieces = _Pieces(example, duration, tolerance)
     for name in SCIPY:
@@ -357,8 +350,8 @@ def integrator_rows() -> list[Row]:
     example = ball()
     reference = _suite(example, DURATION, REFERENCE)
     out = []
-    for name, found in compare(example, DURATION, TOLERANCE).items():
-        off = float(np.abs(found.state - reference).max())
+    for name, (state, seconds) in compare(example, DURATION, TOLERANCE).items():
+        off = float(np.abs(state - reference).max())
         out += [
             Row(
                 f'ball, {DURATION:g} s: {name}, from a run at 1e-13',
@@ -367,14 +360,14 @@ def integrator_rows() -> list[Row]:
                 AGREE,
                 expected=0.0,
             ),
-            Row(f'ball, {DURATION:g} s: {name}, CPU time', None, found.seconds, 0.0, 's'),
+            Row(f'ball, {DURATION:g} s: {name}, CPU time', None, seconds, 0.0, 's'),
         ]
     return out
 
 
-def _timed(run: Callable[[], Array]) -> Integrated:
+def _timed(run: Callable[[], Array]) -> tuple[Array, float]:
     began = time.process_time()
-    return Integrated(run(), time.process_time() - began)
+    return run(), time.process_time() - began
 
 
 def _suite(example: Example, duration: float, tolerance: float) -> Array:
@@ -534,28 +527,20 @@ def stepper_rows() -> list[Row]:
     out = []
     for degrees, error in ((1.0, 0.01), (2.0, 0.02)):
         motor = Stepper(step=math.radians(degrees), error=error)
-        found = Deviation.of(planned, stepped(example, planned, motor))
+        masses, path, friction = deviation(planned, stepped(example, planned, motor))
         name = f'ball, {MOTORS_FOR:g} s, steppers of {degrees:g} degree(s), {error:.0%}: '
         out += [
-            Row(f'{name}masses off the plan', None, found.masses, 0.0, 'rad'),
-            Row(f'{name}ball off its path', None, found.path, 0.0, 'm'),
-            Row(f'{name}coefficient of friction', None, found.friction, 0.0),
+            Row(f'{name}masses off the plan', None, masses, 0.0, 'rad'),
+            Row(f'{name}ball off its path', None, path, 0.0, 'm'),
+            Row(f'{name}coefficient of friction', None, friction, 0.0),
         ]
     return out
 
 
-class Deviation(NamedTuple):
-    """Greatest distance of masses [rad] and ball [m] from a plan, and friction that is needed."""
-
-    masses: float
-    path: float
-    friction: float
-
-    @classmethod
-    def of(cls, planned: Trajectory, found: Trajectory) -> Deviation:
-        """Compare two motions of a ball."""
-        layout, times = planned.system.state, np.arange(0.0, MOTORS_FOR, SAMPLE)
-        off = np.abs(found.state_at(times) - planned.state_at(times))
-        masses, place = off[:, layout.slice('theta')], off[:, layout.slice('p')]
-        path = np.linalg.norm(place, axis=1)
-        return cls(float(masses.max()), float(path.max()), required_friction(found).mu)
+def deviation(planned: Trajectory, found: Trajectory) -> tuple[float, float, float]:
+    """Return greatest distance of masses [rad] and ball [m] from a plan, and friction needed."""
+    layout, times = planned.system.state, np.arange(0.0, MOTORS_FOR, SAMPLE)
+    off = np.abs(found.state_at(times) - planned.state_at(times))
+    masses, place = off[:, layout.slice('theta')], off[:, layout.slice('p')]
+    path = np.linalg.norm(place, axis=1)
+    return float(masses.max()), float(path.max()), required_friction(found).mu

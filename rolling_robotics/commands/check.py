@@ -75,7 +75,7 @@ def _doubtful(scenario: Scenario) -> Iterator[str]:
 
     yield from doubts(scenario.raw)
     if 'sweep' in scenario.raw:
-        for line in probe(read_sweep(scenario.raw)).refused:
+        for line in probe(read_sweep(scenario.raw))[1]:
             yield f'sweep: {line}; the other points are swept'
 
 

@@ -76,7 +76,7 @@ def run(args: Namespace) -> int:
     if store.complete:
         print(f'{out} holds this sweep already: {len(sweep)} points, hash {sweep.hash()}')
         return 0
-    good = probe(sweep).good
+    good, _ = probe(sweep)
     alike = FEWEST if len(parts_of(sweep)[0].points) >= FEWEST else 1
     compiling = dict.fromkeys(range(alike), sweep.values(good))  # what the workers will need
     run_points(sweep.document, sweep.follows, compiling)

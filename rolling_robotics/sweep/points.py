@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -320,16 +320,14 @@ PROBES = 3  # points that are read: the first, the last, those between
 MOST_VALUES = 1000  # of a list that are checked
 
 
-class Probed(NamedTuple):
-    """Number of a point that can be run, and what is wrong with others that were read."""
-
-    good: int
-    refused: list[str]
-
-
-def probe(sweep: Sweep) -> Probed:
+def probe(sweep: Sweep) -> tuple[int, list[str]]:
     """
     Check each value that is varied, and read some points.
+
+    Returns
+    -------
+    int, list
+        Number of a point that can be run, and what is wrong with others that were read.
 
     Raises
     ------
@@ -357,7 +355,7 @@ def probe(sweep: Sweep) -> Probed:
             good = k if good is None else good
     if good is None:
         raise errors[0]
-    return Probed(good, refused)
+    return good, refused
 
 
 def _varied_values(sweep: Sweep) -> Iterator[tuple[str, Any]]:

@@ -11,6 +11,6 @@ def test_every_integrator_converges_to_the_same_motion():
     loose, tight = (compare(example, duration, tolerance) for tolerance in (1e-6, 1e-10))
     assert len(loose) == 6
     for name in loose:
-        off = [np.abs(found[name].state - exact).max() for found in (loose, tight)]
+        off = [np.abs(found[name][0] - exact).max() for found in (loose, tight)]
         assert off[1] < 1e-7, name
         assert off[1] < max(off[0] / 10, 1e-10), name

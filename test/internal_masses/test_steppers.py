@@ -2,7 +2,7 @@
 
 from evidence.papers import putkaradze_rogers
 from evidence.papers.disk_and_ball import ball
-from evidence.papers.putkaradze_rogers import Deviation, SAMPLE, stepped, Stepper
+from evidence.papers.putkaradze_rogers import deviation, SAMPLE, stepped, Stepper
 import numpy as np
 import pytest
 
@@ -38,8 +38,8 @@ def test_the_ball_keeps_to_its_path_the_better_the_finer_the_steps():
     example = ball()
     planned = example.simulated(putkaradze_rogers.MOTORS_FOR, putkaradze_rogers.TIGHT)
     coarse, fine = (
-        Deviation.of(planned, stepped(example, planned, Stepper(step=step, damping=0.2)))
+        deviation(planned, stepped(example, planned, Stepper(step=step, damping=0.2)))
         for step in (np.radians(2.0), np.radians(0.5))
     )
-    assert fine.path < coarse.path / 2
-    assert fine.masses < coarse.masses / 2
+    assert fine[1] < coarse[1] / 2
+    assert fine[0] < coarse[0] / 2

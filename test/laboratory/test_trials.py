@@ -233,9 +233,9 @@ def fake(angles):
 
 
 def test_band_is_mean_and_two_standard_deviations():
-    found = band([fake([0.0, 1.0]), fake([0.0, 3.0])])
-    assert found.mean.tolist() == [0.0, 2.0]
-    assert found.spread.tolist() == [0.0, 2.0]
+    _, mean, spread = band([fake([0.0, 1.0]), fake([0.0, 3.0])])
+    assert mean.tolist() == [0.0, 2.0]
+    assert spread.tolist() == [0.0, 2.0]
     with pytest.raises(ParameterError, match='to_the_end'):
         band([fake([0.0]), fake([0.0, 1.0])])
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cache
 import math
 import time
-from typing import NamedTuple
 
 from evidence.papers.row import Row
 from matplotlib.figure import Figure
@@ -30,21 +29,6 @@ TOLERANCE, GRIDS = 0.1, 4  # eta and the number of grids of Table II
 COARSE = 50  # segments
 
 
-class Recipe(NamedTuple):
-    """What came of the printed recipe: CPU time by number of segments [s], and the goal error."""
-
-    seconds: dict[int, float]
-    error: float
-
-
-class Followed(NamedTuple):
-    """Times [s] and distance from the nominal trajectory, open and closed loop, shape (k,)."""
-
-    times: Array
-    open_loop: Array
-    closed_loop: Array
-
-
 def table_ii(radius: float | None = None) -> PlanProblem:
     """Return the problem as printed, for the radius of a straight roll or another one [m]."""
     raw = load_scenario('ball_on_plate_table_ii').raw
@@ -55,8 +39,10 @@ def table_ii(radius: float | None = None) -> PlanProblem:
 
 
 @cache
-def recipe(radius: float | None = None, tolerance: float = TOLERANCE) -> Recipe:
-    """Return what the recipe of Table II does, grid by grid, with its stationary guess."""
+def recipe(
+    radius: float | None = None, tolerance: float = TOLERANCE
+) -> tuple[dict[int, float], float]:
+    """Return CPU times by segments [s], and goal error, of the recipe of Table II as printed."""
     seconds: dict[int, float] = {}
     last, error = time.process_time(), math.inf
 
@@ -72,7 +58,7 @@ def recipe(radius: float | None = None, tolerance: float = TOLERANCE) -> Recipe:
     # where it stops short, the error of the last iteration says by how much
     with suppress(PlanningError):
         error = float(plan_rolling(problem, note).report['goal_error'])
-    return Recipe(seconds, error)
+    return seconds, error
 
 
 @cache
@@ -134,8 +120,8 @@ def coarse_plan() -> Plan:
 
 
 @cache
-def followed() -> Followed:
-    """Return the distance from a coarse plan without and with feedback, Fig. 10."""
+def followed() -> tuple[Array, Array, Array]:
+    """Return times [s] and distance from a plan in open and closed loop, shape (k,), Fig. 10."""
     problem, plan = loop_problem(), coarse_plan()
     system = problem.system
     lqr = TimeVaryingLqr(system, problem.p, plan, nominal='plan')
@@ -150,7 +136,7 @@ def followed() -> Followed:
                 ]
             )
         )
-    return Followed(loop.times, *errors)
+    return loop.times, errors[0], errors[1]
 
 
 def rows() -> list[Row]:
@@ -159,25 +145,25 @@ def rows() -> list[Row]:
 
 
 def _straight() -> list[Row]:
-    found, every = recipe(), recipe(tolerance=1e-9)
+    (seconds, error), every = recipe(), recipe(tolerance=1e-9)[0]
     name = 'Table II, ball of 0.021 m'
     return [
         *(
             Row(
                 f'{name}: CPU time on the grid of {n} segments (printed: s)',
                 printed,
-                every.seconds[n],
+                every[n],
                 0.0,
                 's',
                 relation='at most',
             )
             for n, printed in PRINTED_TIMES.items()
         ),
-        Row(f'{name}: grids to a valid plan', 3, len(found.seconds), 0, relation='at most'),
+        Row(f'{name}: grids to a valid plan', 3, len(seconds), 0, relation='at most'),
         Row(
             f'{name}: simulated goal error (printed: below)',
             TOLERANCE,
-            found.error,
+            error,
             0.0,
             relation='at most',
         ),
@@ -186,14 +172,14 @@ def _straight() -> list[Row]:
 
 def _loop() -> list[Row]:
     name = 'Table II, ball of 0.1 m'
-    printed, plan = recipe(LOOP_RADIUS), loop_plan()
+    (_, printed), plan = recipe(LOOP_RADIUS), loop_plan()
     own, paths = length(places(plan)), geometric_plans()
     seconds, error = (float(plan.report[k]) for k in ('cpu_seconds', 'goal_error'))
     return [
         Row(
             f'{name}: goal error of the printed recipe on {GRIDS} grids (printed: below)',
             TOLERANCE,
-            printed.error,
+            printed,
             0.01,
             expected=0.623,
             relation='at most',
@@ -230,13 +216,13 @@ def _loop() -> list[Row]:
 
 
 def _feedback() -> list[Row]:
-    seen = followed()
+    _, open_loop, closed_loop = followed()
     return [
-        Row('Fig. 10: distance at the end, open loop', None, seen.open_loop[-1], 0.0),
+        Row('Fig. 10: distance at the end, open loop', None, open_loop[-1], 0.0),
         Row(
             'Fig. 10: distance at the end, closed over open loop (printed: below)',
             1.0,
-            seen.closed_loop[-1] / seen.open_loop[-1],
+            closed_loop[-1] / open_loop[-1],
             0.0,
             relation='at most',
         ),
@@ -277,11 +263,11 @@ def plan_beside_geometric_plans() -> Figure:
 
 def coarse_plan_followed() -> Figure:
     """Return Fig. 10: distance from a coarse plan, open and closed loop."""
-    seen = followed()
+    times, open_loop, closed_loop = followed()
     figure = Figure(figsize=(WIDTH, 2.8))
     axes = figure.subplots()
-    axes.semilogy(seen.times, seen.open_loop, color=COLOURS[1], label='open loop')
-    axes.semilogy(seen.times, seen.closed_loop, color=COLOURS[0], label='closed loop')
+    axes.semilogy(times, open_loop, color=COLOURS[1], label='open loop')
+    axes.semilogy(times, closed_loop, color=COLOURS[0], label='closed loop')
     axes.set(
         xlabel='time [s]',
         ylabel='distance from the plan',

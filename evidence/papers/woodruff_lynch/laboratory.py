@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 import math
-from typing import NamedTuple
 
 from evidence.papers.row import Row
 from matplotlib.figure import Figure
@@ -27,17 +26,9 @@ from rolling_robotics.trials.run import ANGLE, CRITERIA, run_many
 from rolling_robotics.trials.trial import Record
 
 
-class Band(NamedTuple):
-    """Times [s], mean, and two standard deviations over trials; shape (k,) each."""
-
-    times: Array
-    mean: Array
-    spread: Array
-
-
-def band(trials: Sequence[Record]) -> Band:
+def band(trials: Sequence[Record]) -> tuple[Array, Array, Array]:
     """
-    Return mean and two standard deviations of the angle over trials, as in Figs. 10 and 13.
+    Return times [s], mean and two standard deviations over trials, shape (k,), as in Fig. 13.
 
     Parameters
     ----------
@@ -56,7 +47,7 @@ def band(trials: Sequence[Record]) -> Band:
             f'{sorted({len(trial.times) for trial in trials})}'
         )
     rows = np.array([trial[ANGLE] for trial in trials])
-    return Band(trials[0].times, rows.mean(axis=0), 2 * rows.std(axis=0))
+    return trials[0].times, rows.mean(axis=0), 2 * rows.std(axis=0)
 
 
 SEEDS = range(1, 13)  # twelve trials, as in the paper
@@ -160,12 +151,11 @@ def flip_up_band(*, fast: bool = False) -> Figure:
     figure = Figure(figsize=(WIDTH, 3.0))
     axes = figure.subplots()
     for k, (law, trials) in enumerate(flip_ups(fast=fast).items()):
-        seen = band(trials)
+        times, mean, spread = band(trials)
         stood = sum(not t.ended for t in trials)
         label = f'{law.replace("_", " ")}: {stood} of {len(trials)} balance'
-        axes.plot(seen.times, seen.mean, color=COLOURS[k], label=label)
-        low, high = seen.mean - seen.spread, seen.mean + seen.spread
-        axes.fill_between(seen.times, low, high, color=COLOURS[k], alpha=0.25)
+        axes.plot(times, mean, color=COLOURS[k], label=label)
+        axes.fill_between(times, mean - spread, mean + spread, color=COLOURS[k], alpha=0.25)
     axes.axhline(0.0, color=GREY, linewidth=0.8, linestyle='--')
     axes.set(
         xlabel='time [s]',
