@@ -401,7 +401,7 @@ class Event:
     text: str = ''
 
 
-CONTACT = {'pure_slipping': 'slipping', 'off_hand': 'separated'}
+CONTACT = {'off_hand': 'separated'}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -27,13 +27,14 @@ from rolling_dynamics.contract.rolling_system import (
     Symbols,
     vector_entry,
 )
+from rolling_dynamics.friction import against_patch, held, SPINNING
 from rolling_dynamics.mechanism import Flying, MachineSystem
 from rolling_dynamics.mechanism.cones import Cone
 from rolling_dynamics.mechanism.dynamics import Dynamics
 from rolling_dynamics.mechanism.elimination import eliminate
+from rolling_dynamics.mechanism.transitions import CREEP
 from rolling_dynamics.point_contact.equations import OneContact, Response
 from rolling_dynamics.point_contact.point_contact import ModeEquations
-from rolling_dynamics.point_contact.transitions import CREEP, SPIN_CREEP
 from rolling_dynamics.rotations import inverse_2x2, rate_space, rotation_matrix
 from rolling_dynamics.surfaces.quadrics import Plane
 from rolling_dynamics.surfaces.surface import Surface
@@ -87,7 +88,7 @@ class BodyVectors:
 
 
 def parameter_layout(surface: Surface, hand: Surface) -> Layout:
-    """Return the layout of p; ``spin_direction`` is set by the hybrid run, not by the user."""
+    """Return the layout of p."""
     names = tuple(f'hand_{n}' for n in hand.values)
     of_hand = (Entry('hand_surface', names, 'm'),) if names else ()
     return Layout(
@@ -110,12 +111,6 @@ def parameter_layout(surface: Surface, hand: Surface) -> Layout:
                 '',
                 text='fraction of the work of compression that a landing gives back',
             ),
-            Entry(
-                'spin_direction',
-                ('spin_direction',),
-                '',
-                text='sign of the spin that friction opposes, 0 for none',
-            ),
             Entry('object_surface', tuple(f'object_{n}' for n in surface.values), 'm'),
             *of_hand,
             Entry('hand_edges', ('u_min', 'u_max', 'v_min', 'v_max'), 'm', 'hand'),
@@ -123,7 +118,6 @@ def parameter_layout(surface: Surface, hand: Surface) -> Layout:
         defaults={
             'rolling_resistance': (0.0,),
             'restitution': (0.0,),
-            'spin_direction': (0.0,),
             'object_surface': tuple(surface.values.values()),
             **({'hand_surface': tuple(hand.values.values())} if names else {}),
             'hand_edges': (-FAR, FAR, -FAR, FAR),
@@ -238,9 +232,9 @@ def on_surface(
     return touching, foot
 
 
-CONTACT_MODES = ('rolling', 'pure_rolling', 'slipping', 'pure_slipping')
+CONTACT_MODES = ('rolling', 'pure_rolling', 'slipping')
 FREE_MODES = ('separated', 'off_hand')  # over the plate, and past its edge for good
-STILL = 1e-14  # m/s: keeps the direction of no slip a number
+NONE = 1e-300  # m: keeps what a contact without a patch has of the spin a number
 
 
 class Accelerations(NamedTuple):
@@ -284,6 +278,8 @@ class Scene:
     mass, resistance
         Of the body [kg], and torque of rolling resistance on it over the normal force and -w_HO_H
         along the plate [m s/rad].
+    patch
+        Radius [m] over which sliding and spinning resist each other; 0 where the spin is free.
 
     """
 
@@ -300,6 +296,7 @@ class Scene:
     free: Accelerations
     mass: ca.SX
     resistance: ca.SX
+    patch: ca.SX
 
     @property
     def rolling_torque(self) -> ca.SX:
@@ -307,9 +304,10 @@ class Scene:
         w_Ch = self.contact.frame.T @ self.body.w_HO_H
         return -self.resistance * (self.contact.frame[:, 0:2] @ w_Ch[0:2])
 
-    def friction_torque(self, q: Mapping[str, ca.SX]) -> ca.SX:
-        """Return the same with friction against the spin."""
-        return self.rolling_torque - self.contact.frame[:, 2] * q['spin_direction'] * q['mu_spin']
+    @property
+    def slips(self) -> ca.SX:
+        """Velocity of the contact over the hand in Ch (2), and of the rim of its patch [m/s]."""
+        return ca.vertcat(self.v_contact[:2], self.patch * self.spin)
 
     @property
     def spin(self) -> ca.SX:
@@ -342,7 +340,7 @@ class ContactMotion(NamedTuple):
     margin: ca.SX
 
 
-def rolling(s: Scene, q: Mapping[str, ca.SX], *, pure: bool) -> ContactMotion:
+def rolling(s: Scene, *, pure: bool) -> ContactMotion:
     """
     Return the motion without slip.
 
@@ -350,15 +348,12 @@ def rolling(s: Scene, q: Mapping[str, ca.SX], *, pure: bool) -> ContactMotion:
     ----------
     s
         Body and plate.
-    q
-        Parameters.
     pure
         Whether the contact holds the spin.
 
     """
-    # both torques of friction grow with the normal force f_z, and turn the body about the contact
-    r, n = s.contact.r_OC, s.contact.frame[:, 2]
-    torque = s.rolling_torque if pure else s.friction_torque(q)
+    # the torque of resistance grows with the normal force f_z
+    r, n, torque = s.contact.r_OC, s.contact.frame[:, 2], s.rolling_torque
     matrix, right = s.rolling.equations
     solved = eliminate(matrix, ca.horzcat(right, torque, n), symmetric=True)
     w, turn, spin_torque = solved[:, 0], solved[:, 1], ca.SX(0)
@@ -376,15 +371,16 @@ def rolling(s: Scene, q: Mapping[str, ca.SX], *, pure: bool) -> ContactMotion:
     return ContactMotion(a, s.wrench(f_z * torque + n * spin_torque, force), margin)
 
 
-def slipping(s: Scene, q: Mapping[str, ca.SX], direction: ca.SX, *, held: bool) -> ContactMotion:
+def slipping(s: Scene, mu: ca.SX) -> ContactMotion:
     """
-    Return the motion in which the body slips in a direction along the hand.
+    Return the motion in which the body slips, or spins on a patch.
 
     Its margin is what multiplies the normal force in the acceleration of the gap, times the mass.
     """
-    torque = s.rolling_torque if held else s.friction_torque(q)
-    bias = ca.dot(s.contact.frame[:, 2], s.free.w) if held else None
-    motion = s.slipping.sliding(direction, q['mu_kinetic'], torque, bias)
+    slip = s.slips
+    force, rim = against_patch(slip[:2], slip[2])
+    torque = s.rolling_torque + s.contact.frame[:, 2] * (mu * s.patch * rim)
+    motion = s.slipping.sliding(-s.contact.frame[:, :2] @ force, mu, torque)
     wrench = s.wrench(motion.torque, motion.force)
     return ContactMotion(s.rates(motion.response), wrench, motion.margin * s.mass)
 
@@ -451,6 +447,7 @@ def expressions_of(surface: Surface, hand: Surface) -> HybridExpressions:
         free=free,
         mass=p['mass'],
         resistance=p['rolling_resistance'],
+        patch=p['mu_spin'] / (SPINNING * p['mu'] + NONE),
     )
     return HybridExpressions(**vars(symbols), scene=s)
 
@@ -470,32 +467,29 @@ def mode_equations(mode: str, e: HybridExpressions) -> ModeEquations:
 def contact_motion(mode: str, e: HybridExpressions) -> ContactMotion:
     """Return the motion in a mode of contact."""
     s, q = e.scene, e.params
-    held, v = mode.startswith('pure'), s.v_contact
     if mode.endswith('rolling'):
-        return rolling(s, q, pure=held)
-    speed = ca.sqrt(v[0] ** 2 + v[1] ** 2 + STILL**2)
-    return slipping(s, q, s.contact.frame[:, 0:2] @ v[0:2] / speed, held=held)
+        return rolling(s, pure=mode.startswith('pure'))
+    return slipping(s, q['mu_kinetic'])
 
 
 def _guards(mode: str, e: HybridExpressions, motion: ContactMotion) -> dict[str, ca.SX]:
     """Return what is positive within a mode of contact."""
     s, q = e.scene, e.params
-    cone, turning = Cone(q['mu'] * motion.wrench[5], motion.wrench[3:5]), motion.wrench[2]
     point, edges = s.foot.uv, q['hand_edges']
     inside = ca.vertcat(point - edges[[0, 2]], edges[[1, 3]] - point)
-    guards = {'edge': ca.mmin(inside), 'normal_force': motion.wrench[5]}
-    if mode.endswith('rolling'):
-        guards['friction'] = cone.margin
+    guards = {'painleve': motion.margin, 'edge': ca.mmin(inside), 'normal_force': motion.wrench[5]}
+    if mode == 'slipping':
+        guards['slip'] = ca.norm_2(s.slips) - CREEP
     else:
-        v = s.v_contact
-        guards['slip'] = ca.sqrt(v[0] ** 2 + v[1] ** 2) - CREEP
-    guards['painleve'] = motion.margin
-    if mode.startswith('pure'):
-        guards['spin'] = Cone(q['mu_spin'] * motion.wrench[5], turning).margin
-    else:
-        sign = q['spin_direction']
-        guards['spin'] = ca.if_else(sign == 0, 1.0, sign * s.spin - SPIN_CREEP)
+        limit = q['mu'] * motion.wrench[5]
+        guards['friction'] = Cone(limit, holding(mode, s, motion.wrench)).margin
     return guards | _foot_guard(e)
+
+
+def holding(mode: str, s: Scene, wrench: ca.SX) -> ca.SX:
+    """Return what friction holds in a mode of rolling (2 or 3) [N]."""
+    pure = mode.startswith('pure')
+    return held(wrench[3:5], wrench[2] / (s.patch + NONE)) if pure else wrench[3:5]
 
 
 def _foot_guard(e: HybridExpressions) -> dict[str, ca.SX]:
@@ -506,6 +500,13 @@ def _foot_guard(e: HybridExpressions) -> dict[str, ca.SX]:
 def on_the_foot(e: HybridExpressions) -> ca.SX:
     """Return the state with the closest point of the hand one step of Newton's nearer."""
     return e.changed(contact_h=e.scene.foot.uv + e.scene.foot.step)
+
+
+def slipping_by(e: HybridExpressions, way: ca.SX) -> ca.SX:
+    """Return the state, which rolls, with a slip (2) and a velocity of the rim of a patch."""
+    c, b = e.scene.contact, e.scene.body
+    w = b.w_HO_H + c.frame[:, 2] * (way[2] / (e.scene.patch + NONE))
+    return e.changed(w_HO_H=w, v_HO_H=c.frame[:, :2] @ way[:2] - ca.cross(w, c.r_OC))
 
 
 def projected(mode: str, e: HybridExpressions) -> ca.SX:

@@ -3,41 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 import math
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.equations import CONTROL, FAR, GRAVITY
-from rolling_dynamics.contract.rolling_system import Layout, MotionState, RigidBody, Symbols
+from rolling_dynamics.contract.rolling_system import (
+    Layout,
+    MotionState,
+    RigidBody,
+    Symbols,
+    Transition,
+)
 from rolling_dynamics.errors import ParameterError, SurfaceError
+from rolling_dynamics.friction import SPINNING
 from rolling_dynamics.hybrid_contact.mode_equations import (
     CONTACT_MODES,
     CURVED_STATE,
     expressions_of,
     FREE_MODES,
+    holding,
     HybridExpressions,
     mode_equations,
     on_the_foot,
     parameter_layout,
     projected,
     Scene,
+    slipping_by,
     STATE,
 )
 from rolling_dynamics.inertia import checked_mass, inertia_moments
+from rolling_dynamics.mechanism.start import OPEN
+from rolling_dynamics.mechanism.system import MachineSystem
 from rolling_dynamics.point_contact import impact
-from rolling_dynamics.point_contact.equations import OneContact, Response
-from rolling_dynamics.point_contact.point_contact import (
-    Landing,
-    ModeEquations,
-    PointContact,
-    Touching,
-)
-from rolling_dynamics.point_contact.transitions import TOUCHING, Transitions
-from rolling_dynamics.rotations import homogeneous, solve_3x3
+from rolling_dynamics.point_contact.equations import OneContact
+from rolling_dynamics.point_contact.point_contact import ModeEquations, PointContact, Touching
+from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.surfaces.quadrics import Plane
 from rolling_dynamics.surfaces.surface import Surface
 
@@ -114,38 +120,12 @@ def placed_on_closest_point(system: HybridContactSystem, p: Array, x: Array) -> 
             'the object is not over the hand: no point of it, within its chart and edges, is '
             'closest to the object'
         )
-    touching = [f for f in found if f.gap <= TOUCHING]
+    touching = [f for f in found if f.gap <= OPEN]
     if len(touching) > 1:
         raise ParameterError(f'{_told(touching)}; single contacts are simulated only')
     out = x.copy()
     out[system.state.slice('contact_h')] = found[0].uv
     return out
-
-
-class CurvedTransitions(Transitions):
-    """Decides as on a plane, and stops where the body touches in a second point."""
-
-    system: HybridContactSystem
-
-    @property
-    def _periods(self) -> tuple[float | None, float | None]:
-        return self.system.hand_surface.chart.periods
-
-    def after(self, guard: str, s: MotionState, u: Array) -> MotionState:
-        """Return the state after a guard of its mode has fallen at its time."""
-        out = super().after(guard, s, u)
-        uv = np.array(self.system.foot(out.x, out.p)).ravel()
-        near = TOUCHING if out.mode in CONTACT_MODES else -TOUCHING
-        others = [
-            f
-            for f in closest_points(self.system, out.p, out.x)
-            if f.gap <= near and math.dist(f.uv, _in_period(self._periods, uv)) > SAME
-        ]
-        if not others:
-            return out
-        return out.noted(
-            'several_contacts', _told([ClosestPoint((uv[0], uv[1]), 0.0), *others]), ends=True
-        )
 
 
 def _told(points: list[ClosestPoint]) -> str:
@@ -170,6 +150,10 @@ def _in_period(periods: tuple[float | None, float | None], uv: Array) -> tuple[f
     return u, v
 
 
+NO_FOOT = (
+    'the closest point of the hand is not determined: another one comes as near, or its chart '
+    'degenerates; choose another pole of its surface'
+)
 NEWTON = 3  # steps to the closest point in a projection, from one that is nearly so
 
 
@@ -178,7 +162,8 @@ class HybridContactSystem(PointContact):
     A convex body that rolls, slides, flies and lands on a hand whose acceleration is the control.
 
     The hand is a plate, z = 0 of the hand frame H, or any other surface. Modes: ``rolling``,
-    ``pure_rolling``, ``slipping``, ``pure_slipping`` (sliding without spin), ``separated``, and
+    ``pure_rolling`` (where a patch, by ``mu_spin``, holds the spin), ``slipping``, ``separated``,
+    and
     ``off_hand`` once the body has left the hand over its edge.
 
     Attributes
@@ -194,7 +179,11 @@ class HybridContactSystem(PointContact):
 
     name = 'contact'
     velocity_entry = 'v_HO_H'
-    spin_entry = 'w_HO_H'
+    called: ClassVar[Mapping[str, str]] = {'slip': 'stick'}
+    leads: ClassVar[Mapping[str, tuple[str, str]]] = {
+        'edge': ('off_hand', 'the contact runs over the edge of the plate'),
+        'foot': ('', NO_FOOT),
+    }
     control = CONTROL
 
     def __init__(self, object_surface: Surface, hand_surface: Surface | None = None) -> None:
@@ -300,16 +289,44 @@ class HybridContactSystem(PointContact):
         names = *CONTACT_MODES, *FREE_MODES
         return {name: mode_equations(name, self.expressions) for name in names}
 
-    @cached_property
-    def transitions(self) -> Transitions:
-        """What decides which mode follows."""
-        return CurvedTransitions(self) if self.curved else Transitions(self)
+    @property
+    def flight(self) -> MachineSystem:
+        """The hand, and the body that flies."""
+        return self.scene.flight
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
-        """Return a state with the mode that it is in; see :meth:`Transitions.begin`."""
+        """Return a state with the mode that it is in; see :meth:`ContactModes.begin`."""
         if self.curved:
             x = placed_on_closest_point(self, np.asarray(p), np.asarray(x))
-        return self.transitions.begin(p, x, u, t)
+        return super().begin(p, x, u, t)
+
+    def follows(self, i: int) -> dict[str, Transition]:
+        """Return what follows each guard; a touch in a second point of a hand ends the motion."""
+        out = super().follows(i)
+        return {n: partial(self._alone, f) for n, f in out.items()} if self.curved else out
+
+    def _alone(self, follow: Transition, s: MotionState, u: Array) -> MotionState:
+        out, periods = follow(s, u), self.hand_surface.chart.periods
+        uv = np.array(self.foot(out.x, out.p)).ravel()
+        near = OPEN if out.mode in CONTACT_MODES else -OPEN
+        others = [
+            f
+            for f in closest_points(self, out.p, out.x)
+            if f.gap <= near and math.dist(f.uv, _in_period(periods, uv)) > SAME
+        ]
+        if not others:
+            return out
+        here = ClosestPoint((uv[0], uv[1]), 0.0)
+        return out.noted('several_contacts', _told([here, *others]), ends=True)
+
+    def _close(self, i: int, s: MotionState, u: Array) -> MotionState:
+        """Let the body land, or pass beside the hand."""
+        u_v, edges = np.array(self.foot(s.x, s.p)).ravel(), self.parameters.slice('hand_edges')
+        low, high = s.p[edges].reshape(2, 2).T
+        if np.all((low <= u_v) & (u_v <= high)):
+            return super()._close(i, s, u)
+        passed = replace(s, mode='off_hand')
+        return passed.noted('missed', 'the object passes beside the plate')
 
     @cached_property
     def nearer(self) -> ca.Function:
@@ -343,52 +360,12 @@ class HybridContactSystem(PointContact):
 
     def get_ready(self) -> None:
         """Write out what is needed at a change of mode, which takes a second, before it comes."""
-        for name in ('modes', 'projections', 'touch', 'impact', 'kicked', 'slip_onset'):
+        for name in ('modes', 'impact_terms', 'gap_rows', 'contact_motion', 'pace', 'onset'):
             getattr(self, name)
-        _ = self.free_lift
+        for what, mode in (('slip', 'rolling'), ('slips', 'slipping'), ('stop', 'rolling')):
+            self.evaluation(what, mode, 0)
+        self.evaluation('lift', 'separated', 0)
         impact.get_ready()
-
-    @cached_property
-    def impact(self) -> ca.Function:
-        """``(x, p) -> x after an impact that sticks, its impulse in Ch [N s], W [1/kg]``."""
-        W = self.scene.slipping.mobility(self.scene.contact.frame)
-        impulse = -solve_3x3(W, self.scene.v_contact)
-        return self.of_state('impact', self.struck(impulse), impulse, W)
-
-    def landing(self, x: Array, t: float, p: Array) -> Landing:
-        """
-        Return what an impact leaves.
-
-        An inelastic one sticks if its impulse lies in the friction cone.
-        """
-        after, impulse, W = (np.array(a) for a in self.impact(x, p))
-        P, sticks = impulse.ravel(), True
-        names = 'mu', 'mu_kinetic', 'restitution'
-        mu, mu_kinetic, share = (float(p[self.parameters.slice(n).start]) for n in names)
-        velocity = np.array(self.touch(x, p)[1]).ravel()
-        rebounds = share > 0 and velocity[2] < -impact.SLOWEST
-        if rebounds or np.hypot(P[0], P[1]) > mu * P[2]:
-            P, v_after = (
-                impact.rebound_impulse(W, velocity, mu, mu_kinetic, share)
-                if rebounds
-                else impact.inelastic_impulse(W, velocity, mu, mu_kinetic)
-            )
-            sticks = not impact.slips(velocity, v_after)
-            after = np.array(self.kicked(x, t, p, P))
-        return Landing(self._clear(after.ravel(), p) if rebounds else after.ravel(), P, sticks)
-
-    def _clear(self, x: Array, p: Array) -> Array:
-        """Return a state that rebounds clear of the hand, so that rounding lands it no more."""
-        y, where = x.copy(), self.state.slice('p_HO_H')
-        normal = np.array(self.contact_axes(x, p))[:, 2]
-        y[where] += normal * (impact.CLEAR - min(float(self.touch(x, p)[0]), 0.0))
-        return y
-
-    def over_hand(self, x: Array, p: Array) -> bool:
-        """Return whether the closest point of the body lies over the hand."""
-        point = np.array(self.foot(x, p)).ravel()
-        x_min, x_max, y_min, y_max = p[self.parameters.slice('hand_edges')]
-        return bool(x_min <= point[0] <= x_max and y_min <= point[1] <= y_max)
 
     @cached_property
     def foot(self) -> ca.Function:
@@ -406,11 +383,6 @@ class HybridContactSystem(PointContact):
         s = self.scene
         return Touching(s.gap, s.v_contact, s.contact.p_HC, s.spin, s.contact.frame)
 
-    def gained(self, r: Response) -> dict[str, ca.SX]:
-        """Return what the entries of the velocities gain by accelerations, or by an impulse."""
-        gain = self.scene.added(r)
-        return {'w_HO_H': gain.w, 'v_HO_H': gain.v}
-
     @property
     def contact(self) -> OneContact:
         """Equations of flight and slip."""
@@ -423,8 +395,27 @@ class HybridContactSystem(PointContact):
 
     @property
     def slip_torque(self) -> ca.SX:
-        """Torque on the body over the normal force, where it slips with spin (3) [m]."""
-        return self.scene.friction_torque(self.symbols.params)
+        """Torque on the body over the normal force, where it slips without spin (3) [m]."""
+        return self.scene.rolling_torque
+
+    @property
+    def slip_velocity(self) -> ca.SX:
+        """Velocity of the contact over the hand in Ch (2), and of the rim of its patch [m/s]."""
+        return self.scene.slips
+
+    def slipping_by(self, way: ca.SX) -> ca.SX:
+        """Return the state, which rolls, with a slip (3) [m/s]."""
+        return slipping_by(self.expressions, way)
+
+    def held(self, mode: str) -> ca.SX:
+        """Return what friction holds in a mode of rolling, a normal of its limit (3) [N]."""
+        force = ca.vertcat(holding(mode, self.scene, self.equations[mode].wrench), 0)
+        return ca.vertcat(force[:2], force[2] / SPINNING)
+
+    def mode_with(self, phases: Mapping[int, str], p: ArrayLike) -> str:
+        """Return the mode in which the contact does what is given; a patch holds the spin."""
+        spins = float(np.asarray(p)[self.parameters.slice('mu_spin')][0]) > 0
+        return 'pure_rolling' if phases[0] == 'rolling' and spins else phases[0]
 
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:

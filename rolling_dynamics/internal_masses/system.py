@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import copy
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations
 import math
 from typing import ClassVar, TYPE_CHECKING
@@ -17,14 +17,11 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import (
     Entry,
-    Jump,
     Mode,
     MotionState,
-    Outcome,
     RegulatorWeights,
     RigidBody,
     Symbols,
-    Transition,
     vector_entry,
 )
 from rolling_dynamics.errors import ParameterError
@@ -49,15 +46,9 @@ from rolling_dynamics.mechanism import (
 from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.mass import E3
 from rolling_dynamics.mechanism.rolling import PlaneCoordinates
+from rolling_dynamics.mechanism.transitions import CREEP
 from rolling_dynamics.point_contact.equations import OneContact, Response, Sliding
-from rolling_dynamics.point_contact.impact import inelastic_impulse, slips
-from rolling_dynamics.point_contact.point_contact import (
-    Landing,
-    ModeEquations,
-    PointContact,
-    Touching,
-)
-from rolling_dynamics.point_contact.transitions import CREEP, Transitions
+from rolling_dynamics.point_contact.point_contact import ModeEquations, PointContact, Touching
 from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.simulation.guards import unit_norms
 
@@ -82,12 +73,6 @@ MASS_DRIVEN_WEIGHTS = RegulatorWeights(
 PLACES = 'places on rails'
 GRAVITY = 9.81  # m/s^2
 FORCE_NAMES = ('t', *'xyz', 'vx', 'vy', 'vz', 'qw', 'qx', 'qy', 'qz', 'wx', 'wy', 'wz')
-GUARDS = {'stick': 'slip', 'clearance': 'gap'}  # as the decisions at a contact point call them
-ENDS = {  # of a motion, by the beginning of the guard's name
-    'stop': 'a mass has come to the stop of its rail',
-    'masses_meet': 'two masses meet',
-    'obstacle': 'the shell touches an obstacle',
-}
 
 
 class MassDrivenSystem(PointContact):
@@ -123,7 +108,12 @@ class MassDrivenSystem(PointContact):
     inertia: ClassVar[tuple[Entry, ...]]
     path: PlaneCoordinates | None = None
     velocity_entry = 'v_WB_W'
-    slip_torque = None
+    called: ClassVar[Mapping[str, str]] = {'clearance': 'gap'}
+    leads: ClassVar[Mapping[str, tuple[str, str]]] = {
+        'stop': ('', 'a mass has come to the stop of its rail'),
+        'masses_meet': ('', 'two masses meet'),
+        'obstacle': ('', 'the shell touches an obstacle'),
+    }
 
     def __init__(
         self,
@@ -156,6 +146,7 @@ class MassDrivenSystem(PointContact):
 
         """
         self.masses, self.unilateral = tuple(masses), unilateral
+        self.planar = self.axis is not None
         if not (math.isfinite(mass_size) and mass_size >= 0):
             raise ParameterError(f'mass_size must be zero or positive [m], got {mass_size!r}')
         self.mass_size = float(mass_size)
@@ -320,7 +311,7 @@ class MassDrivenSystem(PointContact):
         return self.rolls.symbols
 
     @cached_property
-    def parts(self) -> MachineSystem:
+    def flight(self) -> MachineSystem:
         """The machine in free motion if it may leave the plane, else the one that rolls."""
         if not self.unilateral:
             return self.rolls
@@ -329,7 +320,7 @@ class MassDrivenSystem(PointContact):
     @property
     def shell(self) -> Link:
         """The shell with its motion."""
-        return self.parts.machine.links['shell']
+        return self.flight.machine.links['shell']
 
     @property
     def velocity_W(self) -> ca.SX:
@@ -342,11 +333,6 @@ class MassDrivenSystem(PointContact):
     def _down(self) -> ca.SX:
         return ca.vertcat(0, 0, -self.symbols.params['radius'])
 
-    @property
-    def planar(self) -> bool:
-        """Whether slip has one direction only."""
-        return self.axis is not None
-
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """Rolling; of a unilateral system also slipping and separated."""
@@ -358,9 +344,9 @@ class MassDrivenSystem(PointContact):
         rolls, none = self.rolls, ca.SX.zeros(3)
         e, motion, free = rolls.expressions, self._sliding, self.contact.free
         slipping = {
-            'normal_force': motion.force[2],
             'painleve': motion.margin * self.contact.mass,
-            'stick': ca.norm_2(self._slip[:2]) - CREEP,
+            'normal_force': motion.force[2],
+            'stick': ca.norm_2(self._slip_velocity[:2]) - CREEP,
         }
         height = self.symbols.values['p_WB'][-1] - self.symbols.params['radius']
         given = {
@@ -372,20 +358,20 @@ class MassDrivenSystem(PointContact):
         return {n: ModeEquations(x, w, {**own, **ends}) for n, (x, w, own) in given.items()}
 
     @property
-    def _slip(self) -> ca.SX:
+    def _slip_velocity(self) -> ca.SX:
         slip = ca.SX(self.touching.velocity)
         slip[2] = 0
         return slip
 
     @property
     def _sliding(self) -> Sliding:
-        slip, mu = self._slip, self.symbols.params['mu_kinetic']
+        slip, mu = self._slip_velocity, self.symbols.params['mu_kinetic']
         return self.contact.sliding(slip / ca.sqrt(ca.sumsqr(slip) + (CREEP / 10) ** 2), mu)
 
     def _xdot(self, r: Response) -> ca.SX:
         free, gained = self.shell.solved, self.gained(r)
         rates = {name: gain + free[name][1] for name, gain in gained.items()}
-        return self.parts.rate_of_state(ca.SX(self.parts.machine.dynamics.size, 1), **rates)
+        return self.flight.rate_of_state(ca.SX(self.flight.machine.dynamics.size, 1), **rates)
 
     def gained(self, r: Response) -> dict[str, ca.SX]:
         """Return what the entries of the velocities gain by accelerations, or by an impulse."""
@@ -395,7 +381,7 @@ class MassDrivenSystem(PointContact):
     def contact(self) -> OneContact:
         """Equations of flight and slip."""
         return OneContact(
-            dynamics=self.parts.machine.dynamics,
+            dynamics=self.flight.machine.dynamics,
             body=0,
             moves=len(self.plane),
             R_FA=self.shell.R_WB.T,
@@ -408,7 +394,7 @@ class MassDrivenSystem(PointContact):
     @property
     def bias(self) -> ca.SX:
         """Acceleration (3) of free fall [m/s^2]."""
-        return self.parts.machine.gravity_W
+        return self.flight.machine.gravity_W
 
     @property
     def touching(self) -> Touching:
@@ -433,28 +419,10 @@ class MassDrivenSystem(PointContact):
         return out
 
     @cached_property
-    def transitions(self) -> Transitions:
-        """What decides which mode follows."""
-        return Transitions(self)
-
-    def resets(self, guards: Iterable[str]) -> dict[str, Transition]:
-        """Return what follows each guard of a mode."""
-        out: dict[str, Transition] = {}
-        for name in guards:
-            text = next((t for start, t in ENDS.items() if name.startswith(start)), None)
-            out[name] = (
-                partial(self.transitions.after, GUARDS.get(name, name))
-                if text is None
-                else Jump(function=None, outcomes=(Outcome('', name, text),))
-            )
-        return out
-
-    @cached_property
     def ending_at_slip(self) -> Self:
         """The same body, whose motion ends where slip begins."""
         twin = copy.copy(self)
         twin.slides = False
-        vars(twin).pop('transitions', None)
         vars(twin)['modes'] = {
             name: replace(m, resets=twin.resets(m.guards)) for name, m in self.modes.items()
         }
@@ -471,43 +439,10 @@ class MassDrivenSystem(PointContact):
         )
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
-        """Return a state with the mode that it is in; see :meth:`Transitions.begin`."""
+        """Return a state with the mode that it is in; see :meth:`ContactModes.begin`."""
         if not self.unilateral:
             return MotionState(t=t, x=np.array(x), mode='rolling', p=np.array(p))
-        return self.transitions.begin(p, x, u, t)
-
-    def landing(self, x: Array, t: float, p: Array) -> Landing:
-        """
-        Return what an inelastic landing leaves; mu holds what sticks, mu_kinetic what slips.
-
-        Raises
-        ------
-        JammingError
-            The impact has no end under Coulomb friction.
-
-        """
-        mu, kinetic = (float(p[self.parameters.slice(n)][0]) for n in ('mu', 'mu_kinetic'))
-
-        def after(impulse: Array) -> Array:
-            return np.array(self.kicked(x, t, p, impulse)).ravel()
-
-        def velocity(y: Array) -> Array:
-            return np.array(self.contact_velocity(y, p)).ravel()
-
-        v = velocity(x)
-        W = np.column_stack([velocity(after(e)) - v for e in np.eye(v.size)])
-        impulse, left = inelastic_impulse(W, v, mu, kinetic)
-        whole = impulse if v.size == 3 else np.array([impulse[0], 0.0, impulse[1]])
-        return Landing(after(impulse), whole, sticks=not slips(v, left))
-
-    def over_hand(self, x: Array, p: Array) -> bool:  # noqa: ARG002
-        """Report that the plane has no end."""
-        return True
-
-    @cached_property
-    def contact_velocity(self) -> ca.Function:
-        """``(x, p) -> velocity`` of the body's lowest point in W [m/s]."""
-        return self.of_state('contact_velocity', self.taken(self.touching.velocity))
+        return super().begin(p, x, u, t)
 
     @cached_property
     def contact_frame(self) -> ca.Function:
@@ -525,20 +460,20 @@ class MassDrivenSystem(PointContact):
     @cached_property
     def centre_of_mass(self) -> ca.Function:
         """``(x, u, t, p) -> centre of mass`` of the whole in W, and over the centre in B [m]."""
-        mean = self.first_moment / self.parts.machine.dynamics.composites[0].mass
+        mean = self.first_moment / self.flight.machine.dynamics.composites[0].mass
         at_W = self.shell.p_WB + self.shell.R_WF @ mean
         return self.function('centre_of_mass', ca.vertcat(self.taken(at_W), self.taken(mean)))
 
     @property
     def first_moment(self) -> ca.SX:
         """Mass times centre of mass of the whole, over the geometric centre in B (3) [kg m]."""
-        whole = self.parts.machine.dynamics.composites[0]
+        whole = self.flight.machine.dynamics.composites[0]
         return whole.first + whole.mass * self.shell.pivot
 
     @cached_property
     def pose(self) -> ca.Function:
         """``(x, p) -> 4x4 matrices`` of shell and masses in W (free masses at t = 0)."""
-        return self.parts.pose_function()
+        return self.flight.pose_function()
 
     @property
     def envelope(self) -> Mapping[str, ca.Function]:
@@ -551,17 +486,17 @@ class MassDrivenSystem(PointContact):
             power = self.rolls.guiding_power(self.rolls.machine.dynamics.rates)
         else:
             r = self._sliding.response if mode == 'slipping' else self.contact.free
-            power = self.parts.guiding_power(self.contact.rates(r))
+            power = self.flight.guiding_power(self.contact.rates(r))
         return self.function('actuator_power', power)
 
     @property
     def integrals(self) -> dict[str, ca.SX]:
         """Energy, momentum, and angular momentum about the centre of mass and the contact."""
-        whole = self.parts.machine.dynamics.composites[0]
+        whole = self.flight.machine.dynamics.composites[0]
         mean_W = self.shell.p_WB + self.shell.R_WF @ (self.first_moment / whole.mass)
-        linear, about_mean = self.parts.momentum(mean_W)
-        about_contact = self.parts.momentum(self.touching.place)[1]
-        out = {'energy': self.parts.energy}
+        linear, about_mean = self.flight.momentum(mean_W)
+        about_contact = self.flight.momentum(self.touching.place)[1]
+        out = {'energy': self.flight.energy}
         for name, vector in (
             ('linear_momentum', linear),
             ('angular_momentum', about_mean),
@@ -578,11 +513,11 @@ class MassDrivenSystem(PointContact):
 
     def rigid_bodies(self, p: ArrayLike) -> dict[str, RigidBody]:
         """Return masses and inertia of shell and masses."""
-        return self.parts.rigid_bodies(p)
+        return self.flight.rigid_bodies(p)
 
     def gravity(self, p: ArrayLike) -> Array:
         """Return gravity in W [m/s^2]."""
-        return self.parts.gravity(p)
+        return self.flight.gravity(p)
 
     def rest_goal(self, x_start: Array) -> dict[str, Array]:
         """Return what a goal at rest has by default: nothing moves."""

@@ -10,44 +10,10 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import JammingError
 
-CLEAR = 1e-12  # m between the bodies after a rebound
 ROUNDING = 1e-16  # of the inverse mass, where contacts that hold leave a way without a push
 STUCK = 1e-9  # of the speed at the start: slower slip has stopped
 RESTS = 1e-6  # of the speed at the start: a slower normal velocity is none
 JAMS = 'the landing jams: under Coulomb friction the normal velocity does not come to zero'
-
-
-def inelastic_impulse(W: Array, v: Array, mu: float, mu_kinetic: float) -> tuple[Array, Array]:
-    """
-    Return the impulse of an inelastic impact, and the velocity of the contact after it.
-
-    Parameters
-    ----------
-    W
-        Change of the contact's velocity under a unit impulse [1/kg], shape (n, n), n = 2 in a
-        plane and 3 in space; the last direction is the normal.
-    v
-        Velocity of the contact before [m/s], shape (n,).
-    mu, mu_kinetic
-        Coefficients of friction of a contact that sticks, and of one that slips.
-
-    Raises
-    ------
-    JammingError
-        The impact has no end under Coulomb friction.
-
-    """
-    s = _until(W, _Stage.of(v), mu, mu_kinetic, float(np.linalg.norm(v)), None)
-    return s.P, s.v
-
-
-def slips(v_before: Array, v_after: Array) -> bool:
-    """
-    Return whether a contact slips after an impact; both velocities [m/s] end with the normal one.
-
-    They are vectors of 2 numbers in a plane, else of 3.
-    """
-    return bool(np.linalg.norm(v_after[:-1]) > 10 * STUCK * float(np.linalg.norm(v_before)))
 
 
 def slip_onset(W: Array, v: Array, mu: float, scale: float) -> Array:
@@ -94,8 +60,13 @@ def rebound_impulse(
 
     Parameters
     ----------
-    W, v, mu, mu_kinetic
-        As of :func:`rolling_dynamics.point_contact.impact.inelastic_impulse`.
+    W
+        Change of the contact's velocity under a unit impulse [1/kg], shape (n, n), n = 2 in a
+        plane and 3 in space; the last direction is the normal.
+    v
+        Velocity of the contact before [m/s], shape (n,).
+    mu, mu_kinetic
+        Coefficients of friction of a contact that sticks, and of one that slips.
     share
         Fraction of the work of the normal force in compression that restitution gives back.
 

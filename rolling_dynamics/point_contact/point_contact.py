@@ -1,29 +1,28 @@
-"""Contact at a point with Coulomb friction, and the direction of slip."""
+"""A body that touches another one in a point, with Coulomb friction: modes and their functions."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, partial
-import math
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import ClassVar, NamedTuple, TYPE_CHECKING
 
 import casadi as ca
-import numpy as np
-from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Mode, Transition, WrittenSystem
+from numpy.typing import ArrayLike
+from rolling_dynamics.contract.rolling_system import (
+    Jump,
+    Mode,
+    MotionState,
+    Outcome,
+    Transition,
+)
+from rolling_dynamics.mechanism.transitions import ContactModes, START
 
 if TYPE_CHECKING:
-    from rolling_dynamics.point_contact.equations import OneContact, Response
-    from rolling_dynamics.point_contact.transitions import Transitions
+    from rolling_dynamics.mechanism.system import MachineSystem
+    from rolling_dynamics.point_contact.equations import OneContact
 
-
-class Landing(NamedTuple):
-    """State after an impact, its impulse [N s], shape (3,), and whether the contact sticks."""
-
-    state: Array
-    impulse: Array
-    sticks: bool
+PHASES = {'pure_rolling': 'rolling', 'off_hand': 'separated'}  # of modes called otherwise
 
 
 class Touching(NamedTuple):
@@ -60,43 +59,40 @@ class ModeEquations(NamedTuple):
     guards: Mapping[str, ca.SX]
 
 
-class PointContact(WrittenSystem):
+class PointContact(ContactModes):
     """
     A system in which one body touches another in one point, with Coulomb friction.
 
-    Its modes are ``rolling``, ``slipping`` and ``separated``; with spin friction also
-    ``pure_rolling`` and ``pure_slipping``, and where the other body ends, ``off_hand``.
+    Its modes are ``rolling``, ``slipping`` and ``separated``; where the contact holds the spin
+    ``pure_rolling``, and where the other body ends, ``off_hand``.
 
     Attributes
     ----------
-    slides
-        Whether the motion goes on after slip begins.
     velocity_entry
-        Entry of the state that holds the velocity of the body's centre; its first numbers are
-        those along the other body.
-    spin_entry
-        Entry whose third number is the spin; None where there is no spin friction.
+        Entry of the state that holds the velocity of the body's centre.
+    called
+        What guards are otherwise called whose fall the contact decides about.
+    leads
+        Beginning of the name of a guard to the mode that follows, empty where the motion ends,
+        and the text of the event.
 
     """
 
-    slides: bool = True
-    velocity_entry: str
-    spin_entry: str | None = None
-
-    @property
-    def planar(self) -> bool:
-        """Whether slip has the first direction only."""
-        return False
-
-    @property
-    @abstractmethod
-    def transitions(self) -> Transitions:
-        """What decides which mode follows an event."""
+    able: Mapping[int, str] = {0: 'the contact'}
+    parting, overlap = (0,), 'the object overlaps the plate'
+    velocity_entry: ClassVar[str]
+    called: ClassVar[Mapping[str, str]]
+    leads: ClassVar[Mapping[str, tuple[str, str]]]
 
     @property
     @abstractmethod
     def touching(self) -> Touching:
         """Where and how the bodies touch."""
+
+    @property
+    @abstractmethod
+    def flight(self) -> MachineSystem:
+        """The machine whose body flies."""
 
     @property
     @abstractmethod
@@ -109,13 +105,28 @@ class PointContact(WrittenSystem):
         """Rate (3) of the velocity of the contact at zero rates of the speeds, in its axes."""
 
     @property
-    @abstractmethod
     def slip_torque(self) -> ca.SX | None:
-        """Torque on the body over the normal force, where it slips with spin (3) [m]."""
+        """Torque on the body over the normal force, where it slips without spin (3) [m]."""
+        return None
 
-    @abstractmethod
-    def gained(self, r: Response) -> dict[str, ca.SX]:
-        """Return what the entries of the velocities gain by accelerations, or by an impulse."""
+    @property
+    def slip_velocity(self) -> ca.SX:
+        """Velocity of the contact that friction opposes [m/s]."""
+        return self.touching.velocity[: 1 if self.planar else 2]
+
+    def slipping_by(self, way: ca.SX) -> ca.SX:
+        """Return the state, which rolls, with a slip [m/s]."""
+        entry, values = self.velocity_entry, dict(self.symbols.values)
+        values[entry] += self.taken(self.touching.axes[:, :2] @ way[:2])
+        return ca.vertcat(*values.values())
+
+    def held(self, mode: str) -> ca.SX:
+        """Return what friction holds in a mode of rolling [N]."""
+        return self.equations[mode].wrench[3:5]
+
+    def taken(self, vector: ca.SX) -> ca.SX:
+        """Return the components of a velocity that the state has."""
+        return vector
 
     @property
     @abstractmethod
@@ -127,19 +138,11 @@ class PointContact(WrittenSystem):
     def projections(self) -> Mapping[str, ca.Function]:
         """``(x, p) -> x`` on the constraints of each mode."""
 
-    @abstractmethod
-    def landing(self, x: Array, t: float, p: Array) -> Landing:
-        """Return what an impact leaves; raise JammingError if it has no end."""
-
-    @abstractmethod
-    def over_hand(self, x: Array, p: Array) -> bool:
-        """Return whether the contact point lies within the edges of the other body."""
-
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """Modes of motion by name."""
         out = {}
-        slip = self.of_state('slip', self.touching.velocity[: 1 if self.planar else 2])
+        slip = self.of_state('slip', self.slip_velocity)
         for name, e in self.equations.items():
             guards = self.functions(e.guards)
             out[name] = Mode(
@@ -148,124 +151,112 @@ class PointContact(WrittenSystem):
                 guards=guards,
                 resets=self.resets(guards),
                 projection=self.projections[name],
-                slip=slip if name.endswith('slipping') else None,
+                slip=slip if name == 'slipping' else None,
             )
         return out
 
     def resets(self, guards: Iterable[str]) -> dict[str, Transition]:
         """Return what follows each guard of a mode."""
-        return {name: partial(self.transitions.after, name) for name in guards}
+        out, follows = {}, self.follows(0)
+        for name in guards:
+            lead = next((to for start, to in self.leads.items() if name.startswith(start)), None)
+            if lead is None:
+                out[name] = follows[self.called.get(name, name)]
+            else:
+                out[name] = Jump(function=None, outcomes=(Outcome(lead[0], name, lead[1]),))
+        return out
 
-    def slip_in(self, direction: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Return acceleration of slip, normal force and margin: see :attr:`slip_onset`."""
-        contact, axes = self.contact, self.touching.axes
-        mu = self.symbols.params['mu_kinetic']
-        motion = contact.sliding(axes @ direction, mu, self.slip_torque)
+    # which mode follows
+
+    def phase(self, mode: str, i: int) -> str:  # noqa: ARG002
+        """Return what the contact does in a mode."""
+        return PHASES.get(mode, mode)
+
+    def moved(self, s: MotionState, i: int, phase: str = 'rolling') -> str:
+        """Return the mode in which the contact does something."""
+        return self.mode_with({i: phase}, s.p)
+
+    def mode_with(self, phases: Mapping[int, str], p: ArrayLike) -> str:  # noqa: ARG002
+        """Return the mode in which the contact does what is given."""
+        return phases[0]
+
+    @cached_property
+    def _evaluations(self) -> dict[tuple[str, str], ca.Function]:
+        return {}
+
+    def evaluation(self, what: str, mode: str, i: int) -> ca.Function:  # noqa: ARG002
+        """Return a function by which it is decided what follows an event at the contact."""
+        key = what, mode
+        if key not in self._evaluations:
+            self._evaluations[key] = self._evaluated(what, mode)
+        return self._evaluations[key]
+
+    def _evaluated(self, what: str, mode: str) -> ca.Function:
+        s, e = self.symbols, self.equations[mode]
+        if what == 'lift':
+            return self.function(what, self.contact.lift)
+        if what == 'stop':
+            return self.function(what, self.projections[mode](s.x, s.p))
+        if what == 'slip':
+            rolls = 'friction' in e.guards
+            along = self.held(mode) if rolls else ca.SX(0, 1)
+            margin = e.guards['friction' if rolls else 'painleve']
+            return self.function(what, ca.vertcat(along, e.wrench[5], margin))
+        way = ca.SX.sym('way', self.held('rolling').numel())
+        slips = ca.Function('slips', [s.x, s.p, way], [self.slipping_by(way)])
+        x = slips(self.projections['rolling'](s.x, s.p), s.p, START * self.creep * way)
+        return ca.Function(what, [s.x, s.p, way], [ca.densify(x)])
+
+    @cached_property
+    def onset(self) -> ca.Function:  # type: ignore[override]
+        """
+        ``(x, u, t, p, direction (2)) -> acceleration of slip (2), normal force, margin``.
+
+        Where the margin is not positive, Coulomb friction does not determine the force (Painleve).
+        """
+        d, contact, axes = ca.SX.sym('direction', 2), self.contact, self.touching.axes
+        way, mu = ca.vertcat(d[0], 0 if self.planar else d[1], 0), self.symbols.params
+        motion = contact.sliding(axes @ way, mu['mu_kinetic'], self.slip_torque)
         slip = axes.T @ contact.acceleration(motion.response) + self.bias
-        return slip, ca.dot(axes[:, 2], motion.force), motion.margin * contact.mass
-
-    def struck(self, impulse: ca.SX) -> ca.SX:
-        """Return the state after an impulse (3) [N s] at the contact, in its axes."""
-        values = dict(self.symbols.values)
-        answer = self.contact.answer(self.touching.axes @ impulse)
-        for name, jump in self.gained(answer).items():
-            values[name] += jump
-        return ca.vertcat(*values.values())
+        outputs = slip[:2], ca.dot(axes[:, 2], motion.force), motion.margin * contact.mass
+        return ca.Function('onset', [*self.symbols, d], [ca.densify(o) for o in outputs])
 
     @cached_property
     def touch(self) -> ca.Function:
         """``(x, p) -> gap [m], velocity of the contact [m/s], its place [m], spin [rad/s]``."""
         return self.of_state('touch', *self.touching[:4])
 
-    @cached_property
-    def contact_axes(self) -> ca.Function:
-        """``(x, p) -> R (3, 3)``: from the contact frame to that of the velocities."""
-        return self.of_state('contact_axes', self.touching.axes)
+    @property
+    def gaps(self) -> ca.SX:
+        """Distance [m] of the bodies (1)."""
+        return self.touching.gap
 
     @cached_property
-    def slip_onset(self) -> ca.Function:
-        """
-        ``(x, u, t, p, direction (2)) -> acceleration of slip (2), normal force, margin``.
-
-        Where the margin is not positive, Coulomb friction does not determine the force (Painleve).
-        """
-        d = ca.SX.sym('direction', 2)
-        a, N, margin = self.slip_in(ca.vertcat(d[0], 0 if self.planar else d[1], 0))
-        outputs = [ca.densify(o) for o in (a[:2], N, margin)]
-        return ca.Function('slip_onset', [*self.symbols, d], outputs)
+    def contact_motion(self) -> ca.Function:
+        """``(x, p) -> gap (1), velocity (3, 1)`` of the contact."""
+        return self.of_state('motion', *self.touching[:2])
 
     @cached_property
-    def free_lift(self) -> ca.Function:
-        """``(x, u, t, p) -> acceleration of the gap without contact [m/s^2]``."""
-        return self.function('free_lift', self.contact.lift)
+    def pace(self) -> ca.Function:
+        """``(x, p) -> speed of slip, of turning against a resistance`` [m/s]."""
+        return self.of_state('pace', ca.norm_2(self.slip_velocity), ca.SX(0))
+
+    @property
+    def speed_names(self) -> list[str]:
+        """Entries of the speeds of the body that flies."""
+        return self.flight.speed_names
 
     @cached_property
-    def kicked(self) -> ca.Function:
-        """``(x, t, p, impulse) -> x`` after an impulse [N s] at the contact, along its axes."""
-        s, P = self.symbols, ca.SX.sym('P', 2 if self.planar else 3)
-        after = self.struck(ca.vertcat(P[0], 0, P[1]) if self.planar else P)
-        return ca.Function('kicked', [s.x, s.t, s.p, P], [ca.densify(after)])
-
-
-DIRECTIONS = 36  # looked at on the circle
-
-
-class Onset(NamedTuple):
-    """Slip that begins: its acceleration (2) [m/s^2], normal force [N], Painleve's margin."""
-
-    acceleration: Array
-    normal_force: float
-    margin: float
-
-    def grows(self, direction: Array) -> bool:
-        """Return whether slip in this direction, a unit vector, can begin."""
-        determined = self.normal_force > 0 and self.margin > 0
-        return determined and float(self.acceleration @ direction) > 0
-
-
-def slip_direction(onset: Callable[[Array], Onset], likely: Array, *, planar: bool) -> Array:
-    """
-    Return the unit vector along which slip begins.
-
-    Parameters
-    ----------
-    onset
-        ``direction (2,) -> Onset``.
-    likely
-        What is chosen if several directions fit: the nearest to this one; shape (2,).
-    planar
-        Whether there is only the first of the two directions.
-
-    """
-    middle = math.atan2(likely[1], likely[0]) if np.any(likely) else 0.0
-    if planar:
-        sign = 1.0 if likely[0] >= 0 else -1.0
-        d = np.array([sign, 0.0])
-        return -d if not onset(d).grows(d) and onset(-d).grows(-d) else d
-
-    def across(angle: float) -> float:
-        a = onset(_unit(angle)).acceleration
-        return float(-a[0] * math.sin(angle) + a[1] * math.cos(angle))
-
-    step = 2 * math.pi / DIRECTIONS
-    angles = [middle + (k - DIRECTIONS / 2 + 0.5) * step for k in range(DIRECTIONS + 1)]
-    values = [across(angle) for angle in angles]
-    found = []
-    for k in range(DIRECTIONS):
-        if values[k] > 0 >= values[k + 1]:
-            angle = _root(across, angles[k], angles[k + 1])
-            d = _unit(angle)
-            found.append((not onset(d).grows(d), abs(angle - middle), angle))
-    return _unit(min(found)[2]) if found else _unit(middle)
-
-
-def _unit(angle: float) -> Array:
-    return np.array([math.cos(angle), math.sin(angle)])
-
-
-def _root(f: Callable[[float], float], low: float, high: float) -> float:
-    """Return where f falls through zero between low and high."""
-    for _ in range(48):
-        middle = (low + high) / 2
-        low, high = (middle, high) if f(middle) > 0 else (low, middle)
-    return (low + high) / 2
+    def impact_terms(self) -> ca.Function:
+        """``(x, u, t, p) ->`` mass matrix, rows (3) of the contact, coefficients of friction."""
+        dynamics, s = self.flight.machine.dynamics, self.symbols
+        solved = dynamics.links[self.contact.body].solved
+        turns = ca.vertcat(*(solved[name][0] for name in self.speed_names))
+        speeds = ca.vertcat(*(s.values[name] for name in self.speed_names))
+        names = 'mu', 'mu_kinetic', 'restitution'
+        terms = [
+            turns @ dynamics.equations[0] @ turns.T,
+            ca.jacobian(self.touching.velocity, speeds),
+            ca.horzcat(*(s.params.get(name, ca.SX(0)) for name in names)),
+        ]
+        return ca.Function('impact', [*s], [ca.densify(term) for term in terms])

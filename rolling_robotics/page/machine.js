@@ -1,16 +1,23 @@
 'use strict';
-// What follows an event at the contacts of a machine: mechanism/hybrid.py and mechanism/impact.py.
+// What follows an event at contacts: mechanism/transitions.py and mechanism/impact.py.
+const DIRECTIONS = 36;
 const table = (flat, count) => Array.from({length: count}, (_, r) => Array.from({length: flat.length / count}, (__, k) => flat[r + k * count]));
 
 class Machine {
   constructor(motion) {
     this.m = motion; this.c = motion.data.contact;
-    this.of = Object.fromEntries(Object.entries(this.c.phases).map(([mode, phases]) => [this.key(phases), mode]));
+    const named = Object.entries(this.c.phases).map(([mode, phases]) => [this.key(phases), mode]);
+    this.of = Object.fromEntries(named.reverse()); // of two of the same phases the first
   }
 
   key(phases) { return this.c.able.map(i => phases[i]).join(); }
 
-  moved(s, i, phase = 'rolling') { return this.of[this.key({...this.c.phases[s.mode], [i]: phase})]; }
+  moved(s, i, phase = 'rolling') { return this.named(s, {...this.c.phases[s.mode], [i]: phase}); }
+
+  named(s, phases) { // a patch holds the spin
+    const mode = this.of[this.key(phases)];
+    return mode === 'rolling' && s.p[this.c.spin] > 0 ? 'pure_rolling' : mode;
+  }
 
   decide(what, s, i, ...values) { return [...this.m.f(`${what}_${this.m.data.modes[s.mode].k}_${i}`, s.x, ...values)]; }
 
@@ -21,18 +28,19 @@ class Machine {
 
   seen(s, away) { // the mode of a state, some contacts being separated
     const pace = this.m.f('pace', s.x, s.p), n = this.c.names.length, {CREEP, resisted} = this.c;
-    return this.of[this.key(Object.fromEntries(this.c.able.map(i => [i, away.includes(i) ? 'separated'
-      : pace[i] > CREEP ? 'slipping' : resisted.includes(i) && pace[n + i] <= CREEP ? 'resting' : 'rolling'])))];
+    return this.named(s, Object.fromEntries(this.c.able.map(i => [i, away.includes(i) ? 'separated'
+      : pace[i] > CREEP ? 'slipping' : resisted.includes(i) && pace[n + i] <= CREEP ? 'resting' : 'rolling'])));
   }
 
   begin(s, u) {
-    const {OPEN, parting, rigid, able} = this.c, [gaps, v] = this.touch(s);
+    const {OPEN, STILL, parting, rigid, able} = this.c, [gaps, v] = this.touch(s);
     if (parting.some(i => rigid[i] && gaps[i] < -OPEN)) return noted(s, 'overlap', 'the bodies overlap', true);
-    s = {...s, mode: this.seen(s, parting.filter(i => gaps[i] > OPEN || v[i][2] > OPEN))};
-    if (parting.some(i => rigid[i] && v[i][2] < -OPEN && Math.abs(gaps[i]) <= OPEN)) s = this.meet(s, u);
+    s = {...s, mode: this.seen(s, parting.filter(i => gaps[i] > OPEN || v[i][2] > STILL))};
+    if (parting.some(i => rigid[i] && v[i][2] < -STILL && Math.abs(gaps[i]) <= OPEN)) s = this.meet(s, u);
+    else s = {...s, x: this.m.f(`project_${this.m.data.modes[s.mode].k}`, s.x, s.p)};
     for (const i of able) {
       const phase = this.c.phases[s.mode][i];
-      if (['rolling', 'resting'].includes(phase) && this.margin('slip', i, s, u) < 0) s = this.slip(i, s, u);
+      if (['rolling', 'resting'].includes(phase) && !this.holds(i, s, u)) s = this.slip(i, s, u);
       else if (phase === 'resting' && this.margin('turn', i, s, u) < 0) s = this.turn(i, s, u);
     }
     return s;
@@ -40,22 +48,56 @@ class Machine {
 
   after([what, i], s, u) { return this[what](i, s, u); }
 
+  holds(i, s, u) {
+    const [fz, margin] = this.decide('slip', s, i, u, s.t, s.p).slice(-2);
+    return margin >= -this.c.CONE && (fz > 0 || !this.c.parting.includes(i));
+  }
+
   margin(what, i, s, u) { return this.decide(what, s, i, u, s.t, s.p).at(-1); }
 
   slip(i, s, u) {
-    const out = this.decide('slip', s, i, u, s.t, s.p), fz = out.at(-2);
-    if (fz <= 0 && this.c.parting.includes(i)) return this.part(i, s, u);
-    return noted(this.begun('slips', i, this.moved(s, i, 'slipping'), out.slice(0, -2), s), 'slip', `${this.c.names[i]} begins to slip`);
+    const out = this.decide('slip', s, i, u, s.t, s.p), force = out.slice(0, -2);
+    if (out.at(-2) <= this.c.PERFECT * size(force) && this.c.parting.includes(i)) return this.part(i, s, u);
+    return this.beginSlip(i, s, u, force);
+  }
+
+  beginSlip(i, s, u, force) {
+    const said = `${this.c.names[i]} begins to slip`, way = force.map(f => -f);
+    if (!this.c.slides) return noted(s, 'friction', said, true);
+    const onset = d => { const o = this.m.f('onset', s.x, u, s.t, s.p, d); return {a: [o[0], o[1]], N: o[2], margin: o[3]}; };
+    const rim = way.slice(2), d = this.c.searched && rim.every(w => w === 0) ? [...this.direction(onset, way), ...rim] : way;
+    return noted(this.begun('slips', i, this.moved(s, i, 'slipping'), d, s), 'slip', said);
+  }
+
+  direction(onset, likely) { // unit vector along which slip begins
+    const grows = d => { const o = onset(d); return o.N > 0 && o.margin > 0 && dot(o.a, d) > 0; };
+    if (this.c.planar) {
+      const d = [likely[0] >= 0 ? 1 : -1, 0], back = [-d[0], 0];
+      return !grows(d) && grows(back) ? back : d;
+    }
+    const unit = a => [Math.cos(a), Math.sin(a)], middle = likely.some(v => v) ? Math.atan2(likely[1], likely[0]) : 0;
+    const across = a => { const {a: w} = onset(unit(a)); return -w[0] * Math.sin(a) + w[1] * Math.cos(a); };
+    const step = 2 * Math.PI / DIRECTIONS, found = [];
+    const angles = Array.from({length: DIRECTIONS + 1}, (_, k) => middle + (k - DIRECTIONS / 2 + 0.5) * step);
+    const values = angles.map(across);
+    for (let k = 0; k < DIRECTIONS; ++k) if (values[k] > 0 && values[k + 1] <= 0) {
+      let low = angles[k], high = angles[k + 1];
+      for (let j = 0; j < 48; ++j) { const m = (low + high) / 2; if (across(m) > 0) low = m; else high = m; }
+      const angle = (low + high) / 2;
+      found.push([!grows(unit(angle)), Math.abs(angle - middle), angle]);
+    }
+    found.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    return unit(found.length ? found[0][2] : middle);
   }
 
   turn(i, s, u) {
     const out = this.decide('turn', s, i, u, s.t, s.p);
-    return noted(this.begun('turns', i, this.moved(s, i), out.slice(0, -2), s), 'turn', `${this.c.names[i]} begins to roll`);
+    return noted(this.begun('turns', i, this.moved(s, i), out.slice(0, -2).map(f => -f), s), 'turn', `${this.c.names[i]} begins to roll`);
   }
 
-  begun(what, i, mode, against, s) {
-    const next = {...s, mode}, way = against.map(f => -f / size(against));
-    return {...next, x: Float64Array.from(this.decide(what, next, i, s.p, Float64Array.from(way)))};
+  begun(what, i, mode, way, s) {
+    const next = {...s, mode}, unit = Float64Array.from(way, w => w / Math.max(size(way), 1e-300));
+    return {...next, x: Float64Array.from(this.decide(what, next, i, s.p, unit))};
   }
 
   stopped(i, s, u, phase) {
@@ -65,7 +107,7 @@ class Machine {
 
   stick(i, s, u) {
     const still = this.stopped(i, s, u);
-    return this.margin('slip', i, still, u) < 0 ? this.slip(i, still, u) : noted(still, 'stick', `${this.c.names[i]} rolls`);
+    return !this.holds(i, still, u) ? this.slip(i, still, u) : noted(still, 'stick', `${this.c.names[i]} rolls`);
   }
 
   rest(i, s, u) {
@@ -75,8 +117,12 @@ class Machine {
 
   part(i, s, u) {
     const away = {...s, mode: this.moved(s, i, 'separated')};
-    if (this.c.rigid[i] && this.decide('lift', away, i, u, s.t, s.p)[0] < this.c.LIFTS) return noted(s, 'detached', this.c.detached, true);
-    return noted(away, 'lift_off', `${this.c.names[i]} parts`);
+    if (!this.c.rigid[i] || this.decide('lift', away, i, u, s.t, s.p)[0] >= this.c.LIFTS) return noted(away, 'lift_off', `${this.c.names[i]} parts`);
+    if (['rolling', 'resting'].includes(this.c.phases[s.mode][i])) {
+      const out = this.decide('slip', s, i, u, s.t, s.p), force = out.slice(0, -2);
+      if (Math.abs(out.at(-2)) > this.c.PERFECT * size(force)) return this.beginSlip(i, s, u, force);
+    }
+    return noted(s, 'detached', this.c.detached, true);
   }
 
   painleve(i, s) { return noted(s, 'painleve', this.c.painleve, true); }
@@ -84,6 +130,9 @@ class Machine {
   away(s) { return this.c.able.filter(i => this.c.phases[s.mode][i] === 'separated'); }
 
   close(i, s, u) {
+    const {edges} = this.c, at = edges === undefined ? [] : this.m.f('foot', s.x, s.p);
+    if ([...at].some((uv, k) => !(s.p[edges + 2 * k] <= uv && uv <= s.p[edges + 2 * k + 1])))
+      return noted({...s, mode: 'off_hand'}, 'missed', 'the object passes beside the plate');
     if (this.c.rigid[i]) return this.meet(s, u);
     return noted({...s, mode: this.seen(s, this.away(s).filter(k => k !== i))}, 'landing', `${this.c.names[i]} closes`);
   }
@@ -102,6 +151,7 @@ class Machine {
       return all;
     });
     const W = rows.map(r => parts.map(all => dot(A[r], all)));
+    W.forEach((row, k) => { row[k] = row[k] || 1; }); // no way across a plane
     const found = impact(W, near.flatMap(i => before[i]), near.map(i => mu[i]), c);
     if (!found) return noted(s, 'jammed', c.jams, true);
     const whole = Array.from({length: m}, (_, q) => dot(parts.map(all => all[q]), found.P)), x = s.x.slice();

@@ -1,4 +1,4 @@
-"""Contacts of a machine for a page: what decides which mode follows an event."""
+"""Contacts for a page: what decides which mode follows an event."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any, Protocol
 
 import casadi as ca
 from rolling_dynamics.contract.capabilities import offers
-from rolling_dynamics.contract.rolling_system import Transition
-from rolling_dynamics.mechanism import hybrid
+from rolling_dynamics.contract.rolling_system import RollingSystem, Transition
 from rolling_dynamics.mechanism import impact as impacts
+from rolling_dynamics.mechanism import transitions
+from rolling_dynamics.mechanism.hybrid import HybridMachine
 from rolling_dynamics.mechanism.start import OPEN
-from rolling_dynamics.mechanism.system import CREEP
-from rolling_dynamics.point_contact import impact, transitions
+from rolling_dynamics.mechanism.transitions import ContactModes
+from rolling_dynamics.point_contact import impact
 
 DECIDES = {  # what is asked in a mode of a contact in each phase
     'rolling': ('slip', 'stop', 'turns'),
@@ -22,50 +23,74 @@ DECIDES = {  # what is asked in a mode of a contact in each phase
 }
 
 
-class Decided(Protocol):
-    """Decides by functions of a mode and a contact what follows an event."""
+class OnHand(Protocol):
+    """A body over a hand that has edges, and may be curved."""
 
-    def evaluation(self, what: str, mode: str, i: int) -> ca.Function:
-        """Return one of them."""
+    curved: bool
+
+    @property
+    def foot(self) -> ca.Function:
+        """``(x, p) -> u, v`` of the closest point of the hand."""
         ...
 
 
-def follows(system: Any, reset: ca.Function | Transition | None) -> list[Any] | None:  # noqa: ANN401
-    """Return what follows an event at a contact of a machine, and its number; None of others."""
-    if offers(system, Decided) is None or not isinstance(reset, partial):
+def follows(system: RollingSystem, reset: ca.Function | Transition | None) -> list[Any] | None:
+    """Return what follows an event at a contact, and its number; None of other events."""
+    if not isinstance(system, ContactModes):
         return None
-    return [reset.func.__name__.strip('_'), *reset.args]
+    while isinstance(reset, partial) and isinstance(reset.args[0], partial):
+        reset = reset.args[0]
+    return [reset.func.__name__.strip('_'), *reset.args] if isinstance(reset, partial) else None
 
 
-def machine_of(system: Any) -> tuple[dict[str, ca.Function], dict[str, Any]] | None:  # noqa: ANN401
-    """Return functions and numbers by which a machine goes on after events; None of others."""
-    if offers(system, Decided) is None:
+def contacts_of(system: RollingSystem) -> tuple[dict[str, ca.Function], dict[str, Any]] | None:
+    """Return functions and numbers by which motion goes on after events; None without contacts."""
+    if not isinstance(system, ContactModes) or len(system.modes) == 1:
         return None
     functions = {'pace': system.pace, 'contact_motion': system.contact_motion}
     functions |= {'impact_terms': system.impact_terms, 'gap_rows': system.gap_rows}
-    functions |= {f'joint_{n}': f for n, f in system.joint_impulses.items()}
-    for k, (mode, part) in enumerate(system.parts.items()):
-        for i in system.able:
-            for what in DECIDES[part.phases.of(i)]:
+    if system.onset is not None:
+        functions['onset'] = system.onset
+    phases = {mode: {i: system.phase(mode, i) for i in system.able} for mode in system.modes}
+    for k, (mode, of) in enumerate(phases.items()):
+        for i, phase in of.items():
+            for what in DECIDES[phase]:
                 if what != 'turns' or i in system.resisted:
                     functions[f'{what}_{k}_{i}'] = system.evaluation(what, mode, i)
-    contacts = system.machine.contacts
-    body = list(system.contacts)[len(system.contacts) - len(contacts) :]
+    names, rigid = list(system.able.values()), [True]
+    joints: list[str] = []
+    if isinstance(system, HybridMachine):
+        functions |= {f'joint_{n}': f for n, f in system.joint_impulses.items()}
+        joints, contacts = list(system.joint_impulses), system.machine.contacts
+        names = list(system.contacts)[len(system.contacts) - len(contacts) :]
+        rigid = [c.rigid for c in contacts]
+    edges: dict[str, Any] = {}
+    if (hand := offers(system, OnHand)) is not None:
+        functions['foot'] = hand.foot
+        named = {'edges': 'hand_edges', 'spin': 'mu_spin'}
+        edges = {k: system.parameters.slice(n).start for k, n in named.items()}
+        edges['several'] = hand.curved
     return functions, {
         'able': list(system.able),
-        'names': body,
-        'parting': system.parting,
-        'resisted': system.resisted,
-        'rigid': [c.rigid for c in contacts],
-        'bound': system.bound,
-        'joints': list(system.joint_impulses),
+        'names': names,
+        'parting': list(system.parting),
+        'resisted': list(system.resisted),
+        'rigid': rigid,
+        'bound': list(system.bound),
+        'joints': joints,
         'speeds': system.speed_places,
-        'phases': {m: {i: s.phases.of(i) for i in system.able} for m, s in system.parts.items()},
-        **{n: getattr(hybrid, n) for n in ('START', 'CLEAR', 'HELD', 'LIFTS')},
+        'phases': phases,
+        'slides': system.slides,
+        'planar': system.planar,
+        'searched': system.onset is not None,
+        **edges,
+        **{n: getattr(transitions, n) for n in ('START', 'HELD', 'LIFTS', 'PERFECT')},
         **{n: getattr(impacts, n) for n in ('STILL', 'EXACT', 'ITERATIONS')},
         **{n: getattr(impact, n) for n in ('STUCK', 'RESTS', 'SLOWEST')},
+        'CONE': transitions.NOISE,
         'OPEN': OPEN,
-        'CREEP': CREEP,
+        'CREEP': system.creep,
+        'CLEAR': system.clear,
         'detached': transitions.DETACHED,
         'painleve': transitions.PAINLEVE,
         'jams': impact.JAMS,

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import casadi as ca
-from rolling_dynamics.contract.rolling_system import Jump, Mode, RollingSystem, Transition
-from rolling_dynamics.point_contact import impact, transitions
-from rolling_dynamics.point_contact.transitions import Transitions
+from rolling_dynamics.contract.rolling_system import Jump, Mode, RollingSystem
 from rolling_dynamics.simulation.guards import in_mode, projection
 from rolling_dynamics.simulation.modes import IGNORE, RECORD, STOP
 from rolling_dynamics.simulation.stepper import step_with_guards
 from rolling_robotics.page.forces import forces_of
-from rolling_robotics.page.machine import follows, machine_of
+from rolling_robotics.page.machine import follows
 
 Functions = dict[str, ca.Function]
 Data = dict[str, Any]
@@ -74,57 +71,8 @@ def _guard(
         if reset.function is not None:
             functions[called] = reset.function
             out['call'] = called
-    elif decides(reset) is not None:
-        out['contact'] = cast('partial[Any]', reset).args[0]
     elif (follow := follows(system, reset)) is not None:
         out['contact'] = follow
     elif reset is not None:
         out['python'] = f'what follows is a function of Python ({type(reset).__name__})'
     return out
-
-
-def decides(reset: ca.Function | Transition | None) -> Transitions | None:
-    """Return what decides after an event at a contact with friction; None of other resets."""
-    owner = getattr(getattr(reset, 'func', None), '__self__', None)
-    return owner if isinstance(owner, Transitions) else None
-
-
-def contact_of(system: RollingSystem) -> tuple[Functions, Data] | None:
-    """Return functions and numbers by which transitions at contacts are decided."""
-    resets = (r for mode in system.modes.values() for r in mode.resets.values())
-    found = next((d for d in map(decides, resets) if d is not None), None)
-    if found is None:
-        return machine_of(system)
-    s: Any = found.system
-    functions = {'touch': s.touch, 'onset': s.slip_onset, 'lift': s.free_lift}
-    functions['kicked'] = _kicked(s.kicked, system)
-    wrenches = (m.wrench for m in system.modes.values())
-    functions |= {f'wrench_{k}': f for k, f in enumerate(wrenches) if f is not None}
-    functions |= {n: getattr(s, n) for n in ('contact_axes', 'foot') if hasattr(s, n)}
-    entries = ('mu', 'mu_kinetic', 'mu_spin', 'restitution', 'spin_direction', 'hand_edges')
-    places = {n: s.parameters.slice(n).start for n in entries if n in s.parameters}
-    of_state = {'velocity': s.velocity_entry, 'spin': s.spin_entry, 'place': 'p_HO_H'}
-    places |= {k: s.state.slice(n).start for k, n in of_state.items() if n in s.state}
-    names = ('CREEP', 'SPIN_CREEP', 'START', 'TOUCHING', 'REST', 'LIFTS', 'PERFECT')
-    numbers = {n: getattr(transitions, n) for n in names}
-    numbers |= {n: getattr(impact, n) for n in ('STUCK', 'RESTS', 'SLOWEST', 'CLEAR')}
-    return functions, {
-        **places,
-        **numbers,
-        'CONE': transitions.NOISE,
-        'planar': s.planar,
-        'slides': s.slides,
-        'ends': {'painleve': transitions.PAINLEVE, 'foot': transitions.NO_FOOT},
-        'detached': transitions.DETACHED,
-        'jams': impact.JAMS,
-        'several': type(found) is not Transitions,
-    }
-
-
-def _kicked(kicked: ca.Function, system: RollingSystem) -> ca.Function:
-    """Return ``(x, t, p, impulse) -> x``."""
-    x, t = ca.MX.sym('x', system.state.size), ca.MX.sym('t')
-    p, last = ca.MX.sym('p', system.parameters.size), kicked.n_in() - 1
-    P = ca.MX.sym('P', kicked.numel_in(last))
-    given = (x, t, p, P) if last == len('xtp') else (x, p, P)
-    return ca.Function('kicked', [x, t, p, P], [kicked(*given)])

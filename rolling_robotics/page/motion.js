@@ -22,7 +22,7 @@ class Motion {
     this.n = data.x.length;
     for (const {k, guards} of Object.values(data.modes))
       this.numbers(this.wasm[`least_${k}`](), guards.length).set(guards.map(g => (g.watched ? -NOISE : -Infinity)));
-    this.contact = data.contact && new (data.contact.phases ? Machine : Contact)(this);
+    this.contact = data.contact && new Machine(this);
     this.p = Float64Array.from(data.p);
     this.first = {t: 0, x: Float64Array.from(data.x), p: this.p, mode: data.mode, ended: '', events: [],
       changes: 0, changed: -Infinity};

@@ -13,7 +13,8 @@ import zlib
 import numpy as np
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Stepper
-from rolling_robotics.page.modes import contact_of, modes_of
+from rolling_robotics.page.machine import contacts_of
+from rolling_robotics.page.modes import modes_of
 from rolling_robotics.page.rig import (
     actuators_of,
     control_at_rest,
@@ -55,7 +56,7 @@ def page_data(scenario: Scenario, law: str = '') -> dict[str, Any]:
     stepper = Stepper(system, scenario.p, mode=scenario.mode, through_modes=True)
     begun = stepper.start(scenario.x0, rest)
     functions, modes = modes_of(system, scenario.events)
-    contact = contact_of(system)
+    contact = contacts_of(system)
     sensed, sensors = sensors_of(scenario)
     lawful, law_data = law_of(scenario, source)
     scene = scene_of(json.loads(json.dumps(_start_of(scenario), default=_plain)))

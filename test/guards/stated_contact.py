@@ -4,107 +4,141 @@ from types import SimpleNamespace
 
 import numpy as np
 from rolling_dynamics.contract import Entry, Layout, MotionState
-from rolling_dynamics.point_contact.point_contact import Landing
-from rolling_dynamics.point_contact.transitions import Transitions
+from rolling_dynamics.mechanism.transitions import ContactModes, START
 
 XYZ = ('x', 'y', 'z')
-MODES = ('rolling', 'pure_rolling', 'slipping', 'pure_slipping', 'separated', 'off_hand')
+MODES = ('rolling', 'slipping', 'resting', 'separated')
 AXES = np.eye(3)[:, [1, 2, 0]]  # of the contact, in the frame of the velocities; its normal is x
 
 
-class StatedContact:
+class StatedContact(ContactModes):
     """
-    A ball of radius 1 m at a gap over a plate.
+    A ball of 1 kg at a gap over a plate, which the contact pushes in its centre.
 
     Each function takes what a compiled one takes: arrays of the sizes of the layouts, finite, and
     a number for the time; nothing else.
 
     Attributes
     ----------
-    wrenches
-        Torque and force of the contact by mode; a function of x, u, t and p where it depends.
-    margin
-        Painleve's, of sliding and of slip that begins.
-    onset_force, lift
-        Normal force when slip begins; acceleration of the gap without contact.
-    lands
-        What an impact leaves, or the exception that it raises.
-    over
-        Whether the body is over the plate.
+    forces
+        Force of the contact by mode [N], the normal last.
+    torque, arm
+        Against turning [N] where it rests, and the most of it over the normal force.
+    onset_force, margin, lift
+        Normal force when slip begins, Painleve's margin, and the free acceleration of the gap.
+    soft
+        Whether the contact gives way.
 
     """
 
+    name, able, parting = 'stated', {0: 'the ball'}, (0,)
     state = Layout(
         (
             Entry('gap', ('gap',), 'm'),
             Entry('v', tuple(f'v_{k}' for k in XYZ), 'm/s'),
-            Entry('w', tuple(f'w_{k}' for k in XYZ), 'rad/s'),
+            Entry('turning', ('turning',), 'm/s'),
             Entry('n', ('cos', 'sin'), ''),
         )
     )
     parameters = Layout(
-        tuple(
-            Entry(name, (name,), '') for name in ('mu', 'mu_kinetic', 'mu_spin', 'spin_direction')
-        )
+        tuple(Entry(name, (name,), '') for name in ('mu', 'mu_kinetic', 'restitution'))
     )
-    velocity_entry, spin_entry = 'v', 'w'
-    planar, slides = False, True
+    speed_names = ('v',)
+    gaps = symbols = modes = retract = None
 
     def __init__(self, **given):
-        self.wrenches = {mode: np.array([0, 0, 0, 0, 0, 10.0]) for mode in MODES}
+        self.forces = {mode: np.array([0, 0, 10.0]) for mode in MODES}
+        self.torque, self.arm, self.soft, self.searched = 0.0, 0.1, False, True
         self.margin, self.onset_force, self.lift = 1.0, 10.0, -10.0
-        self.lands, self.over = None, True
         for name, value in given.items():
             setattr(self, name, value)
-        self.modes = {mode: self._mode(mode) for mode in MODES}
+        self.modes = {
+            mode: SimpleNamespace(
+                projection=lambda *given, m=mode: self._placed(m, *checked(given))
+            )
+            for mode in MODES
+        }
+        self.retract = lambda x, d: x + d
 
-    def _mode(self, mode):
-        def wrench(*given):
-            stated = self.wrenches[mode]
-            return stated(*checked(given)) if callable(stated) else checked(given) and stated
+    def phase(self, mode, i):
+        assert i == 0
+        return mode
 
-        return SimpleNamespace(
-            wrench=wrench,
-            guards={'painleve': lambda *given: checked(given) and self.margin},
-            projection=lambda *given: self._on(mode, *checked(given)),
-        )
+    def moved(self, s, i, phase='rolling'):
+        assert i == 0
+        return self.mode_with({i: phase}, s.p)
 
-    def _on(self, mode, x, _):
+    def mode_with(self, phases, p):
+        assert p.shape == (3,)
+        return phases[0]
+
+    def rigid(self, i):
+        assert i == 0
+        return not self.soft
+
+    def _placed(self, mode, x, _):
         x = x.copy()
-        x[7:] /= np.linalg.norm(x[7:])
-        if mode in ('separated', 'off_hand'):
+        x[5:] /= np.linalg.norm(x[5:])
+        if mode == 'separated':
             return x
-        v, w = contact_velocity(x), AXES.T @ x[4:7]
-        x[0] = v[2] = 0.0
-        if mode.startswith('pure'):
-            w[2] = 0.0
-        if mode.endswith('rolling'):
-            v[:2] = 0.0
-        return state(v=v, w=w, n=x[7:])
+        v = contact_velocity(x) * (mode == 'slipping')
+        v[2] = 0.0
+        return state(v=v, turning=x[4] * (mode != 'resting'), n=x[5:])
 
-    def touch(self, *given):
-        x, _ = checked(given)
-        return x[0], contact_velocity(x), np.zeros(3), spin_of(x)
+    def evaluation(self, what, mode, i):
+        assert i == 0
+        return lambda *given: getattr(self, f'_{what}_of')(mode, *given)
 
-    def slip_onset(self, *given):
-        _, _, _, p = checked(given[:-1])
-        pull = -self.wrenches['rolling'][3:5]
-        return pull - p[1] * self.onset_force * given[-1], self.onset_force, self.margin
+    def _slip_of(self, mode, *given):
+        p, (x, y, z) = checked(given)[-1], self.forces[mode]
+        if mode == 'slipping':
+            return np.array([x, y, z, self.margin])
+        return np.array([x, y, z, p[0] * z - np.hypot(x, y)])
 
-    def contact_axes(self, *given):
-        return checked(given) and AXES
+    def _turn_of(self, mode, *given):
+        z = checked(given) and self.forces[mode][2]
+        return np.array([self.torque, 0.0, z, self.arm * z - abs(self.torque)])
 
-    def free_lift(self, *given):
+    def _slips_of(self, mode, x, p, way):
+        assert mode == 'slipping'
+        on = self._placed('rolling', *checked((x, p)))
+        return state(v=[*(START * self.creep * way), 0], turning=on[4], n=on[5:])
+
+    def _turns_of(self, mode, x, p, way):
+        assert (mode, p.shape) == ('rolling', (3,))
+        return state(v=contact_velocity(x), turning=START * self.creep * way[0], n=x[5:])
+
+    def _stop_of(self, mode, *given):
+        return self._placed(mode, *checked(given)[::3])
+
+    def _lift_of(self, mode, *given):
+        assert mode == 'separated'
         return checked(given) and self.lift
 
-    def landing(self, x, t, p):
-        checked((x, U, t, p))
-        if isinstance(self.lands, Exception):
-            raise self.lands
-        return self.lands
+    @property
+    def onset(self):
+        return self._onset if self.searched else None
 
-    def over_hand(self, *given):
-        return checked(given) and self.over
+    def _onset(self, *given):
+        p = checked(given[:-1])[-1]
+        pull = -self.forces['rolling'][:2]
+        return pull - p[1] * self.onset_force * given[-1], self.onset_force, self.margin
+
+    def contact_motion(self, *given):
+        x, _ = checked(given)
+        return x[:1], contact_velocity(x)[:, None]
+
+    def pace(self, *given):
+        x, _ = checked(given)
+        return [np.hypot(*contact_velocity(x)[:2])], [abs(x[4])]
+
+    def impact_terms(self, *given):
+        p = checked(given)[-1]
+        return np.eye(3), AXES.T, p[None, :]
+
+    def gap_rows(self, *given):
+        x, _ = checked(given)
+        return x[:1, None], np.eye(7)[:1]
 
 
 U = np.arange(1.0, 7.0)
@@ -119,7 +153,7 @@ def checked(given):
         assert given[2] in TIMES
     else:
         assert len(given) == 2
-    for name, size in (('x', 9), ('p', 4), ('u', 6)):
+    for name, size in (('x', 7), ('p', 3), ('u', 6)):
         if name in named:
             assert named[name].dtype == float
             assert named[name].shape == (size,)
@@ -130,47 +164,21 @@ def checked(given):
 TIMES = (2.0, 3.0)  # of the states of these tests
 
 
-def contact(**given):
-    """Return the decisions at a contact, with what a test states of it."""
-    return Transitions(StatedContact(**given))
-
-
-def pressed(tangential, normal, twist=0.0, across=0.0):
-    """Return the wrench of a contact [N m], [N]."""
-    return np.array([0, 0, twist, tangential, across, normal], dtype=float)
-
-
-def values(*, mu=0.5, mu_kinetic=0.4, mu_spin=0.0, spin_direction=0.0):
+def values(*, mu=0.5, mu_kinetic=0.4, restitution=0.0):
     """Return parameters."""
-    return np.array([mu, mu_kinetic, mu_spin, spin_direction])
+    return np.array([mu, mu_kinetic, restitution])
 
 
-def state(gap=0.0, v=(0, 0, 0), w=(0, 0, 0), n=(1, 0)):
-    """Return x: velocity of the contact and angular velocity, both in the contact's frame."""
-    centre = AXES @ (np.array(v, dtype=float) - rolled(w))
-    return np.array([gap, *centre, *(AXES @ w), *n], dtype=float)
-
-
-def rolled(w):
-    """Return the velocity of the contact by rotation alone, as of a ball of radius 1 m."""
-    return np.array([-w[1], w[0], 0.0])
+def state(gap=0.0, v=(0, 0, 0), turning=0.0, n=(1, 0)):
+    """Return x: velocity of the contact in its frame, and the rate of turning."""
+    return np.array([gap, *(AXES @ np.array(v, dtype=float)), turning, *n], dtype=float)
 
 
 def contact_velocity(x):
     """Return the velocity of the contact point in the contact's frame."""
-    return AXES.T @ x[1:4] + rolled(AXES.T @ x[4:7])
+    return AXES.T @ x[1:4]
 
 
-def spin_of(x):
-    """Return the angular velocity about the normal."""
-    return (AXES.T @ x[4:7])[2]
-
-
-def at(mode, *, gap=0.0, v=(0, 0, 0), w=(0, 0), spin=0.0, **given):
+def at(mode, *, gap=0.0, v=(0, 0, 0), turning=0.0, **given):
     """Return a state in a mode, at 2 s."""
-    return MotionState(t=2.0, x=state(gap, v, (*w, spin)), mode=mode, p=values(**given))
-
-
-def landing(v, sticks=True):
-    """Return an impact that leaves this velocity of the contact."""
-    return Landing(state(v=v), np.array([3.0, 0.0, 4.0]), sticks)
+    return MotionState(t=2.0, x=state(gap, v, turning), mode=mode, p=values(**given))

@@ -6,10 +6,8 @@ from rolling_dynamics.errors import JammingError
 from rolling_dynamics.point_contact import impact
 from rolling_dynamics.point_contact.impact import (
     get_ready,
-    inelastic_impulse,
     rebound_impulse,
     slip_onset,
-    slips,
     STUCK,
 )
 
@@ -19,20 +17,20 @@ COUPLED = np.array([[1.0, 0.8], [0.8, 1.0]])
 
 def test_a_slip_that_goes_on_has_kinetic_friction():
     """Over a normal impulse of 1 it loses mu_kinetic of its speed."""
-    impulse, v = inelastic_impulse(FREE, np.array([1.0, -1.0]), 0.9, 0.1)
+    impulse, v = rebound_impulse(FREE, np.array([1.0, -1.0]), 0.9, 0.1, 0.0)
     assert impulse == pytest.approx([-0.1, 1.0], abs=1e-9)
     assert v == pytest.approx([0.9, 0.0], abs=1e-9)
 
 
 def test_a_slip_turns_to_friction_in_space():
-    impulse, _ = inelastic_impulse(np.eye(3), np.array([3.0, 4.0, -1.0]), 0.9, 0.5)
+    impulse, _ = rebound_impulse(np.eye(3), np.array([3.0, 4.0, -1.0]), 0.9, 0.5, 0.0)
     assert impulse == pytest.approx([-0.3, -0.4, 1.0], abs=1e-9)
 
 
 def test_a_slip_that_stops_sticks_for_the_rest():
     """At half of the normal impulse it has stopped; static friction holds it from there on."""
     start = np.array([0.1, -1.0])
-    impulse, v = inelastic_impulse(COUPLED, start, 1.0, 1.0)
+    impulse, v = rebound_impulse(COUPLED, start, 1.0, 1.0, 0.0)
     # slip: d(v_t) / dP = 0.8 - 1, so that it stops at P = 0.5, where v_n = -1 + 0.2 * 0.5
     slipped = np.array([-0.5, 0.5])
     held = -np.linalg.solve(COUPLED, [0.0, -0.9])
@@ -43,11 +41,11 @@ def test_a_slip_that_stops_sticks_for_the_rest():
 def test_a_contact_at_rest_slips_with_kinetic_friction_where_static_friction_does_not_reach():
     """Sticking takes 0.8 of the normal impulse."""
     start = np.array([0.0, -1.0])
-    impulse, v = inelastic_impulse(COUPLED, start, 0.81, 0.2)
+    impulse, v = rebound_impulse(COUPLED, start, 0.81, 0.2, 0.0)
     assert impulse == pytest.approx(-np.linalg.solve(COUPLED, start), abs=1e-9)
     assert v == pytest.approx([0.0, 0.0], abs=1e-9)
     normal = 1 / (1 - 0.2 * 0.8)
-    impulse, v = inelastic_impulse(COUPLED, start, 0.79, 0.2)
+    impulse, v = rebound_impulse(COUPLED, start, 0.79, 0.2, 0.0)
     assert impulse == pytest.approx([-0.2 * normal, normal], abs=1e-7)
     assert v == pytest.approx([(0.8 - 0.2) * normal, 0.0], abs=1e-7)
 
@@ -56,24 +54,13 @@ def test_a_slip_without_end_jams():
     """Friction lets the normal velocity fall on, faster than slip can stop."""
     W = np.array([[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(JammingError, match='the normal velocity does not come to zero'):
-        inelastic_impulse(W, np.array([1.0, -1.0]), 0.7, 0.7)
+        rebound_impulse(W, np.array([1.0, -1.0]), 0.7, 0.7, 0.0)
 
 
 def test_a_slip_that_stops_again_and_again_jams():
     """What does not stick cannot slip either where kinetic friction is above static friction."""
     with pytest.raises(JammingError, match='the normal velocity does not come to zero'):
-        inelastic_impulse(COUPLED, np.array([0.0, -1.0]), 0.1, 2.0)
-
-
-def test_a_slip_counts_by_its_size_over_the_speed_at_the_start():
-    """In both directions of the plane, beyond 1e-8 of that speed."""
-    before = np.array([3.0, 0.0, -4.0])
-    for along in ([1.0, 0.0], [0.0, 1.0], [0.6, -0.8]):
-        for size, slip in ((0.98e-8, False), (1.05e-8, True)):
-            for scale in (1e-3, 1.0, 1e3):
-                after = np.append(size * 5.0 * scale * np.array(along), 7.0)
-                assert slips(scale * before, after) == slip
-    assert not slips(before, np.array([0.0, 0.0, 7.0]))
+        rebound_impulse(COUPLED, np.array([0.0, -1.0]), 0.1, 2.0, 0.0)
 
 
 @pytest.mark.parametrize('seed', range(4))

@@ -65,12 +65,15 @@ def test_outside_the_cone_the_impulse_slides(planar):
     count = 0
     for seed in range(12):
         s, p, x = falling(seed, planar, mu=0.05)
-        needed = np.array(s.impact(x, p)[1]).ravel()
+        M, J, _ = (np.array(a) for a in s.impact_terms(x, np.zeros(6), 0, p))
+        needed = -np.linalg.solve(J @ np.linalg.solve(M, J.T), np.array(s.touch(x, p)[1]).ravel())
         after, text = landed(s, p, x)
         a, b = s.state.unpack(x), s.state.unpack(after)
         P = MASS * (b['v_HO_H'] - a['v_HO_H'])
-        if np.hypot(*needed[:2]) <= 0.05 * needed[2]:
-            assert 'sticks' in text
+        if (
+            'sticks' in text
+        ):  # an impulse that would stick may lie in the cone, and slip still last
+            assert np.hypot(*needed[:2]) <= 0.05 * needed[2]
             continue
         count += 1
         assert 'slips' in text

@@ -100,7 +100,7 @@ def test_spin_friction_stops_the_spin_and_then_holds_it(direction):
     x = state(s, p_HO_H=[0, 0, R], w_HO_H=[0, 0, 5.0 * direction])
     stop = J * 5.0 / (2e-3 * M * G)
     out, events = run(s, p, x, at_rest, 1.2 * stop)
-    assert [e.name for e in events] == ['spin_stop']
+    assert [e.name for e in events] == ['stick']
     assert_allclose(events[0].time, stop, rtol=1e-6)
     assert out.mode == out.published_mode == 'pure_rolling'
     wrench = np.array(s.modes['pure_rolling'].wrench(out.x, np.zeros(6), 0, p)).ravel()
@@ -111,23 +111,22 @@ def test_a_hand_that_turns_too_fast_lets_the_ball_spin():
     s, p = ball(mu=0.5, mu_spin=2e-3)
     x = state(s, p_HO_H=[0, 0, R])
     hold = 2e-3 * M * G / J  # the fastest angular acceleration that friction hands on
-    for share, mode in ((0.99, 'pure_rolling'), (1.01, 'rolling')):
+    for share, mode, names in ((0.99, 'pure_rolling', []), (1.01, 'slipping', ['slip'])):
 
         def control(t, share=share):
             return np.array([0, 0, share * hold, 0, 0, 0])
 
         out, events = run(s, p, x, control, 0.05)
         assert out.mode == mode
-        assert events == []
+        assert [e.name for e in events] == names
     assert_allclose(s.state.unpack(out.x)['w_HO_H'][2], -0.01 * hold * 0.05, rtol=1e-3)
 
 
-def test_sliding_with_held_spin():
+def test_sliding_without_spin_is_that_without_a_patch():
     s, p = ball(mu=0.5, mu_kinetic=0.2, mu_spin=2e-3)
     x = state(s, p_HO_H=[0, 0, R], v_HO_H=[1.0, 0, 0])
     out, events = run(s, p, x, at_rest, 0.1)
-    assert out.mode == 'pure_slipping'
-    assert out.published_mode == 'slipping'
+    assert out.mode == out.published_mode == 'slipping'
     out, events = run(s, p, x, at_rest, 0.2)
     assert [e.name for e in events] == ['stick']
     assert_allclose(events[0].time, 2 / (7 * 0.2 * G), atol=1e-7)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import casadi as ca
 from rolling_dynamics.contact.representation import ContactGeometry
+from rolling_dynamics.friction import against_patch
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.mechanism.elimination import eliminate
@@ -87,26 +88,19 @@ def of_contact(s: Scene, a: Accelerations) -> ca.SX:
     return s.contact.frame.T @ (a.v + ca.cross(a.w, s.contact.r_OC))
 
 
-def sliding(
-    s: Scene, mu: ca.SX, mu_spin: ca.SX, spin_direction: ca.SX, slip: ca.SX, *, held: bool
-) -> ContactMotion:
-    """Return sliding along a unit vector in H; ``held``: the contact holds the spin."""
-    n, none = s.contact.frame[:, 2], ca.SX.zeros(3)
-    start, force, torque = flight(s), n - mu * slip, s.rolling_torque
-    offset = ca.SX(0)
-    if held:  # n . w_HO' = 0: tau = offset + slope N
-        grip = ca.dot(n, answer(s, none, n).w)
-        offset = -ca.dot(n, start.w) / grip
-        torque -= n * ca.dot(n, answer(s, force, torque).w) / grip
-    else:
-        torque -= n * spin_direction * mu_spin
-    constant, unit = answer(s, none, offset * n), answer(s, force, torque)
-    start = Accelerations(start.w + constant.w, start.v + constant.v)
+def sliding(s: Scene, mu: ca.SX, patch: ca.SX) -> ContactMotion:
+    """Return slip, with spin that a patch of a radius [m] resists."""
+    C, w = s.contact.frame, s.body.w_HO_H
+    v = (C.T @ (s.body.v_HO_H + ca.cross(w, s.contact.r_OC)))[:2]
+    force, rim = against_patch(v, patch * ca.dot(C[:, 2], w))
+    force = C[:, 2] + mu * (C[:, :2] @ force)
+    torque = s.rolling_torque + C[:, 2] * (mu * patch * rim)
+    start, unit = flight(s), answer(s, force, torque)
     lift = of_contact(s, start)[2] + s.bias[2]
     coefficient = of_contact(s, unit)[2]
     N = -lift / coefficient
     a = Accelerations(start.w + N * unit.w, start.v + N * unit.v)
-    return ContactMotion(a, N * force, offset * n + N * torque, coefficient * s.mass)
+    return ContactMotion(a, N * force, N * torque, coefficient * s.mass)
 
 
 def sticking_impulse(s: Scene) -> ca.SX:
@@ -210,7 +204,7 @@ def inverse_symmetric(m: ca.SX) -> ca.SX:
     return ca.horzcat(bc, ca_, ab).T / ca.dot(a, bc)
 
 
-def with_friction(s: Scene, mu_spin: ca.SX, spin_direction: ca.SX, *, pure: bool) -> ContactMotion:
+def with_friction(s: Scene, *, pure: bool) -> ContactMotion:
     """
     Return the motion without slip, under friction that grows with the normal force.
 
@@ -218,11 +212,6 @@ def with_friction(s: Scene, mu_spin: ca.SX, spin_direction: ca.SX, *, pure: bool
     ----------
     s
         Body and hand.
-    mu_spin
-        Coefficient of spin friction [m].
-    spin_direction
-        Sign of the spin that friction opposes, 0 where there is no spin friction; of no meaning
-        in pure rolling.
     pure
         Whether the contact holds the spin.
 
@@ -245,8 +234,6 @@ def with_friction(s: Scene, mu_spin: ca.SX, spin_direction: ca.SX, *, pure: bool
     unit = s.rolling_torque
     if pure:  # the spin stays held
         unit -= n * ca.dot(n, compliance @ unit) / ca.dot(n, compliance @ n)
-    else:
-        unit -= n * spin_direction * mu_spin
     turn = compliance @ unit
     margin = 1 + s.mass * ca.dot(n, ca.cross(turn, r))
     f_z = ca.dot(n, free.force_H) / margin

@@ -252,7 +252,7 @@ def test_each_contact_of_a_body_that_only_rolls_is_judged_in_an_impact():
 
 
 def test_a_thrown_ellipsoid_lands_slides_and_bounces_as_by_the_equations_of_its_own_system():
-    """The hybrid contact derives modes, impacts and transitions on its own."""
+    """The hybrid contact derives its modes on its own."""
     axes, inertia = [0.03, 0.02, 0.015], [2e-5, 3e-5, 4e-5]
     machine = Machine('egg')
     machine.body('egg', free('egg'), Solid(ca.SX(MASS), ca.diag(ca.DM(inertia))))

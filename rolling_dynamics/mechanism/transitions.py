@@ -1,0 +1,466 @@
+"""What follows an event at contacts with friction: stick, slip, part, meet, rest and turn."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+import math
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.rolling_system import (
+    MotionState,
+    Transition,
+    WrittenSystem,
+)
+from rolling_dynamics.errors import JammingError, ParameterError
+from rolling_dynamics.mechanism.impact import Friction, impact, STILL
+from rolling_dynamics.mechanism.start import OPEN
+
+CREEP = 1e-8  # m/s, below which a contact that slips sticks, of one that does not say another
+START = 3.0  # slip starts at this many times the creep
+CLEAR = 1e-12  # m between bodies after a rebound
+HELD = 1e-9  # N s: an impulse this far beyond a cone lies in it
+NOISE = 1e-12  # N: a force that is on the friction cone to rounding lies in it
+LIFTS = -1e-5  # m/s^2: a free acceleration of the gap above this is none into the other body
+PERFECT = 1e-8  # a normal force of this fraction of friction, which no friction is, has vanished
+TINY = 1e-300  # N: no force at all has no direction, and the slip starts with none
+ENDS = {'slipping': 'which slips', 'separated': 'which rebounds'} | dict.fromkeys(
+    ('rolling', 'resting'), 'which sticks'
+)
+DIRECTIONS = 36  # looked at on the circle
+PAINLEVE = (
+    'the coefficient of the normal force in the equations of contact is not positive (Painleve): '
+    'Coulomb friction does not determine what follows'
+)
+DETACHED = (
+    'the normal force vanishes under friction, and without contact force the bodies would run '
+    'into each other: perfect friction has no continuation'
+)
+
+
+class ContactModes(WrittenSystem):
+    """
+    A system whose modes are what its contacts do: each rolls, slips, rests or is separated.
+
+    Slip begins against the static friction at its limit; where it ends, the contact sticks if
+    friction can hold it. Where a contact closes there is an impact, whose impulses act at all
+    closed contacts at once; where their order would decide the outcome, an event ``impact_order``
+    says by how much.
+
+    Attributes
+    ----------
+    able
+        Contacts that may slip, by their number: what events call them.
+    parting
+        Those of them that may part and meet.
+    resisted
+        Those that come to rest by a resistance.
+    slides
+        Whether the motion goes on after slip begins.
+    planar
+        Whether slip has the first direction only.
+    creep, clear
+        Speed [m/s] below which a contact counts as sticking, and what lies between bodies after a
+        rebound [m].
+    onset
+        ``(x, u, t, p, direction (2)) -> acceleration of slip (2), normal force, margin``, where
+        the direction is chosen in which slip grows; None where it is against the force.
+    overlap
+        What an error says where bodies lie in each other.
+
+    """
+
+    able: Mapping[int, str]
+    parting: Sequence[int]
+    resisted: Sequence[int] = ()
+    slides, planar = True, False
+    creep, clear = CREEP, CLEAR
+    onset: ca.Function | None = None
+    overlap = 'the bodies overlap'
+
+    # what a subclass fills in
+
+    @abstractmethod
+    def phase(self, mode: str, i: int) -> str:
+        """Return what a contact does in a mode."""
+
+    @abstractmethod
+    def moved(self, s: MotionState, i: int, phase: str = 'rolling') -> str:
+        """Return the mode in which one contact does something else than in that of a state."""
+
+    @abstractmethod
+    def mode_with(self, phases: Mapping[int, str], p: ArrayLike) -> str:
+        """Return the mode in which contacts do what is given."""
+
+    @abstractmethod
+    def evaluation(self, what: str, mode: str, i: int) -> ca.Function:
+        """
+        Return a function by which it is decided what follows an event at a contact.
+
+        Parameters
+        ----------
+        what
+            ``slip`` or ``turn``: ``(x, u, t, p) -> `` force or torque against which the contact
+            would, its normal force [N], and its margin; Painleve's where it slips. ``slips`` or
+            ``turns``: ``(x, p, direction) -> x`` just above the creep. ``stop``:
+            ``(x, u, t, p) -> x`` after an impulse by which the closed contacts hold. ``lift``:
+            ``(x, u, t, p) ->`` acceleration of its gap [m/s^2].
+        mode, i
+            Mode in which, and number of the contact.
+
+        """
+
+    @property
+    @abstractmethod
+    def contact_motion(self) -> ca.Function:
+        """``(x, p) -> gaps (n), velocities (3, n)`` of the contacts."""
+
+    @property
+    @abstractmethod
+    def pace(self) -> ca.Function:
+        """``(x, p) -> speeds (n) of slip and spin, of turning against a resistance`` [m/s]."""
+
+    @property
+    @abstractmethod
+    def impact_terms(self) -> ca.Function:
+        """``(x, u, t, p) ->`` mass matrix, rows (3 n) of contacts, coefficients of friction."""
+
+    @property
+    @abstractmethod
+    def gaps(self) -> ca.SX:
+        """Distances [m] at the contacts (n)."""
+
+    @property
+    @abstractmethod
+    def speed_names(self) -> Sequence[str]:
+        """Entries of the speeds, in the order of the mass matrix."""
+
+    @property
+    def bound(self) -> Sequence[int]:
+        """Numbers, among the components of all contacts, of those that cannot but hold."""
+        return ()
+
+    def rigid(self, i: int) -> bool:  # noqa: ARG002
+        """Return whether a contact keeps its gap closed."""
+        return True
+
+    def holding(
+        self, _s: MotionState, _u: Array, _change: Array, _whole: Array
+    ) -> Mapping[str, tuple[Array, float]]:
+        """Return impulses [N s] (3) that what cannot slip gives in an impact, and its friction."""
+        return {}
+
+    # which mode a state is in
+
+    def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
+        """
+        Return a state with its mode; contacts that meet there have met afterwards.
+
+        Raises
+        ------
+        ParameterError
+            The state is not one, or bodies overlap.
+
+        """
+        x, p = _vector('x', x, self.state.size), _vector('p', p, self.parameters.size)
+        (gaps, v), u = self._moves(x, p), np.asarray(u, dtype=float)
+        for i in self.parting:
+            if self.rigid(i) and gaps[i] < -OPEN:
+                raise ParameterError(
+                    f'{self.overlap} by {-gaps[i]:.3g} m; place one on the other or above'
+                )
+        s = MotionState(t=t, x=x, mode=self._mode_at(p, x), p=p)
+        closing = [i for i in self.parting if self.rigid(i) and abs(gaps[i]) <= OPEN]
+        meet = any(v[i][2] < -STILL for i in closing)
+        s = self._meet(s, u) if meet else self._on(s)
+        for i in self.able:
+            phase = self.phase(s.mode, i)
+            if phase == 'slipping' and self._at(i, s, u)[-1] <= 0:
+                s = self._painleve(i, s, u)
+            elif phase in {'rolling', 'resting'} and not self._holds(i, s, u):
+                s = self._slip(i, s, u)
+            elif phase == 'resting' and self._at(i, s, u, 'turn')[-1] < 0:
+                s = self._turn(i, s, u)
+        return s
+
+    def _mode_at(self, p: ArrayLike, x: ArrayLike) -> str:
+        gaps, v = self._moves(x, p)
+        away = [i for i in self.parting if gaps[i] > OPEN or v[i][2] > STILL]
+        return self._mode_of(x, p, away)
+
+    def _mode_of(self, x: ArrayLike, p: ArrayLike, away: Iterable[int]) -> str:
+        """Return the mode of a state in which some contacts are separated."""
+        phases = dict.fromkeys(away, 'separated')
+        slips, turns = (np.array(v).ravel() for v in self.pace(x, p))
+        for i in set(self.able) - set(phases):
+            rests = i in self.resisted and turns[i] <= self.creep
+            phases[i] = 'resting' if rests else 'rolling'
+            if slips[i] > self.creep:
+                phases[i] = 'slipping'
+        return self.mode_with(phases, p)
+
+    def _on(self, s: MotionState) -> MotionState:
+        """Return a state on the constraints of its mode."""
+        on = self.modes[s.mode].projection
+        return s if on is None else replace(s, x=np.array(on(s.x, s.p)).ravel())
+
+    # what follows the fall of a guard
+
+    def follows(self, i: int) -> dict[str, Transition]:
+        """Return what follows the fall of each guard of a contact, by its name."""
+        out = {'stick': self._stick, 'friction': self._slip, 'painleve': self._painleve}
+        out |= {'rest': self._rest, 'turn': self._turn}
+        if i in self.parting:
+            out |= {'normal_force': self._part, 'gap': self._close}
+        return {name: partial(follow, i) for name, follow in out.items()}
+
+    def _slip(self, i: int, s: MotionState, u: Array) -> MotionState:
+        """Let a contact slip against the force that holds it, or part if there is no force."""
+        *force, fz, _ = self._at(i, s, u)
+        if fz <= PERFECT * np.linalg.norm(force) and i in self.parting:
+            return self._part(i, s, u)
+        return self._begin_slip(i, s, u, force)
+
+    def _begin_slip(self, i: int, s: MotionState, u: Array, force: Sequence[float]) -> MotionState:
+        said = f'{self.able[i]} begins to slip'
+        if not self.slides:
+            return s.noted('friction', said, ends=True)
+        way = self._direction(s, u, -np.array(force))
+        return self._begun('slips', i, self.moved(s, i, 'slipping'), way, s).noted('slip', said)
+
+    def _direction(self, s: MotionState, u: Array, way: Array) -> Array:
+        """Return along what slip begins, where it is known how it would."""
+        asked = self.onset
+        if asked is None or np.any(way[2:]):
+            return way
+
+        def onset(d: Array) -> Onset:
+            a, N, margin = asked(s.x, u, s.t, s.p, d)
+            return Onset(np.array(a).ravel(), float(N), float(margin))
+
+        return np.append(slip_direction(onset, way, planar=self.planar), way[2:])
+
+    def _turn(self, i: int, s: MotionState, u: Array) -> MotionState:
+        """Let a contact turn against the torque that holds it."""
+        *torque, _, _ = self._at(i, s, u, 'turn')
+        turns = self._begun('turns', i, self.moved(s, i), -np.array(torque), s)
+        return turns.noted('turn', f'{self.able[i]} begins to roll')
+
+    def _begun(self, what: str, i: int, mode: str, way: Array, s: MotionState) -> MotionState:
+        """Return a state in another mode, with velocities of a contact just above the creep."""
+        x = self.evaluation(what, mode, i)(s.x, s.p, way / (np.linalg.norm(way) + TINY))
+        return replace(s, x=np.array(x).ravel(), mode=mode)
+
+    def _stick(self, i: int, s: MotionState, u: Array) -> MotionState:
+        """Let a contact stick where friction can hold it, else slip on."""
+        still = self._stopped(i, self.moved(s, i), s, u)
+        if not self._holds(i, still, u):
+            return self._slip(i, still, u)
+        return still.noted('stick', f'{self.able[i]} rolls')
+
+    def _rest(self, i: int, s: MotionState, u: Array) -> MotionState:
+        """Let a contact rest where its resistance can hold it, else roll on."""
+        still = self._stopped(i, self.moved(s, i, 'resting'), s, u)
+        if self._at(i, still, u, 'turn')[-1] < 0:
+            return self._turn(i, still, u)
+        return still.noted('rest', f'{self.able[i]} comes to rest')
+
+    def _stopped(self, i: int, mode: str, s: MotionState, u: Array) -> MotionState:
+        """Return a state in another mode; an impulse, as friction gives, takes out the rest."""
+        x = self.evaluation('stop', mode, i)(s.x, u, s.t, s.p)
+        return replace(s, x=np.array(x).ravel(), mode=mode)
+
+    def _part(self, i: int, s: MotionState, u: Array) -> MotionState:
+        """Let a contact part whose normal force has vanished, or slip if the bodies would meet."""
+        away = replace(s, mode=self.moved(s, i, 'separated'))
+        lift = self.evaluation('lift', away.mode, i)
+        if not self.rigid(i) or float(lift(s.x, u, s.t, s.p)) >= LIFTS:
+            return away.noted('lift_off', f'{self.able[i]} parts')
+        if self.phase(s.mode, i) in {'rolling', 'resting'}:
+            *force, fz, _ = self._at(i, s, u)
+            if abs(fz) > PERFECT * np.linalg.norm(force):
+                return self._begin_slip(i, s, u, force)
+        return s.noted('detached', DETACHED, ends=True)
+
+    def _painleve(self, i: int, s: MotionState, u: Array) -> MotionState:  # noqa: ARG002
+        """End the motion where Coulomb's law does not determine the normal force of slip."""
+        return s.noted('painleve', PAINLEVE, ends=True)
+
+    def _close(self, i: int, s: MotionState, u: Array) -> MotionState:
+        """Close a contact: by an impact, but where it gives way."""
+        if self.rigid(i):
+            return self._meet(s, u)
+        mode = self._mode_of(s.x, s.p, [k for k in self._away(s) if k != i])
+        return replace(s, mode=mode).noted('landing', f'{self.able[i]} closes')
+
+    def _away(self, s: MotionState) -> list[int]:
+        return [i for i in self.able if self.phase(s.mode, i) == 'separated']
+
+    def _meet(self, s: MotionState, u: Array) -> MotionState:
+        """Return the state after an impact of all contacts that are closed."""
+        (gaps, before), was = self._moves(s.x, s.p), self._away(s)
+        closed = (i for i in self.parting if self.rigid(i))
+        near = [i for i in closed if i not in was or abs(gaps[i]) <= OPEN]
+        x, p, bound = s.x, s.p, list(self.bound)
+        M, J, coefficients = (np.array(a) for a in self.impact_terms(x, u, s.t, p))
+        free = np.linalg.solve(M, J.T)
+        rows = [3 * i + k for i in near for k in range(3)]
+        # impulses (all) of unit impulses where contacts meet: contacts that only roll hold
+        parts = np.zeros((len(J), len(rows)))
+        parts[rows, range(len(rows))] = 1.0
+        if bound:
+            B = J[bound]
+            parts[bound] = -np.linalg.solve(B @ free[:, bound], B @ free[:, rows])
+        try:
+            W = J[rows] @ free @ parts
+            W[np.diag_indices(len(W))] += np.diag(W) == 0  # no way across a plane
+            found = impact(W, before[near].ravel(), [Friction(*coefficients[i]) for i in near])
+        except JammingError as e:
+            return s.noted('jammed', str(e), ends=True)
+        whole = parts @ found.impulse.ravel()
+        x = x.copy()
+        x[self.speed_places] += (change := free @ whole)
+        after = self._moves(x, p)[1]
+        leaving = [i for i in near if after[i][2] > STILL]
+        mode = self._mode_of(x, p, [i for i in was if i not in near] + leaving)
+        met = replace(s, x=self._clear(x, p, leaving), mode=mode)
+        if np.any(found.impulse):
+            pushed = [
+                f'{np.linalg.norm(P):.6g} N s at {self.able[i]}, {ENDS[self.phase(mode, i)]}'
+                for i, P in zip(near, found.impulse, strict=True)
+                if np.any(P)
+            ]
+            met = met.noted('landing', f'impact of {"; ".join(pushed)}')
+        if found.spread:
+            met = met.noted(
+                'impact_order',
+                'the order of the impulses decides the outcome: one after the other they give '
+                f'velocities that differ by up to {found.spread:.3g} m/s',
+            )
+        return _judged(met, self.holding(s, u, change, whole))
+
+    # evaluations
+
+    def _clear(self, x: Array, p: Array, leaving: list[int]) -> Array:
+        """Return a state whose gaps that rounding has left below zero are open."""
+        gaps, G = (np.array(a) for a in self.gap_rows(x, p))
+        low = [i for i in leaving if gaps[i, 0] < self.clear]
+        if not low:
+            return x
+        moved = self.retract(x, np.linalg.pinv(G[low]) @ (self.clear - gaps[low, 0]))
+        return np.array(moved).ravel()
+
+    @cached_property
+    def gap_rows(self) -> ca.Function:
+        """``(x, p) -> gaps (n), their derivatives by a tangent vector (n, m)``."""
+        x, p, d = self.symbols.x, self.symbols.p, ca.SX.sym('d', self.tangent.size)
+        moved = ca.substitute(self.gaps, x, self.retract(x, d))
+        G = ca.substitute(ca.jacobian(moved, d), d, ca.SX.zeros(d.numel()))
+        return ca.Function('gap_rows', [x, p], [ca.densify(self.gaps), ca.densify(G)])
+
+    @cached_property
+    def speed_places(self) -> list[int]:
+        """Numbers of the speeds in the state, in the order of the equations."""
+        slices = [self.state.slice(name) for name in self.speed_names]
+        return [k for at in slices for k in range(at.start, at.stop)]
+
+    def _moves(self, x: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
+        gaps, velocities = self.contact_motion(x, p)
+        return np.array(gaps).ravel(), np.array(velocities).T
+
+    def _at(self, i: int, s: MotionState, u: Array, what: str = 'slip') -> Array:
+        """Return along what a contact would slip or turn, its normal force [N], and its margin."""
+        return np.array(self.evaluation(what, s.mode, i)(s.x, u, s.t, s.p)).ravel()
+
+    def _holds(self, i: int, s: MotionState, u: Array) -> bool:
+        """Return whether friction can hold a contact."""
+        *_, fz, margin = self._at(i, s, u)
+        return bool(margin >= -NOISE and (fz > 0 or i not in self.parting))
+
+
+def _vector(name: str, given: ArrayLike, size: int) -> Array:
+    array = np.array(given, dtype=float)
+    if array.shape != (size,) or not np.all(np.isfinite(array)):
+        raise ParameterError(f'{name} takes {size} finite numbers, got shape {array.shape}')
+    return array
+
+
+def _judged(met: MotionState, held: Mapping[str, tuple[Array, float]]) -> MotionState:
+    """End the motion where an impact needs what contacts that only roll cannot give."""
+    for name, (P, mu) in held.items():
+        along = float(np.hypot(P[0], P[1]))
+        if P[2] < -HELD or along > mu * P[2] + HELD:
+            text = (
+                f'the impact needs {P[2]:.3g} N s along the normal and {along:.3g} N s across at '
+                f'the {name}, which neither slips nor parts; describe it as a Contact with a '
+                'mu_kinetic'
+            )
+            return met.noted('jammed', text, ends=True)
+    return met
+
+
+class Onset(NamedTuple):
+    """Slip that begins: its acceleration (2) [m/s^2], normal force [N], Painleve's margin."""
+
+    acceleration: Array
+    normal_force: float
+    margin: float
+
+    def grows(self, direction: Array) -> bool:
+        """Return whether slip in this direction, a unit vector, can begin."""
+        determined = self.normal_force > 0 and self.margin > 0
+        return determined and float(self.acceleration @ direction) > 0
+
+
+def slip_direction(onset: Callable[[Array], Onset], likely: Array, *, planar: bool) -> Array:
+    """
+    Return the unit vector along which slip begins.
+
+    Parameters
+    ----------
+    onset
+        ``direction (2,) -> Onset``.
+    likely
+        What is chosen if several directions fit: the nearest to this one; shape (2,).
+    planar
+        Whether there is only the first of the two directions.
+
+    """
+    middle = math.atan2(likely[1], likely[0]) if np.any(likely) else 0.0
+    if planar:
+        sign = 1.0 if likely[0] >= 0 else -1.0
+        d = np.array([sign, 0.0])
+        return -d if not onset(d).grows(d) and onset(-d).grows(-d) else d
+
+    def across(angle: float) -> float:
+        a = onset(_unit(angle)).acceleration
+        return float(-a[0] * math.sin(angle) + a[1] * math.cos(angle))
+
+    step = 2 * math.pi / DIRECTIONS
+    angles = [middle + (k - DIRECTIONS / 2 + 0.5) * step for k in range(DIRECTIONS + 1)]
+    values = [across(angle) for angle in angles]
+    found = []
+    for k in range(DIRECTIONS):
+        if values[k] > 0 >= values[k + 1]:
+            angle = _root(across, angles[k], angles[k + 1])
+            d = _unit(angle)
+            found.append((not onset(d).grows(d), abs(angle - middle), angle))
+    return _unit(min(found)[2]) if found else _unit(middle)
+
+
+def _unit(angle: float) -> Array:
+    return np.array([math.cos(angle), math.sin(angle)])
+
+
+def _root(f: Callable[[float], float], low: float, high: float) -> float:
+    """Return where f falls through zero between low and high."""
+    for _ in range(48):
+        middle = (low + high) / 2
+        low, high = (middle, high) if f(middle) > 0 else (low, middle)
+    return (low + high) / 2
