@@ -18,6 +18,7 @@ from rolling_dynamics.contract.rolling_system import (
     RollingSystem,
     vector_entry,
 )
+from rolling_dynamics.hertz import Elastic, ellipse
 from rolling_dynamics.mechanism import (
     Contact,
     Driven,
@@ -32,7 +33,7 @@ from rolling_dynamics.mechanism import (
     Solid,
     Sphere,
 )
-from rolling_dynamics.mechanism.shapes import Shape
+from rolling_dynamics.mechanism.shapes import Shape, Wheel
 from rolling_dynamics.simulation import simulate
 from transforms3d.quaternions import axangle2quat, qmult
 
@@ -170,19 +171,89 @@ def tippe_top(ratio: float, duration: float = 6.0, count: int = 2) -> Array:
     return _tilts(system, np.array(run.states))
 
 
+STONE = np.array([[2e-4, 2e-5, 0], [2e-5, 1.6e-3, 0], [0, 0, 1.7e-3]])  # kg m^2, of 1 kg
+HALF_AXES, LOW = (0.2, 0.03, 0.02), 0.01  # m, of the stone; of its centre of mass below theirs
+
+
+def _stone() -> MachineSystem:
+    """Return the rattleback of Kane & Levinson 1982, with their y and z reversed."""
+    machine, shape = Machine('rattleback'), Ellipsoid(ca.SX(ca.DM(HALF_AXES)))
+    stone = Solid(ca.SX(1), ca.SX(ca.DM(STONE)), ca.SX(ca.DM([0, 0, -LOW])))
+    machine.body('stone', _rolling(shape, axes='body'), stone)
+    return MachineSystem(machine)
+
+
 def rattleback() -> tuple[float, Array, Array]:
     """Return the relative change of the energy in 20 s, times [s] and spin over them [rad/s]."""
-    machine = Machine('rattleback')  # of Kane & Levinson 1982, with their y and z reversed
-    inertia = ca.DM([[2e-4, 2e-5, 0], [2e-5, 1.6e-3, 0], [0, 0, 1.7e-3]])
-    shape = Ellipsoid(ca.SX(ca.DM([0.2, 0.03, 0.02])))
-    stone = Solid(ca.SX(1), ca.SX(inertia), ca.SX(ca.DM([0, 0, -0.01])))
-    machine.body('stone', _rolling(shape, axes='body'), stone)
-    system, times, lean = MachineSystem(machine), np.linspace(0, 20, 2001), math.radians(0.5)
+    system, times, lean = _stone(), np.linspace(0, 20, 2001), math.radians(0.5)
     q = qmult(axangle2quat([1, 0, 0], lean), axangle2quat([0, 1, 0], -lean))
     states = _states(system, system.state.pack(q=q, w=[0, 0, 5.0]), times)
     energies = [float(system.invariants['energy'](y, [], 0, [])) for y in states]
-    lost = float(np.ptp(energies) / (float(inertia[2, 2]) * 5.0**2 / 2))
+    lost = float(np.ptp(energies) / (STONE[2, 2] * 5.0**2 / 2))
     return lost, times, states[:, system.state.slice('w')][:, 2]
+
+
+def reversal(spin: float = 0.1, part: float = 0.9) -> tuple[float, float]:
+    """
+    Return when the stone turns round, and when Garcia & Hubbard's formula says so [s].
+
+    It pitches a little while it spins. With the mode v of pitching in H = centre of mass over the
+    contact, Theta radii of curvature and J inertia about the contact, all along the tilt, the mean
+    torque about the vertical is K = m H (v x Theta v) / (v J v) of the energy of pitching.
+    """
+    radii, height = np.square(HALF_AXES[:2]) / HALF_AXES[2], HALF_AXES[2] - LOW
+    turned = np.array([[0, 1], [-1, 0]])
+    J = turned @ (STONE[:2, :2] + height**2 * np.eye(2)) @ turned.T
+    squares, modes = np.linalg.eig(np.linalg.solve(J, G * np.diag(radii - height)))
+    v, square = modes[:, np.argmax(squares)], squares.max()
+    K = height * v[0] * v[1] * (radii[1] - radii[0]) / (v @ J @ v)
+    most = spin / part  # were the energy in the spin
+    expected = math.log((1 + part) / (1 - part)) / (abs(K) * most)
+    energy = (most**2 - spin**2) * STONE[2, 2] / 2
+    tilt = v * math.sqrt(2 * energy / square / (v @ J @ v))
+    q = axangle2quat([-tilt[1], tilt[0], 0], float(np.hypot(*tilt)))
+    system, times = _stone(), np.arange(0, 1.2 * expected, math.pi / math.sqrt(square) / 8)
+    x = system.state.pack(q=q, w=[0, 0, -math.copysign(spin, K)])
+    w = _states(system, x, times)[:, system.state.slice('w')][:, 2]
+    mean = np.convolve(w / w[0], np.full(16, 1 / 16), 'same')  # over a period
+    return float(times[8:-8][np.argmax(mean[8:-8] < 0)]), expected
+
+
+def eulers_disk(start: float = 0.12, end: float = 0.03) -> float:
+    """Return the greatest error of the tilt [rad] of a disk that a lever arm lets fall."""
+    mass, r, lever = 0.44, 0.038, 2e-5
+    machine, across = Machine('disk'), mass * r**2 / 4
+    solid = Solid(ca.SX(mass), ca.SX(ca.diag(ca.DM([across, across, 2 * across]))), ca.SX(3, 1))
+    machine.body('disk', _free('body'), solid)
+    rim = Wheel(ca.SX(r), side=ca.DM([0, 0, 1]))
+    machine.contact(Contact(body='disk', shape=rim, mu=1, mu_kinetic=1, resistance=lever))
+    system, rate = HybridMachine(machine), 4 * lever / (3 * r) * math.sqrt(G / r)
+    w = -2 * math.sqrt(G * math.sin(start) / r)  # about a diameter: Omega^2 sin(tilt) = 4 g / R
+    q = axangle2quat([1, 0, 0], start)
+    x = system.state.pack(p=[0, 0, r * math.sin(start)], q=q, w=[0, w, 0])
+    times = np.linspace(0, 2 * (math.sqrt(start) - math.sqrt(end)) / rate, 201)
+    run = simulate(system, np.zeros(0), x, None, times[-1], rtol=1e-9, atol=1e-11, t_eval=times)
+    falls = (math.sqrt(start) - rate / 2 * times) ** 2
+    return float(np.abs(_tilts(system, np.array(run.states)) - falls).max())
+
+
+def chrono() -> tuple[float, float]:
+    """Return rates [rad/s] after 1 s of rolling and 4 s of spinning, as Chrono's tests have it."""
+    r, mass, soft = 0.5, 1.0, Elastic(young=2e5, poisson=0.3, other_young=2e5, other_poisson=0.3)
+    patch = ellipse([1 / r, 1 / r], mass * G, soft).friction_radius
+    left = []
+    for lever, a, v, spin, time in ((0.2 * r, None, 1, 0, 1), (None, patch, 0, 1, 4)):
+        machine, shape = Machine('chrono'), Sphere(ca.SX(r))
+        machine.body('ball', _free(), Revolution(ca.SX(mass), ca.SX(0.4 * mass * r**2)))
+        touch = Contact(
+            body='ball', shape=shape, mu=0.3, mu_kinetic=0.3, resistance=lever, patch=a
+        )
+        machine.contact(touch)
+        system = HybridMachine(machine)
+        x = system.state.pack(p=[0, 0, r], v=[v, 0, 0], w=[0, 0, spin])
+        end = simulate(system, np.zeros(0), x, None, time, rtol=1e-9, atol=1e-11).states[-1]
+        left.append(float(np.linalg.norm(end[system.state.slice('w')])))
+    return left[0], left[1]
 
 
 def stops() -> tuple[float, float]:
@@ -203,6 +274,8 @@ def rows() -> list[Row]:
     energy, times, spin = rattleback()
     back = times[np.argmax(spin < 0)]
     way, late = stops()
+    turned, expected = reversal()
+    rolled, spun = chrono()
     upright, inverted, between = (float(tippe_top(ratio)[-1]) for ratio in CLASSES)
     apart = max(upright, math.pi - inverted)
     given = [
@@ -216,6 +289,13 @@ def rows() -> list[Row]:
          'closed form of steady whirling, 66.4 degrees at most (Jackson et al. 2015)'),
         ('Rattleback, energy', '1', f'20 s, turns round after {back:.2f} s', energy, 1e-9,
          'integral of motion; the stone of Kane & Levinson 1982'),
+        ('Rattleback, reversal', 's', f'after {turned:.2f} s at 0.1 rad/s', abs(turned - expected),
+         0.3, f'{expected:.2f} s of small oscillations (Garcia & Hubbard 1988)'),
+        ("Euler's disk", 'rad', 'from 0.12 to 0.03 rad', eulers_disk(), 5e-4,
+         'closed form of a dry lever arm, at Omega^2 sin(tilt) = 4 g/R (Moffatt 2000)'),
+        ('Chrono, rolling', 'rad/s', '1 s, from sliding', rolled, 1e-3, 'what its test asserts'),
+        ('Chrono, spinning', 'rad/s', '4 s, patch of its elasticity', spun, 1e-3,
+         'what its test asserts'),
         ('Tippe top', 'rad', f'after 6 s, two ends; a third is at {between:.2f} rad', apart, 0.1,
          'where tops of the first and second class end (Ciocci et al. 2012)'),
         ('Ball with rolling resistance, way', 'm', 'until after it stops', way, 1e-6,
