@@ -271,7 +271,6 @@ OWN = (
     'rolling_planner.seeds.mass_driven_seed',
     'rolling_planner.spin_rolling',
     'rolling_controller.mass_driven_velocity',
-    'rolling_controller.robot_laws.point_mass',
     'rolling_robotics.figures.paths',
     'rolling_robotics.plugins.contact.scene',
     'rolling_robotics.plugins.point_mass_ball.scene',
@@ -385,7 +384,6 @@ OF_SYSTEM = {
         'rolling_dynamics.scenario.point_mass',
         'rolling_planner.seeds.mass_driven_seed',
         'rolling_controller.mass_driven_velocity',
-        'rolling_controller.robot_laws.point_mass',
         'rolling_robotics.plugins.point_mass',
     ),
     'object on a hand': (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from rolling_controller.law import Law
 from rolling_controller.mass_driven_velocity import MassDrivenVelocity, VelocityGains
@@ -41,9 +41,7 @@ class PointMassRobot(RegulatedRobot):
 
     def drive(self, x: Array, yaw: float) -> Law[Any]:  # noqa: ARG002  it starts alike from every state
         """Return a drive of a ball with two masses or more, or of a disk."""
-        ball = self._scenario.system
-        if not isinstance(ball, PointMassBall | PointMassDisk):
-            raise ParameterError(f'no ball or disk with internal masses: {ball.name}')
+        ball = cast('PointMassBall | PointMassDisk', self._scenario.system)  # by its plug-in
         law = MassDrivenVelocity(
             ball,
             self._scenario.p,

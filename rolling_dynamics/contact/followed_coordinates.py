@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import cast, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -126,7 +126,7 @@ class ContactCoordinates:
 
         Shape (5,), units as of ``along``.
         """
-        seen = charted(_contact(system), self._p, x[None, :])
+        seen = charted(cast('ContactSystem', system), self._p, x[None, :])
         q = seen.q[0]
         self._last = q if self._last is None else self._near(q, self._last)
         out: Array = _existing(self._last[None, :], seen)[0]
@@ -139,7 +139,7 @@ class ContactCoordinates:
         interpolate: Callable[[Array], Array],
         times: Array,
     ) -> Array:
-        contact = _contact(system)
+        contact = cast('ContactSystem', system)
 
         def look(instants: Array) -> Charted:
             return charted(contact, self._p, interpolate(instants))
@@ -205,12 +205,6 @@ def _middles(instants: Array, seen: Charted) -> Array:
     middles = (instants[:-1] + apart / 2)[much]
     out: Array = middles[(middles > instants[:-1][much]) & (middles < instants[1:][much])]
     return out
-
-
-def _contact(system: RollingSystem) -> ContactSystem:
-    if not isinstance(system, ContactSystem):
-        raise TypeError(f'{system.name} is not a contact system')
-    return system
 
 
 def _stands_on_first(system: ContactSystem) -> bool:

@@ -1,7 +1,7 @@
 """Induced curvatures on any surface, and the rolling that they give."""
 
 import casadi as ca
-from evidence.papers.induced_curvature import induced_curvature, InducedCurvature
+from evidence.papers.tafrishi import induced_curvature, InducedCurvature
 import numpy as np
 from paper_formulas import relative_angular_velocity, sphere_surface
 import pytest
