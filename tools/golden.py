@@ -243,8 +243,8 @@ def lockstep() -> Entries:
     from evidence.benchmarks import balance_arm, ball_balancer, butterfly  # noqa: PLC0415  (slow to import)
     from rolling_controller.ball_balancer import laws as rig_laws  # noqa: PLC0415
     from rolling_controller.ball_balancer import protocol  # noqa: PLC0415
+    from rolling_controller.ball_balancer.estimator import RigModel  # noqa: PLC0415
     from rolling_controller.ball_balancer.labyrinth import arrived, labyrinth_law, run_labyrinth  # noqa: PLC0415
-    from rolling_controller.ball_balancer.rig_model import RigModel  # noqa: PLC0415
     from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile  # noqa: PLC0415
     from rolling_robotics.demo.laboratory.task import LABORATORY  # noqa: PLC0415
     from rolling_robotics.trials.run import LAWS, run_many  # noqa: PLC0415

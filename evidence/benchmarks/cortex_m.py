@@ -22,9 +22,9 @@ from typing import Literal
 from evidence.benchmarks.row import Row
 import numpy as np
 from rolling_controller.ball_balancer import protocol
+from rolling_controller.ball_balancer.estimator import RigModel
 from rolling_controller.ball_balancer.laws import LAWS, lqr_law, sources_of
 from rolling_controller.ball_balancer.rig import run_rig
-from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.export.c import CSource, number
 from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.export.cost import compiled_cost

@@ -21,8 +21,7 @@ from pathlib import Path
 import time
 from typing import NamedTuple
 
-from evidence.benchmarks.lanes import EstimateError, measured, TrialLanes
-from evidence.benchmarks.period import Period
+from evidence.benchmarks.lanes import EstimateError, measured, Period, TrialLanes
 from evidence.benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray

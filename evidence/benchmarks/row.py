@@ -154,7 +154,7 @@ GROUPS = {
     'internal_masses': 'evidence.benchmarks.internal_masses:rows',
     'pendulum_sphere': 'evidence.benchmarks.pendulum_sphere:rows',
     'ball_balancer': 'evidence.benchmarks.ball_balancer:rows',
-    'labyrinth': 'evidence.benchmarks.labyrinth:rows',
+    'labyrinth': 'evidence.benchmarks.ball_balancer:labyrinth_rows',
     'cortex_m': 'evidence.benchmarks.cortex_m:rows',
     'path_length': 'evidence.benchmarks.dynamics:path_length_rows',
     'spin_rolling': 'evidence.benchmarks.spin_rolling:rows',

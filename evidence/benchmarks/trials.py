@@ -33,9 +33,9 @@ import casadi as ca
 from evidence.benchmarks.predictive import Held, REACHED, trial
 import numpy as np
 from rolling_controller.ball_balancer import protocol
+from rolling_controller.ball_balancer.estimator import RigModel
 from rolling_controller.ball_balancer.laws import LAWS
 from rolling_controller.ball_balancer.rig import run_rig
-from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.ball_balancer.plate import breakaway_angle, wave_sum
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
 from rolling_dynamics.errors import RollingError

@@ -1,5 +1,7 @@
 """
-A Kalman filter with delay: where the ball is when the next command takes effect.
+Model of a rig in metres and counts, and a Kalman filter with its delay.
+
+The filter says where the ball is when the next command takes effect.
 
 The servos are followed in small steps of the model that the plant has, without its dead band. Ball
 and offset are linear; their steady gains come from the algebraic Riccati equation.
@@ -9,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+import math
 
 import casadi as ca
 import numpy as np
-from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, INERTIAS
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.driven import limited, servo_acceleration
 from scipy.linalg import expm, solve_discrete_are
@@ -25,6 +28,74 @@ PATIENCE = 10  # frames without a ball after which it is lost
 FARTHEST, FASTEST, STEEPEST = 20.0, 20.0, 4.0  # m, m/s, reaches: no estimate is beyond
 SLOW = 0.01  # m/s, below which kinetic resistance fades
 AXES = ('x', 'y')
+
+
+@dataclass(frozen=True, kw_only=True)
+class RigModel:
+    """
+    Numbers of a rig. Maps and dead band are not among them.
+
+    Attributes
+    ----------
+    period
+        Of the frames [s].
+    latency
+        From a frame until a command that answers it takes effect [s].
+    gain
+        Acceleration of the ball for a count of tilt [m/s^2].
+    lever
+        How far the ball is carried back while the plate tilts by a count [m]: the plate moves
+        under it, and turns it.
+    speed, acceleration, stiffness, reach
+        Of the servos [counts/s], [counts/s^2], [1/s], [counts].
+    breakaway
+        Middle of the range of the breakaway map [counts].
+    noise
+        Standard deviation of a measured coordinate [m].
+    kinetic
+        Tilt that a rolling ball is slowed by [counts]; 0 for laws that do not know it.
+
+    """
+
+    period: float
+    latency: float
+    gain: float
+    lever: float
+    speed: float
+    acceleration: float
+    stiffness: float
+    reach: float
+    breakaway: float
+    noise: float
+    kinetic: float = 0.0
+
+    @classmethod
+    def of(cls, file: BallBalancerFile) -> RigModel:
+        """Return the numbers of a rig from its file."""
+        servo, camera = file.servo, file.camera
+        rolling = 1 / (1 + INERTIAS[file.ball.inertia])
+        return cls(
+            period=1 / camera.rate,
+            latency=camera.delay + servo.dead_time + servo.lag,
+            gain=rolling * file.gravity * servo.count,
+            lever=(rolling * file.plate.surface_height + file.ball.radius) * servo.count,
+            speed=servo.speed,
+            acceleration=servo.acceleration,
+            stiffness=servo.stiffness,
+            reach=servo.reach,
+            breakaway=float(file.resistance.breakaway.mean()),
+            noise=camera.noise,
+        )
+
+    @property
+    def periods_late(self) -> int:
+        """Whole periods of the latency."""
+        return math.floor(self.latency / self.period)
+
+    @property
+    def rest(self) -> float:
+        """What the latency has beyond whole periods [s]."""
+        return self.latency - self.periods_late * self.period
 
 
 @dataclass(frozen=True)

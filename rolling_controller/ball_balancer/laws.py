@@ -10,11 +10,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from rolling_controller.ball_balancer import estimator
-from rolling_controller.ball_balancer.estimator import AXES, estimate, held, pair
+from rolling_controller.ball_balancer.estimator import AXES, estimate, held, pair, RigModel
 from rolling_controller.ball_balancer.labyrinth import labyrinth_law
 from rolling_controller.ball_balancer.predictive import predictive_law
 from rolling_controller.ball_balancer.predictive_c import predictive_as_c
-from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.export.c import as_c, CSource
 from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.law import Law
@@ -130,21 +129,14 @@ def estimator_alone(rig: RigModel) -> StepLaw:
     z, measurement, seen, command = _symbols(layout)
     e = estimate(rig, z, measurement, seen)
     after = estimator.next_state(e, z, command)
-    law = _law('estimator', rig, layout, z, (measurement, seen, command), after, e.offset)
+    known = ca.vertcat(e.then.ball, e.then.ball_rate, e.offset)
+    law = _law('estimator', rig, layout, z, (measurement, seen, command), after, known)
     parts = (('ball', 'm'), ('ball_rate', 'm/s'), ('offset', 'counts'))
     entries = tuple(entry for n, unit in parts for entry in pair(n, unit).entries)
-    known = ca.vertcat(e.then.ball, e.then.ball_rate, e.offset)
-    state = ca.vertcat(*z.values())
-    function = ca.Function(
-        'estimator',
-        [state, measurement, seen, command],
-        [ca.vertcat(*(after[entry.name] for entry in layout.entries)), known],
-    )
     return replace(
         law,
         set_point=pair('command', 'counts'),
         output=Layout(entries),
-        function=function,
         limits=(FARTHEST, 4 * rig.reach),
     )
 
@@ -186,15 +178,12 @@ def sources_of(scenario: Scenario) -> dict[str, Callable[[], CSource]]:
     system, _ = file.system_and_parameters()
     rig, control = RigModel.of(file), file.commanding(system)
 
-    def exported(make: Callable[[RigModel], StepLaw]) -> CSource:
-        return replace(as_c(make(rig)), control=control)
+    def source(name: str) -> CSource:
+        make = EXPORTED.get(name)
+        made = predictive_as_c(predictive_law(rig)) if make is None else as_c(make(rig))
+        return replace(made, control=control)
 
-    out = {name: partial(exported, make) for name, make in EXPORTED.items()}
-
-    def predictive() -> CSource:
-        return replace(predictive_as_c(predictive_law(rig)), control=control)
-
-    return {**out, 'predictive': predictive}
+    return {name: partial(source, name) for name in (*EXPORTED, 'predictive')}
 
 
 def commanded(rig: RigModel, wanted: ca.SX, followed: ca.SX) -> ca.SX:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import casadi as ca
 import numpy as np
-from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_controller.ball_balancer.estimator import RigModel
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry
 

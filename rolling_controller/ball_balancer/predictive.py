@@ -10,8 +10,14 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.ball_balancer import estimator, learned_gain
-from rolling_controller.ball_balancer.estimator import Estimate, estimate, held, Motion, pair
-from rolling_controller.ball_balancer.rig_model import RigModel
+from rolling_controller.ball_balancer.estimator import (
+    Estimate,
+    estimate,
+    held,
+    Motion,
+    pair,
+    RigModel,
+)
 from rolling_controller.predictive.program import solver
 from rolling_controller.step_law import VectorLaw
 from rolling_dynamics.arrays import Array

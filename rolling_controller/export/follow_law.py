@@ -9,7 +9,14 @@ import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 from rolling_controller.balance.hold import Hold, PERIOD
 from rolling_controller.export.c import as_c, CSource
-from rolling_controller.export.hold_law import drive_law, FARTHEST, held, hold_law, sent_entry
+from rolling_controller.export.hold_law import (
+    aligned,
+    drive_law,
+    FARTHEST,
+    held,
+    hold_law,
+    sent_entry,
+)
 from rolling_controller.robot_laws import robot_kind
 from rolling_controller.step_law import StepLaw
 from rolling_controller.time_varying_lqr import TimeVaryingLqr
@@ -63,13 +70,7 @@ def follow_law(scenario: Scenario, plan: Plan | None = None) -> StepLaw:
         terms.append(2 * s * terms[-1] - terms[-2])
     record = ca.sparsify(ca.DM(table)) @ ca.vertcat(*terms)
     near, gain = record[:n], ca.reshape(record[n + m :], n, m).T
-    aligned = ca.SX(x)
-    for entry in system.state.entries:
-        where = system.state.slice(entry.name)
-        if entry.kind == 'quaternion':
-            opposite = ca.dot(x[where], near[where]) < 0
-            aligned[where] = ca.if_else(opposite, -x[where], x[where])
-    u = ca.fmin(ca.fmax(record[n : n + m] - gain @ aligned, low), high)
+    u = ca.fmin(ca.fmax(record[n : n + m] - gain @ aligned(system, x, near), low), high)
     if isinstance(hold, Hold):
         u = ca.if_else(memory[0] < end - PERIOD / 2, u, held(hold, x))
     sent = ca.if_else(seen > 0.5, u, memory[1:])

@@ -77,13 +77,19 @@ def _error(hold: Hold, x: ca.SX) -> ca.SX:
     """Return the error of a state of a hold, to first order."""
     system, y = hold.system, ca.SX.sym('y', hold.system.state.size)
     slope = ca.Function('slope', [y], [ca.jacobian(system.difference(y, ca.DM(hold.x)), y)])
-    aligned = ca.SX(x)
+    near = aligned(system, x, ca.DM(hold.x))
+    return ca.sparsify(ca.DM(np.array(slope(hold.x)))) @ (near - hold.x)
+
+
+def aligned(system: RollingSystem, x: ca.SX, near: ca.SX | ca.DM) -> ca.SX:
+    """Return a state whose quaternions have the sign that is nearer to those of another."""
+    out = ca.SX(x)
     for entry in system.state.entries:
         where = system.state.slice(entry.name)
         if entry.kind == 'quaternion':
-            opposite = ca.dot(x[where], ca.DM(hold.x[where])) < 0
-            aligned[where] = ca.if_else(opposite, -x[where], x[where])
-    return ca.sparsify(ca.DM(np.array(slope(hold.x)))) @ (aligned - hold.x)
+            opposite = ca.dot(x[where], near[where]) < 0
+            out[where] = ca.if_else(opposite, -x[where], x[where])
+    return out
 
 
 def held(hold: Hold, x: ca.SX) -> ca.SX:

@@ -10,12 +10,12 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import protocol
+from rolling_controller.ball_balancer.estimator import RigModel
 from rolling_controller.ball_balancer.laws import EXPORTED, LAWS, LQR_SCALES, TILT
 from rolling_controller.ball_balancer.predictive import AxisProgram, predictive_law
 from rolling_controller.ball_balancer.predictive import FRAMES as AHEAD
 from rolling_controller.ball_balancer.predictive_c import predictive_as_c
 from rolling_controller.ball_balancer.rig import run_rig
-from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.export import cost
 from rolling_controller.export.c import as_c
 from rolling_controller.export.compiled_law import CompiledLaw

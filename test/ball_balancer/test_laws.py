@@ -8,11 +8,11 @@ from evidence.benchmarks.ball_balancer import fastest_move
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import estimator, learned_gain, protocol
+from rolling_controller.ball_balancer.estimator import RigModel
 from rolling_controller.ball_balancer.laws import LAWS, LEADS
 from rolling_controller.ball_balancer.predictive import AxisProgram, predictive_law, THERE
 from rolling_controller.ball_balancer.protocol import place_on
 from rolling_controller.ball_balancer.rig import run_rig
-from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.law import replay
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.scenario import load_scenario

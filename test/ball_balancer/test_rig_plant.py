@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from rolling_controller.ball_balancer.estimator import RigModel
 from rolling_controller.ball_balancer.laws import LAWS
 from rolling_controller.ball_balancer.protocol import place_on
 from rolling_controller.ball_balancer.rig import run_rig
-from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_dynamics.ball_balancer.rig_file import emulated_rig
 from rolling_dynamics.ball_balancer.scenario import rig_of
 from rolling_dynamics.robots import robot_view

@@ -6,10 +6,10 @@ import sys
 import numpy as np
 import pytest
 from rolling_controller import measured_state
+from rolling_controller.ball_balancer.estimator import RigModel
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw, run_labyrinth
 from rolling_controller.ball_balancer.laws import LAWS
 from rolling_controller.ball_balancer.rig import run_rig, supervised
-from rolling_controller.ball_balancer.rig_model import RigModel
 from rolling_controller.supervisor import step
 from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig, rig_file
 from rolling_dynamics.scenario import load_scenario

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from evidence.benchmarks.lanes import BEGINS, EstimateError, measured, TrialLanes
-from evidence.benchmarks.period import Period, SIZES
+from evidence.benchmarks.lanes import BEGINS, EstimateError, measured, Period, SIZES, TrialLanes
 import numpy as np
 import pytest
 from rolling_controller.balance.hand_over import HandOver, NEVER

@@ -45,3 +45,10 @@ EXPERIMENTS = (
         laws=('predictive', 'lqr', 'pid', 'exported'),
     ),
 )
+LABYRINTH = (
+    rig_experiment(
+        'labyrinth',
+        'A ball is taken through a labyrinth, past walls and holes, by what a camera sees.',
+        'plan/object_path',
+    ),
+)

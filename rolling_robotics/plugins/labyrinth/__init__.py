@@ -10,6 +10,6 @@ PLUGIN = SystemPlugin(
     planner='rolling_controller.ball_balancer.labyrinth_planner:PLANNER',
     controller='rolling_controller.ball_balancer.nodes.controlled_rig:controlled',
     replay='rolling_robotics.plugins.ball_balancer.nodes.replay:replay_rig',
-    experiments='rolling_robotics.plugins.labyrinth.experiments:EXPERIMENTS',
+    experiments='rolling_robotics.plugins.ball_balancer.experiments:LABYRINTH',
     example='labyrinth',
 )
