@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 
 import casadi as ca
+from rolling_dynamics.contract.rolling_system import number_entry
 
+MU = number_entry('mu', '', 'coefficient of static friction', 'zero or positive')
+MU_KINETIC = number_entry('mu_kinetic', '', 'coefficient of kinetic friction', 'zero or positive')
+MU_SPIN = number_entry('mu_spin', 'm', 'coefficient of spin friction', 'zero or positive')
 STILL = 1e-12  # m/s: keeps the direction of no motion a number
 SPINNING = 3 * math.pi / 16  # torque over mu N a of a patch that only spins
 _SLOPE = 3 * math.pi / 8  # friction over mu N of such a patch, by speed over that of the rim

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-
-
-def checked_mass(mass: float) -> float:
-    """Return the mass [kg]; raise ParameterError unless it is positive and finite."""
-    if not (math.isfinite(mass) and mass > 0):
-        raise ParameterError(f'mass must be positive and finite [kg], got {mass!r}')
-    return float(mass)
 
 
 def checked_inertia(inertia: ArrayLike) -> Array:

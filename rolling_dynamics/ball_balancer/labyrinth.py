@@ -10,7 +10,14 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.drives import tilted
 from rolling_dynamics.ball_balancer.plate import AXES, BallOnPlate, carry_ball, several
-from rolling_dynamics.contract.rolling_system import Entry, Jump, Mode, Outcome, Transition
+from rolling_dynamics.contract.rolling_system import (
+    Entry,
+    Jump,
+    Mode,
+    number_entry,
+    Outcome,
+    Transition,
+)
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import Machine
 
@@ -176,17 +183,26 @@ def nearest(distances: ca.SX) -> tuple[ca.SX, ca.SX]:
     return least, which
 
 
+PARAMETERS = (
+    number_entry('radius', 'm', 'radius', 'positive'),
+    number_entry('mass', 'kg', 'mass', 'positive'),
+    number_entry('gravity', 'm/s^2', 'magnitude', 'positive'),
+    number_entry(
+        'restitution',
+        '',
+        'effective coefficient of a wall: speed of rolling after it over that before, the skid '
+        'between left out; (5 e - 2)/7 of a smooth wall with coefficient e, so at most 3/7, and '
+        'up to 31/49 where friction at the wall takes all the spin that it can',
+        'zero or positive',
+    ),
+    number_entry('hole_radius', 'm', 'the ball falls with its centre over a hole', 'positive'),
+)
+
+
 def _machine(walls: int, holes: int) -> Machine:
     """Return the description: a ball, and a board that turns with its servos from an offset."""
     machine = Machine('labyrinth')
-    numbers = (
-        ('radius', 'm', 'of the ball'),
-        ('mass', 'kg', 'of the ball'),
-        ('gravity', 'm/s^2', ''),
-        ('restitution', '', 'of rolling, after a wall over before'),
-        ('hole_radius', 'm', ''),
-    )
-    p = {name: machine.parameter(name, unit, text) for name, unit, text in numbers}
+    p = {entry.name: machine.parameter(entry) for entry in PARAMETERS}
     p['inertia'] = 2 / 5 * p['mass'] * p['radius'] ** 2
     offset = machine.parameter(several('offset', 'rad', 'by which the board is not level', 0.01))
     ends, middles = ('x1', 'y1', 'x2', 'y2'), ('x', 'y')

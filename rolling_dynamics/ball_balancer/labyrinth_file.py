@@ -9,12 +9,13 @@ import casadi as ca
 import numpy as np
 from pydantic import Field
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth
+from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth, PARAMETERS
 from rolling_dynamics.ball_balancer.plate import TURNING
 from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
 from rolling_dynamics.driven import driven, DrivenSystem, speed_servo
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import (
+    described,
     formulas,
     numbers,
     quantity,
@@ -35,21 +36,15 @@ def _rows(text: str, columns: int) -> Any:  # noqa: ANN401  a field
 class SolidBallSection(Section):
     """A solid ball."""
 
-    radius: float = quantity('radius', 'm', positive=True)
-    mass: float = quantity('mass', 'kg', positive=True)
+    radius: float = described(PARAMETERS, 'radius')
+    mass: float = described(PARAMETERS, 'mass')
 
 
 class BoardSection(Section):
     """The board; lengths from its middle."""
 
-    restitution: float = quantity(
-        'effective coefficient of a wall: speed of rolling after it over that before, the skid '
-        'between left out; (5 e - 2)/7 of a smooth wall with coefficient e, so at most 3/7, and '
-        'up to 31/49 where friction at the wall takes all the spin that it can',
-        least=0,
-        most=1,
-    )
-    hole_radius: float = quantity('the ball falls with its centre over a hole', 'm', positive=True)
+    restitution: float = described(PARAMETERS, 'restitution', most=1)
+    hole_radius: float = described(PARAMETERS, 'hole_radius')
     walls: Array = _rows('x and y of both ends of each', 4)
     holes: Array = _rows('middles', 2)
     path: Array = _rows('corners from start to goal', 2)
@@ -89,7 +84,7 @@ class LabyrinthFile(RigFile, ScenarioFile):
     board: BoardSection
     servo: SpeedServoSection
     camera: CameraSection = section(CameraSection)
-    gravity: float = quantity('magnitude', 'm/s^2', positive=True, default=9.81)
+    gravity: float = described(PARAMETERS, 'gravity', default=9.81)
     unknown: UnknownSection = section(UnknownSection)
     seed: int = whole('random seed of what is unknown, and of the camera', 0, default=0)
     speeds: list[ca.SX] | None = formulas(

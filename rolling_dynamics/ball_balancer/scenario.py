@@ -12,10 +12,11 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.drives import DRIVES
 from rolling_dynamics.ball_balancer.plate import random_maps, TURNING
 from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
-from rolling_dynamics.ball_balancer.system import BallBalancer
+from rolling_dynamics.ball_balancer.system import BallBalancer, PARAMETERS
 from rolling_dynamics.driven import driven, DrivenSystem, limited, position_servo
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import (
+    described,
     formulas,
     note,
     pair,
@@ -34,8 +35,8 @@ INERTIAS = {'solid': 2 / 5, 'shell': 2 / 3}  # over mass and square of the radiu
 class BallSection(Section):
     """A homogeneous ball."""
 
-    radius: float = quantity('radius', 'm', positive=True)
-    mass: float = quantity('mass', 'kg', positive=True)
+    radius: float = described(PARAMETERS, 'radius')
+    mass: float = described(PARAMETERS, 'mass')
     inertia: Literal['solid', 'shell'] = note('how its mass is distributed', default='solid')
 
 
@@ -47,10 +48,8 @@ class PlateSection(Section):
         'by ball joints in radial grooves',
         default='gimbal',
     )
-    half_width: float = quantity('half the length of a side', 'm', positive=True)
-    surface_height: float = quantity(
-        'of the surface over the axes, or over the ball joints', 'm', default=0.0
-    )
+    half_width: float = described(PARAMETERS, 'half_width')
+    surface_height: float = described(PARAMETERS, 'surface_height', default=0.0)
     axle_radius: float = quantity(
         'of the three servos about the middle, with `legs`', 'm', positive=True, default=0.08
     )
@@ -81,20 +80,13 @@ class ResistanceSection(Section):
 
     breakaway: Array = pair('minimum and maximum tilt that is needed', 'counts')
     length: float = quantity('correlation length of the map', 'm', positive=True, default=0.015)
-    kinetic_share: float = quantity(
-        'resistance of a rolling ball over that at rest', least=0, most=1, default=1.0
-    )
+    kinetic_share: float = described(PARAMETERS, 'kinetic_share', most=1, default=1.0)
     model: Literal['breakaway', 'smooth'] = note(
         '`breakaway` has a mode in which the ball is stuck; `smooth` is a smooth function of the '
         'speed, for optimisation',
         default='breakaway',
     )
-    stribeck_speed: float = quantity(
-        'at which smooth resistance has fallen to the kinetic one',
-        'm/s',
-        positive=True,
-        default=2e-3,
-    )
+    stribeck_speed: float = described(PARAMETERS, 'stribeck_speed', default=2e-3)
 
     @model_validator(mode='after')
     def _ordered(self) -> ResistanceSection:
@@ -123,7 +115,7 @@ class BallBalancerFile(RigFile, ScenarioFile):
     servo: ServoSection
     resistance: ResistanceSection
     camera: CameraSection = section(CameraSection)
-    gravity: float = quantity('magnitude', 'm/s^2', positive=True, default=9.81)
+    gravity: float = described(PARAMETERS, 'gravity', default=9.81)
     seed: int = whole('random seed of both maps of the plate', 0, default=0)
     initial: StartSection = section(StartSection)
     tilt: list[ca.SX] | None = formulas(

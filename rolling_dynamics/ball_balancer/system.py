@@ -23,6 +23,7 @@ from rolling_dynamics.contract.rolling_system import (
     Jump,
     Mode,
     MotionState,
+    number_entry,
     Outcome,
     Transition,
 )
@@ -32,23 +33,30 @@ from rolling_dynamics.mechanism import Machine
 BALL = several('ball', 'm', 'contact on the plate', 0.05, frame='H')
 BALL_RATE = several('ball_rate', 'm/s', 'its rate', 0.1, frame='H')
 PARAMETERS = (
-    ('radius', 'm', 'of the ball'),
-    ('mass', 'kg', 'of the ball'),
-    ('inertia', 'kg m^2', 'of the ball about its centre'),
-    ('gravity', 'm/s^2', ''),
-    ('surface_height', 'm', 'of the plate over its axes or joints'),
-    ('half_width', 'm', 'of the square plate'),
-    ('breakaway_low', 'rad', 'minimum tilt at which a ball at rest starts to roll'),
-    ('breakaway_high', 'rad', 'maximum'),
-    ('kinetic_share', '', 'of rolling resistance over breakaway'),
-    ('stribeck_speed', 'm/s', 'at which the smooth resistance has fallen to the kinetic one'),
+    number_entry('radius', 'm', 'radius', 'positive'),
+    number_entry('mass', 'kg', 'mass', 'positive'),
+    number_entry('inertia', 'kg m^2', 'of the ball about its centre', 'positive'),
+    number_entry('gravity', 'm/s^2', 'magnitude', 'positive'),
+    number_entry('surface_height', 'm', 'of the surface over the axes, or over the ball joints'),
+    number_entry('half_width', 'm', 'half the length of a side', 'positive'),
+    number_entry('breakaway_low', 'rad', 'minimum tilt at which a ball at rest starts to roll'),
+    number_entry('breakaway_high', 'rad', 'maximum'),
+    number_entry(
+        'kinetic_share', '', 'resistance of a rolling ball over that at rest', 'zero or positive'
+    ),
+    number_entry(
+        'stribeck_speed',
+        'm/s',
+        'at which smooth resistance has fallen to the kinetic one',
+        'positive',
+    ),
 )
 
 
 def ball_balancer(drive: Drive) -> Machine:
     """Return the machine, whose servos are controlled by their accelerations."""
     machine, n = Machine('ball_balancer'), drive.servos
-    p = {name: machine.parameter(name, unit, text) for name, unit, text in PARAMETERS}
+    p = {entry.name: machine.parameter(entry) for entry in PARAMETERS}
     maps = (*wave_entries('breakaway', ''), *wave_entries('height', 'm'))
     more = (*drive.parameters.entries, *maps)
     p |= {entry.name: machine.parameter(entry) for entry in more}

@@ -34,7 +34,7 @@ from rolling_dynamics.contact.representation import (
 )
 from rolling_dynamics.contract.rolling_system import Layout, Mode, RegulatorWeights
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.inertia import checked_mass, inertia_moments
+from rolling_dynamics.inertia import inertia_moments
 from rolling_dynamics.mechanism import MachineSystem
 from rolling_dynamics.rotations import homogeneous, roll_pitch_yaw
 from rolling_dynamics.simulation.guards import unit_norms
@@ -163,11 +163,8 @@ class ContactSystem(MachineSystem):
             A value that no body has.
 
         """
-        for name, value in (('mu', mu), ('mu_spin', mu_spin)):
-            if not (np.isfinite(value) and value >= 0):
-                raise ParameterError(f'{name} must be zero or positive and finite, got {value!r}')
         return self.parameters.pack(
-            mass=checked_mass(mass),
+            mass=mass,
             inertia=inertia_moments(inertia),
             gravity_W=gravity_W,
             mu=mu,

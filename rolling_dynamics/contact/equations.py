@@ -12,8 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.representation import ContactState, Representation
-from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
+from rolling_dynamics.contract.rolling_system import (
+    Entry,
+    Layout,
+    number_entry,
+    quaternion_entry,
+    vector_entry,
+)
 from rolling_dynamics.errors import ParameterError, SurfaceError
+from rolling_dynamics.friction import MU, MU_SPIN
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.mechanism import Driven, Free, Machine, Solid
 from rolling_dynamics.mechanism.system import MachineExpressions
@@ -159,7 +166,7 @@ def parameter_layout(object_surface: Surface, hand_surface: Surface) -> Layout:
         edges = [-FAR, FAR, -FAR, FAR]  # bounds of a closed surface are its poles, not edges
     return Layout(
         (
-            Entry('mass', ('mass',), 'kg', text='mass of the object'),
+            number_entry('mass', 'kg', 'mass of the object', 'positive'),
             vector_entry(
                 'inertia',
                 'kg m^2',
@@ -168,8 +175,8 @@ def parameter_layout(object_surface: Surface, hand_surface: Surface) -> Layout:
                 suffixes=('xx', 'yy', 'zz', 'xy', 'xz', 'yz'),
             ),
             vector_entry('gravity_W', 'm/s^2', 'W', 'gravity'),
-            Entry('mu', ('mu',), '', text='coefficient of static friction'),
-            Entry('mu_spin', ('mu_spin',), 'm', text='coefficient of spin friction'),
+            MU,
+            MU_SPIN,
             Entry('object_surface', tuple(f'object_{n}' for n in object_surface.values), 'm'),
             Entry('hand_surface', tuple(f'hand_{n}' for n in hand_surface.values), 'm'),
             Entry('hand_edges', ('u_min', 'u_max', 'v_min', 'v_max'), 'chart', 'hand'),

@@ -17,6 +17,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, quoted, suggestion
 from rolling_dynamics.rotations import conjugate, exponential, logarithm, product
 
+TINY = 5e-324  # the least positive number
 KINDS = ('vector', 'angle', 'quaternion', 'turn')
 
 
@@ -44,6 +45,8 @@ class Entry:
     scale
         A deviation that matters, in the unit; for a quaternion, of its rotation [rad]. Default
         weights of a regulator follow from it.
+    sign
+        ``positive`` or ``zero or positive``, where no other number means something; else empty.
 
     """
 
@@ -54,6 +57,7 @@ class Entry:
     kind: str = 'vector'
     text: str = ''
     scale: float = 1.0
+    sign: str = ''
 
     def __post_init__(self) -> None:
         """Refuse an entry that no vector can hold."""
@@ -71,10 +75,22 @@ class Entry:
         """Number of components."""
         return len(self.components)
 
+    def check(self, given: ArrayLike) -> None:
+        """Raise ParameterError for numbers (size) in its unit that are not of its sign."""
+        values, low = np.array(given, dtype=float), 0.0 if 'zero' in self.sign else TINY
+        if self.sign and not (np.isfinite(values) & (values >= low)).all():
+            unit, found = f' [{self.unit}]' if self.unit else '', values.squeeze().tolist()
+            raise ParameterError(f'{self.name} must be {self.sign} and finite{unit}, got {found}')
+
     @property
     def has_unit_norm(self) -> bool:
         """Whether its components make a vector of norm 1."""
         return self.kind in {'quaternion', 'turn'}
+
+
+def number_entry(name: str, unit: str, text: str = '', sign: str = '') -> Entry:
+    """Return an entry of one number."""
+    return Entry(name, (name,), unit, text=text, sign=sign)
 
 
 def vector_entry(
@@ -193,7 +209,7 @@ class Layout:
         Raises
         ------
         ParameterError
-            An entry is unknown, missing, of the wrong length, or not finite.
+            An entry is unknown, missing, of the wrong length or sign, or not finite.
 
         """
         for name in values:
@@ -208,6 +224,7 @@ class Layout:
                 raise ParameterError(f'{e.name} is missing ({e.size} numbers: {e.text})')
             if given.size != e.size:
                 raise ParameterError(f'{e.name} takes {e.size} numbers, got {given.size}')
+            e.check(given)
             out[self._slices[e.name]] = given
         if not np.isfinite(out).all():
             for name, given in self.unpack(out).items():

@@ -23,11 +23,12 @@ from rolling_dynamics.contact.representation import (
 from rolling_dynamics.contract.rolling_system import (
     Entry,
     Layout,
+    number_entry,
     quaternion_entry,
     Symbols,
     vector_entry,
 )
-from rolling_dynamics.friction import against_patch, held, SPINNING
+from rolling_dynamics.friction import against_patch, held, MU, MU_KINETIC, MU_SPIN, SPINNING
 from rolling_dynamics.mechanism import Flying, MachineSystem
 from rolling_dynamics.mechanism.cones import Cone
 from rolling_dynamics.mechanism.dynamics import Dynamics
@@ -93,23 +94,23 @@ def parameter_layout(surface: Surface, hand: Surface) -> Layout:
     of_hand = (Entry('hand_surface', names, 'm'),) if names else ()
     return Layout(
         (
-            Entry('mass', ('mass',), 'kg', text='mass of the object'),
+            number_entry('mass', 'kg', 'mass of the object', 'positive'),
             Entry('inertia', INERTIA, 'kg m^2', 'O', text='about the centre of mass'),
             vector_entry('gravity_W', 'm/s^2', 'W', 'gravity'),
-            Entry('mu', ('mu',), '', text='coefficient of static friction'),
-            Entry('mu_kinetic', ('mu_kinetic',), '', text='coefficient of kinetic friction'),
-            Entry('mu_spin', ('mu_spin',), 'm', text='coefficient of spin friction'),
-            Entry(
+            MU,
+            MU_KINETIC,
+            MU_SPIN,
+            number_entry(
                 'rolling_resistance',
-                ('rolling_resistance',),
                 'm s/rad',
-                text='torque against rolling over normal force and rate of rolling',
+                'torque against rolling over normal force and rate of rolling',
+                'zero or positive',
             ),
-            Entry(
+            number_entry(
                 'restitution',
-                ('restitution',),
                 '',
-                text='fraction of the work of compression that a landing gives back',
+                'fraction of the work of compression that a landing gives back',
+                'zero or positive',
             ),
             Entry('object_surface', tuple(f'object_{n}' for n in surface.values), 'm'),
             *of_hand,

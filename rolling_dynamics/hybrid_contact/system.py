@@ -37,7 +37,7 @@ from rolling_dynamics.hybrid_contact.mode_equations import (
     slipping_by,
     STATE,
 )
-from rolling_dynamics.inertia import checked_mass, inertia_moments
+from rolling_dynamics.inertia import inertia_moments
 from rolling_dynamics.mechanism.start import OPEN
 from rolling_dynamics.mechanism.system import MachineSystem
 from rolling_dynamics.point_contact import impact
@@ -243,16 +243,6 @@ class HybridContactSystem(PointContact):
 
         """
         kinetic = mu if mu_kinetic is None else mu_kinetic
-        coefficients = {
-            'mu': mu,
-            'mu_kinetic': kinetic,
-            'mu_spin': mu_spin,
-            'rolling_resistance': rolling_resistance,
-            'restitution': restitution,
-        }
-        for name, value in coefficients.items():
-            if not (np.isfinite(value) and value >= 0):
-                raise ParameterError(f'{name} must be zero or positive and finite, got {value!r}')
         if kinetic > mu:
             raise ParameterError(f'mu_kinetic must not exceed mu = {mu!r}, got {kinetic!r}')
         if restitution > 1:
@@ -261,11 +251,15 @@ class HybridContactSystem(PointContact):
         if given.shape != (4,) or not (given[0] < given[1] and given[2] < given[3]):
             raise ParameterError(f'edges takes u_min < u_max, v_min < v_max, got {given.tolist()}')
         return self.parameters.pack(
-            mass=checked_mass(mass),
+            mass=mass,
             inertia=inertia_moments(inertia),
             gravity_W=gravity_W,
             hand_edges=given,
-            **coefficients,
+            mu=mu,
+            mu_kinetic=kinetic,
+            mu_spin=mu_spin,
+            rolling_resistance=rolling_resistance,
+            restitution=restitution,
         )
 
     @cached_property

@@ -12,15 +12,15 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
+from rolling_dynamics.friction import MU
 from rolling_dynamics.inertia import inertia_matrix, inertia_moments
 from rolling_dynamics.internal_masses.masses import (
     check_masses,
-    check_radius,
     checked_coefficients,
     Mass,
 )
 from rolling_dynamics.internal_masses.obstacles import Box
-from rolling_dynamics.internal_masses.system import GRAVITY, MassDrivenSystem
+from rolling_dynamics.internal_masses.system import GRAVITY, MassDrivenSystem, RADIUS
 
 
 class PlanePath:
@@ -188,7 +188,8 @@ class PointMassBall(MassDrivenSystem):
             A value that no ball has, a rail that leaves the shell, or masses that meet.
 
         """
-        check_radius(radius)
+        RADIUS.check(radius)
+        MU.check(mu)
         check_masses(self.masses, mass, radius, np.asarray(centre_of_mass, dtype=float))
         static, kinetic = checked_coefficients(mu, mu_kinetic, no_slip=not self.unilateral)
         return self.parameters.pack(

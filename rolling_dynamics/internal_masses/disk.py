@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-import math
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Entry, vector_entry
+from rolling_dynamics.contract.rolling_system import Entry, number_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.friction import MU
 from rolling_dynamics.internal_masses.masses import (
     check_masses,
-    check_radius,
     checked_coefficients,
     distance_from_plane,
     RailMass,
 )
-from rolling_dynamics.internal_masses.system import GRAVITY, MassDrivenSystem
+from rolling_dynamics.internal_masses.system import GRAVITY, MassDrivenSystem, RADIUS
 
 
 class PointMassDisk(MassDrivenSystem):
@@ -37,7 +36,7 @@ class PointMassDisk(MassDrivenSystem):
         Entry('phi_rate', ('phi_rate',), 'rad/s', 'W', text='its rate'),
     )
     inertia = (
-        Entry('polar_inertia', ('polar_inertia',), 'kg m^2', 'B', text='d_2'),
+        number_entry('polar_inertia', 'kg m^2', 'about its centre of mass', 'zero or positive'),
         vector_entry('centre_of_mass', 'm', 'B', 'centre of mass of the shell', 'xz'),
     )
 
@@ -83,11 +82,8 @@ class PointMassDisk(MassDrivenSystem):
             Along E1 and E3 [m].
 
         """
-        check_radius(radius)
-        if not (math.isfinite(polar_inertia) and polar_inertia >= 0):
-            raise ParameterError(
-                f'polar_inertia must be zero or positive and finite, got {polar_inertia!r}'
-            )
+        RADIUS.check(radius)
+        MU.check(mu)
         check_masses(self.masses, mass, radius, np.asarray(centre_of_mass, dtype=float))
         for k, m in enumerate(self.masses, 1):
             if isinstance(m, RailMass) and distance_from_plane(m.rail) > 1e-12 * radius:

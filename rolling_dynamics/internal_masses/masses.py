@@ -166,19 +166,11 @@ SAMPLES = 721  # of a rail
 MEET = 1e-9  # of the radius: masses nearer than this have met
 
 
-def check_radius(radius: float) -> None:
-    """Refuse a radius that is not positive."""
-    if not (math.isfinite(radius) and radius > 0):
-        raise ParameterError(f'radius must be positive and finite [m], got {radius!r}')
-
-
 def checked_coefficients(
     mu: float, mu_kinetic: float | None, *, no_slip: bool
 ) -> tuple[float, float]:
     """Return static and kinetic coefficient of friction, checked."""
     kinetic = mu if mu_kinetic is None else mu_kinetic
-    if not (np.isfinite(mu) and mu >= 0):
-        raise ParameterError(f'mu must be zero or positive and finite, got {mu!r}')
     if no_slip and mu == 0:
         raise ParameterError(
             'mu is 0, but rolling without slipping is demanded; give a positive mu, or build the '

@@ -19,6 +19,7 @@ from rolling_dynamics.contract.rolling_system import (
     Entry,
     Mode,
     MotionState,
+    number_entry,
     RegulatorWeights,
     RigidBody,
     Symbols,
@@ -26,6 +27,7 @@ from rolling_dynamics.contract.rolling_system import (
 )
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
+from rolling_dynamics.friction import MU, MU_KINETIC
 from rolling_dynamics.internal_masses.masses import (
     accelerations,
     FreeMass,
@@ -71,6 +73,8 @@ MASS_DRIVEN_WEIGHTS = RegulatorWeights(
 
 
 PLACES = 'places on rails'
+SHELL_MASS = number_entry('mass', 'kg', 'mass', 'zero or positive')
+RADIUS = number_entry('radius', 'm', 'radius', 'positive')
 GRAVITY = 9.81  # m/s^2
 FORCE_NAMES = ('t', *'xyz', 'vx', 'vy', 'vz', 'qw', 'qx', 'qy', 'qz', 'wx', 'wy', 'wz')
 
@@ -189,16 +193,9 @@ class MassDrivenSystem(PointContact):
 
     def _parameter_entries(self) -> Iterator[tuple[Entry, Sequence[float] | None]]:
         """Yield the entries of the parameters, with the values that they have by default."""
-        whole = 'mass of the shell with all that is fixed in it'
-        yield Entry('mass', ('mass',), 'kg', text=whole), None
-        yield from ((entry, None) for entry in self.inertia)
-        yield Entry('radius', ('radius',), 'm', text='radius of the shell'), None
+        yield from ((entry, None) for entry in (SHELL_MASS, *self.inertia, RADIUS))
         yield vector_entry('gravity_W', 'm/s^2', 'W', 'gravity'), (0.0, 0.0, -GRAVITY)
-        yield Entry('mu', ('mu',), '', text='coefficient of static friction'), None
-        yield (
-            Entry('mu_kinetic', ('mu_kinetic',), '', text='coefficient of kinetic friction'),
-            None,
-        )
+        yield from ((entry, None) for entry in (MU, MU_KINETIC))
         if self.masses:
             names = tuple(f'mass_{k}' for k in range(1, len(self.masses) + 1))
             yield Entry('masses', names, 'kg'), [m.mass for m in self.masses]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
-from rolling_dynamics.contract.rolling_system import Entry, Layout, Symbols
+from rolling_dynamics.contract.rolling_system import Entry, Layout, number_entry, Symbols
 from rolling_dynamics.errors import ParameterError, suggestion
 from rolling_dynamics.mechanism.dynamics import Dynamics, Law, Wrench
 from rolling_dynamics.mechanism.joints import Flying, Joint
@@ -96,13 +96,15 @@ class Machine:
         unit: str = '',
         text: str = '',
         default: Sequence[float] | None = None,
+        sign: str = '',
     ) -> ca.SX:
         """Declare a parameter and return its symbol, scalar unless an entry is given."""
         self._still_described()
-        entry = Entry(name, (name,), unit, text=text) if isinstance(name, str) else name
+        if isinstance(name, str):
+            name = number_entry(name, unit, text, sign)
         if default is not None:
-            self._defaults[entry.name] = tuple(default)
-        return self._declare(self._parameters, entry)
+            self._defaults[name.name] = tuple(default)
+        return self._declare(self._parameters, name)
 
     def control(self, entry: Entry) -> ca.SX:
         """Declare an entry of the control and return its symbol."""

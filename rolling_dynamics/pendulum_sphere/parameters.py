@@ -8,22 +8,29 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.rolling_system import number_entry
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.friction import MU
 
 GRAVITY = 9.81  # m/s^2
 ROD_SHARE = 0.25  # R_t / R_o of the paper, Section 1
 DISK_SHARE = 0.92  # R_d / R_o of the paper, Section 1
 SHELL_SHARE = 0.1  # M / m: not printed; with a thin shell it reproduces every printed number
-_POSITIVE = (
-    'shell_mass',
-    'shell_inertia',
-    'shell_radius',
-    'pendulum_mass',
-    'pendulum_length',
-    'pendulum_inertia',
-    'gravity',
+BODIES = (
+    number_entry('shell_mass', 'kg', 'mass of the shell', 'positive'),
+    number_entry('shell_inertia', 'kg m^2', 'about every axis', 'positive'),
+    number_entry('shell_radius', 'm', 'radius of the shell', 'positive'),
+    number_entry('pendulum_mass', 'kg', 'mass of the pendulum', 'positive'),
+    number_entry('pendulum_length', 'm', 'from the centre to its centre of mass', 'positive'),
+    number_entry('pendulum_inertia', 'kg m^2', 'across its axis', 'positive'),
+    number_entry('pendulum_excess', 'kg m^2', 'by how much the moment along its axis is greater'),
 )
-_NOT_NEGATIVE = ('mu', 'rolling_resistance', 'rolling_damping')
+FLOOR = (
+    number_entry('gravity', 'm/s^2', 'magnitude', 'positive'),
+    MU,
+    number_entry('rolling_resistance', 'm', 'lever arm of the normal force', 'zero or positive'),
+    number_entry('rolling_damping', 'N m s', 'torque per angular velocity', 'zero or positive'),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +80,8 @@ class SphereParameters:
             value = getattr(self, field.name)
             if not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
                 raise ParameterError(f'{field.name} must be a finite number, got {value!r}')
-            if field.name in _POSITIVE and not value > 0:
-                raise ParameterError(f'{field.name} must be positive, got {value!r}')
-            if field.name in _NOT_NEGATIVE and value < 0:
-                raise ParameterError(f'{field.name} must be zero or positive, got {value!r}')
+        for entry in (*BODIES, *FLOOR):
+            entry.check(getattr(self, entry.name))
         self._check_bodies()
         if not abs(self.slope) < math.pi / 2:
             raise ParameterError(f'slope must lie within +-pi/2 [rad], got {self.slope!r}')

@@ -22,7 +22,7 @@ from rolling_dynamics.mechanism import (
 )
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.mass import E3 as E
-from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
+from rolling_dynamics.pendulum_sphere.parameters import BODIES, FLOOR, SphereParameters
 from rolling_dynamics.rotations import solve_3x3
 from transforms3d.quaternions import axangle2quat, quat2mat
 
@@ -30,24 +30,21 @@ from transforms3d.quaternions import axangle2quat, quat2mat
 def pendulum_sphere() -> Machine:
     """Return the machine."""
     machine = Machine('pendulum_sphere')
-    shell_mass = machine.parameter('shell_mass', 'kg', 'M')
-    shell_inertia = machine.parameter('shell_inertia', 'kg m^2', 'I')
-    radius = machine.parameter('shell_radius', 'm', 'R_o')
-    mass = machine.parameter('pendulum_mass', 'kg', 'm')
-    length = machine.parameter('pendulum_length', 'm', 'R_t')
-    across = machine.parameter('pendulum_inertia', 'kg m^2', 'i, across the axis')
-    excess = machine.parameter('pendulum_excess', 'kg m^2', 'j; i + j along the axis')
+    shell_mass, shell_inertia, radius, mass, length, across, excess = map(
+        machine.parameter, BODIES
+    )
     machine.gravity_W = machine.parameter(
         vector_entry('gravity_W', 'm/s^2', 'W', 'gravity; W is on the floor, z its normal')
     )
+    mu, resistance, damping = (machine.parameter(entry) for entry in FLOOR[1:])
     shell = Rolling(
         shape=Sphere(radius),
         contact=vector_entry('contact', 'm', 'W', 'contact point on the floor', suffixes='xy'),
         attitude=quaternion_entry('q_WS', 'attitude of the shell'),
         speed=vector_entry('w_WS_W', 'rad/s', 'W', 'angular velocity of the shell'),
-        mu=machine.parameter('mu', '', 'coefficient of static friction'),
-        resistance=machine.parameter('rolling_resistance', 'm', 'lever arm delta'),
-        damping=machine.parameter('rolling_damping', 'N m s', 'torque per rate'),
+        mu=mu,
+        resistance=resistance,
+        damping=damping,
     )
     pendulum = Spherical(
         attitude=quaternion_entry(

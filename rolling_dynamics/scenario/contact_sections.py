@@ -15,9 +15,11 @@ from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.equations import GRAVITY
 from rolling_dynamics.contact.representation import support_point
 from rolling_dynamics.errors import ParameterError, ScenarioError, SurfaceError
+from rolling_dynamics.friction import MU, MU_KINETIC, MU_SPIN
 from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.fields import (
     array,
+    described,
     either,
     entry,
     gone,
@@ -226,13 +228,17 @@ class Friction(Section):
         '`rolling`: spin about the normal is free; `pure_rolling`: there is none',
         default='rolling',
     )
-    mu: float = quantity('coefficient of static friction', least=0, default=1.0)
-    mu_spin: float = quantity(
-        'coefficient of spin friction, needed with `pure_rolling`', 'm', least=0, default=0.0
+    mu: float = described([MU], 'mu', default=1.0)
+    mu_spin: float = described(
+        [MU_SPIN],
+        'mu_spin',
+        text='coefficient of spin friction, needed with `pure_rolling`',
+        default=0.0,
     )
-    mu_kinetic: float | None = quantity(
-        'coefficient of kinetic friction, with `hybrid`; that of static by default',
-        least=0,
+    mu_kinetic: float | None = described(
+        [MU_KINETIC],
+        'mu_kinetic',
+        text='coefficient of kinetic friction, with `hybrid`; that of static by default',
         default=None,
     )
 

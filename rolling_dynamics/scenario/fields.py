@@ -15,6 +15,7 @@ the annotation: ``mass: Annotated[float, quantity('mass', 'kg', positive=True)]`
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
 import logging
@@ -40,6 +41,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import core_schema, CoreSchema, PydanticCustomError, PydanticKnownError
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.errors import ExpressionError, nearest, printable, suggestion
 from rolling_dynamics.plugin import BROKEN
 from rolling_dynamics.scenario.control import formula_of_time, number, SMALLEST
@@ -284,6 +286,14 @@ def quantity(
     """Return a field that is a number, positive or between bounds."""
     bounds = Field(ge=SMALLEST if positive else least, le=most)
     return entry(Annotated[float, bounds, BeforeValidator(_number)], text, unit, default)
+
+
+def described(parameters: Iterable[Entry], name: str, **changed: Any) -> Any:
+    """Return the field of a parameter of a description: its sentence, unit and sign."""
+    (of,) = (entry for entry in parameters if entry.name == name)
+    least = {'least': 0} if of.sign == 'zero or positive' else {}
+    given: dict[str, Any] = {'text': of.text, 'unit': of.unit, 'positive': of.sign == 'positive'}
+    return quantity(**(given | least | changed))
 
 
 def numbers(text: str = '', unit: str = '', default: Any = ..., **shape: Any) -> Any:

@@ -19,10 +19,12 @@ from rolling_dynamics.pendulum_sphere import (
     scales_of,
     SphereParameters,
 )
+from rolling_dynamics.pendulum_sphere.parameters import BODIES, FLOOR
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for, swing_torque
 from rolling_dynamics.scenario.control import check_finite, Control
 from rolling_dynamics.scenario.faults import check, located
 from rolling_dynamics.scenario.fields import (
+    described,
     formulas,
     note,
     OneOf,
@@ -41,22 +43,20 @@ from rolling_dynamics.scenario.surface_section import sphere_volume
 class Sphere(Section):
     """The bodies; left out, those of the paper with a shell of 0.15 m and a pendulum of 1 kg."""
 
-    shell_mass: float = quantity('mass of the shell', 'kg', positive=True)
-    shell_inertia: float | None = quantity(
-        'about every axis (default: a thin shell)', 'kg m^2', positive=True, default=None
+    shell_mass: float = described(BODIES, 'shell_mass')
+    shell_inertia: float | None = described(
+        BODIES, 'shell_inertia', text='about every axis (default: a thin shell)', default=None
     )
-    shell_radius: float = quantity('radius of the shell', 'm', positive=True)
-    pendulum_mass: float = quantity('mass of the pendulum', 'kg', positive=True)
-    pendulum_length: float = quantity('from the centre to its centre of mass', 'm', positive=True)
+    shell_radius: float = described(BODIES, 'shell_radius')
+    pendulum_mass: float = described(BODIES, 'pendulum_mass')
+    pendulum_length: float = described(BODIES, 'pendulum_length')
     disk_radius: float | None = quantity(
         'the pendulum is a thin disk of this radius', 'm', positive=True, default=None
     )
-    pendulum_inertia: float | None = quantity(
-        'across its axis, unless it is a disk', 'kg m^2', positive=True, default=None
+    pendulum_inertia: float | None = described(
+        BODIES, 'pendulum_inertia', text='across its axis, unless it is a disk', default=None
     )
-    pendulum_excess: float = quantity(
-        'by how much the moment along its axis is greater', 'kg m^2', default=0.0
-    )
+    pendulum_excess: float = described(BODIES, 'pendulum_excess', default=0.0)
 
     @model_validator(mode='after')
     def _one_inertia(self) -> Sphere:
@@ -89,16 +89,12 @@ class Sphere(Section):
 class Floor(Section):
     """The floor, level and without resistance by default."""
 
-    gravity: float = quantity(
-        'magnitude', 'm/s^2', positive=True, default=SphereParameters.gravity
-    )
+    gravity: float = described(FLOOR, 'gravity', default=SphereParameters.gravity)
     slope: float = quantity('against the horizontal', 'rad', default=0.0)
     azimuth: float = quantity('direction in which it falls, from x', 'rad', default=0.0)
-    mu: float = quantity('coefficient of static friction', least=0, default=SphereParameters.mu)
-    rolling_resistance: float = quantity(
-        'lever arm of the normal force', 'm', least=0, default=0.0
-    )
-    rolling_damping: float = quantity('torque per angular velocity', 'N m s', least=0, default=0.0)
+    mu: float = described(FLOOR, 'mu', default=SphereParameters.mu)
+    rolling_resistance: float = described(FLOOR, 'rolling_resistance', default=0.0)
+    rolling_damping: float = described(FLOOR, 'rolling_damping', default=0.0)
 
 
 class Pendulum(Section):

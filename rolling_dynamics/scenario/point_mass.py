@@ -10,12 +10,15 @@ import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ScenarioError
+from rolling_dynamics.friction import MU, MU_KINETIC
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailMass
 from rolling_dynamics.internal_masses.ball import PlanePath
 from rolling_dynamics.internal_masses.masses import check_apart, check_trajectories, Mass
 from rolling_dynamics.internal_masses.obstacles import Box
+from rolling_dynamics.internal_masses.system import RADIUS, SHELL_MASS
 from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.fields import (
+    described,
     either,
     entry,
     Formula,
@@ -73,8 +76,10 @@ class Obstacle(Section):
 class Friction(Section):
     """The contact."""
 
-    mu: float = quantity('coefficient of static friction', least=0, default=1.0)
-    mu_kinetic: float | None = quantity('kinetic (default: that of static)', least=0, default=None)
+    mu: float = described([MU], 'mu', default=1.0)
+    mu_kinetic: float | None = described(
+        [MU_KINETIC], 'mu_kinetic', text='kinetic (default: that of static)', default=None
+    )
 
 
 class Limits(Section):
@@ -90,8 +95,8 @@ class Limits(Section):
 class Shell(Section):
     """What the shells of a ball and of a disk have both."""
 
-    mass: float = quantity('mass', 'kg', least=0)
-    radius: float = quantity('radius', 'm', positive=True)
+    mass: float = described([SHELL_MASS], 'mass')
+    radius: float = described([RADIUS], 'radius')
 
 
 class MassDrivenFile(ScenarioFile):
@@ -321,7 +326,7 @@ class BallFile(MassDrivenFile):
 class Disk(Shell):
     """The shell with all that is fixed in it; it rolls in the plane of x and z."""
 
-    polar_inertia: float = quantity('about its centre of mass', 'kg m^2', least=0)
+    polar_inertia: float = described(PointMassDisk.inertia, 'polar_inertia')
     centre_of_mass: Array = pair('x and z in the body', 'm', default=np.zeros(2))
 
 

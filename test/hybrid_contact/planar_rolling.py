@@ -24,7 +24,6 @@ from rolling_dynamics.contract.rolling_system import (
     WrittenSystem,
 )
 from rolling_dynamics.errors import ParameterError, SurfaceError
-from rolling_dynamics.inertia import checked_mass
 from rolling_dynamics.surfaces.quadrics import Plane
 from rolling_dynamics.surfaces.surface import Surface
 
@@ -145,7 +144,7 @@ class PlanarRolling(WrittenSystem):
         if not edges[0] < edges[1]:
             raise ParameterError(f'edges must be increasing [m], got {edges!r}')
         return self.parameters.pack(
-            mass=checked_mass(mass), inertia=inertia, gravity_W=gravity_W, mu=mu, hand_edges=edges
+            mass=mass, inertia=inertia, gravity_W=gravity_W, mu=mu, hand_edges=edges
         )
 
     @cached_property
