@@ -80,6 +80,7 @@ class HandOver(MachineSystem):
     def modes(self) -> Mapping[str, Mode]:
         """Rolling on each roller."""
         out, names = {}, list(self.parts)
+        nexts = {name: self._next(name) for name in names}
         for k, (name, part) in enumerate(self.parts.items()):
             mode = part.modes['rolling']
             end = math.sin(self._barrels[k].reach + LATE)
@@ -90,7 +91,7 @@ class HandOver(MachineSystem):
                 guards={**mode.guards, **self.functions(ends)},
                 resets={
                     **mode.resets,
-                    **{n: self._next(to) for n, to in follows.items()},
+                    **{n: nexts[to] for n, to in follows.items()},
                 },
                 projection=part.projection,
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 import math
@@ -329,8 +329,14 @@ def _step(system: RollingSystem, mode: str) -> ca.Function:
     return ca.Function('rk4_step', [x, u, t, h, p], [y], ['x', 'u', 't', 'h', 'p'], ['y'])
 
 
-def step_with_guards(system: RollingSystem, name: str) -> ca.Function:
-    """Return ``(x, u, t, h, p) -> (x, slip at stages and end, guards, least)`` of a step."""
+def step_with_guards(
+    system: RollingSystem, name: str, more: Sequence[ca.Function] = ()
+) -> ca.Function:
+    """
+    Return ``(x, u, t, h, p) -> (x, slip at stages and end, guards, least, more)`` of a step.
+
+    Functions ``(x, u, t, p)`` in ``more`` are computed at its end, with what guards need.
+    """
     mode = system.modes[name]
     x, u = ca.MX.sym('x', system.state.size), ca.MX.sym('u', system.control.size)
     t, h, p = ca.MX.sym('t'), ca.MX.sym('h'), ca.MX.sym('p', system.parameters.size)
@@ -339,7 +345,9 @@ def step_with_guards(system: RollingSystem, name: str) -> ca.Function:
     parts = [y]
     if mode.slip is not None:
         parts += [mode.slip(z, p) for z in (*stages, y)]
-    if mode.guards:
-        values = joined('watched', system, list(mode.guards.values()))(y, u, t + h, p)
-        parts += [values, ca.mmin(values)]
+    if mode.guards or more:
+        values = joined('watched', system, [*mode.guards.values(), *more])(y, u, t + h, p)
+        guards = values[: len(mode.guards)]
+        parts += [guards, ca.mmin(guards) if mode.guards else 0]
+        parts += [values[len(mode.guards) :]] if more else []
     return ca.Function(f'hybrid_step_{name}', [x, u, t, h, p], [ca.vertcat(*parts)])

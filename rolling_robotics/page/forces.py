@@ -25,13 +25,16 @@ class _Phased(Protocol):
     judged: Any
 
 
-def forces_of(system: RollingSystem, mode: str) -> tuple[ca.Function, list[str]] | None:
+def forces_of(
+    system: RollingSystem, mode: str
+) -> tuple[ca.Function, ca.Function, list[str]] | None:
     """
-    Return the forces at the contacts in a mode, and their names; None where there is no force.
+    Return the forces at the contacts in a mode, where they act, and their names; None of none.
 
-    The function is ``(x, u, t, p) -> forces (3, n) [N], mu (n), X_WC (4, 4 n)``: on the body that
-    rolls, in axes of what it rolls on. X is empty where the system has no contact frame. Where a
-    machine leaves forces open, they are the least ones; a single contact has no name.
+    The functions are ``(x, u, t, p) -> forces (3 n) [N]`` on the body that rolls, in axes of what
+    it rolls on, and ``(x, p) -> mu (n), X_WC (4, 4 n)``. X is empty where the system has no
+    contact frame. Where a machine leaves forces open, they are the least ones; a single contact
+    has no name.
     """
     phased = offers(system, _Phased)
     several = offers(system if phased is None else phased.parts[mode], _Several)
@@ -49,6 +52,9 @@ def forces_of(system: RollingSystem, mode: str) -> tuple[ca.Function, list[str]]
         forces = [wrench(*given)[3:]]
         mu = [c.mu for c in contacts.values()] or [given.params.get('mu', 0)]
         X = [] if framed is None else [framed.contact_frame(given.x, given.p)]
-    out = [ca.horzcat(*forces), ca.vertcat(*mu), ca.horzcat(*X)]
-    names = list(contacts) if len(contacts) > 1 else ['']
-    return ca.Function('forces', list(given), list(map(ca.densify, out))), names
+    at = [ca.densify(ca.vertcat(*mu)), ca.densify(ca.horzcat(*X))]
+    return (
+        ca.Function('forces', list(given), [ca.densify(ca.vertcat(*forces))]),
+        ca.Function('frames', [given.x, given.p], ca.cse(at)),
+        list(contacts) if len(contacts) > 1 else [''],
+    )

@@ -34,11 +34,13 @@ def modes_of(
     functions: Functions = {}
     modes: dict[str, Data] = {}
     for k, (name, mode) in enumerate(system.modes.items()):
-        functions[f'step_{k}'] = step_with_guards(system, name)
         functions[f'project_{k}'] = projection(in_mode(system, name))
         names: list[str] = []
-        if (forces := forces_of(system, name)) is not None:
-            functions[f'forces_{k}'], names = forces
+        if (found := forces_of(system, name)) is None:
+            functions[f'step_{k}'] = step_with_guards(system, name)
+        else:
+            forces, functions[f'frames_{k}'], names = found
+            functions[f'step_{k}'] = step_with_guards(system, name, [forces])
         modes[name] = {
             'k': k,
             'contacts': names,

@@ -9,7 +9,7 @@ const ulp = v => 2 ** (Math.floor(Math.log2(Math.abs(v) || 5e-324)) - 52);
 class Motion {
   constructor(data) {
     this.data = data;
-    const bytes = Uint8Array.from(atob(data.wasm), c => c.charCodeAt(0));
+    const bytes = typeof data.wasm === 'string' ? Uint8Array.from(atob(data.wasm), c => c.charCodeAt(0)) : data.wasm;
     this.wasm = new WebAssembly.Instance(new WebAssembly.Module(bytes), {}).exports;
     if (this.wasm._initialize) this.wasm._initialize();
     this.calls = {};

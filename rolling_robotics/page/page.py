@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import replace
 import json
@@ -27,7 +27,7 @@ from rolling_robotics.page.sliders import sliders_of
 from rolling_robotics.page.webassembly import webassembly
 from rolling_robotics.result import simulate_scenario, simulation_result
 from rolling_robotics.scene.general import scene_of
-from rolling_robotics.scene.scene import GROUND, Scene
+from rolling_robotics.scene.scene import GROUND, Mesh, Scene
 
 STEP = 1e-3  # s, that of Stepper
 HERE = Path(__file__).parent
@@ -95,7 +95,7 @@ def page_data(scenario: Scenario, law: str = '') -> dict[str, Any]:
         'first': scenario.mode or next(iter(system.modes)),
         'h': STEP,
         'unit': 's' if system.independent_variable == 'time' else 'm',
-        'scene': _drawn(scene),
+        **_drawn(scene),
     }
 
 
@@ -111,26 +111,17 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
     return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else dict(value)
 
 
-def _drawn(scene: Scene) -> list[dict[str, Any]]:
-    """Return the meshes of a scene, vertices to a micrometre."""
-    return [
+def _drawn(scene: Scene) -> dict[str, Any]:
+    """Return the bodies of a scene, and their meshes, each once; vertices to a micrometre."""
+    meshes: list[dict[str, Any]] = []
+    bodies = [
         {
             'name': b.name,
             'at': [*b.position[0].tolist(), *b.attitude[0].tolist()],
             'cell': 2 * float(np.ptp(b.meshes[0].vertices[b.meshes[0].faces[0]], axis=0).max())
             if b.name == 'floor' and not b.lines
             else 0,
-            'meshes': [
-                {
-                    'v': np.round(m.vertices, 6).ravel().tolist(),
-                    'f': m.faces.tolist(),
-                    'c': (255 * m.colours).astype(int).tolist(),
-                    'a': m.opacity,
-                    'k': m.closed,
-                    'z': min(m.layer, b.layer),
-                }
-                for m in b.meshes
-            ],
+            'meshes': [_numbered(meshes, _mesh(m, min(m.layer, b.layer))) for m in b.meshes],
             'lines': [
                 {'v': m.points.round(6).tolist(), 'c': [255 * c for c in m.colour], 'w': m.width}
                 for m in b.lines
@@ -138,6 +129,25 @@ def _drawn(scene: Scene) -> list[dict[str, Any]]:
         }
         for b in scene.bodies
     ]
+    return {'scene': bodies, 'meshes': meshes}
+
+
+def _mesh(m: Mesh, layer: int) -> dict[str, Any]:
+    return {
+        'v': np.round(m.vertices, 6).ravel().tolist(),
+        'f': m.faces.tolist(),
+        'c': (255 * m.colours).astype(int).tolist(),
+        'a': m.opacity,
+        'k': m.closed,
+        'z': layer,
+    }
+
+
+def _numbered(meshes: list[dict[str, Any]], mesh: dict[str, Any]) -> int:
+    """Return the number of a mesh among others, to which a new one is added."""
+    if mesh not in meshes:
+        meshes.append(mesh)
+    return meshes.index(mesh)
 
 
 def page_of(scenario: Scenario, law: str = '', beside: Mapping[str, Any] | None = None) -> str:
@@ -156,7 +166,8 @@ def page_of(scenario: Scenario, law: str = '', beside: Mapping[str, Any] | None 
 
     """
     data = {**page_data(scenario, law), 'beside': beside}
-    plain = json.dumps(data, separators=(',', ':')).encode()
+    module = b64decode(data.pop('wasm'))
+    plain = json.dumps(data, separators=(',', ':')).encode() + b'\0' + module
     packed = b64encode(zlib.compress(plain, 9)).decode()
     text = (HERE / 'page.html').read_text(encoding='utf-8')
     for name, part in (('DATA', packed), ('MOTION', script()), ('VIEW', _read('view.js'))):

@@ -7,6 +7,7 @@ const reduced = matchMedia('(prefers-reduced-motion: reduce)').matches;
 let runs = !reduced, last = 0, debt = 0, ticks = 0, behind = 0, turn = 0.9, lift = 0.45, zoom = 1, frame = 0, past = [], heard = [], crowd = [];
 let centre = [0, 0, 0], extent = 1, middle, anchor, goal = null, hits = [], strongest = 0, trail = [], grabbed = '';
 const curves = {};
+for (const body of data.scene) body.meshes = body.meshes.map(k => data.meshes[k]);
 $('title').textContent = document.title = data.title;
 $('text').textContent = data.text;
 
@@ -102,8 +103,8 @@ function draw() {
 function contacts(s) { // where bodies touch: name, force (3) in axes of the contact, mu, frame by columns
   const {k, contacts: names} = data.modes[s.mode], n = names.length;
   if (!n) return [];
-  const out = motion.f(`forces_${k}`, s.x, rig.control, s.t, s.p), X = i => out.slice(4 * n + 16 * i, 4 * n + 16 * i + 16);
-  return names.map((name, i) => ({name, f: [...out.slice(3 * i, 3 * i + 3)], mu: out[3 * n + i], X: X(i)}));
+  const force = motion.stepped(s, rig.control, 0).slice(-3 * n), out = motion.f(`frames_${k}`, s.x, s.p);
+  return names.map((name, i) => ({name, f: [...force.slice(3 * i, 3 * i + 3)], mu: out[i], X: out.slice(n + 16 * i, n + 16 * i + 16)}));
 }
 function arrows(s, eye) { // of the contact forces, each in its friction cone
   const all = contacts(s).map((c, i) => ({...c, i})).filter(c => c.X.length && size(c.f) > 0), d = devicePixelRatio;
@@ -136,7 +137,7 @@ function note() {
 }
 function plot() {
   for (const [n, {values, names, unit}] of Object.entries(curves)) if (values.length) {
-    const every = values.flat(), low = Math.min(...every), high = Math.max(...every), room = Math.max(high - low, 1e-9 * Math.abs(high)) || 1;
+    const every = values.flat(), low = Math.min(...every), high = Math.max(...every), room = Math.max(high - low, 1e-4 * Math.abs(high)) || 1;
     $(n).querySelectorAll('polyline').forEach((drawn, k) => drawn.setAttribute('points', values.map((v, i) => `${i},${(58 - 56 * (v[k] - low) / room).toFixed(1)}`).join(' ')));
     $(n).querySelectorAll('output').forEach((o, k) => { o.textContent = `${said(names[k])} ${values.at(-1)[k].toPrecision(4)}`; });
     $(n).querySelector('small').textContent = `${unit} (${low.toPrecision(3)} to ${high.toPrecision(3)})`;

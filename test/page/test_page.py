@@ -246,8 +246,9 @@ def test_forces_of_contacts_add_up_to_the_wrench_of_the_mode(name: str):
     scenario = load_scenario(name)
     system, u = scenario.system, np.zeros(scenario.system.control.size)
     for mode in list(system.modes)[:2]:
-        f, names = forces_of(system, mode)
-        forces, _, X = (np.array(v) for v in f(scenario.x0, u, 0, scenario.p))
+        forces, frames, names = forces_of(system, mode)
+        forces = np.reshape(np.array(forces(scenario.x0, u, 0, scenario.p)), (3, -1), 'F')
+        X = np.array(frames(scenario.x0, scenario.p)[1])
         wrench = np.array(system.modes[mode].wrench(scenario.x0, u, 0, scenario.p)).ravel()
         R = [X[:3, 4 * k : 4 * k + 3] for k in range(len(names))] if X.size else [np.eye(3)]
         total = sum(R[k] @ forces[:, k] for k in range(len(names)))

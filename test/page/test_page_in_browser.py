@@ -82,8 +82,8 @@ def test_each_contact_has_its_force_and_the_camera_follows(tmp_path, browser):
     s = stepper.start(scenario.x0, u := np.zeros(1))
     for k in range(1000):
         s = stepper.step(s, u, (k + 1) * 1e-3 - s.t)
-    f, names = forces_of(scenario.system, 'rolling')
-    here = np.array(f(s.x, u, s.t, scenario.p)[0]).T
+    f, _, names = forces_of(scenario.system, 'rolling')
+    here = np.reshape(np.array(f(s.x, u, s.t, scenario.p)), (-1, 3))
     assert names == [c[0] for c in found] == ['rear', 'front']
     assert np.allclose([c[1:] for c in found], here, rtol=0, atol=1e-6)
     assert browser.run('curves["normal force"].values.at(-1).length') == len(names)
