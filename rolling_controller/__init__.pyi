@@ -1,3 +1,4 @@
+from .law import FunctionLaw as FunctionLaw
 from .law import Law as Law
 from .law import OpenLoop as OpenLoop
 from .law import StateFeedback as StateFeedback

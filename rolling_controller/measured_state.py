@@ -408,7 +408,7 @@ class MeasuredLaw:
 
         """
         self.law, self.period, self.output = law, law.period, law.output
-        self.opaque = 'a filter in Python'
+        self.opaque = 'a filter whose steps in time follow what is measured and sent'
         first, *rest = law.inputs.entries
         self._size, self._by_state = first.size, first.name == STATE
         measured = state.inputs.entries if self._by_state else (first,)
