@@ -384,6 +384,7 @@ OF_SYSTEM = {
         'rolling_dynamics.scenario.point_mass',
         'rolling_planner.seeds.mass_driven_seed',
         'rolling_controller.mass_driven_velocity',
+        'rolling_controller.robot_laws.point_mass',
         'rolling_robotics.plugins.point_mass',
     ),
     'object on a hand': (
