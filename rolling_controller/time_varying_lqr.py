@@ -343,20 +343,16 @@ class TimeVaryingLqr:
         self.inputs, self.output = state_inputs(system), system.control
         self._law = FastFunction(law_function(system))
         self._law.inputs[4][:], self._law.inputs[5][:] = self.limits
-        records, given = self._law.side_by_side(1, 3), self._nominal.shape[1]
-        width, rows = system.tangent.size, self.rows
-        first, end = given + rows.start * width, given + rows.stop * width
-        self._law_nominal, self._law_gains = records[:, :given], records[:, first:end]
+        self._law_records = self._law.side_by_side(1, 3)
 
     def _store(self, trajectory: NominalTrajectory) -> None:
         """Lay states, controls and gains side by side: one look-up in the loop finds all."""
         self.times = trajectory.times
         n, m, nt = (s.size for s in (self.system.state, self.system.control, self.system.tangent))
-        used = self.rows.stop - self.rows.start
-        records = np.zeros((len(self.times), n + m + used * nt))
-        self._nominal, self._gains = records[:, : n + m], records[:, n + m :]
-        self.states, self.controls = self._nominal[:, :n], self._nominal[:, n:]
-        self.gains = self._gains.reshape(len(self.times), used, nt)
+        self._records = np.zeros((len(self.times), n + m + m * nt))
+        self._controlled = slice(n, n + m)
+        self.states, self.controls = self._records[:, :n], self._records[:, self._controlled]
+        self.gains = self._records[:, n + m :].reshape(-1, m, nt)[:, self.rows]
         for start in range(0, len(self.times), BLOCK):
             self._ask()
             rows = slice(start, start + BLOCK)
@@ -439,10 +435,9 @@ class TimeVaryingLqr:
         k, share = self._knot(t)
         given = self._law.inputs
         given[0][:] = inputs
-        self._law_nominal[...] = self._nominal[k : k + 2]
-        self._law_gains[...] = self._gains[k : k + 2]
+        self._law_records[...] = self._records[k : k + 2]
         if self._held is not None:
-            self._law_nominal[:, self.system.state.size :] = self._held.control_at(t)
+            self._law_records[:, self._controlled] = self._held.control_at(t)
         given[3][0] = share
         return None, self._law.evaluate().copy()
 
