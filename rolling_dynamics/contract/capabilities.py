@@ -359,8 +359,8 @@ def default_weights(system: RollingSystem) -> RegulatorWeights:
 
 def smooth_mode(system: RollingSystem) -> Mode:
     """Return the mode in which plans and laws of a system are made: its ``mode``, or the first."""
-    mode: Mode = getattr(system, 'mode', None) or next(iter(system.modes.values()))
-    return mode
+    own: Mode | None = system.mode if has(system, 'mode') else None  # type: ignore[attr-defined]
+    return own or next(iter(system.modes.values()))
 
 
 def envelope(system: RollingSystem) -> Mapping[str, ca.Function]:
