@@ -90,7 +90,6 @@ def test_arrays_have_names_units_and_shapes(simulated, scenarios):
         'f_contact': 'N',
         'tau_contact': 'N m',
         'margin_friction': 'N',
-        'margin_spin': 'N m',
         'energy': 'J',
         'mu_needed': '',
         'alpha_WH_H': 'rad/s^2',
