@@ -228,7 +228,10 @@ def log_of(path: Path, names: Sequence[str], table: Array, lines: NDArray[np.int
 
 def _header(path: Path) -> list[str]:
     first, _, _ = read_regular(path, MAX_BYTES).decode(errors='replace').partition('\n')
-    return [name.strip() for name in next(csv.reader([first]), [])]
+    try:
+        return [name.strip() for name in next(csv.reader([first]), [])]
+    except csv.Error as e:
+        raise ParameterError(f'{path}: cannot be read as CSV: {e}') from None
 
 
 def _optional(column: Column) -> Column:

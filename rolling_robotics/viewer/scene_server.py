@@ -7,7 +7,9 @@ from contextlib import contextmanager, redirect_stdout
 from functools import partial
 import io
 from itertools import product
+import logging
 import math
+import re
 import signal
 import socket
 import threading
@@ -33,6 +35,7 @@ from rolling_robotics.scene.scene import (
     Values,
 )
 import viser
+from websockets.asyncio import server as web_sockets
 
 PIECES = 24  # of a trace: as many parts come into sight one after the other
 POINTS = 800  # of a trace that are sent
@@ -310,6 +313,22 @@ USUAL, AIR = 1.25, 1.06  # width over height of a page, and of the picture over 
 _places: WeakKeyDictionary[viser.ViserServer, Values] = WeakKeyDictionary()  # that are seen
 
 
+HERE = re.compile(r'https?://(localhost|127\.0\.0\.1|\[?::1\]?)(:\d+)?')  # pages of this machine
+
+
+@contextmanager
+def _origins_checked(host: str) -> Iterator[None]:
+    """Let servers of this machine alone refuse pages from elsewhere that its browser has open."""
+    logging.getLogger('websockets').setLevel(logging.CRITICAL)  # it logs tracebacks
+    sockets, serve = vars(web_sockets), web_sockets.serve
+    if HERE.fullmatch(f'http://{host}'):
+        sockets['serve'] = partial(serve, origins=[HERE, None])
+    try:
+        yield
+    finally:
+        sockets['serve'] = serve
+
+
 @contextmanager
 def served(host: str, port: int) -> Iterator[viser.ViserServer]:
     """
@@ -337,7 +356,7 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
                 f'--port: {host}:{port} cannot be used ({e}); give another, or 0 for any'
             ) from None
         chosen = probe.getsockname()[1]
-    with redirect_stdout(io.StringIO()):
+    with redirect_stdout(io.StringIO()), _origins_checked(host):
         server = viser.ViserServer(host=host, port=chosen, label='rolling', verbose=False)
     server.gui.configure_theme(show_logo=False, show_share_button=False)
     height = np.linspace(0.97, 0.88, 64)[:, None, None] * np.array([1.0, 1.01, 1.02])

@@ -276,6 +276,7 @@ ROWS = ['0.00,0.1,0', '0.02,0.2,0', '0.04,0.3,0']
         (HEADER + '0,0.1,0\n0.02,,0\n0.04,0.3,\n', "line 4: torque must be .*, got ''"),
         (HEADER + '0,0.1,0\n0.02,0.2,0\n0.01,0.3,0\n', 'line 4: time runs back from 0.02'),
         (HEADER + '0,0.1,0\n0.02,0.1,0\n', 'lines 2 to 3: angle is 0.1 in all rows: a constant'),
+        ('time\rangle,torque\n0,1\n', 'cannot be read as CSV: new-line character'),
         (HEADER, 'the file: angle is empty: a constant signal determines nothing'),
     ],
 )

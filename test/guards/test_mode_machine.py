@@ -7,7 +7,13 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics.contract.rolling_system import MotionState
-from rolling_dynamics.simulation.modes import mode_functions, ModeMachine
+from rolling_dynamics.simulation.modes import (
+    AT_ONCE,
+    ChatterError,
+    mode_functions,
+    ModeMachine,
+    SAME_TIME,
+)
 
 ARGUMENTS = [ca.SX.sym(n, k) for n, k in zip('xutp', (2, 1, 1, 1), strict=True)]
 
@@ -107,3 +113,50 @@ def test_a_mode_without_guards_has_no_function_of_guards():
     machine = ModeMachine(Cart())
     assert machine.guards('rolling') is None
     assert machine.start(begin := state([9.0, 3.0]), control) is begin
+
+
+def turning(**changes):
+    """Return a cart that changes, held at rest at its end by the projection of its mode."""
+
+    def turn(s, _u):
+        return replace(s, changes=7, changed=-9.0, x=s.x + 1.0, **changes)
+
+    made, (x, *_, p) = cart(wall=turn), ARGUMENTS
+    rest = ca.Function('rest', [x, p], [ca.vertcat(p, 0)])
+    made.modes['rolling'] = replace(made.modes['rolling'], projection=rest)
+    return ModeMachine(made)
+
+
+def test_after_a_transition_a_state_is_on_the_constraints_of_its_mode():
+    after = turning().after(state([0.5, 3.0]), 'wall', control)
+    assert (after.x.tolist(), after.changes, after.changed) == ([1.0, 0.0], 1, 0.25)
+
+
+def test_a_transition_that_ends_the_motion_keeps_its_state():
+    after = turning(ended='crash').after(state([0.5, 3.0]), 'wall', control)
+    assert (after.x.tolist(), after.ended) == ([1.5, 4.0], 'crash')
+
+
+def test_a_mode_that_is_left_out_ends_the_motion():
+    after = turning(mode='slipping').after(state([0.5, 3.0]), 'wall', control)
+    (event,) = after.events
+    assert (event.name, event.terminal) == ('slipping', True)
+    assert event.text == 'a mode begins that this system leaves out'
+    assert after.ended is not None
+
+
+def test_changes_in_one_instant_are_counted_and_limited():
+    jump = ModeMachine(cart(wall=function(lambda x, *_: -x)))
+    after = state([1.0, 3.0])
+    for k in range(AT_ONCE):
+        after = jump.after(after, 'wall', control)
+        assert after.changes == k + 1
+    with pytest.raises(ChatterError, match=r'at t = 0\.25 s .* chatters \(rolling\)'):
+        jump.after(after, 'wall', control)
+    assert jump.after(replace(after, t=0.25 + SAME_TIME), 'wall', control).changes == 1
+
+
+def test_a_guard_of_time_is_evaluated_at_the_time():
+    late = ModeMachine(cart(), {}, {'late': function(lambda _x, _u, t, _p: 0.2 - t)})
+    assert late.start(state([0.0, 0.0]), control).ended is not None
+    assert late.start(state([0.0, 0.0], t=0.1), control).ended is None

@@ -304,3 +304,33 @@ def test_live_scene_is_not_exported(capsys):
 
     assert main(['view', '--export', 'page.html']) == 2
     assert 'takes a FILE' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ('origin', 'answer'),
+    [
+        ('Origin: http://localhost:9000\r\n', 101),
+        ('Origin: http://127.0.0.1\r\n', 101),
+        ('', 101),  # no browser
+        ('Origin: http://evil.example\r\n', 403),
+        ('Origin: http://127.0.0.1.evil.example:80\r\n', 403),
+        ('Origin: null\r\n', 403),
+    ],
+)
+def test_a_page_from_elsewhere_reaches_no_viewer_of_this_machine(server, origin, answer):
+    """It would push a robot whose nodes are shown: browsers connect to wherever a page says."""
+    port = server.get_port()
+    with socket.create_connection(('127.0.0.1', port), 30) as client:
+        client.sendall(
+            f'GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\n{origin}'
+            'Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n'
+            'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'.encode()
+        )
+        assert client.recv(12).decode() == f'HTTP/1.1 {answer}'
+
+
+def test_what_is_no_browser_is_no_traceback(server, capfd):
+    with socket.create_connection(('127.0.0.1', server.get_port()), 30) as client:
+        client.sendall(b'GARBAGE\r\n\r\n')
+        assert client.recv(1) == b''
+    assert capfd.readouterr().err == ''
