@@ -72,7 +72,7 @@ class ContactModes(WrittenSystem):
         ``(x, u, t, p, direction (2)) -> acceleration of slip (2), normal force, margin``, where
         the direction is chosen in which slip grows; None where it is against the force.
     overlap
-        What an error says where bodies lie in each other.
+        What an error says where bodies lie in each other; empty where `check_state` says it.
 
     """
 
@@ -82,7 +82,7 @@ class ContactModes(WrittenSystem):
     slides, planar = True, False
     creep, clear = CREEP, CLEAR
     onset: ca.Function | None = None
-    overlap = 'the bodies overlap'
+    overlap = ''
 
     # what a subclass fills in
 
@@ -171,7 +171,7 @@ class ContactModes(WrittenSystem):
         x, p = _vector('x', x, self.state.size), _vector('p', p, self.parameters.size)
         (gaps, v), u = self._moves(x, p), np.asarray(u, dtype=float)
         for i in self.parting:
-            if self.rigid(i) and gaps[i] < -OPEN:
+            if self.overlap and self.rigid(i) and gaps[i] < -OPEN:
                 raise ParameterError(
                     f'{self.overlap} by {-gaps[i]:.3g} m; place one on the other or above'
                 )
@@ -181,8 +181,8 @@ class ContactModes(WrittenSystem):
         s = self._meet(s, u) if meet else self._on(s)
         for i in self.able:
             phase = self.phase(s.mode, i)
-            if phase == 'slipping' and self._at(i, s, u)[-1] <= 0:
-                s = self._painleve(i, s, u)
+            if phase == 'slipping':
+                s = self._slid(i, s, u)
             elif phase in {'rolling', 'resting'} and not self._holds(i, s, u):
                 s = self._slip(i, s, u)
             elif phase == 'resting' and self._at(i, s, u, 'turn')[-1] < 0:
@@ -233,6 +233,12 @@ class ContactModes(WrittenSystem):
             return s.noted('friction', said, ends=True)
         way = self._direction(s, u, -np.array(force))
         return self._begun('slips', i, self.moved(s, i, 'slipping'), way, s).noted('slip', said)
+
+    def _slid(self, i: int, s: MotionState, u: Array) -> MotionState:
+        """Let a contact slip on that slips already, unless the motion is to end there."""
+        if not self.slides:
+            return s.noted('friction', f'{self.able[i]} slips', ends=True)
+        return self._painleve(i, s, u) if self._at(i, s, u)[-1] <= 0 else s
 
     def _direction(self, s: MotionState, u: Array, way: Array) -> Array:
         """Return along what slip begins, where it is known how it would."""
@@ -343,6 +349,9 @@ class ContactModes(WrittenSystem):
                 'the order of the impulses decides the outcome: one after the other they give '
                 f'velocities that differ by up to {found.spread:.3g} m/s',
             )
+        for i in near:
+            if not self.slides and self.phase(mode, i) == 'slipping':
+                met = self._slid(i, met, u)
         return _judged(met, self.holding(s, u, change, whole))
 
     # evaluations

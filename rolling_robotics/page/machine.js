@@ -40,7 +40,8 @@ class Machine {
     else s = {...s, x: this.m.f(`project_${this.m.data.modes[s.mode].k}`, s.x, s.p)};
     for (const i of able) {
       const phase = this.c.phases[s.mode][i];
-      if (['rolling', 'resting'].includes(phase) && !this.holds(i, s, u)) s = this.slip(i, s, u);
+      if (phase === 'slipping' && !this.c.slides) s = this.slid(i, s);
+      else if (['rolling', 'resting'].includes(phase) && !this.holds(i, s, u)) s = this.slip(i, s, u);
       else if (phase === 'resting' && this.margin('turn', i, s, u) < 0) s = this.turn(i, s, u);
     }
     return s;
@@ -60,6 +61,8 @@ class Machine {
     if (out.at(-2) <= this.c.PERFECT * size(force) && this.c.parting.includes(i)) return this.part(i, s, u);
     return this.beginSlip(i, s, u, force);
   }
+
+  slid(i, s) { return noted(s, 'friction', `${this.c.names[i]} slips`, true); }
 
   beginSlip(i, s, u, force) {
     const said = `${this.c.names[i]} begins to slip`, way = force.map(f => -f);
@@ -162,6 +165,7 @@ class Machine {
     met = {...met, mode: this.seen(met, away), x: this.clear(met, rebound)};
     const pushed = near.map((i, k) => [size(found.P.slice(3 * k, 3 * k + 3)), c.names[i]]).filter(([P]) => P);
     if (pushed.length) met = noted(met, 'landing', `impact of ${pushed.map(([P, name]) => `${P.toPrecision(6)} N s at ${name}`).join(', ')}`);
+    for (const i of near) if (!c.slides && c.phases[met.mode][i] === 'slipping') met = this.slid(i, met);
     const held = c.names.flatMap((name, i) => (c.able.includes(i) ? [] : [[`contact ${name}`, ...whole.slice(3 * i, 3 * i + 3), mu[i][0]]]));
     held.push(...c.joints.map(name => [`Rolling joint of ${name}`, ...this.m.f(`joint_${name}`, s.x, u, s.t, s.p, Float64Array.from(change), Float64Array.from(whole))]));
     for (const [name, px, py, pz, most] of held) if (pz < -c.HELD || Math.hypot(px, py) > most * pz + c.HELD)

@@ -31,7 +31,7 @@ class StatedContact(ContactModes):
 
     """
 
-    name, able, parting = 'stated', {0: 'the ball'}, (0,)
+    name, able, parting, overlap = 'stated', {0: 'the ball'}, (0,), 'the bodies overlap'
     state = Layout(
         (
             Entry('gap', ('gap',), 'm'),

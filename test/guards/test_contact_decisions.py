@@ -230,6 +230,9 @@ def test_perfect_friction_without_force_has_no_continuation():
 def test_a_contact_that_is_not_to_slide_ends_where_it_slips():
     out = after(contact((9, 0, 10), slides=False), 'friction', at('rolling'))
     assert (out.stopped, out.ended.text) == ('friction', 'the ball begins to slip')
+    out = after(contact(slides=False), 'gap', at('separated', v=(1.0, 0, -1.0)))
+    assert (out.stopped, out.ended.text) == ('friction', 'the ball slips')
+    assert begin(state(v=(1.0, 0, 0)), contact(slides=False)).stopped == 'friction'
 
 
 def test_where_coulombs_law_does_not_determine_the_force_the_motion_ends():
