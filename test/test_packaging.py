@@ -22,8 +22,8 @@ INTERFACES = ROOT / 'rolling_interfaces'
 OF_ROS = re.compile('evidence$|rolling_|rcl|ros(graph|_)|launch|.*_(msgs|srvs|interfaces)$')
 ALWAYS = {'yaml': 'PyYAML', 'PIL': 'matplotlib', 'mpl_toolkits': 'matplotlib'}  # are part of it
 ALWAYS |= {'pydantic_core': 'pydantic', 'typing_extensions': 'pydantic'}
-# engines that are compared, and decompression where rosbags brings it
-OTHERS = {'backports', 'compression', 'lz4', 'mujoco', 'pybullet'}
+# engines that are compared, decompression where rosbags brings it, connections where viser does
+OTHERS = {'backports', 'compression', 'lz4', 'mujoco', 'pybullet', 'websockets'}
 LOCKS = ['jazzy', 'kilted', 'develop', 'bench', 'docs']
 
 needs_ros = pytest.mark.skipif(find_spec('rclpy') is None, reason='needs rclpy')
