@@ -69,6 +69,7 @@ def hybrid_of(
     slip_share: float = 0.8,
     resistance: float = 0.0,
     restitution: float = 0.0,
+    lever_arm: float = 0.0,
 ) -> tuple[HybridContactSystem, Array]:
     """
     Return the hybrid plant of the bodies of a contact system, and its parameters.
@@ -83,6 +84,8 @@ def hybrid_of(
         Rolling resistance [m s/rad].
     restitution
         Fraction of the work of compression that a landing gives back.
+    lever_arm
+        Of dry rolling resistance [m].
 
     Raises
     ------
@@ -95,7 +98,7 @@ def hybrid_of(
     if not 0.0 <= slip_share <= 1.0:
         raise ParameterError(f'slip_share must lie between 0 and 1, got {slip_share!r}')
     d = model.parameters.unpack(np.asarray(params, dtype=float))
-    system = _system(model.object_surface, model.hand_surface)
+    system = _system(model.object_surface, model.hand_surface, lever_arm > 0)
     p = system.pack_parameters(
         mass=float(d['mass'][0]),
         inertia=inertia_of(d['inertia']),
@@ -105,6 +108,7 @@ def hybrid_of(
         mu_spin=float(d['mu_spin'][0]),
         rolling_resistance=resistance,
         restitution=restitution,
+        lever_arm=lever_arm,
         edges=d['hand_edges'],
     )
     return system, p
@@ -131,9 +135,9 @@ def planar_hybrid_of(
 
 
 @lru_cache(maxsize=8)
-def _system(object_surface: Surface, hand: Surface) -> HybridContactSystem:
+def _system(object_surface: Surface, hand: Surface, dry: bool) -> HybridContactSystem:
     """Return the system of two bodies, the same each time: its equations are written once."""
-    return HybridContactSystem(object_surface, hand)
+    return HybridContactSystem(object_surface, hand, dry=dry)
 
 
 def placed_state(plant: Plant, params: ArrayLike, model: ContactSystem, x: ArrayLike) -> Array:

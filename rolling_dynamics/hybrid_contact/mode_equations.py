@@ -28,7 +28,16 @@ from rolling_dynamics.contract.rolling_system import (
     Symbols,
     vector_entry,
 )
-from rolling_dynamics.friction import against_patch, held, MU, MU_KINETIC, MU_SPIN, SPINNING
+from rolling_dynamics.friction import (
+    against,
+    against_patch,
+    held,
+    MU,
+    MU_KINETIC,
+    MU_SPIN,
+    SPINNING,
+    STILL,
+)
 from rolling_dynamics.mechanism import Flying, MachineSystem
 from rolling_dynamics.mechanism.cones import Cone
 from rolling_dynamics.mechanism.dynamics import Dynamics
@@ -52,6 +61,8 @@ STATE = Layout(
 )
 FOOT = Entry('contact_h', ('u_h', 'v_h'), 'chart', 'hand', text='closest point of the hand')
 CURVED_STATE = Layout((*STATE.entries, FOOT))  # over a hand that is not a plane
+LEVER = 'lever_arm'
+SLOW = 0.03  # rad/s: a body that slides may not roll, slower it is resisted in proportion
 INERTIA = tuple(f'inertia_{k}' for k in ('xx', 'yy', 'zz', 'xy', 'xz', 'yz'))
 
 
@@ -88,10 +99,12 @@ class BodyVectors:
         return cls(**{f.name: values[f.name] for f in fields(cls)})
 
 
-def parameter_layout(surface: Surface, hand: Surface) -> Layout:
-    """Return the layout of p."""
+def parameter_layout(surface: Surface, hand: Surface, *, dry: bool = False) -> Layout:
+    """Return the layout of p, of a contact with dry rolling resistance if wanted."""
     names = tuple(f'hand_{n}' for n in hand.values)
     of_hand = (Entry('hand_surface', names, 'm'),) if names else ()
+    text = 'of dry rolling resistance'
+    lever = (number_entry(LEVER, 'm', text, 'zero or positive'),) if dry else ()
     return Layout(
         (
             number_entry('mass', 'kg', 'mass of the object', 'positive'),
@@ -106,6 +119,7 @@ def parameter_layout(surface: Surface, hand: Surface) -> Layout:
                 'torque against rolling over normal force and rate of rolling',
                 'zero or positive',
             ),
+            *lever,
             number_entry(
                 'restitution',
                 '',
@@ -233,7 +247,7 @@ def on_surface(
     return touching, foot
 
 
-CONTACT_MODES = ('rolling', 'pure_rolling', 'slipping')
+CONTACT_MODES = ('rolling', 'pure_rolling', 'slipping', 'resting')  # the last one if dry
 FREE_MODES = ('separated', 'off_hand')  # over the plate, and past its edge for good
 NONE = 1e-300  # m: keeps what a contact without a patch has of the spin a number
 
@@ -281,6 +295,8 @@ class Scene:
         along the plate [m s/rad].
     patch
         Radius [m] over which sliding and spinning resist each other; 0 where the spin is free.
+    lever
+        Lever arm [m] of dry rolling resistance; None where there is none.
 
     """
 
@@ -298,12 +314,23 @@ class Scene:
     mass: ca.SX
     resistance: ca.SX
     patch: ca.SX
+    lever: ca.SX | None
 
     @property
     def rolling_torque(self) -> ca.SX:
         """Torque of rolling resistance over the normal force [m]."""
         w_Ch = self.contact.frame.T @ self.body.w_HO_H
-        return -self.resistance * (self.contact.frame[:, 0:2] @ w_Ch[0:2])
+        torque = -self.resistance * w_Ch[0:2]
+        if self.lever is not None:
+            slow = STILL + self.lever * ca.if_else(ca.norm_2(self.slips) > CREEP, SLOW, 0)
+            torque += self.lever * against(self.turns, slow)
+        return self.contact.frame[:, 0:2] @ torque
+
+    @property
+    def turns(self) -> ca.SX:
+        """Rates of rolling in Ch (2) times the lever arm of a dry resistance [m/s]."""
+        rates = self.contact.frame[:, 0:2].T @ self.body.w_HO_H
+        return ca.SX(0) if self.lever is None else self.lever * rates
 
     @property
     def slips(self) -> ca.SX:
@@ -372,6 +399,16 @@ def rolling(s: Scene, *, pure: bool) -> ContactMotion:
     return ContactMotion(a, s.wrench(f_z * torque + n * spin_torque, force), margin)
 
 
+def resting(s: Scene) -> ContactMotion:
+    """Return the motion in which the body does not roll, and does not spin on a patch."""
+    n, (matrix, right) = s.contact.frame[:, 2], s.rolling.equations
+    spins = ca.dot(n, right) / ca.dot(n, matrix @ n)
+    w = n * ca.if_else(s.patch > 0, 0, spins)
+    force = s.rolling.carried(1, w).force
+    a = Accelerations(w, force / s.mass + s.free.v)
+    return ContactMotion(a, s.wrench(matrix @ w - right, force), ca.SX(1))
+
+
 def slipping(s: Scene, mu: ca.SX) -> ContactMotion:
     """
     Return the motion in which the body slips, or spins on a patch.
@@ -402,11 +439,11 @@ class HybridExpressions(Symbols):
         return ca.vertcat(*({**self.values, **entries}).values())
 
 
-def expressions_of(surface: Surface, hand: Surface) -> HybridExpressions:
+def expressions_of(surface: Surface, hand: Surface, *, dry: bool = False) -> HybridExpressions:
     """Return symbols, and body and hand, of two surfaces."""
     curved = hand.name != 'plane'
     state = CURVED_STATE if curved else STATE
-    machine, x, p = hand_machine(state, parameter_layout(surface, hand))
+    machine, x, p = hand_machine(state, parameter_layout(surface, hand, dry=dry))
     body = BodyVectors.of(x)
     surfaces = Surfaces(surface, hand, p['object_surface'], p.get('hand_surface', ca.SX(0, 1)))
     at, foot = on_surface(surfaces, body, x['contact_h']) if curved else on_plane(surfaces, body)
@@ -449,6 +486,7 @@ def expressions_of(surface: Surface, hand: Surface) -> HybridExpressions:
         mass=p['mass'],
         resistance=p['rolling_resistance'],
         patch=p['mu_spin'] / (SPINNING * p['mu'] + NONE),
+        lever=p.get(LEVER),
     )
     return HybridExpressions(**vars(symbols), scene=s)
 
@@ -468,6 +506,8 @@ def mode_equations(mode: str, e: HybridExpressions) -> ModeEquations:
 def contact_motion(mode: str, e: HybridExpressions) -> ContactMotion:
     """Return the motion in a mode of contact."""
     s, q = e.scene, e.params
+    if mode == 'resting':
+        return resting(s)
     if mode.endswith('rolling'):
         return rolling(s, pure=mode.startswith('pure'))
     return slipping(s, q['mu_kinetic'])
@@ -484,13 +524,18 @@ def _guards(mode: str, e: HybridExpressions, motion: ContactMotion) -> dict[str,
     else:
         limit = q['mu'] * motion.wrench[5]
         guards['friction'] = Cone(limit, holding(mode, s, motion.wrench)).margin
+    if s.lever is not None and mode.endswith('rolling'):
+        guards['rest'] = ca.sqrt(ca.sumsqr(s.turns) + NONE) - CREEP
+    if s.lever is not None and mode == 'resting':
+        guards['turn'] = Cone(s.lever * motion.wrench[5], motion.wrench[:2]).margin
     return guards | _foot_guard(e)
 
 
 def holding(mode: str, s: Scene, wrench: ca.SX) -> ca.SX:
     """Return what friction holds in a mode of rolling (2 or 3) [N]."""
-    pure = mode.startswith('pure')
-    return held(wrench[3:5], wrench[2] / (s.patch + NONE)) if pure else wrench[3:5]
+    if mode == 'rolling':
+        return wrench[3:5]
+    return held(wrench[3:5], ca.if_else(s.patch > 0, wrench[2] / (s.patch + NONE), 0))
 
 
 def _foot_guard(e: HybridExpressions) -> dict[str, ca.SX]:
@@ -510,6 +555,14 @@ def slipping_by(e: HybridExpressions, way: ca.SX) -> ca.SX:
     return e.changed(w_HO_H=w, v_HO_H=c.frame[:, :2] @ way[:2] - ca.cross(w, c.r_OC))
 
 
+def turning_by(e: HybridExpressions, way: ca.SX) -> ca.SX:
+    """Return the state, which rests, rolling by rates (2) times the lever arm [m/s]."""
+    c, lever = e.scene.contact, e.scene.lever
+    assert lever is not None  # noqa: S101  only what has one comes to rest
+    w = e.scene.body.w_HO_H + c.frame[:, :2] @ way / lever
+    return e.changed(w_HO_H=w, v_HO_H=-ca.cross(w, c.r_OC))
+
+
 def projected(mode: str, e: HybridExpressions) -> ca.SX:
     """Return the state on the constraints of a mode."""
     s, b = e.scene, e.scene.body
@@ -521,7 +574,9 @@ def projected(mode: str, e: HybridExpressions) -> ca.SX:
     w, v = b.w_HO_H, b.v_HO_H
     if mode.startswith('pure'):
         w -= n * s.spin
-    if mode.endswith('rolling'):
+    if mode == 'resting':
+        w = n * ca.if_else(s.patch > 0, 0, s.spin)
+    if mode != 'slipping':
         v = -ca.cross(w, s.contact.r_OC)
     else:
         v -= n * ca.dot(n, v + ca.cross(w, s.contact.r_OC))

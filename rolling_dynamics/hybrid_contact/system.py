@@ -29,6 +29,7 @@ from rolling_dynamics.hybrid_contact.mode_equations import (
     FREE_MODES,
     holding,
     HybridExpressions,
+    LEVER,
     mode_equations,
     on_the_foot,
     parameter_layout,
@@ -36,6 +37,7 @@ from rolling_dynamics.hybrid_contact.mode_equations import (
     Scene,
     slipping_by,
     STATE,
+    turning_by,
 )
 from rolling_dynamics.inertia import inertia_moments
 from rolling_dynamics.mechanism.start import OPEN
@@ -163,8 +165,8 @@ class HybridContactSystem(PointContact):
 
     The hand is a plate, z = 0 of the hand frame H, or any other surface. Modes: ``rolling``,
     ``pure_rolling`` (where a patch, by ``mu_spin``, holds the spin), ``slipping``, ``separated``,
-    and
-    ``off_hand`` once the body has left the hand over its edge.
+    ``resting`` (by dry resistance), and ``off_hand`` once the body has left the hand over its
+    edge.
 
     Attributes
     ----------
@@ -174,6 +176,8 @@ class HybridContactSystem(PointContact):
         Surface of the hand; where it is not a plane, its closest point is part of the state.
     curved
         Whether the hand is not a plane.
+    resisted
+        The contact, where it has dry rolling resistance.
 
     """
 
@@ -186,9 +190,15 @@ class HybridContactSystem(PointContact):
     }
     control = CONTROL
 
-    def __init__(self, object_surface: Surface, hand_surface: Surface | None = None) -> None:
+    def __init__(
+        self,
+        object_surface: Surface,
+        hand_surface: Surface | None = None,
+        *,
+        dry: bool = False,
+    ) -> None:
         """
-        Build the system.
+        Build the system, with dry rolling resistance or without.
 
         Raises
         ------
@@ -205,7 +215,8 @@ class HybridContactSystem(PointContact):
         self.hand_surface = Plane() if hand_surface is None else hand_surface
         self.curved = self.hand_surface.name != 'plane'
         self.state: Layout = CURVED_STATE if self.curved else STATE
-        self.parameters = parameter_layout(object_surface, self.hand_surface)
+        self.resisted = (0,) if dry else ()
+        self.parameters = parameter_layout(object_surface, self.hand_surface, dry=dry)
 
     def pack_parameters(
         self,
@@ -217,6 +228,7 @@ class HybridContactSystem(PointContact):
         mu_kinetic: float | None = None,
         mu_spin: float = 0.0,
         rolling_resistance: float = 0.0,
+        lever_arm: float = 0.0,
         restitution: float = 0.0,
         edges: ArrayLike = (-FAR, FAR, -FAR, FAR),
     ) -> Array:
@@ -231,6 +243,8 @@ class HybridContactSystem(PointContact):
             Coefficient of kinetic friction; mu if None.
         rolling_resistance
             Torque against rolling over the normal force and the rate of rolling [m s/rad].
+        lever_arm
+            Of dry rolling resistance [m], where the system has it.
         restitution
             Fraction of the work of compression that a landing gives back, from 0 to 1.
         edges
@@ -243,6 +257,8 @@ class HybridContactSystem(PointContact):
 
         """
         kinetic = mu if mu_kinetic is None else mu_kinetic
+        if lever_arm and not self.resisted:
+            raise ParameterError('lever_arm: the system is one without; build it with dry=True')
         if kinetic > mu:
             raise ParameterError(f'mu_kinetic must not exceed mu = {mu!r}, got {kinetic!r}')
         if restitution > 1:
@@ -260,12 +276,14 @@ class HybridContactSystem(PointContact):
             mu_spin=mu_spin,
             rolling_resistance=rolling_resistance,
             restitution=restitution,
+            **({LEVER: lever_arm} if self.resisted else {}),
         )
 
     @cached_property
     def expressions(self) -> HybridExpressions:
         """Symbols, and body and plate at a state."""
-        return expressions_of(self.object_surface, self.hand_surface)
+        dry = bool(self.resisted)
+        return expressions_of(self.object_surface, self.hand_surface, dry=dry)
 
     @property
     def symbols(self) -> Symbols:
@@ -280,7 +298,7 @@ class HybridContactSystem(PointContact):
     @cached_property
     def equations(self) -> Mapping[str, ModeEquations]:
         """The equations of each mode, written once."""
-        names = *CONTACT_MODES, *FREE_MODES
+        names = *CONTACT_MODES[: 4 if self.resisted else 3], *FREE_MODES
         return {name: mode_equations(name, self.expressions) for name in names}
 
     @property
@@ -397,6 +415,15 @@ class HybridContactSystem(PointContact):
         """Velocity of the contact over the hand in Ch (2), and of the rim of its patch [m/s]."""
         return self.scene.slips
 
+    @property
+    def turning(self) -> ca.SX:
+        """Rates of rolling in Ch (2) times the lever arm of dry resistance [m/s]."""
+        return self.scene.turns
+
+    def turning_by(self, way: ca.SX) -> ca.SX:
+        """Return the state, which rests, rolling by rates (2) times the lever arm [m/s]."""
+        return turning_by(self.expressions, way)
+
     def slipping_by(self, way: ca.SX) -> ca.SX:
         """Return the state, which rolls, with a slip (3) [m/s]."""
         return slipping_by(self.expressions, way)
@@ -437,7 +464,7 @@ class HybridContactSystem(PointContact):
         values = self.state.unpack(x)
         rests = not any(np.any(values[name]) for name in ('w_WH_H', 'v_WH_H'))
         resisted = np.any(self.parameters.unpack(p)['rolling_resistance'])
-        return ['energy'] if rests and not resisted else []
+        return ['energy'] if rests and not (resisted or self.resisted) else []
 
     def rigid_bodies(self, p: Array) -> dict[str, RigidBody]:
         """Return mass and inertia of the object."""

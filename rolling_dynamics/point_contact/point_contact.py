@@ -114,6 +114,15 @@ class PointContact(ContactModes):
         """Velocity of the contact that friction opposes [m/s]."""
         return self.touching.velocity[: 1 if self.planar else 2]
 
+    @property
+    def turning(self) -> ca.SX:
+        """Velocity that a resistance opposes by which the contact comes to rest [m/s]."""
+        return ca.SX(0)
+
+    def turning_by(self, way: ca.SX) -> ca.SX:
+        """Return the state, which rests, with such a velocity [m/s]."""
+        raise NotImplementedError
+
     def slipping_by(self, way: ca.SX) -> ca.SX:
         """Return the state, which rolls, with a slip [m/s]."""
         entry, values = self.velocity_entry, dict(self.symbols.values)
@@ -141,8 +150,10 @@ class PointContact(ContactModes):
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """Modes of motion by name."""
-        out = {}
-        slip = self.of_state('slip', self.slip_velocity)
+        out, fades = {}, {'slipping': self.of_state('slip', self.slip_velocity)}
+        if self.resisted:
+            turns = self.of_state('slip', self.turning)
+            fades |= dict.fromkeys(('rolling', 'pure_rolling'), turns)
         for name, e in self.equations.items():
             guards = self.functions(e.guards)
             out[name] = Mode(
@@ -151,7 +162,7 @@ class PointContact(ContactModes):
                 guards=guards,
                 resets=self.resets(guards),
                 projection=self.projections[name],
-                slip=slip if name == 'slipping' else None,
+                slip=fades.get(name),
             )
         return out
 
@@ -202,8 +213,12 @@ class PointContact(ContactModes):
             along = self.held(mode) if rolls else ca.SX(0, 1)
             margin = e.guards['friction' if rolls else 'painleve']
             return self.function(what, ca.vertcat(along, e.wrench[5], margin))
-        way = ca.SX.sym('way', self.held('rolling').numel())
-        slips = ca.Function('slips', [s.x, s.p, way], [self.slipping_by(way)])
+        if what == 'turn':
+            return self.function(what, ca.vertcat(e.wrench[:2], e.wrench[5], e.guards[what]))
+        turns = what == 'turns'
+        way = ca.SX.sym('way', (self.turning if turns else self.held('rolling')).numel())
+        begun = self.turning_by(way) if turns else self.slipping_by(way)
+        slips = ca.Function(what, [s.x, s.p, way], [begun])
         x = slips(self.projections['rolling'](s.x, s.p), s.p, START * self.creep * way)
         return ca.Function(what, [s.x, s.p, way], [ca.densify(x)])
 
@@ -239,7 +254,7 @@ class PointContact(ContactModes):
     @cached_property
     def pace(self) -> ca.Function:
         """``(x, p) -> speed of slip, of turning against a resistance`` [m/s]."""
-        return self.of_state('pace', ca.norm_2(self.slip_velocity), ca.SX(0))
+        return self.of_state('pace', ca.norm_2(self.slip_velocity), ca.norm_2(self.turning))
 
     @property
     def speed_names(self) -> list[str]:

@@ -348,6 +348,9 @@ class Hybrid(Section):
         least=0,
         default=0.0,
     )
+    lever_arm: float | None = quantity(
+        'of dry rolling resistance, by which it comes to rest', 'm', least=1e-5, default=None
+    )
     restitution: float = quantity(
         'fraction of the work of compression that a landing gives back',
         least=0,
@@ -399,6 +402,7 @@ def hybrid_bodies(
             slip_share=1.0,
             resistance=hybrid.rolling_resistance,
             restitution=hybrid.restitution,
+            lever_arm=hybrid.lever_arm or 0.0,
         )
     if friction.mu_kinetic is not None:
         if friction.mu_kinetic > friction.mu:
