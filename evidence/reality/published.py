@@ -195,7 +195,7 @@ def rattleback() -> tuple[float, Array, Array]:
 
 def reversal(spin: float = 0.1, part: float = 0.9) -> tuple[float, float]:
     """
-    Return when the stone turns round, and when Garcia & Hubbard's formula says so [s].
+    Return when the stone turns round, and when the growth of its small oscillations says so [s].
 
     It pitches a little while it spins. With the mode v of pitching in H = centre of mass over the
     contact, Theta radii of curvature and J inertia about the contact, all along the tilt, the mean
@@ -290,7 +290,7 @@ def rows() -> list[Row]:
         ('Rattleback, energy', '1', f'20 s, turns round after {back:.2f} s', energy, 1e-9,
          'integral of motion; the stone of Kane & Levinson 1982'),
         ('Rattleback, reversal', 's', f'after {turned:.2f} s at 0.1 rad/s', abs(turned - expected),
-         0.3, f'{expected:.2f} s of small oscillations (Garcia & Hubbard 1988)'),
+         0.3, f'{expected:.2f} s of small oscillations, derived here'),
         ("Euler's disk", 'rad', 'from 0.12 to 0.03 rad', eulers_disk(), 5e-4,
          'closed form of a dry lever arm, at Omega^2 sin(tilt) = 4 g/R (Moffatt 2000)'),
         ('Chrono, rolling', 'rad/s', '1 s, from sliding', rolled, 1e-3, 'what its test asserts'),
