@@ -416,7 +416,7 @@ class HybridContactSystem(PointContact):
         return self.scene.slips
 
     @property
-    def turning(self) -> ca.SX:
+    def turning_velocity(self) -> ca.SX:
         """Rates of rolling in Ch (2) times the lever arm of dry resistance [m/s]."""
         return self.scene.turns
 

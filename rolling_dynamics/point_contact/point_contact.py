@@ -115,7 +115,7 @@ class PointContact(ContactModes):
         return self.touching.velocity[: 1 if self.planar else 2]
 
     @property
-    def turning(self) -> ca.SX:
+    def turning_velocity(self) -> ca.SX:
         """Velocity that a resistance opposes by which the contact comes to rest [m/s]."""
         return ca.SX(0)
 
@@ -152,7 +152,7 @@ class PointContact(ContactModes):
         """Modes of motion by name."""
         out, fades = {}, {'slipping': self.of_state('slip', self.slip_velocity)}
         if self.resisted:
-            turns = self.of_state('slip', self.turning)
+            turns = self.of_state('slip', self.turning_velocity)
             fades |= dict.fromkeys(('rolling', 'pure_rolling'), turns)
         for name, e in self.equations.items():
             guards = self.functions(e.guards)
@@ -216,7 +216,7 @@ class PointContact(ContactModes):
         if what == 'turn':
             return self.function(what, ca.vertcat(e.wrench[:2], e.wrench[5], e.guards[what]))
         turns = what == 'turns'
-        way = ca.SX.sym('way', (self.turning if turns else self.held('rolling')).numel())
+        way = ca.SX.sym('way', (self.turning_velocity if turns else self.held('rolling')).numel())
         begun = self.turning_by(way) if turns else self.slipping_by(way)
         slips = ca.Function(what, [s.x, s.p, way], [begun])
         x = slips(self.projections['rolling'](s.x, s.p), s.p, START * self.creep * way)
@@ -254,7 +254,9 @@ class PointContact(ContactModes):
     @cached_property
     def pace(self) -> ca.Function:
         """``(x, p) -> speed of slip, of turning against a resistance`` [m/s]."""
-        return self.of_state('pace', ca.norm_2(self.slip_velocity), ca.norm_2(self.turning))
+        return self.of_state(
+            'pace', ca.norm_2(self.slip_velocity), ca.norm_2(self.turning_velocity)
+        )
 
     @property
     def speed_names(self) -> list[str]:
