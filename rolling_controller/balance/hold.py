@@ -176,8 +176,9 @@ class BalanceLqr:
         self.cost[np.ix_(moving, moving)] = d.take_V.T @ S @ d.take_V
         self.basis = np.zeros((n, r))
         self.basis[moving] = d.V
-        self.vanishing = np.zeros((len(d.vanishing), n))
-        self.vanishing[:, moving] = d.vanishing
+        vanishing = d.vanishing
+        self.vanishing = np.zeros((len(vanishing), n))
+        self.vanishing[:, moving] = vanishing
 
     @property
     def uncontrollable(self) -> list[str]:
