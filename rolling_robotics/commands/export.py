@@ -37,7 +37,9 @@ def run(args: Namespace) -> int:
     from rolling_dynamics.plugin import role_of  # noqa: PLC0415
     from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
     from rolling_robotics.console import Progress  # noqa: PLC0415
+    from rolling_robotics.files import checked_folder  # noqa: PLC0415
 
+    folder = checked_folder(args.out)
     scenario = load_scenario(args.scenario)
     laws = (role_of(scenario.system.name, 'step_laws') or machine_sources)(scenario)
     if args.controller not in laws:
@@ -46,7 +48,7 @@ def run(args: Namespace) -> int:
         )
     with Progress(f'writing {args.controller}'):
         source = laws[args.controller]()
-    print(*source.write(args.out), sep='\n')
+    print(*source.write(folder), sep='\n')
     print(f'  operations a step   {source.operations} at most')
     print(f'  state               {8 * source.law.state.size} bytes in double')
     print(f'  stack               {8 * source.work} bytes of numbers in double')
