@@ -12,6 +12,7 @@ from rolling_controller.law import answered, as_function, check_inputs, gathered
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.batch.vector_function import VectorFunction
+from rolling_dynamics.contract.instruments import Actuator
 from rolling_dynamics.contract.rolling_system import Event, RollingSystem
 from rolling_dynamics.simulation.emulation import Emulation
 from rolling_dynamics.simulation.sensing import Measurement
@@ -65,6 +66,7 @@ def run_lockstep(
     rate: float = 1000.0,
     delay: int = 0,
     limits: ArrayLike = np.inf,
+    actuators: Sequence[Actuator] = (),
     signals: Callable[[float], Mapping[str, Array]] = lambda _: {},
     pushes: Sequence[tuple[float, ArrayLike | Callable[[Array], Array]]] = (),
 ) -> ClosedLoop:
@@ -87,6 +89,8 @@ def run_lockstep(
         Steps between the state that the law takes and the present.
     limits
         Maximum magnitude of each control, shape (m,) or one for all, in their units.
+    actuators
+        How commands become controls, such as by a dead time; each as it comes if empty.
     signals
         From a time [s] to the other inputs of the law by name.
     pushes
@@ -104,7 +108,8 @@ def run_lockstep(
         The motion ends where it starts.
 
     """
-    steps, plant = round(duration * rate), Emulation(system, p, limits=limits)
+    steps = round(duration * rate)
+    plant = Emulation(system, p, actuators=actuators, limits=limits)
     dt, x = duration / steps, np.array(x_start, dtype=float)
     seen = deque([x] * (delay + 1), maxlen=delay + 1)
     jumps = {round(at / dt): jump for at, jump in pushes}

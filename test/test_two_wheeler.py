@@ -1,10 +1,13 @@
 """A machine from a scenario file alone, from its equations to its sensors and motors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from rolling_controller.balance.hold import Hold
 from rolling_controller.export.hold_law import drive_law, hold_law
-from rolling_controller.lockstep import run_emulated
+from rolling_controller.law import StateFeedback
+from rolling_controller.lockstep import run_emulated, run_lockstep
 from rolling_controller.measured_state import MeasuredLaw, SensorFilter
 from rolling_controller.robot_laws.steering import VelocityHold
 from rolling_dynamics.equilibrium import linear_model
@@ -65,13 +68,13 @@ def test_it_falls_at_the_rate_of_a_pendulum_on_a_cart(scenario):
 
 def test_an_imu_and_encoders_measure_by_names_of_bodies(scenario):
     system, generator = scenario.system, np.random.default_rng(3)
-    x = leaning(scenario, 0.3)
-    given = {name: generator.normal(size=e.size) for e in system.state.entries if (name := e.name)}
-    x = system.state.pack(**(system.state.unpack(x) | {'w_body': given['w_body'], 'left': [0.4]}))
+    turning = generator.normal(size=3)
+    values = system.state.unpack(leaning(scenario, 0.3)) | {'w_body': turning, 'left': [0.4]}
+    x = system.state.pack(**values)
     imu, encoders = (s.function(system, 'rolling') for s in scenario.sensors)
     seen = np.array(imu(x, [0, 0], 0, scenario.p)).ravel()
-    assert seen[:4] == pytest.approx(system.state.unpack(x)['q_body'], abs=1e-14)
-    assert seen[4:] == pytest.approx(given['w_body'], abs=1e-13)
+    assert seen[:4] == pytest.approx(values['q_body'], abs=1e-14)
+    assert seen[4:] == pytest.approx(turning, abs=1e-13)
     assert np.array(encoders(x, [0, 0], 0, scenario.p)).ravel() == pytest.approx([0.4, 0])
 
 
@@ -87,6 +90,19 @@ def test_an_accelerometer_feels_weight_and_motion(scenario):
     a = rates(felt, x, u)['v_body'][0]
     c, s = np.cos(0.2), np.sin(0.2)
     assert force == pytest.approx([c * a - s * G, 0, s * a + c * G], abs=1e-10)
+
+
+def test_lockstep_carries_out_commands_as_the_drives_do(scenario):
+    system, pushed = scenario.system, np.array([0.1, 0.1])
+    late = [replace(a, dead_time=0.02) for a in scenario.actuators]
+
+    def end(begun, actuators):
+        law = StateFeedback(system, lambda t, _: pushed * (t > begun - 1e-9))
+        run = run_lockstep(system, scenario.p, scenario.x0, law, 0.1, actuators=actuators)
+        return run.states[-1]
+
+    assert end(0.03, ()) == pytest.approx(end(0.01, late), abs=1e-13)
+    assert np.abs(end(0.03, ()) - end(0.01, ())).max() > 1e-3
 
 
 @pytest.mark.parametrize(

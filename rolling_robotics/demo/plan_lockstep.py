@@ -86,6 +86,7 @@ class PlanLockstep:
             plan.duration + settle,
             rate=float(self._given.get('rate', RATE)),
             limits=self.model.scenario.control_limits,
+            actuators=self._plant.scenario.actuators,
             pushes=[(t, self._pushed(velocity)) for t, velocity in trial.pushes],
         )
         self._tracker.begin(plan, following, settle=settle)
