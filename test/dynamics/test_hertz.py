@@ -9,7 +9,7 @@ from rolling_dynamics.hertz import Elastic, ellipse
 
 STEEL = Elastic(young=210e9, poisson=0.3, other_young=70e9, other_poisson=0.33)
 # theta, a and b over (3 P / (4 E* (A + B)))^(1/3) for (B - A)/(A + B) = cos(theta): Hertz (1882),
-# whose rows of 70, 20 and 10 degrees err (Cooper 1969)
+# whose rows of 70, 20 and 10 degrees, as they are quoted, are up to 3 % off
 HERTZ = [
     (80, 1.1278, 0.8927),
     (60, 1.4858, 0.7171),
