@@ -25,7 +25,7 @@ from rclpy.experimental.events_executor import EventsExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
-from rolling_dynamics.errors import printable, RollingError
+from rolling_dynamics.errors import described, printable, RollingError
 from rolling_node_kit.signals import quiet_end
 
 SPIN_TIMEOUT = 0.1  # longest wait inside one turn of the executor [s]
@@ -70,9 +70,8 @@ def spin_until(executor: Executor, stop: threading.Event, node: Node) -> None:
             if not rclpy.ok():
                 stop.set()
                 return
-            node.get_logger().error(
-                f'{type(error).__name__}: {printable(error)}', throttle_duration_sec=1.0
-            )
+            text = printable(described(error))
+            node.get_logger().error(f'a callback failed: {text}', throttle_duration_sec=1.0)
             time.sleep(0.001)
 
 

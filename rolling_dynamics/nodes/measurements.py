@@ -13,6 +13,7 @@ from rolling_node_kit.newest_state import NewestState, StampCheck
 
 WAITING = 32  # messages whose counterpart has not come
 UNIT = 0.01  # by which the norm of a quaternion may differ from 1
+GREATEST = 1e6  # m, rad/s or m/s of a body: beyond it numbers overflow where they are squared
 Body = tuple[Array, Array]  # pose and twist, and their covariances
 Bodies = tuple[Body, Body]
 
@@ -76,6 +77,8 @@ def _problem(values: Array) -> str:
     """Return why pose and twist of a body cannot be used, or the empty string."""
     if not math.isfinite(values.sum()):
         return 'is not finite'
+    if (greatest := float(abs(values).max())) > GREATEST:
+        return f'has a number of {greatest:.3g}; at most {GREATEST:g} is believed'
     q = values[:4]
     norm = math.sqrt(float(q @ q))
     if abs(norm - 1.0) > UNIT:

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Actuator, Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ScenarioError, suggestion
+from rolling_dynamics.errors import printable, ScenarioError, suggestion
 from rolling_dynamics.plugin import others, plugins, role_of
 from rolling_dynamics.scenario.control import Control, number
 from rolling_dynamics.scenario.document import line_numbers, plain, read_document, shorten
@@ -243,7 +243,7 @@ class ScenarioFile(Section):
         known = {guard: action for guard, action in events.items() if guard in guards}
         watched = dict.fromkeys(guards, 'stop') | known | dict(self.events)
         return {
-            'name': self.name or name,
+            'name': printable(self.name or name),
             'description': self.description,
             'system': system,
             'duration': seconds,

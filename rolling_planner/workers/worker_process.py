@@ -85,7 +85,7 @@ class Worker:
         ours, theirs = socket.socketpair()
         environment = dict(os.environ)
         one_thread(environment)
-        source = str(Path(__file__).resolve().parents[1])
+        source = str(Path(__file__).resolve().parents[2])
         environment['PYTHONPATH'] = os.pathsep.join(
             part for part in (source, environment.get('PYTHONPATH')) if part
         )

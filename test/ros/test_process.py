@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 import subprocess
 import sys
+import threading
 
 import pytest
 from rolling_node_kit import process
@@ -34,7 +35,7 @@ class Node:
     def get_logger(self):
         return self
 
-    def error(self, text):
+    def error(self, text, **_):
         self.told = text
 
     def destroy_node(self):
@@ -53,6 +54,24 @@ def test_node_is_destroyed_only_after_everything_was_given_back(answer, destroye
     assert node.destroyed == destroyed
     if isinstance(answer, Exception):
         assert 'the loop still runs' in node.told
+
+
+def test_a_callback_that_fails_is_reported_and_survived(monkeypatch):
+    """As that of /clock does for a stamp before zero."""
+    node, stop, turns = Node(None), threading.Event(), []
+
+    class Failing(Executor):
+        def spin_once(self, timeout_sec):
+            turns.append(timeout_sec)
+            if len(turns) == 3:
+                stop.set()
+            raise ValueError('Seconds value must\nnot be negative')
+
+    monkeypatch.setattr(process.rclpy, 'ok', lambda: True)
+    process.spin_until(Failing(), stop, node)
+    assert len(turns) == 3
+    assert node.told.startswith('a callback failed: ')
+    assert node.told.endswith('ValueError: Seconds value must not be negative')
 
 
 TWICE = """

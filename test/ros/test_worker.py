@@ -7,6 +7,7 @@ import signal
 
 import pytest
 from rolling_dynamics.errors import CancelledError, RollingError
+import rolling_planner
 from rolling_planner.workers.worker import Interruption, perform
 from rolling_planner.workers.worker_pool import WorkerPool
 
@@ -26,6 +27,14 @@ def run(pool, job, wait=60.0):
     progress, ended = [], queue.Queue()
     pool.begin(job, progress.append, ended.put)
     return progress, ended.get(timeout=wait)
+
+
+def test_a_worker_imports_the_package_that_started_it(pool):
+    environment = Path(f'/proc/{pool.pids[0]}/environ').read_bytes().decode().split('\0')
+    (paths,) = (entry.partition('=')[2] for entry in environment if entry.startswith('PYTHONPATH'))
+    first, _, rest = paths.partition(os.pathsep)
+    assert Path(first) == Path(rolling_planner.__file__).parents[1]
+    assert rest == HERE
 
 
 def test_progress_comes_before_the_value(pool):

@@ -245,6 +245,15 @@ def test_file_and_mapping_are_one(tmp_path):
     assert scenario.raw == plate()
 
 
+@pytest.mark.parametrize('given', ['entry', 'file'])
+def test_no_control_characters_come_from_a_name(given, tmp_path):
+    """They would act in the terminal that shows it."""
+    name = 'red\x1b[31m\nand\u202eback'
+    path = tmp_path / f'{name}.yaml'
+    path.write_text(yaml.safe_dump(plate(**({'name': name} if given == 'entry' else {}))))
+    assert load_scenario(path).name == 'red?[31m and?back'
+
+
 def test_mapping_of_arrays_is_read_too():
     scenario = load_scenario(plate(gravity=np.array([0, 0, -1.5])))
     assert scenario.system.parameters.unpack(scenario.p)['gravity_W'].tolist() == [0, 0, -1.5]
