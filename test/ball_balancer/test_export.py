@@ -16,7 +16,7 @@ from rolling_controller.ball_balancer.predictive import AxisProgram, predictive_
 from rolling_controller.ball_balancer.predictive import FRAMES as AHEAD
 from rolling_controller.ball_balancer.predictive_c import predictive_as_c
 from rolling_controller.ball_balancer.rig import run_rig
-from rolling_controller.export import cost
+from rolling_controller.export import c, compiled_law, cost
 from rolling_controller.export.c import as_c
 from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.export.cost import deepest
@@ -468,20 +468,100 @@ def test_the_law_is_that_of_an_independent_oracle(rig, inputs):
     assert np.array_equal(replay(LAWS['lqr'](rig), inputs)[0], expected)
 
 
-def test_a_law_that_needs_a_library_is_refused():
+Y, R = ca.SX.sym('y'), ca.SX.sym('r')
+
+
+def law_of(output):
+    """Return a law that does not change its state, with an output of what is measured and set."""
     one = Layout((Entry('v', ('v',), 'm'),))
-    z, y, seen, r = (ca.SX.sym(n) for n in ('z', 'y', 'seen', 'r'))
-    for output, text in ((ca.sin(y), 'in a library'), (y / r, 'divides by what may vanish')):
-        law = StepLaw(
-            name='bad',
-            text='',
-            period=0.01,
-            state=one,
-            measurement=one,
-            set_point=one,
-            output=one,
-            function=ca.Function('bad', [z, y, seen, r], [z, output]),
-            limits=(1.0, 1.0),
-        )
-        with pytest.raises(ParameterError, match=text):
-            as_c(law)
+    z, seen = ca.SX.sym('z'), ca.SX.sym('seen')
+    return StepLaw(
+        name='bad',
+        text='',
+        period=0.01,
+        state=one,
+        measurement=one,
+        set_point=one,
+        output=one,
+        function=ca.Function('bad', [z, Y, seen, R], [z, output]),
+        limits=(1.0, 1.0),
+    )
+
+
+def test_a_law_that_needs_a_library_is_refused():
+    with pytest.raises(ParameterError, match='in a library'):
+        as_c(law_of(ca.sin(Y)))
+
+
+POSITIVE = {
+    'a number': ca.SX(2.0),
+    'a sum': ca.fabs(Y) + R**2 + 0.5,
+    'a product': (ca.fabs(Y) + 2.0) * (ca.fabs(R) + 0.5),
+    'a root': ca.sqrt(ca.fabs(Y) + 4.0),
+    'the greater one': ca.fmax(Y, 0.25),
+}
+MAY_VANISH = {
+    'what is measured': R,
+    'a magnitude': ca.fabs(R),
+    'a square': R**2,
+    'a difference': ca.fabs(Y) - 1.0,
+    'a sum with what is measured': Y + 1.0,
+    'a product with what is measured': (ca.fabs(Y) + 2.0) * R,
+    'a product of negative ones': ca.fmax(Y, -2.0) * ca.fmax(R, -3.0),
+    'a product with a magnitude': ca.fabs(Y) * (ca.fabs(R) + 0.5),
+    'a quotient': ca.fabs(Y) / (ca.fabs(R) + 0.5),
+    'the greater one': ca.fmax(Y, 0.0),
+    'the smaller one': ca.fmin(Y, 0.25),
+    'one of two': ca.if_else(R > 0, ca.fabs(Y) + 1.0, 0.0),
+    'a root': ca.sqrt(ca.fmax(Y, -4.0)),
+}
+
+
+@pytest.mark.parametrize('below', POSITIVE.values(), ids=POSITIVE)
+def test_a_law_divides_by_what_is_positive(below):
+    assert as_c(law_of(Y / below)).name == 'bad'
+
+
+@pytest.mark.parametrize('below', MAY_VANISH.values(), ids=MAY_VANISH)
+def test_a_law_does_not_divide_by_what_may_vanish(below):
+    with pytest.raises(ParameterError, match="law 'bad' divides by what may vanish"):
+        as_c(law_of(Y / below))
+
+
+@pytest.mark.parametrize('value', [0.0, -3.0, 1e9 - 1, 1e9, 0.1, -2.5e-300])
+def test_constants_are_written_exactly(value):
+    """Small whole numbers as such, others by all their bits."""
+    text = c.number(value)
+    assert (
+        float.fromhex(text.removeprefix('(REAL)')) == value
+        if 'x' in text
+        else float(text) == value
+    )
+    assert ('x' in text) == (value not in (0.0, -3.0, 1e9 - 1))
+
+
+@needs_compiler
+@pytest.mark.parametrize(('real', 'kind'), [('double', np.float64), ('float', np.float32)])
+def test_a_compiled_law_keeps_its_numbers_in_its_type(real, kind):
+    law = CompiledLaw(source=as_c(law_of(Y / 3 + R)), real=real)
+    z = law.start()
+    assert (z.dtype, z.size) == (kind, law.law.state.size)
+    z, out = law.step(z, [0.5, 0.25], 0.0)
+    assert z.dtype == kind
+    assert out.dtype == float
+    assert out.tolist() == [kind(kind(0.5) / kind(3) + kind(0.25))]
+
+
+def test_a_law_is_not_compiled_without_a_compiler(monkeypatch):
+    monkeypatch.setattr(compiled_law.shutil, 'which', lambda _: None)
+    law = CompiledLaw(source=as_c(law_of(Y + R)))
+    with pytest.raises(ParameterError, match=r'^an exported law needs a C compiler'):
+        law.start()
+
+
+@needs_compiler
+def test_what_a_compiler_says_is_reported(monkeypatch):
+    monkeypatch.setattr(compiled_law, 'OPTIONS', ('-fno-such-option',))
+    law = CompiledLaw(source=as_c(law_of(Y + R)))
+    with pytest.raises(ParameterError, match=r'^`.*cc -fno-such-option .*` failed: [^b]'):
+        law.start()

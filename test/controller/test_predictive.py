@@ -3,22 +3,24 @@
 from itertools import pairwise
 import threading
 import time
+from types import SimpleNamespace
 
 import casadi as ca
 import numpy as np
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 import pytest
 from rolling_controller import run_lockstep, StateFeedback, TimeVaryingLqr
 from rolling_controller.nominal import LinearSteps, step_functions
 from rolling_controller.predictive import program as program_module
 from rolling_controller.predictive.beside import PredictingBeside, STALE
-from rolling_controller.predictive.law import Horizon, PredictiveLaw
+from rolling_controller.predictive.law import Horizon, PredictiveLaw, Record
 from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.program import Costs, Program, UnsolvedError
 from rolling_controller.predictive.reference import moved_root, Used
 from rolling_controller.predictive.stage import blocks_of, StageFunction, Stages
 from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner import Plan
 from rolling_planner.problem.goal import goal_error
@@ -457,6 +459,7 @@ def test_beside_a_loop_the_newest_state_is_predicted_from(hard):
         PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
     )
     (thread,) = set(threading.enumerate()) - before
+    assert (thread.name, thread.daemon) == ('prediction', True)
     x, spin = plan.state_at(0.4), problem.system.state.slice('w_HO_H').stop - 1
     x[spin] += 0.1
     end = time.monotonic() + 60.0
@@ -471,6 +474,18 @@ def test_beside_a_loop_the_newest_state_is_predicted_from(hard):
     off = x[spin] - law.law.reference.states[-1][spin]
     assert health['not regulated at the end: w_HO_H_z'] == pytest.approx(off, abs=1e-9)
     assert not any('w_HO_H_x' in name for name in health)
+    del law
+    thread.join(60.0)
+    assert not thread.is_alive()
+
+
+def test_beside_a_loop_the_thread_ends_where_no_state_ever_came(hard):
+    problem, plan = hard
+    before = set(threading.enumerate())
+    law = PredictingBeside(
+        PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
+    )
+    (thread,) = set(threading.enumerate()) - before
     del law
     thread.join(60.0)
     assert not thread.is_alive()
@@ -491,6 +506,7 @@ def test_beside_a_loop_old_policies_give_way_to_the_safe_command(hard):
     )
     x = plan.states[0]
     assert np.abs(law.step(None, x, 0.0)[1] - plan.controls[0]).max() < 1.0
+    assert np.abs(law.step(None, x, STALE)[1] - braking).max() > 0.1
     assert_allclose(law.step(None, x, STALE + 0.3)[1], braking)
 
 
@@ -503,7 +519,10 @@ def test_beside_a_loop_a_prediction_that_raises_is_reported_and_not_the_last(har
     x, first = plan.state_at(0.1), law.law.policy
     begin = law.predicted()[0]
 
+    failed = []
+
     def broken(t, x):
+        failed.append(law.law.record.failed)
         raise ArithmeticError('no solution')
 
     def commanded_until(condition):
@@ -517,6 +536,7 @@ def test_beside_a_loop_a_prediction_that_raises_is_reported_and_not_the_last(har
     with monkeypatch.context() as patch:
         patch.setattr(law.law, 'predict', broken)
         u = commanded_until(lambda: law.health()['predictions failed'] > 2)
+    assert failed == list(range(len(failed)))
     assert law.health()['prediction problem'] == 'ArithmeticError: no solution'
     assert_allclose(u, first.command(0.1, x, FastFunction(law.law.difference)))
     assert_allclose(law.predicted()[0], begin)
@@ -580,3 +600,72 @@ def test_in_the_loop_predictions_are_those_of_the_law_alone_and_told(hard):
         assert law.age == t % COARSE.period
     assert law.health()['predictions'] == alone.record.solved == 2
     assert_allclose(law.predicted()[0], x)
+
+
+def test_in_the_loop_there_is_the_safe_command_before_the_first_prediction(hard, monkeypatch):
+    problem, plan = hard
+    given = problem.system, problem.p, plan
+    law = PredictingBeside(
+        PredictiveLaw(*given, control_limits=LIMIT, horizon=COARSE), in_loop=True
+    )
+
+    def unsolved(*_):
+        raise UnsolvedError('no solution')
+
+    monkeypatch.setattr(law.law, '_solve', unsolved)
+    u = law.step(None, plan.states[0], 0.0)[1]
+    assert_array_equal(u, np.zeros(problem.system.control.size))
+    assert law.age == np.inf
+    assert law.health()['prediction problem'] == 'no solution'
+
+
+def test_diagnostics_of_predictions_are_complete(hard):
+    """With the plans that are made for them, and what they left; without troubles that are not."""
+    problem, plan = hard
+    law = PredictingBeside(
+        PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE),
+        in_loop=True,
+    )
+    law.law.record = Record(solved=5, failed=4, seconds=0.25, slack=0.125, iterations=7)
+    law.age = 0.5
+    found = {
+        'predictions': 5,
+        'predictions failed': 4,
+        'prediction time [s]': 0.25,
+        'prediction iterations': 7,
+        'prediction slack': 0.125,
+        'prediction age [s]': 0.5,
+    }
+    assert law.health() == found
+    pursuit = SimpleNamespace(replans=2, failures=1, trouble='', shortfall='')
+    law.pursuit = pursuit
+    found |= {'plans adopted': 2, 'plans failed': 1}
+    assert law.health() == found
+    law.law.record.trouble, pursuit.trouble, pursuit.shortfall = 'singular', 'no time', 'missed'
+    found |= {'prediction problem': 'singular', 'replanning problem': 'no time', 'goal': 'missed'}
+    assert law.health() == found
+
+
+def test_only_the_controls_that_are_named_are_used(hard):
+    problem, plan = hard
+    given = problem.system, problem.p, plan
+    used = np.flatnonzero(np.any(plan.controls != 0, axis=0)).tolist()[::-1]
+    names = [problem.system.control.names[k] for k in used]
+    law = PredictiveLaw(*given, active_controls=names, control_limits=LIMIT, horizon=COARSE)
+    assert law.used.active.tolist() == used != sorted(used)
+    with pytest.raises(ParameterError, match=r'active_controls: no control .*thrust'):
+        PredictiveLaw(*given, active_controls=['thrust'], control_limits=LIMIT, horizon=COARSE)
+
+
+def test_factors_of_parameters_scale_those_that_are_believed(hard):
+    problem, plan = hard
+    system, name = problem.system, problem.system.parameters.entries[0].name
+    law = PredictiveLaw(
+        system, problem.p, plan, control_limits=LIMIT, horizon=COARSE, scaled=[name]
+    )
+    assert law.inputs.names[-1] == f'{name}_factor'
+    x, expected = plan.states[0], np.array(problem.p, dtype=float)
+    expected[system.parameters.slice(name)] *= 1.5
+    for _ in range(2):  # each factor is of what was known at first
+        assert_array_equal(law.taken([*x, 1.5]), x)
+        assert_array_equal(law.p, expected)
