@@ -4,6 +4,8 @@ of docs/faults.md, and the system that the documentation shows.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+import gc
 import json
 import os
 from pathlib import Path
@@ -18,6 +20,7 @@ from hypothesis import HealthCheck, settings
 import numpy as np
 import pytest
 from rolling_dynamics import plugin, simulate
+from rolling_dynamics.scenario import scenario
 
 _DYNAMICS = str(Path(__file__).parent / 'dynamics')
 if _DYNAMICS not in sys.path:
@@ -26,6 +29,30 @@ if _DYNAMICS not in sys.path:
 # The virtual machine gives the same bits and needs no compiler; a test that compiles says so.
 # What runs the tests side by side passes its environment on to its workers.
 _BY_DEFAULT = os.environ.setdefault('ROLLING_COMPILE', 'never') == 'never'
+
+SHIPPED = Path(__file__).parents[1] / 'config' / 'scenarios'
+
+
+def _built_once(build):
+    """Return a builder to which a shipped scenario that is loaded again is the same system."""
+    shipped = {path.stem for path in SHIPPED.glob('*.yaml')}
+    made = {}
+
+    def load(document, name='scenario'):
+        if name not in shipped:
+            return build(document, name)
+        way = [os.environ.get(f'ROLLING_{kind}') for kind in ('COMPILE', 'CACHE_DIR')]
+        key = repr((document, name, way))
+        if key not in made:
+            made[key] = build(document, name)
+        found = made[key]
+        return replace(found, p=found.p.copy(), x0=found.x0.copy(), raw=document)
+
+    return load
+
+
+# Many tests are of the same scenarios, whose equations take long to derive.
+scenario.load_plain = _built_once(scenario.load_plain)
 
 # A shell has its background jobs ignore SIGINT, and programs started by the tests inherit that:
 # those that are to end by Ctrl-C would never hear it.
@@ -63,6 +90,12 @@ SLOW = 3600  # s, after which a slow test fails: busy machines take many times a
 def pytest_configure(config):
     """Try fewer generated cases where the slow tests are left out."""
     settings.load_profile('short' if 'not slow' in config.option.markexpr else 'busy')
+
+
+def pytest_collection_finish():
+    """Have the collector leave out what stays until the end, and go through the rest rarely."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def pytest_collection_modifyitems(items):

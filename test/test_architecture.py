@@ -640,21 +640,18 @@ ONE_OF_EACH = {
     'Seen', 'End',
 }  # fmt: skip
 
-SUITE = ('rolling_dynamics', 'rolling_planner', 'rolling_controller', 'rolling_hw_interface')
-SUITE += ('rolling_node_kit', 'rolling_robotics')
 
-
-def classes_of(*folders):
-    """Yield name and node of each class in folders of the suite."""
-    for folder in folders:
-        for path in (ROOT / folder).rglob('*.py'):
-            for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+def classes_of(*packages):
+    """Yield name and node of each class in packages of the suite."""
+    for name, path in MODULES.items():
+        if name.partition('.')[0] in packages:
+            for node in ast.walk(parsed(path)):
                 if isinstance(node, ast.ClassDef):
                     yield node.name, node
 
 
 def test_what_one_mechanism_replaced_does_not_return():
-    names = [name for name, _ in classes_of(*SUITE)]
+    names = [name for name, _ in classes_of(*LAYERS)]
     assert not set(names) & ONE_OF_EACH
     for name in ('Trial', 'Execution', 'Emulation', 'ControlLoop', 'Experiment', 'Imperfections'):
         assert names.count(name) == 1, name
@@ -666,7 +663,7 @@ def methods(node):
 
 def test_plant_and_tick_are_implemented_once():
     """A plant takes controls and returns measurements; a tick of a controller judges and sends."""
-    found = [(name, methods(node)) for name, node in classes_of(*SUITE)]
+    found = [(name, methods(node)) for name, node in classes_of(*LAYERS)]
     assert [n for n, m in found if {'restart', 'send', 'advance'} <= m] == ['Emulation']
     loops = [n for n, node in classes_of('rolling_controller') if 'tick' in methods(node)]
     assert loops == ['ControlLoop']

@@ -79,6 +79,15 @@ class Ballbot:
     def execute(self, plan=None):
         return self.peer.result(self.send(plan), 180.0)
 
+    def hold(self):
+        """Have it held upright at its place, after a plan to stay there for a moment."""
+        self.reset()
+        still = np.tile(self.plan.states[0], (2, 1))
+        controls = np.zeros((2, self.plan.controls.shape[1]))
+        rest = replace(self.plan, times=np.array([0.0, 0.2]), states=still, controls=controls)
+        assert self.execute(rest).error_code == CODES.NONE
+        self.says('holding')
+
     def push(self, size, pushed):
         """Strike it along x [N s], and wait until its state shows that."""
         impulse = Impulse(self.scenario.system, self.scenario.p)
@@ -149,7 +158,7 @@ def robot(run_process, peer, scenario, plan, ballbot_installed):
 
 def test_it_is_held_before_any_plan(robot, scenario):
     robot.says('holding')  # from a lean of 0.02, with which it would fall in a second
-    assert np.abs(robot.error(robot.after(4.0), scenario.x0)).max() < 0.05
+    assert np.abs(robot.error(robot.after(2.0), scenario.x0)).max() < 0.05
 
 
 def test_it_stands_after_its_plan_and_starts_the_next_from_there(robot):
@@ -179,9 +188,8 @@ def test_it_is_held_where_a_plan_is_cancelled(robot):
 
 
 def test_it_is_driven_from_its_hold_to_the_left_and_held_again(robot):
-    robot.reset()
-    assert robot.execute().error_code == CODES.NONE
-    place = robot.after(1.0)[:2]
+    robot.hold()
+    place = robot.after(0.5)[:2]
     wish = TwistStamped()
     wish.twist.linear.y = 0.2
     velocities = robot.peer.node.create_publisher(TwistStamped, 'cmd_vel', COMMAND)
@@ -209,12 +217,11 @@ def test_it_is_held_where_a_restart_of_the_plant_puts_it(robot, scenario):
 
 @pytest.mark.parametrize('size', [pytest.param(2.0, marks=pytest.mark.slow), 10.0])  # N s
 def test_it_recovers_from_a_push(robot, size):
-    robot.reset()
-    assert robot.execute().error_code == CODES.NONE
-    place = robot.after(2.0)
+    robot.hold()
+    place = robot.after(1.0)
     robot.push(size, lambda x: np.abs(robot.error(x, place)[:2]).max() > 0.01 * size)
     robot.stands()
-    assert np.abs(robot.error(robot.after(4.0), place)).max() < 5 * STILL
+    assert np.abs(robot.error(robot.after(1.0), place)).max() < 5 * STILL
     robot.says('holding')
 
 
@@ -247,18 +254,16 @@ def test_a_trial_pushes_it_on_its_way_as_in_lockstep(robot, domain, scenario, si
 
 
 def test_a_push_that_is_too_great_ends_the_hold_by_the_guard(robot):
-    robot.reset()
-    assert robot.execute().error_code == CODES.NONE
-    robot.push(40.0, lambda x: np.abs(robot.error(x, robot.plan.states[-1])[2:]).max() > 0.3)
+    robot.hold()
+    robot.push(40.0, lambda x: np.abs(robot.error(x, robot.plan.states[0])[2:]).max() > 0.3)
     robot.says('cannot be held any more: tilt')
 
 
 def test_it_falls_once_it_is_stopped(robot):
-    robot.reset()
-    assert robot.execute().error_code == CODES.NONE
+    robot.hold()
     assert robot.peer.call(Trigger, 'controller/stop', Trigger.Request()).success
-    x = robot.after(4.0)
-    assert np.abs(robot.error(x, robot.plan.states[-1])[2:]).max() > 0.3
+    fallen = lambda m: np.abs(robot.error(m.position, robot.plan.states[0])[2:]).max() > 0.3  # noqa: E731
+    robot.peer.collect(JointState, 'robot/state', EVENT, accept=fallen, timeout=180)
 
 
 @pytest.mark.slow
