@@ -84,7 +84,13 @@ class Ballbot:
         self.reset()
         still = np.tile(self.plan.states[0], (2, 1))
         controls = np.zeros((2, self.plan.controls.shape[1]))
-        rest = replace(self.plan, times=np.array([0.0, 0.2]), states=still, controls=controls)
+        rest = replace(
+            self.plan,
+            times=np.array([0.0, 0.2]),
+            states=still,
+            controls=controls,
+            contact_wrenches=np.zeros((0, 6)),
+        )
         assert self.execute(rest).error_code == CODES.NONE
         self.says('holding')
 
