@@ -6,15 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import contextlib
 import ctypes
 from dataclasses import dataclass, field
-import fcntl
 import os
 from pathlib import Path
 import signal
 import socket
-import stat
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from typing import IO
@@ -32,81 +29,6 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-OWN = 'rolling_robotics'
-
-
-def open_runtime_folder() -> int:
-    """
-    Return a descriptor of the folder for locks.
-
-    It is ``rolling_robotics`` in ``$XDG_RUNTIME_DIR``, where that is the user's own; else
-    ``rolling_robotics-<user id>`` in the folder for temporary files.
-
-    Raises
-    ------
-    RollingError
-        The folder cannot be made, is a link, belongs to somebody else, or others may use it.
-
-    """
-    given = os.environ.get('XDG_RUNTIME_DIR', '')
-    if given:
-        with contextlib.suppress(OSError, RollingError):
-            os.close(_open_private(Path(given)))
-            return _open_own(Path(given, OWN))
-    return _open_own(Path(tempfile.gettempdir(), f'{OWN}-{os.geteuid()}'))
-
-
-def open_lock_file(folder: int, name: str) -> int:
-    """
-    Return a descriptor of a lock file, made if it is not there; links are not followed.
-
-    Parameters
-    ----------
-    folder
-        Descriptor of :func:`open_runtime_folder`.
-    name
-        Name of the file in it.
-
-    Raises
-    ------
-    OSError
-        It cannot be opened, or is not a regular file.
-
-    """
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-    lock = os.open(name, flags, 0o600, dir_fd=folder)
-    if not stat.S_ISREG(os.fstat(lock).st_mode):
-        os.close(lock)
-        raise OSError(f'{name} is not a regular file')
-    return lock
-
-
-def _open_own(path: Path) -> int:
-    try:
-        with contextlib.suppress(FileExistsError):
-            path.mkdir(mode=0o700)
-        return _open_private(path)
-    except OSError as error:
-        raise RollingError(
-            f'{path}: no folder for locks can be made or used there: {error.strerror}; remove it, '
-            'or set XDG_RUNTIME_DIR to a folder of your own'
-        ) from None
-
-
-def _open_private(path: Path) -> int:
-    """Return a descriptor of a folder of the user's own; raise OSError or RollingError."""
-    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    found = os.fstat(folder)
-    if found.st_uid == os.geteuid() and not found.st_mode & 0o077:
-        return folder
-    os.close(folder)
-    raise RollingError(
-        f'{path}: belongs to user {found.st_uid} with mode {stat.S_IMODE(found.st_mode):o}; a '
-        f'folder of user {os.geteuid()} with mode 700 is needed; remove it, or set '
-        'XDG_RUNTIME_DIR to a folder of your own'
-    )
-
-
 STOP_TIMEOUT = 8.0  # from SIGTERM to SIGKILL [s]; a recorder writes out what it holds
 CLOSE_TIMEOUT = 60.0  # the same for the recorder, which writes what still waits
 SENT = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)  # signals by which others end a process
@@ -118,62 +40,32 @@ class BringupError(RollingError):
     """A node could not be started or has ended."""
 
 
-def _is_free(domain: int) -> bool:
-    """Return whether nobody on this machine uses the discovery port of a domain."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.bind(('', PORT_BASE + DOMAIN_GAIN * domain))
-        except OSError:
-            return False
-    return True
-
-
-@contextlib.contextmanager
-def _locked(folder: int, name: str) -> Iterator[bool]:
-    """Hold a lock, and yield whether it is ours; False where somebody else has it."""
-    try:
-        lock = open_lock_file(folder, name)
-    except OSError:
-        yield False
-        return
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        is_ours = True
-    except OSError:
-        is_ours = False
-    try:
-        yield is_ours
-    finally:
-        os.close(lock)
-
-
 @contextlib.contextmanager
 def free_domain() -> Iterator[int]:
     """
     Yield a domain id that nothing on this machine uses, reserved while the context lasts.
 
-    It is reserved among the processes of this user; those of others are seen by the port that
-    their nodes listen at.
+    It is reserved by the TCP port of the number at which nodes discover each other by UDP. The
+    kernel frees that port, whatever ends this process.
 
     Raises
     ------
     BringupError
         Every domain is in use.
-    RollingError
-        There is no place for locks, see :func:`open_runtime_folder`.
 
     """
     start = os.getpid() % len(DOMAINS)
-    folder = open_runtime_folder()
-    try:
-        for k in range(len(DOMAINS)):
-            domain = DOMAINS[(start + k) % len(DOMAINS)]
-            with _locked(folder, f'domain_{domain}.lock') as is_ours:
-                if is_ours and _is_free(domain):
-                    yield domain
-                    return
-    finally:
-        os.close(folder)
+    for domain in (*DOMAINS[start:], *DOMAINS[:start]):
+        port = PORT_BASE + DOMAIN_GAIN * domain
+        with socket.socket() as lock, socket.socket(type=socket.SOCK_DGRAM) as probe:
+            try:
+                lock.bind(('127.0.0.1', port))
+                probe.bind(('', port))
+            except OSError:
+                continue
+            probe.close()
+            yield domain
+            return
     raise BringupError(f'every ROS domain from {DOMAINS[0]} to {DOMAINS[-1]} is in use')
 
 

@@ -6,6 +6,8 @@ import importlib.util
 import os
 from pathlib import Path
 import signal
+import socket
+import subprocess
 import sys
 from time import sleep as pause
 
@@ -169,9 +171,40 @@ def test_command_carries_namespace_time_overrides_and_enclave():
     assert '-p folder:="x" -p topics:=["a", "b"] -p rate:=5.0' in text
 
 
-def test_two_domains_at_once_differ():
+def test_a_domain_is_given_once():
     with free_domain() as one, free_domain() as other:
         assert one != other
+    with free_domain() as again:
+        assert again == one
+
+
+def test_a_domain_whose_discovery_port_is_in_use_is_not_given(monkeypatch):
+    monkeypatch.setattr(bringup, 'DOMAINS', range(90, 91))
+    with socket.socket(type=socket.SOCK_DGRAM) as node:
+        node.bind(('', 7400 + 250 * 90))
+        with pytest.raises(BringupError, match='from 90 to 90 is in use'), free_domain():
+            pass
+    with free_domain() as found:
+        assert found == 90
+
+
+def test_a_domain_is_free_again_once_its_process_was_killed():
+    code = (
+        'from rolling_robotics.bringup import free_domain\n'
+        'with free_domain() as domain: print(domain, flush=True); input()'
+    )
+    with subprocess.Popen(
+        [sys.executable, '-c', code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        given = int(holder.stdout.readline())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bringup, 'DOMAINS', range(given, given + 1))
+            with pytest.raises(BringupError), free_domain():
+                pass
+            holder.kill()
+            holder.wait(60)
+            with free_domain() as found:
+                assert found == given
 
 
 def test_environment_stays_on_this_machine():
