@@ -100,11 +100,13 @@ def build_parser(names: Iterable[str] = NAMES) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest='command', metavar='COMMAND', title='commands')
     for name in names:
         module = command(name)
+        first, _, text = (module.__doc__ or '').strip().partition('\n\n')
+        description, head, example = text.partition('example:\n')
         sub = commands.add_parser(
             name,
-            help=module.HELP,
-            description=module.DESCRIPTION,
-            epilog=f'example:\n{module.EXAMPLE}',
+            help=f'{first[:1].lower()}{first[1:-1]}',
+            description=description.strip(),
+            epilog=f'{head}{example}',
             formatter_class=raw,
         )
         module.add_arguments(sub)

@@ -35,8 +35,8 @@ def command(name: str) -> Any:  # noqa: ANN401  a module
     """
     Return the module of a subcommand.
 
-    Its ``HELP`` is one line for the list, ``DESCRIPTION`` a paragraph, and ``EXAMPLE`` commands
-    that can be copied; ``add_arguments(parser)`` declares the options, ``run(args)`` does it and
-    returns the exit status.
+    Its docstring is what ``--help`` shows: a line for the list of commands, a description, and
+    examples that can be copied. ``add_arguments(parser)`` declares the options, ``run(args)``
+    carries it out and returns the exit status.
     """
     return import_module(f'{__name__}.{name.replace("-", "_")}')

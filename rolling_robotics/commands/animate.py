@@ -1,22 +1,27 @@
-"""`rolling animate`: a moving picture of a result."""
+"""
+Animate a simulation, a plan or a recording.
+
+Draw a result or a recording as a GIF, as an MP4 where ffmpeg is installed, or as one PNG (of one
+time, or a strip of snapshots): the
+bodies with their surfaces, contact frames, the contact's path on both surfaces, the contact force
+inside its friction cone, and margins below. A plan's end, or another plan's motion, is shown as a
+ghost.
+
+example:
+  rolling simulate spinning_plate --out plate.json
+  rolling animate plate.json --out plate.gif --speed 2
+  rolling animate plate.json --out plate.png --at 1.5
+  rolling animate plate.json --out strip.png --strip 0.5 --width 320
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-HELP = 'animate a simulation, a plan or a recording'
-DESCRIPTION = """\
-Draw a result or a recording as a GIF, as an MP4 where ffmpeg is installed, or as one PNG (of one
-time, or a strip of snapshots): the
-bodies with their surfaces, contact frames, the contact's path on both surfaces, the contact force
-inside its friction cone, and margins below. A plan's end, or another plan's motion, is shown as a
-ghost."""
-EXAMPLE = """\
-  rolling simulate spinning_plate --out plate.json
-  rolling animate plate.json --out plate.gif --speed 2
-  rolling animate plate.json --out plate.png --at 1.5
-  rolling animate plate.json --out strip.png --strip 0.5 --width 320"""
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.commands.arguments import number, shown_scene
+from rolling_robotics.console import Progress
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -30,20 +35,25 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='*.gif, *.mp4 or *.png',
     )
     parser.add_argument('--plan', metavar='PLAN.json', type=Path, help='plan shown as a ghost')
-    parser.add_argument('--rate', type=float, default=20, metavar='HZ', help='frame rate')
-    parser.add_argument('--speed', type=float, default=1, help='playback speed')
-    parser.add_argument('--width', type=int, default=640, help='width in pixels')
+    parser.add_argument('--rate', type=number(1, 100), default=20, metavar='HZ', help='frame rate')
+    parser.add_argument('--speed', type=number(1e-3, 1e3), default=1, help='playback speed')
+    parser.add_argument(
+        '--width', type=number(100, 4000, int), default=640, help='width in pixels'
+    )
     parser.add_argument(
         '--at', type=float, metavar='TIME', help='time of a *.png (default: the middle)'
     )
     parser.add_argument(
-        '--strip', type=float, metavar='TIME', help='time between the snapshots of a *.png'
+        '--strip',
+        type=number(1e-3, 1e3),
+        metavar='TIME',
+        help='time between the snapshots of a *.png',
     )
     parser.add_argument(
         '--azimuth', type=float, default=-60, help='azimuth of the view in degrees'
     )
     parser.add_argument(
-        '--elevation', type=float, default=28, help='elevation of the view in degrees'
+        '--elevation', type=number(-90, 90), default=28, help='elevation of the view in degrees'
     )
     parser.add_argument(
         '--no-strips', action='store_true', help='leave out the curves below the picture'
@@ -55,27 +65,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Draw."""
-    import math  # noqa: PLC0415  (--help stays fast)
+    import math
 
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-    from rolling_robotics.animation.movie import Shot, write_movie, WRITERS  # noqa: PLC0415
-    from rolling_robotics.animation.painter import Camera  # noqa: PLC0415
-    from rolling_robotics.commands.arguments import shown_scene  # noqa: PLC0415
-    from rolling_robotics.console import Progress  # noqa: PLC0415
-    from rolling_robotics.files import checked_output  # noqa: PLC0415
+    from rolling_robotics.animation.movie import Shot, write_movie, WRITERS
+    from rolling_robotics.animation.painter import Camera
+    from rolling_robotics.files import checked_output
 
-    for name, low, high in (
-        ('rate', 1, 100),
-        ('speed', 1e-3, 1e3),
-        ('width', 100, 4000),
-        ('elevation', -90, 90),
-        ('strip', 1e-3, 1e3),
-    ):
-        value = getattr(args, name)
-        if value is None:
-            continue
-        if not low <= value <= high:
-            raise ParameterError(f'--{name}: must lie between {low:g} and {high:g}, got {value:g}')
     if args.strip is not None and (args.out.suffix != '.png' or args.at is not None):
         raise ParameterError('--strip: draws snapshots into one *.png, and goes without --at')
     out = checked_output(args.out, WRITERS)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
-from collections.abc import Iterator
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from rolling_dynamics.errors import ParameterError
+from rolling_node_kit.signals import without_ros
+from rolling_robotics.console import say
 
 if TYPE_CHECKING:
     from rolling_robotics.nodes.recorded import Recorded
@@ -35,6 +40,29 @@ def add_scenario_and_result(parser: ArgumentParser) -> None:
 SCENARIO_HELP = 'scenario of a recording, if it is not one of those that come with the suite'
 
 
+def need_ros(command: str) -> None:
+    """Raise ParameterError where ROS is missing."""
+    fault = without_ros(command, 'rosbags')
+    if fault:
+        raise ParameterError(fault)
+
+
+def number(low: float, high: float, kind: type[float] = float) -> Callable[[str], float]:
+    """Return the reader of an argument that lies between two numbers."""
+
+    def read(text: str) -> float:
+        value = kind(text)
+        if not low <= value <= high:
+            bounds = f'lie between {low:g} and {high:g}'
+            if high == math.inf:
+                bounds = f'be at least {low:g}'
+            raise ArgumentTypeError(f'must {bounds}, got {text}')
+        return value
+
+    read.__name__ = kind.__name__  # as argparse shows it
+    return read
+
+
 def is_recording(path: Path) -> bool:
     """Return whether a path is meant as a recording, not as a result."""
     return path.is_dir() or path.suffix == '.mcap'
@@ -60,12 +88,10 @@ def opened(command: str, path: Path, scenario: Path | None = None) -> Iterator[R
         ROS is missing, or what is read is damaged.
 
     """
-    from rolling_robotics.commands.record import need_ros  # noqa: PLC0415  (--help stays fast)
-    from rolling_robotics.console import say  # noqa: PLC0415
-    from rolling_robotics.files import damage_reported  # noqa: PLC0415
+    from rolling_robotics.files import damage_reported
 
     need_ros(command)
-    from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415
+    from rolling_robotics.nodes.recorded import Recorded
 
     with damage_reported(str(path)), Recorded(path, scenario) as recorded:
         if recorded.loss:
@@ -94,14 +120,12 @@ def shown_scene(command: str, file: Path, plan: Path | None, frame_prefix: str =
         It cannot be read, or ROS is missing for a recording.
 
     """
-    from rolling_robotics.commands.arguments import is_recording, opened  # noqa: PLC0415
-
     if is_recording(file):
         with opened(command, file) as recorded:
-            from rolling_robotics.nodes.recorded_scene import recorded_scene  # noqa: PLC0415
+            from rolling_robotics.nodes.recorded_scene import recorded_scene
 
             return recorded_scene(recorded, frame_prefix)
-    from rolling_robotics.files import read_result  # noqa: PLC0415
-    from rolling_robotics.scene.general import scene_of  # noqa: PLC0415
+    from rolling_robotics.files import read_result
+    from rolling_robotics.scene.general import scene_of
 
     return scene_of(read_result(file), read_result(plan) if plan else None)

@@ -1,14 +1,6 @@
-"""`rolling calibrate`: camera, clocks, drives and object from a recording."""
+"""
+Identify camera pose, latency, friction and inertia from a recording.
 
-from __future__ import annotations
-
-from argparse import ArgumentParser, Namespace
-from pathlib import Path
-from typing import Any
-
-KINDS = ('camera', 'joints', 'object', 'sliding')
-HELP = 'identify camera pose, latency, friction and inertia from a recording'
-DESCRIPTION = """\
 Identify model parameters from recorded topics, and write them as parameters of the nodes.
 
 camera: pose of the camera, offset of its clock and latency of its images. Fix the markers' body to
@@ -19,12 +11,25 @@ without an object, and record robot_joint_states with efforts.
 object: inertia and damping. Let the object rock by less than 0.3 rad about y on the hand at rest,
 and record vision/object_pose; --scenario says which object, at rest where it rocks.
 sliding: kinetic friction of object and plate. Shake or tilt the plate until the object slides on
-it, and record robot_joint_states and vision/object_pose; --scenario says which object."""
-EXAMPLE = """\
+it, and record robot_joint_states and vision/object_pose; --scenario says which object.
+
+example:
   rolling calibrate recordings/arm camera --mount 0.02 0 0.03 0 0 0 1 --out camera.yaml
   rolling calibrate recordings/arm joints --params laboratory.yaml
   rolling calibrate recordings/rocking object --scenario laboratory_flat
-  rolling calibrate recordings/shaken sliding --scenario laboratory_flat"""
+  rolling calibrate recordings/shaken sliding --scenario laboratory_flat
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any
+
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.console import Progress
+
+KINDS = ('camera', 'joints', 'object', 'sliding')
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -48,10 +53,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Read, compute, print, write."""
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
-    from rolling_robotics import calibration_report as report  # noqa: PLC0415
-    from rolling_robotics.console import Progress  # noqa: PLC0415
-    from rolling_robotics.files import checked_output  # noqa: PLC0415
+    from rolling_robotics import calibration_report as report
+    from rolling_robotics.files import checked_output
 
     if args.out and args.kind in {'object', 'sliding'}:
         raise ParameterError(

@@ -1,4 +1,16 @@
-"""`rolling check`: read scenarios and say what is wrong with them."""
+"""
+Check scenario files without running them.
+
+Validate scenario files, with their sections `plan` and `sweep` if present. Each error names the
+path of the entry, the value given and what is allowed. Values that are allowed but unlikely, such
+as a ball of 100 m, are questioned and do not change the exit status. With `--picture` the start is
+drawn: bodies, axes and contact frame. Of a machine from parts it reports how many of the
+velocities at contacts are independent, which twists they leave free, and which forces move
+nothing.
+
+example:
+  rolling check spinning_plate my_scenario.yaml
+"""
 
 from __future__ import annotations
 
@@ -7,19 +19,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rolling_dynamics.errors import ParameterError, RollingError
+from rolling_robotics.console import say
+
 if TYPE_CHECKING:
     from rolling_dynamics.scenario import Scenario
 
 MOMENT = 1e-3  # of the duration, which is simulated for a picture of the start
-HELP = 'check scenario files without running them'
-DESCRIPTION = """\
-Validate scenario files, with their sections `plan` and `sweep` if present. Each error names the
-path of the entry, the value given and what is allowed. Values that are allowed but unlikely, such
-as a ball of 100 m, are questioned and do not change the exit status. With `--picture` the start is
-drawn: bodies, axes and contact frame. Of a machine from parts it reports how many of the
-velocities at contacts are independent, which twists they leave free, and which forces move
-nothing."""
-EXAMPLE = '  rolling check spinning_plate my_scenario.yaml'
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -34,10 +40,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Check each file."""
-    from rolling_dynamics.errors import ParameterError, RollingError  # noqa: PLC0415  (--help stays fast)
-    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-    from rolling_planner.planners.planner import planner_of  # noqa: PLC0415
-    from rolling_robotics.console import say  # noqa: PLC0415
+    from rolling_dynamics.scenario import load_scenario
+    from rolling_planner.planners.planner import planner_of
 
     if args.picture and len(args.scenarios) > 1:
         raise ParameterError('--picture: draws one scenario; give one file')
@@ -70,8 +74,8 @@ def run(args: Namespace) -> int:
 
 def _doubtful(scenario: Scenario) -> Iterator[str]:
     """Yield what is questioned, and points of a sweep that are refused."""
-    from rolling_dynamics.scenario.scenario import doubts  # noqa: PLC0415
-    from rolling_robotics.sweep.points import probe, read_sweep  # noqa: PLC0415
+    from rolling_dynamics.scenario.scenario import doubts
+    from rolling_robotics.sweep.points import probe, read_sweep
 
     yield from doubts(scenario.raw)
     if 'sweep' in scenario.raw:
@@ -81,7 +85,7 @@ def _doubtful(scenario: Scenario) -> Iterator[str]:
 
 def _structure(scenario: Scenario) -> Sequence[str]:
     """Return what contacts of a machine leave free, in sentences."""
-    from rolling_dynamics.contract.capabilities import ContactReport, offers  # noqa: PLC0415
+    from rolling_dynamics.contract.capabilities import ContactReport, offers
 
     reporting = offers(scenario.system, ContactReport)
     return () if reporting is None else reporting.contact_report(scenario.p, scenario.x0)
@@ -89,13 +93,13 @@ def _structure(scenario: Scenario) -> Sequence[str]:
 
 def _draw(scenario: Scenario, path: Path) -> None:
     """Draw the start of a scenario."""
-    from dataclasses import replace  # noqa: PLC0415  a quarter of the time of --help
+    from dataclasses import replace  #  a quarter of the time of --help
 
-    import numpy as np  # noqa: PLC0415
-    from rolling_robotics.animation.movie import Shot, write_movie  # noqa: PLC0415
-    from rolling_robotics.files import checked_output  # noqa: PLC0415
-    from rolling_robotics.result import simulate_scenario, simulation_result  # noqa: PLC0415
-    from rolling_robotics.scene.general import scene_of  # noqa: PLC0415
+    import numpy as np
+    from rolling_robotics.animation.movie import Shot, write_movie
+    from rolling_robotics.files import checked_output
+    from rolling_robotics.result import simulate_scenario, simulation_result
+    from rolling_robotics.scene.general import scene_of
 
     out, end = checked_output(path, ('.png',)), MOMENT * scenario.duration
     brief = replace(scenario, duration=end, output_times=np.array([0.0, end]))

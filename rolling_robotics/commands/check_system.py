@@ -1,11 +1,6 @@
-"""`rolling check-system`: put a system to the checks of the contract."""
+"""
+Check that a system keeps the contract.
 
-from __future__ import annotations
-
-from argparse import ArgumentParser, Namespace
-
-HELP = 'check that a system keeps the contract'
-DESCRIPTION = """\
 Put a rolling system to the checks of the contract: shapes, units, derivatives against differences,
 invariants along a simulation, the contact wrench by Newton and Euler, guards, machine code,
 linearisation, and planning and regulation of a small problem. Each check is a line; where one
@@ -13,10 +8,18 @@ fails, the line says what was expected and what was found, and the exit status i
 
 A system is a scenario file, the name of a scenario or of a kind of system of the suite, or
 `module:factory`, a Python function that returns (system, parameters, state) or
-(system, parameters, state, control)."""
-EXAMPLE = """\
+(system, parameters, state, control).
+
+example:
   rolling check-system spinning_plate
-  rolling check-system pendulum_sphere"""
+  rolling check-system pendulum_sphere
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from rolling_robotics.commands.arguments import number
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -26,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         '--duration',
-        type=float,
+        type=number(1e-9, 1e3),
         default=0.5,
         metavar='T',
         help='simulated time in s',
@@ -36,13 +39,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Check, and print a line for each check."""
-    from rolling_controller.testing import ALL_CHECKS  # noqa: PLC0415  (--help stays fast)
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-    from rolling_dynamics.testing import inspect_system  # noqa: PLC0415
-    from rolling_robotics.named_system import named_system  # noqa: PLC0415
+    from rolling_controller.testing import ALL_CHECKS
+    from rolling_dynamics.testing import inspect_system
+    from rolling_robotics.named_system import named_system
 
-    if not 0 < args.duration < 1e3:
-        raise ParameterError(f'--duration: must be positive, at most 1000 s, got {args.duration}')
     given = named_system(args.system)
     outcomes = inspect_system(*given, duration=args.duration, seed=args.seed, checks=ALL_CHECKS)
     for outcome in outcomes:

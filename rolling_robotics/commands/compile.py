@@ -1,22 +1,26 @@
-"""`rolling compile`: make the machine code of a scenario on purpose."""
+"""
+Compile what a scenario evaluates, so that its next runs are fast.
 
-from __future__ import annotations
-
-from argparse import ArgumentParser, Namespace
-
-from rolling_robotics.commands.arguments import add_scenario
-
-HELP = 'compile what a scenario evaluates, so that its next runs are fast'
-DESCRIPTION = """\
 Simulate a scenario, plan it if it has a section `plan`, and wait until everything that was
 evaluated is compiled. The other commands do not wait: what they evaluate is compiled in the
 background, also after they have ended, and later runs use it.
 
 The environment variable ROLLING_COMPILE chooses: `behind` (default), `now` (before anything is
 evaluated) or `never`. Machine code is kept in ROLLING_CACHE_DIR (default:
-~/.cache/rolling_robotics)."""
-EXAMPLE = """\
-  rolling compile ball_on_plate_hard"""
+~/.cache/rolling_robotics).
+
+example:
+  rolling compile ball_on_plate_hard
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.commands.arguments import add_scenario
+from rolling_robotics.console import Progress, say
+
 LONGEST = 3600.0  # s
 
 
@@ -27,18 +31,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Compile."""
-    from rolling_dynamics.compiled import (  # noqa: PLC0415  (--help stays fast)
+    from rolling_dynamics.compiled import (
         cache_folder,
         compiles,
         forget_failures,
         pending,
         wait,
     )
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-    from rolling_planner.planners.planner import planner_of  # noqa: PLC0415
-    from rolling_robotics.console import Progress, say  # noqa: PLC0415
-    from rolling_robotics.result import simulate_scenario  # noqa: PLC0415
+    from rolling_dynamics.scenario import load_scenario
+    from rolling_planner.planners.planner import planner_of
+    from rolling_robotics.result import simulate_scenario
 
     if not compiles():
         raise ParameterError(

@@ -1,23 +1,26 @@
-"""`rolling demo`: a demonstration, on nodes or in this process."""
+"""
+Run a demonstration, on ROS 2 nodes where ROS is there.
+
+Start the nodes of an experiment as separate processes on ROS 2, run it, print the result and leave
+a figure and a recording. Without ROS the same trials run in this process, with the same figure.
+The exit status says whether the goal was reached: 0 yes, 1 no, 4 inconclusive: the machine did not
+keep the clock, or samples are missing. What is inconclusive by the clock is run once more, in
+simulated time, unless --no-simulated-time was given.
+
+example:
+  rolling demo ball_on_plate --simulated-time --out build/demo
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from importlib.util import find_spec
+import math
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
+from rolling_robotics.commands.arguments import number
 from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
-
-HELP = 'run a demonstration, on ROS 2 nodes where ROS is there'
-DESCRIPTION = """\
-Start the nodes of an experiment as separate processes on ROS 2, run it, print the result and leave
-a figure and a recording. Without ROS the same trials run in this process, with the same figure.
-The exit status says whether the goal was reached: 0 yes, 1 no, 4 inconclusive: the machine did not
-keep the clock, or samples are missing. What is inconclusive by the clock is run once more, in
-simulated time, unless --no-simulated-time was given."""
-LEAST_RATE, GREATEST_RATE = 100.0, 2000.0  # Hz
-EXAMPLE = '  rolling demo ball_on_plate --simulated-time --out build/demo'
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -44,14 +47,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         '--trials',
-        type=int,
+        type=number(0, math.inf, int),
         default=0,
         metavar='N',
         help='laboratory experiments only: number of closed-loop trials (default: 12; damping: 4)',
     )
     parser.add_argument(
         '--rate',
-        type=float,
+        type=number(100, 2000),
         default=0.0,
         metavar='HZ',
         help='loop rate of emulated hardware in wall-clock time (default: 1000, or 250 with '
@@ -82,19 +85,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Run it on nodes where ROS is there, else in this process."""
-    from rolling_robotics.demo import run_demo  # noqa: PLC0415
-    from rolling_robotics.experiments import EXPERIMENTS  # noqa: PLC0415
+    from rolling_robotics.demo import run_demo
+    from rolling_robotics.experiments import EXPERIMENTS
 
     laboratory = [name for name, experiment in EXPERIMENTS.items() if experiment.hardware]
     if args.name not in laboratory and (args.hardware or args.trials or args.rate):
         raise ParameterError(
             f'--hardware, --trials and --rate go with {", ".join(laboratory)}, got {args.name!r}'
-        )
-    if args.trials < 0:
-        raise ParameterError(f'--trials must be positive, got {args.trials}')
-    if args.rate and not LEAST_RATE <= args.rate <= GREATEST_RATE:
-        raise ParameterError(
-            f'--rate must lie from {LEAST_RATE:g} to {GREATEST_RATE:g} Hz, got {args.rate:g}'
         )
     return run_demo(
         args.name,

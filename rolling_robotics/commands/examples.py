@@ -1,18 +1,21 @@
-"""`rolling examples`: the scenarios that come with the suite."""
+"""
+List the example scenarios, or copy them to change them.
+
+List the scenarios that come with the suite, each with a line of what it shows. Every command that
+takes a SCENARIO takes one of these names. --copy writes their files into a folder, where they can
+be changed; a file that is there already and differs is not overwritten, and nothing is written.
+
+example:
+  rolling examples
+  rolling examples spinning_plate --copy my_scenarios
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-HELP = 'list the example scenarios, or copy them to change them'
-DESCRIPTION = """\
-List the scenarios that come with the suite, each with a line of what it shows. Every command that
-takes a SCENARIO takes one of these names. --copy writes their files into a folder, where they can
-be changed; a file that is there already and differs is not overwritten, and nothing is written."""
-EXAMPLE = """\
-  rolling examples
-  rolling examples spinning_plate --copy my_scenarios"""
+from rolling_dynamics.errors import ParameterError
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -30,8 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """List or copy."""
-    from rolling_dynamics.configuration import examples, hint  # noqa: PLC0415  (--help stays fast)
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
+    from rolling_dynamics.configuration import examples, hint
 
     found = examples()
     if not found:
@@ -53,15 +55,13 @@ def run(args: Namespace) -> int:
 
 
 def _description(path: Path) -> str:
-    from rolling_dynamics.scenario.document import read_document  # noqa: PLC0415
+    from rolling_dynamics.scenario.document import read_document
 
     return str(read_document(path).get('description', ''))
 
 
 def _copy(files: list[Path], folder: Path) -> None:
     """Copy files; raise ParameterError, before anything is written, where one is in the way."""
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-
     texts = {folder / path.name: path.read_bytes() for path in files}
     try:
         for path, text in texts.items():

@@ -1,4 +1,16 @@
-"""`rolling execute`: have a plan executed by nodes that run."""
+"""
+Have a plan executed by running nodes, after planning it if a goal is given.
+
+Send a plan to the controller of running nodes (`ros2 launch ...`), show how it goes, and say
+whether the goal was reached. Without a file and without --goal it is the newest plan of the
+planner. With --goal the planner makes one first, from where the system is.
+
+Exit status 1 means that there is no plan, or that the goal was missed; the text says why.
+
+example:
+  rolling execute --goal u_h=0 v_h=0.05 --horizon 2
+  rolling execute plan.json --namespace /robot_1
+"""
 
 from __future__ import annotations
 
@@ -6,16 +18,8 @@ from argparse import ArgumentParser, Namespace
 import math
 from pathlib import Path
 
-HELP = 'have a plan executed by running nodes, after planning it if a goal is given'
-DESCRIPTION = """\
-Send a plan to the controller of running nodes (`ros2 launch ...`), show how it goes, and say
-whether the goal was reached. Without a file and without --goal it is the newest plan of the
-planner. With --goal the planner makes one first, from where the system is.
-
-Exit status 1 means that there is no plan, or that the goal was missed; the text says why."""
-EXAMPLE = """\
-  rolling execute --goal u_h=0 v_h=0.05 --horizon 2
-  rolling execute plan.json --namespace /robot_1"""
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.commands.arguments import need_ros, number
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -32,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         '--horizon',
-        type=float,
+        type=number(0, 1e9),
         default=0.0,
         metavar='S',
         help='duration of the motion to be planned; may be left out where the planner finds it',
@@ -40,7 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument('--namespace', default='', help='namespace of the nodes')
     parser.add_argument(
         '--timeout',
-        type=float,
+        type=number(1e-9, 1e9),
         default=600.0,
         metavar='S',
         help='longest wait for the plan, and for its execution (default: 600)',
@@ -57,8 +61,6 @@ def goal_of(entries: list[str]) -> dict[str, float]:
         One of them is none, or a name stands twice.
 
     """
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
-
     goal: dict[str, float] = {}
     for entry in entries:
         name, _, text = entry.partition('=')
@@ -76,20 +78,12 @@ def goal_of(entries: list[str]) -> dict[str, float]:
 
 def run(args: Namespace) -> int:
     """Plan if a goal is given, execute, and report."""
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-    from rolling_robotics.commands.record import need_ros  # noqa: PLC0415
-
     goal = goal_of(args.goal)
     if args.plan is not None and goal:
         raise ParameterError('give a plan or --goal, not both')
     if args.horizon and not goal:
         raise ParameterError('--horizon goes with --goal')
-    if not 0 < args.timeout < math.inf or not 0 <= args.horizon < math.inf:
-        raise ParameterError(
-            f'--timeout and --horizon are positive times [s], got {args.timeout:g} and '
-            f'{args.horizon:g}'
-        )
     need_ros('execute')
-    from rolling_robotics.nodes.executing import execute  # noqa: PLC0415
+    from rolling_robotics.nodes.executing import execute
 
     return execute(args.plan, goal, args.horizon, args.namespace, args.timeout)

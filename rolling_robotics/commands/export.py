@@ -1,20 +1,24 @@
-"""`rolling export`: a law as source text for a board."""
+"""
+Write a law as C for a microcontroller.
+
+Write a law in discrete time as C99: one header and one source, without allocation or libraries,
+the state in a struct, and a function for one step. It prints how many operations a step takes
+at most, what it needs of the stack and, where there is a C compiler, the size of its
+code. Any machine with an equilibrium near its start has the laws `hold`, `drive` where it has a
+place on the floor, and `follow` along the plan of its scenario.
+
+example:
+  rolling export lqr --scenario ball_balancer --language c --out firmware
+  rolling export hold --scenario my_robot.yaml
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-HELP = 'write a law as C for a microcontroller'
-DESCRIPTION = """\
-Write a law in discrete time as C99: one header and one source, without allocation or libraries,
-the state in a struct, and a function for one step. It prints how many operations a step takes
-at most, what it needs of the stack and, where there is a C compiler, the size of its
-code. Any machine with an equilibrium near its start has the laws `hold`, `drive` where it has a
-place on the floor, and `follow` along the plan of its scenario."""
-EXAMPLE = """\
-  rolling export lqr --scenario ball_balancer --language c --out firmware
-  rolling export hold --scenario my_robot.yaml"""
+from rolling_dynamics.errors import ParameterError, quoted, suggestion
+from rolling_robotics.console import Progress
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -31,13 +35,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Write both files and print what they cost."""
-    from rolling_controller.export.cost import compiled_cost  # noqa: PLC0415  (--help stays fast)
-    from rolling_controller.export.follow_law import machine_sources  # noqa: PLC0415
-    from rolling_dynamics.errors import ParameterError, quoted, suggestion  # noqa: PLC0415
-    from rolling_dynamics.plugin import role_of  # noqa: PLC0415
-    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-    from rolling_robotics.console import Progress  # noqa: PLC0415
-    from rolling_robotics.files import checked_folder  # noqa: PLC0415
+    from rolling_controller.export.cost import compiled_cost
+    from rolling_controller.export.follow_law import machine_sources
+    from rolling_dynamics.plugin import role_of
+    from rolling_dynamics.scenario import load_scenario
+    from rolling_robotics.files import checked_folder
 
     folder = checked_folder(args.out)
     scenario = load_scenario(args.scenario)

@@ -1,18 +1,6 @@
-"""`rolling identify`: parameters of a system from a log of its motion."""
+"""
+Identify parameters of a system from a log of its motion.
 
-from __future__ import annotations
-
-from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rolling_dynamics.identification.log import Log
-    from rolling_dynamics.scenario import Scenario
-
-HELP = 'identify parameters of a system from a log of its motion'
-DESCRIPTION = """\
 Fit the parameters that a scenario marks by its entry `uncertain`, or that --fit names, to a log of
 its motion: a CSV file, or a recording in MCAP. The columns are `time` [s], components of the
 state, and those of the control (without these the scenario's control acts); --columns maps other
@@ -21,10 +9,28 @@ control, and a component of the control what is to be added to it. The log is cu
 each with a start of its own; the last ones are held out and predicted. --moving leaves out where a
 body rests; --lacking lets each window have a constant rate of its own that the equations lack.
 Printed are intervals of 95 %, parameters that cannot be distinguished, and errors
-beside those of the last velocity held. The exit status is 1 if a parameter is not determined."""
-EXAMPLE = """\
+beside those of the last velocity held. The exit status is 1 if a parameter is not determined.
+
+example:
   rolling identify motion.csv --scenario pendulum_start --fit rolling_damping=0:0.1
-  rolling identify recording --scenario my_rig.yaml --columns topics.yaml --moving ball=0.015"""
+  rolling identify recording --scenario my_rig.yaml --columns topics.yaml --moving ball=0.015
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rolling_dynamics.errors import ParameterError, quoted
+from rolling_robotics.commands.arguments import is_recording, number
+from rolling_robotics.console import Progress
+
+if TYPE_CHECKING:
+    from rolling_dynamics.identification.log import Log
+    from rolling_dynamics.scenario import Scenario
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -55,19 +61,23 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help='standard deviation of what the rate of an entry of the state lacks in a window',
     )
-    parser.add_argument('--window', metavar='S', type=float, default=1.0, help='length of windows')
     parser.add_argument(
-        '--hold-out', metavar='FRACTION', type=float, default=0.25, help='of the windows'
+        '--window', metavar='S', type=number(1e-9, math.inf), default=1.0, help='length of windows'
+    )
+    parser.add_argument(
+        '--hold-out',
+        metavar='FRACTION',
+        type=number(0, 0.999),
+        default=0.25,
+        help='of the windows',
     )
     parser.add_argument('--json', metavar='FILE.json', type=Path, help='write numbers')
     parser.add_argument('--figure', metavar='FILE.png', type=Path, help='draw residuals')
 
 
 def _log(args: Namespace, scenario: Scenario) -> Log:
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
-    from rolling_dynamics.identification.log import moving, read_log, read_mapping  # noqa: PLC0415
-    from rolling_robotics.commands.arguments import is_recording  # noqa: PLC0415
-    from rolling_robotics.recordings.recorded_topics import recorded_log  # noqa: PLC0415
+    from rolling_dynamics.identification.log import moving, read_log, read_mapping
+    from rolling_robotics.recordings.recorded_topics import recorded_log
 
     system, mapping = scenario.system, read_mapping(args.columns) if args.columns else None
     if not is_recording(args.log):
@@ -85,13 +95,11 @@ def _of_state(
     scenario: Scenario, option: str, given: Sequence[str]
 ) -> Iterator[tuple[list[str], float]]:
     """Yield components and number of each NAME=NUMBER, an entry or component of the state."""
-    from rolling_dynamics.errors import ParameterError, quoted  # noqa: PLC0415 (--help stays fast)
-
     state = scenario.system.state
     for text in given:
-        name, _, number = text.partition('=')
+        name, _, after = text.partition('=')
         try:
-            value = float(number)
+            value = float(after)
         except ValueError:
             value = -1.0
         if not value > 0:
@@ -102,7 +110,6 @@ def _of_state(
 
 
 def _bounds(given: str) -> tuple[str, tuple[float, float]]:
-    from rolling_dynamics.errors import ParameterError, quoted  # noqa: PLC0415
 
     name, _, values = given.partition('=')
     try:
@@ -116,20 +123,13 @@ def _bounds(given: str) -> tuple[str, tuple[float, float]]:
 
 def run(args: Namespace) -> int:
     """Identify and print."""
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
-    from rolling_dynamics.identification.identify import identify  # noqa: PLC0415
-    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-    from rolling_dynamics.scenario.faults import check  # noqa: PLC0415
-    from rolling_dynamics.scenario.scenario import model_of  # noqa: PLC0415
-    from rolling_robotics import identified  # noqa: PLC0415
-    from rolling_robotics.console import Progress  # noqa: PLC0415
-    from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
+    from rolling_dynamics.identification.identify import identify
+    from rolling_dynamics.scenario import load_scenario
+    from rolling_dynamics.scenario.faults import check
+    from rolling_dynamics.scenario.scenario import model_of
+    from rolling_robotics import identified
+    from rolling_robotics.files import checked_output, say_written, write_json
 
-    if not (args.window > 0 and 0 <= args.hold_out < 1):
-        raise ParameterError(
-            '--window must be positive and --hold-out at least 0 and below 1, got '
-            f'{args.window:g} and {args.hold_out:g}'
-        )
     scenario = load_scenario(args.scenario)
     marked = check(model_of(scenario.raw), scenario.raw).uncertain
     bounds = {name: (low, high) for name, (low, high) in marked.items()}

@@ -1,20 +1,24 @@
-"""`rolling page`: a scenario that simulates in a browser."""
+"""
+Write a scenario as a page that simulates in a browser.
+
+Write one HTML file that simulates a scenario in a browser, without a server, a network or this
+suite: the same steps and modes as here, as WebAssembly, under the control of the scenario or a
+law, with its sensors and actuators. Time runs, pauses and goes back; parameters are sliders; the
+body can be dragged and pushed. Needs the compiler of Zig:
+`pip install 'rolling_robotics[page]'`.
+
+example:
+  rolling page spinning_plate --out page.html
+  rolling page ball_balancer --law lqr --out balancer.html
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-HELP = 'write a scenario as a page that simulates in a browser'
-DESCRIPTION = """\
-Write one HTML file that simulates a scenario in a browser, without a server, a network or this
-suite: the same steps and modes as here, as WebAssembly, under the control of the scenario or a
-law, with its sensors and actuators. Time runs, pauses and goes back; parameters are sliders; the
-body can be dragged and pushed. Needs the compiler of Zig:
-`pip install 'rolling_robotics[page]'`."""
-EXAMPLE = """\
-  rolling page spinning_plate --out page.html
-  rolling page ball_balancer --law lqr --out balancer.html"""
+from rolling_dynamics.extras import need
+from rolling_robotics.console import Progress
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -30,11 +34,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Write the page."""
-    from rolling_dynamics.extras import need  # noqa: PLC0415  (--help stays fast)
-    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-    from rolling_robotics.console import Progress  # noqa: PLC0415
-    from rolling_robotics.files import checked_output, written_beside  # noqa: PLC0415
-    from rolling_robotics.page.page import page_of  # noqa: PLC0415
+    from rolling_dynamics.scenario import load_scenario
+    from rolling_robotics.files import checked_output, written_beside
+    from rolling_robotics.page.page import page_of
 
     need('page', 'ziglang')
     out, scenario = checked_output(args.out, '.html'), load_scenario(args.scenario)

@@ -1,32 +1,33 @@
-"""`rolling plan`: find the hand's motion that brings the object to its goal."""
+"""
+Plan the motion that a scenario asks for and write it as JSON.
+
+Plan a motion of the hand that brings the object to the goal in the scenario's `plan` section,
+simulate it, and write the plan with named arrays as `rolling simulate` does.
+
+Exit status 1 means that no plan was found; the text names what could not be met.
+
+example:
+  rolling plan ball_on_plate_hard --out plan.json
+  rolling plot plan.json
+"""
 
 from __future__ import annotations
 
 from argparse import Namespace
 
 from rolling_robotics.commands.arguments import add_scenario_and_result
-
-HELP = 'plan the motion that a scenario asks for and write it as JSON'
-DESCRIPTION = """\
-Plan a motion of the hand that brings the object to the goal in the scenario's `plan` section,
-simulate it, and write the plan with named arrays as `rolling simulate` does.
-
-Exit status 1 means that no plan was found; the text names what could not be met."""
-EXAMPLE = """\
-  rolling plan ball_on_plate_hard --out plan.json
-  rolling plot plan.json"""
+from rolling_robotics.console import InterruptFlag, Progress, say
 
 add_arguments = add_scenario_and_result
 
 
 def run(args: Namespace) -> int:
     """Plan."""
-    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415  (--help stays fast)
-    from rolling_planner import Iteration  # noqa: PLC0415
-    from rolling_planner.planners.planner import planner_of  # noqa: PLC0415
-    from rolling_robotics.console import InterruptFlag, Progress, say  # noqa: PLC0415
-    from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
-    from rolling_robotics.result import plan_result, plan_summary  # noqa: PLC0415
+    from rolling_dynamics.scenario import load_scenario
+    from rolling_planner import Iteration
+    from rolling_planner.planners.planner import planner_of
+    from rolling_robotics.files import checked_output, say_written, write_json
+    from rolling_robotics.result import plan_result, plan_summary
 
     out = checked_output(args.out, '.json')
     scenario = load_scenario(args.scenario)

@@ -1,4 +1,16 @@
-"""`rolling plot`: figures of a result or of a recording."""
+"""
+Draw figures of a simulation, a plan or a recording.
+
+Draw figures of a result file: states, contact paths on both surfaces, contact wrench with its
+margins, energy, phase portraits, and a plan beside its execution. A recording gives the last of
+these for everything that was executed in it. They are written beside the file unless --out names
+a folder.
+
+example:
+  rolling simulate ellipsoid_in_dish --out dish.json
+  rolling plot dish.json
+  rolling plot dish.json --only paths --format pdf --out figures
+"""
 
 from __future__ import annotations
 
@@ -6,23 +18,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from rolling_robotics.commands.arguments import is_recording, SCENARIO_HELP
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.commands.arguments import is_recording, opened, SCENARIO_HELP
+from rolling_robotics.console import Progress
 
-if TYPE_CHECKING:
-    from rolling_robotics.console import Progress
-
-HELP = 'draw figures of a simulation, a plan or a recording'
-DESCRIPTION = """\
-Draw figures of a result file: states, contact paths on both surfaces, contact wrench with its
-margins, energy, phase portraits, and a plan beside its execution. A recording gives the last of
-these for everything that was executed in it. They are written beside the file unless --out names
-a folder."""
-EXAMPLE = """\
-  rolling simulate ellipsoid_in_dish --out dish.json
-  rolling plot dish.json
-  rolling plot dish.json --only paths --format pdf --out figures"""
 FORMATS = ('png', 'pdf', 'svg')
 BESIDE = 'plan'
 
@@ -39,10 +39,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Draw."""
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
-    from rolling_robotics.console import Progress  # noqa: PLC0415
-    from rolling_robotics.files import checked_folder  # noqa: PLC0415
-    from rolling_robotics.plot import FIGURES  # noqa: PLC0415
+    from rolling_robotics.files import checked_folder
+    from rolling_robotics.plot import FIGURES
 
     for name in args.only or []:
         if name not in FIGURES:
@@ -57,9 +55,8 @@ def run(args: Namespace) -> int:
 
 def _of_result(args: Namespace, folder: Path, progress: Progress) -> Iterator[Path]:
     """Draw the figures of a result and yield their files."""
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-    from rolling_robotics.files import read_result  # noqa: PLC0415
-    from rolling_robotics.plot import draw, FIGURES  # noqa: PLC0415
+    from rolling_robotics.files import read_result
+    from rolling_robotics.plot import draw, FIGURES
 
     result = read_result(args.file)
     plan = _read_plan(args.plan, result['system']) if args.plan else None
@@ -75,8 +72,7 @@ def _of_result(args: Namespace, folder: Path, progress: Progress) -> Iterator[Pa
 
 
 def _read_plan(path: Path, system: str) -> dict[str, object]:
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-    from rolling_robotics.files import read_result  # noqa: PLC0415
+    from rolling_robotics.files import read_result
 
     plan = read_result(path)
     if 'plan' not in plan or plan['system'] != system:
@@ -86,16 +82,14 @@ def _read_plan(path: Path, system: str) -> dict[str, object]:
 
 def _of_recording(args: Namespace, folder: Path, progress: Progress) -> Iterator[Path]:
     """Draw each execution of a recording beside its plan and yield the files."""
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-    from rolling_robotics.commands.arguments import opened  # noqa: PLC0415
-    from rolling_robotics.figures.beside import records_figure  # noqa: PLC0415
-    from rolling_robotics.plot import write_figure  # noqa: PLC0415
+    from rolling_robotics.figures.beside import records_figure
+    from rolling_robotics.plot import write_figure
 
     if args.plan or set(args.only or []) - {BESIDE}:
         raise ParameterError(f'{args.file}: of a recording the figure {BESIDE!r} is drawn alone')
     progress.say('reading')
     with opened('plot', args.file, args.scenario) as recorded:
-        from rolling_robotics.nodes.replay.executions import recorded_executions  # noqa: PLC0415
+        from rolling_robotics.nodes.replay.executions import recorded_executions
 
         executions = recorded_executions(recorded)
         stem = recorded.path.name

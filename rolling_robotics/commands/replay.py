@@ -1,14 +1,6 @@
-"""`rolling replay`: compute the commands of a recorded experiment again."""
+"""
+Replay a recorded experiment in lockstep and compare it bit by bit.
 
-from __future__ import annotations
-
-from argparse import ArgumentParser, Namespace
-from pathlib import Path
-
-from rolling_robotics.commands.arguments import SCENARIO_HELP
-
-HELP = 'replay a recorded experiment in lockstep and compare it bit by bit'
-DESCRIPTION = """\
 Read a recording, design the feedback of each execution from the plan and the parameters that were
 recorded, give it the recorded states one after the other, and compare its commands with those that
 were sent: an experiment in simulated time gives them again bit by bit. Where an estimator was
@@ -24,10 +16,20 @@ the reason is printed.
 A recording names the scenario of its nodes. One that comes with the suite is taken; any other file
 is not opened unless --scenario gives it.
 
-Exit status 1 means that a command or an estimate differs."""
-EXAMPLE = """\
+Exit status 1 means that a command or an estimate differs.
+
+example:
   rolling demo ball_on_plate --simulated-time --out build/demo
-  rolling replay build/demo/recording"""
+  rolling replay build/demo/recording
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from rolling_robotics.commands.arguments import opened, SCENARIO_HELP
+from rolling_robotics.console import Progress
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -38,14 +40,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Replay."""
-    from rolling_robotics.commands.arguments import opened  # noqa: PLC0415  (--help stays fast)
-    from rolling_robotics.console import Progress  # noqa: PLC0415
-
     with (
         opened('replay', args.recording, args.scenario) as recorded,
         Progress('replaying') as progress,
     ):
-        from rolling_robotics.nodes.replay.replayer import replay  # noqa: PLC0415
+        from rolling_robotics.nodes.replay.replayer import replay
 
         found = replay(recorded, progress.say)
     for replayed in found:

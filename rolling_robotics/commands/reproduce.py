@@ -1,4 +1,20 @@
-"""`rolling reproduce`: the printed numbers and figures of a paper beside the computed ones."""
+"""
+Reproduce the numbers and figures of a paper.
+
+Compute what a paper prints: a table with the printed beside the computed numbers, and the figures
+as PNG. Parameters that the paper leaves unsaid are inferred and stated.
+
+The verdict of a number is `met` within its tolerance, else `not met`, which ends the command with
+exit status 1. A printed number that does not follow from what the paper itself says (see
+docs/errata.md) is `refuted` where the computed one is what it should be. A number that the paper
+does not print, and nothing else determines, is `computed`.
+
+`reality` compares models with logs of real machines, in the folder of --data; without them a row
+is `not fetched`, and how to fetch them is printed. `reality:beam` is one set of them.
+
+example:
+  rolling reproduce ivanova-pivovarova --json numbers.json --figures figures
+"""
 
 from __future__ import annotations
 
@@ -7,6 +23,9 @@ import importlib
 import os
 from pathlib import Path
 from typing import Any
+
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.console import Progress, say
 
 # name -> module with SUMMARY, rows(), stated(rows) and figures(folder); where it has LONG, rows
 # and figures take `fast`; where it has DATA, the environment variable of a folder of logs, rows
@@ -19,20 +38,6 @@ REPRODUCTIONS = {
     'tafrishi': 'evidence.papers.tafrishi',
     'woodruff-lynch': 'evidence.papers.woodruff_lynch',
 }
-HELP = 'reproduce the numbers and figures of a paper'
-DESCRIPTION = """\
-Compute what a paper prints: a table with the printed beside the computed numbers, and the figures
-as PNG. Parameters that the paper leaves unsaid are inferred and stated.
-
-The verdict of a number is `met` within its tolerance, else `not met`, which ends the command with
-exit status 1. A printed number that does not follow from what the paper itself says (see
-docs/errata.md) is `refuted` where the computed one is what it should be. A number that the paper
-does not print, and nothing else determines, is `computed`.
-
-`reality` compares models with logs of real machines, in the folder of --data; without them a row
-is `not fetched`, and how to fetch them is printed. `reality:beam` is one set of them."""
-EXAMPLE = """\
-  rolling reproduce ivanova-pivovarova --json numbers.json --figures figures"""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -58,10 +63,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Compute, print and write."""
-    from evidence.papers.row import NOT_MET, table  # noqa: PLC0415
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
-    from rolling_robotics.console import Progress, say  # noqa: PLC0415
-    from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
+    from evidence.papers.row import NOT_MET, table
+    from rolling_robotics.files import checked_output, say_written, write_json
 
     args.name, _, only = args.name.partition(':')
     if args.name not in REPRODUCTIONS:

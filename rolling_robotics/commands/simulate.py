@@ -1,22 +1,24 @@
-"""`rolling simulate`: run a scenario and write what happened."""
+"""
+Simulate a scenario and write the result as JSON.
+
+Simulate a scenario and write states in both representations, poses, contact wrench, margins,
+energy and events as named arrays with units.
+
+Exit status 1 means that the contact left its envelope (slip, lift-off, edge of the hand, a
+hole in the board) or that the hand's motion exceeds its limits; the file is written all the
+same.
+
+example:
+  rolling simulate spinning_plate --out plate.json
+  rolling plot plate.json
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
 from rolling_robotics.commands.arguments import add_scenario_and_result
-
-HELP = 'simulate a scenario and write the result as JSON'
-DESCRIPTION = """\
-Simulate a scenario and write states in both representations, poses, contact wrench, margins,
-energy and events as named arrays with units.
-
-Exit status 1 means that the contact left its envelope (slip, lift-off, edge of the hand, a
-hole in the board) or that the hand's motion exceeds its limits; the file is written all the
-same."""
-EXAMPLE = """\
-  rolling simulate spinning_plate --out plate.json
-  rolling plot plate.json"""
+from rolling_robotics.console import Progress, say
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -26,11 +28,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Simulate."""
-    from rolling_dynamics.plugin import role_of  # noqa: PLC0415  (--help stays fast)
-    from rolling_dynamics.scenario import load_scenario  # noqa: PLC0415
-    from rolling_robotics.console import Progress, say  # noqa: PLC0415
-    from rolling_robotics.files import checked_output, say_written, write_json  # noqa: PLC0415
-    from rolling_robotics.result import (  # noqa: PLC0415
+    from rolling_dynamics.plugin import role_of
+    from rolling_dynamics.scenario import load_scenario
+    from rolling_robotics.files import checked_output, say_written, write_json
+    from rolling_robotics.result import (
         simulate_scenario,
         simulation_result,
         summary,

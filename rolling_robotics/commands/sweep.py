@@ -1,31 +1,38 @@
-"""`rolling sweep`: one scenario over grids or samples of its entries."""
+r"""
+Simulate a scenario over a grid or samples of its entries.
 
-from __future__ import annotations
-
-from argparse import ArgumentParser, Namespace
-from pathlib import Path
-from typing import Any, TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rolling_robotics.sweep.points import Sweep
-    from rolling_robotics.sweep.run import Store
-
-from rolling_robotics.commands.arguments import add_scenario
-
-HELP = 'simulate a scenario over a grid or samples of its entries'
-DESCRIPTION = """\
 Simulate a scenario at every point of a grid, or at samples, of any of its entries, in processes on
 this machine, and write one row per point as Parquet.
 
 What is varied is given in the scenario's section `sweep` or in --vary. A point that fails becomes
 a row that says why. A sweep that was stopped goes on where it was when the same command is given
-again. Exit status 1 means that every point failed."""
-EXAMPLE = """\
+again. Exit status 1 means that every point failed.
+
+example:
   rolling sweep point_mass_disk_sweep --out disk.parquet
-  rolling sweep pendulum_start --out start.parquet \\
+  rolling sweep pendulum_start --out start.parquet \
       --vary drive.gaits[0].period=3:6:13 --vary floor.mu=0.4,0.6
-  rolling sweep spinning_plate --out plate.parquet \\
-      --vary friction.mu=0.1:1 --samples 200 --workers 4"""
+  rolling sweep spinning_plate --out plate.parquet \
+      --vary friction.mu=0.1:1 --samples 200 --workers 4
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+import math
+from pathlib import Path
+from typing import Any, TYPE_CHECKING
+
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.extras import need
+from rolling_robotics.console import Progress, say
+
+if TYPE_CHECKING:
+    from rolling_robotics.sweep.points import Sweep
+    from rolling_robotics.sweep.run import Store
+
+from rolling_robotics.commands.arguments import add_scenario, number
+
 INTERRUPTED = 130
 
 
@@ -40,31 +47,33 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help='entry and its range, or its values: ENTRY=A,B,C; may be given several times',
     )
-    parser.add_argument('--samples', metavar='N', type=int, help='draw N points from the ranges')
+    parser.add_argument(
+        '--samples',
+        metavar='N',
+        type=number(1, math.inf, int),
+        help='draw N points from the ranges',
+    )
     parser.add_argument(
         '--seed', metavar='S', type=int, default=0, help='random seed of the samples'
     )
     parser.add_argument(
-        '--workers', metavar='N', type=int, help='number of processes (default: one per core)'
+        '--workers',
+        metavar='N',
+        type=number(1, math.inf, int),
+        help='number of processes (default: one per core)',
     )
 
 
 def run(args: Namespace) -> int:
     """Sweep."""
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
-    from rolling_dynamics.extras import need  # noqa: PLC0415
-    from rolling_dynamics.scenario.document import read_document  # noqa: PLC0415
-    from rolling_robotics.files import checked_output  # noqa: PLC0415
+    from rolling_dynamics.scenario.document import read_document
+    from rolling_robotics.files import checked_output
 
     need('sweep', 'pyarrow')
-    from rolling_robotics.sweep.outcome import FEWEST, run_points  # noqa: PLC0415
-    from rolling_robotics.sweep.points import probe, read_sweep  # noqa: PLC0415
-    from rolling_robotics.sweep.run import parts_of, Store  # noqa: PLC0415
+    from rolling_robotics.sweep.outcome import FEWEST, run_points
+    from rolling_robotics.sweep.points import probe, read_sweep
+    from rolling_robotics.sweep.run import parts_of, Store
 
-    for name in ('samples', 'workers'):
-        value = getattr(args, name)
-        if value is not None and value < 1:
-            raise ParameterError(f'--{name}: must be at least 1, got {value}')
     out = checked_output(args.out, '.parquet')
     document = read_document(args.scenario)
     document.setdefault('name', Path(args.scenario).stem)
@@ -85,8 +94,7 @@ def run(args: Namespace) -> int:
 
 def _varied(text: str) -> tuple[str, Any]:
     """Return an entry and its values from ENTRY=FROM:TO:COUNT or ENTRY=A,B,C."""
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415
-    import yaml  # noqa: PLC0415
+    import yaml
 
     name, equals, values = text.partition('=')
     if not (name and equals and values):
@@ -106,8 +114,7 @@ def _varied(text: str) -> tuple[str, Any]:
 
 
 def _work(args: Namespace, sweep: Sweep, store: Store) -> int:
-    from rolling_robotics.console import Progress, say  # noqa: PLC0415
-    from rolling_robotics.sweep.run import Forks, run_sweep  # noqa: PLC0415
+    from rolling_robotics.sweep.run import Forks, run_sweep
 
     count = len(sweep)
     with Progress(f'sweeping {sweep.document["name"]}') as progress:

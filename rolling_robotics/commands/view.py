@@ -1,13 +1,6 @@
-"""`rolling view`: the scene in a browser."""
+"""
+Show a result, a recording or running nodes in a browser.
 
-from __future__ import annotations
-
-from argparse import ArgumentParser, Namespace
-from pathlib import Path
-
-LOOPBACK = ('127.0.0.1', 'localhost', '::1')  # who looks from elsewhere moves no robot
-HELP = 'show a result, a recording or running nodes in a browser'
-DESCRIPTION = """\
 Serve a page that shows a scene in space: bodies with their surfaces, contact frames and point,
 traces on both surfaces, the contact force inside its friction cone, a plan as a ghost, a time
 slider, and curves of the margins. FILE is a result of `rolling simulate` or `rolling plan`, or the
@@ -17,13 +10,26 @@ others look. `rolling record` keeps what was published, to be looked at again.
 
 Open the address that is printed; Ctrl-C ends it. With --export the scene is written as one page
 that any browser opens and plays without this suite. Needs viser:
-`pip install 'rolling_robotics[viewer]'`."""
-EXAMPLE = """\
+`pip install 'rolling_robotics[viewer]'`.
+
+example:
   rolling view plan.json
   rolling view plan.json --export plan.html
   rolling view build/demo/recording
   rolling view
-  rolling view --namespace left --frame-prefix left/"""
+  rolling view --namespace left --frame-prefix left/
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.extras import need
+from rolling_robotics.commands.arguments import need_ros, number, shown_scene
+
+LOOPBACK = ('127.0.0.1', 'localhost', '::1')  # who looks from elsewhere moves no robot
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--host', default='127.0.0.1', help='address to listen on; 127.0.0.1 is this machine only'
     )
-    parser.add_argument('--speed', type=float, default=1, help='playback speed')
+    parser.add_argument('--speed', type=number(1e-3, 1e3), default=1, help='playback speed')
     parser.add_argument('--namespace', default='', help='live view only: namespace of the nodes')
     parser.add_argument(
         '--frame-prefix', metavar='PREFIX', default='', help='prefix of the frames of the robot'
@@ -46,23 +52,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Serve until Ctrl-C."""
-    from rolling_dynamics.errors import ParameterError  # noqa: PLC0415  (--help stays fast)
-    from rolling_dynamics.extras import need  # noqa: PLC0415
-
     need('view', 'viser')
-    if not 1e-3 <= args.speed <= 1e3:
-        raise ParameterError(f'--speed: must lie between 0.001 and 1000, got {args.speed:g}')
     if args.file is None:
         if args.export is not None:
             raise ParameterError('--export: takes a FILE; running nodes are shown live only')
         return _live(args)
-    from rolling_robotics.commands.arguments import shown_scene  # noqa: PLC0415
-    from rolling_robotics.viewer.panel import play  # noqa: PLC0415
+    from rolling_robotics.viewer.panel import play
 
     scene = shown_scene('view', args.file, args.plan, args.frame_prefix)
     if args.export is not None:
-        from rolling_robotics.files import checked_output, written_beside  # noqa: PLC0415
-        from rolling_robotics.viewer.panel import page_of  # noqa: PLC0415
+        from rolling_robotics.files import checked_output, written_beside
+        from rolling_robotics.viewer.panel import page_of
 
         with written_beside(checked_output(args.export, '.html', '--export')) as scratch:
             scratch.write_text(page_of(scene, args.speed), encoding='utf-8')
@@ -78,10 +78,9 @@ def _ready(address: str) -> None:
 
 
 def _live(args: Namespace) -> int:
-    from rolling_robotics.commands.record import need_ros  # noqa: PLC0415
 
     need_ros('view')
-    from rolling_robotics.nodes.live_view import LiveOptions, view_live  # noqa: PLC0415
+    from rolling_robotics.nodes.live_view import LiveOptions, view_live
 
     options = LiveOptions(
         namespace=args.namespace,

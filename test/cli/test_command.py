@@ -37,7 +37,7 @@ def test_every_command_has_help_with_an_example(rolling, name):
 
 def test_help_shows_examples_that_exist():
     taking = 'simulate|plan|sweep|compile|controllability|check'
-    texts = ' '.join([EPILOG, *(command(name).EXAMPLE for name in NAMES)])
+    texts = ' '.join([EPILOG, *(command(name).__doc__ for name in NAMES)])
     shown = re.findall(rf'(?:rolling (?:{taking})|--scenario) (\w+)\b(?!\.)', texts)
     assert len(shown) > 10
     assert set(shown) <= set(examples())
@@ -93,6 +93,16 @@ def test_version(rolling):
         ),
         (['plot', SCENARIO], 'is not JSON: .*by `rolling simulate` first'),
         (['plot', 'none.json'], 'none.json: cannot be read'),
+        (['view', '--speed', '0'], '--speed: must lie between 0.001 and 1000, got 0'),
+        (['view', '--speed', 'x'], "--speed: invalid float value: 'x'"),
+        (['sweep', 'x', '--out', 'x.parquet', '--workers', '0'], '--workers: must be at least 1'),
+        (['execute', '--timeout', '-1'], '--timeout: must lie between'),
+        (
+            ['identify', 'x', '--scenario', 'x', '--window', '0'],
+            '--window: must be at least 1e-09',
+        ),
+        (['demo', 'flip_up', '--rate', '50'], '--rate: must lie between 100 and 2000, got 50'),
+        (['controllability', 'x', '--depth', '9'], '--depth: must lie between 1 and 8, got 9'),
         (['check', 'none.yaml'], "no file 'none.yaml', and no example"),
     ],
 )

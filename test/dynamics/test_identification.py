@@ -369,7 +369,6 @@ def test_the_command_prints_and_writes_what_it_found(motion, capsys):
     ('options', 'expected'),
     [
         (['--fit', 'mu=0'], r"--fit: NAME=LOW:HIGH with two numbers is needed, got 'mu=0'"),
-        (['--window', '0'], r'--window must be positive'),
         ([], r'mark some by the entry `uncertain` of the scenario, or by --fit NAME=LOW:HIGH'),
     ],
 )

@@ -9,7 +9,6 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.laboratory.laboratory import FLAT
 from rolling_robotics.bringup import Bringup
-from rolling_robotics.commands import demo as command
 from rolling_robotics.demo import run
 from rolling_robotics.demo.laboratory import task as module
 from rolling_robotics.demo.laboratory.task import contact_events, LABORATORY, pitch, start, tilt
@@ -342,4 +341,3 @@ def test_options_of_the_laboratory_go_with_its_experiments(tmp_path):
     from rolling_robotics.cli import main
 
     assert main(['demo', 'spin_rolling', '--trials', '2', '--out', str(tmp_path)]) != 0
-    assert command.HELP

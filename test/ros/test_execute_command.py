@@ -125,7 +125,6 @@ def test_unknown_names_are_told(execute):
         (['--goal', 'u_h=1', 'u_h=2'], 'twice'),
         (['--horizon', '2'], 'goes with --goal'),
         (['plan.json', '--goal', 'u_h=1'], 'not both'),
-        (['--timeout', '-1'], 'positive'),
         (['missing.json'], 'missing.json'),
     ],
 )

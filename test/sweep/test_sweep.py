@@ -164,7 +164,6 @@ def test_worker_that_dies_costs_one_point(tmp_path, monkeypatch):
         (['--vary', 'friction.mu'], 'ENTRY=FROM:TO:COUNT or ENTRY=A,B,C is needed'),
         (['--vary', 'friction.mu=1:2:3:4'], 'a range is FROM:TO:COUNT'),
         (['--vary', 'frictoin.mu=1,2'], 'frictoin: unknown entry'),
-        (['--workers', '0'], '--workers: must be at least 1'),
     ],
 )
 def test_bad_commands(tmp_path, capsys, options, message):

@@ -260,13 +260,6 @@ def test_missing_viewer_says_how_to_install_it(rolling_ball, monkeypatch, capsys
     assert "pip install 'rolling_robotics[viewer]'" in capsys.readouterr().err
 
 
-def test_speed_that_makes_no_sense_is_rejected(capsys):
-    from rolling_robotics.cli import main
-
-    assert main(['view', '--speed', '0']) == 2
-    assert '--speed: must lie between' in capsys.readouterr().err
-
-
 def test_scene_of_a_plan_has_its_ghost_on_the_stage(server, rolling_ball):
     scene = scene_of(read_result(rolling_ball) | {'plan': {}})
     stage = Stage(server, scene)
