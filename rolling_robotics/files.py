@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 import contextlib
 from contextlib import contextmanager
+from itertools import chain, count
 import json
 import math
 import os
@@ -214,6 +215,12 @@ def checked_folder(folder: Path, option: str = '--out') -> Path:
     if not os.access(there, os.W_OK | os.X_OK):
         raise ParameterError(f'{option}: the folder {str(there)!r} is not writable')
     return folder
+
+
+def unused_folder(folder: Path) -> Path:
+    """Return the folder, or one beside it that does not exist yet."""
+    others = (folder.with_name(f'{folder.name}_{k}') for k in count(1))
+    return next(path for path in chain([folder], others) if not path.exists())
 
 
 def say_written(out: Path | None, *lines: str) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, quoted
 from rolling_node_kit.signals import without_ros
 from rolling_robotics.console import say
 
@@ -61,6 +61,26 @@ def number(low: float, high: float, kind: type[float] = float) -> Callable[[str]
 
     read.__name__ = kind.__name__  # as argparse shows it
     return read
+
+
+def named(form: str, value: Callable[[str], Any]) -> Callable[[str], tuple[str, Any]]:
+    """Return the reader of an argument NAME=..., whose value raises ValueError if it is wrong."""
+
+    def read(text: str) -> tuple[str, Any]:
+        name, _, after = text.partition('=')
+        with suppress(ValueError):
+            if name:
+                return name, value(after)
+        raise ArgumentTypeError(f'{form} is needed, got {quoted(text)}')
+
+    return read
+
+
+def finite(text: str, above: float = -math.inf) -> float:
+    """Return a finite number above another one; raise ValueError for any other text."""
+    if not above < (value := float(text)) < math.inf:
+        raise ValueError
+    return value
 
 
 def is_recording(path: Path) -> bool:

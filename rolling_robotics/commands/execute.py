@@ -15,11 +15,10 @@ example:
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-import math
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.commands.arguments import need_ros, number
+from rolling_robotics.commands.arguments import finite, named, need_ros, number
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -30,6 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--goal',
         metavar='NAME=VALUE',
+        type=named('NAME=VALUE, for example u_h=0.05,', finite),
         nargs='+',
         default=[],
         help='entries of the state at the end, in units of the layout; others are free',
@@ -51,34 +51,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def goal_of(entries: list[str]) -> dict[str, float]:
-    """
-    Return values by name of entries NAME=VALUE.
-
-    Raises
-    ------
-    ParameterError
-        One of them is none, or a name stands twice.
-
-    """
-    goal: dict[str, float] = {}
-    for entry in entries:
-        name, _, text = entry.partition('=')
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not name or not math.isfinite(value):
-            raise ParameterError(f'--goal takes NAME=VALUE, for example u_h=0.05; got {entry!r}')
-        if name in goal:
-            raise ParameterError(f'--goal: {name} is given twice')
-        goal[name] = value
-    return goal
-
-
 def run(args: Namespace) -> int:
     """Plan if a goal is given, execute, and report."""
-    goal = goal_of(args.goal)
+    goal = dict(args.goal)
+    if len(goal) < len(args.goal):
+        raise ParameterError('--goal: a name is given twice')
     if args.plan is not None and goal:
         raise ParameterError('give a plan or --goal, not both')
     if args.horizon and not goal:

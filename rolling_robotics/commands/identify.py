@@ -20,12 +20,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
+from functools import partial
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rolling_dynamics.errors import ParameterError, quoted
-from rolling_robotics.commands.arguments import is_recording, number
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.commands.arguments import finite, is_recording, named, number
 from rolling_robotics.console import Progress
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
+    positive = named('NAME=NUMBER with a positive number', partial(finite, above=0.0))
     parser.add_argument('log', metavar='LOG', type=Path, help='CSV file, or recording in MCAP')
     parser.add_argument('--scenario', metavar='FILE', required=True, help='system of the log')
     parser.add_argument(
@@ -43,6 +45,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--fit',
         metavar='NAME=LOW:HIGH',
+        type=named('NAME=LOW:HIGH with two numbers', _bounds),
         action='append',
         default=[],
         help='parameter that is fitted, and its bounds',
@@ -50,6 +53,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--moving',
         metavar='NAME=SPEED',
+        type=positive,
         action='append',
         default=[],
         help='leave out where an entry of the state changes slower than this [per second]',
@@ -57,6 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--lacking',
         metavar='NAME=SPREAD',
+        type=positive,
         action='append',
         default=[],
         help='standard deviation of what the rate of an entry of the state lacks in a window',
@@ -92,33 +97,17 @@ def _log(args: Namespace, scenario: Scenario) -> Log:
 
 
 def _of_state(
-    scenario: Scenario, option: str, given: Sequence[str]
+    scenario: Scenario, option: str, given: Sequence[tuple[str, float]]
 ) -> Iterator[tuple[list[str], float]]:
     """Yield components and number of each NAME=NUMBER, an entry or component of the state."""
     state = scenario.system.state
-    for text in given:
-        name, _, after = text.partition('=')
-        try:
-            value = float(after)
-        except ValueError:
-            value = -1.0
-        if not value > 0:
-            raise ParameterError(
-                f'{option}: NAME=NUMBER with a positive number is needed, got {quoted(text)}'
-            )
+    for name, value in given:
         yield [state.names[k] for k in state.index(name, f'{option}: no entry')], value
 
 
-def _bounds(given: str) -> tuple[str, tuple[float, float]]:
-
-    name, _, values = given.partition('=')
-    try:
-        low, high = (float(value) for value in values.split(':'))
-    except ValueError:
-        raise ParameterError(
-            f'--fit: NAME=LOW:HIGH with two numbers is needed, got {quoted(given)}'
-        ) from None
-    return name, (low, high)
+def _bounds(text: str) -> tuple[float, float]:
+    low, high = map(float, text.split(':'))
+    return low, high
 
 
 def run(args: Namespace) -> int:
@@ -133,7 +122,7 @@ def run(args: Namespace) -> int:
     scenario = load_scenario(args.scenario)
     marked = check(model_of(scenario.raw), scenario.raw).uncertain
     bounds = {name: (low, high) for name, (low, high) in marked.items()}
-    bounds |= dict(map(_bounds, args.fit))
+    bounds |= dict(args.fit)
     out = checked_output(args.json, '.json', '--json') if args.json else None
     figure = checked_output(args.figure, '.png', '--figure') if args.figure else None
     given = _of_state(scenario, '--lacking', args.lacking)

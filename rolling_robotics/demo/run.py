@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 import time
 from typing import Any
 
 from rolling_dynamics.errors import RollingError
+from rolling_node_kit.signals import without_ros
 from rolling_robotics.bringup import Bringup, private_domain
 from rolling_robotics.demo.clock import in_simulated_time, judged
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.experiments import find_experiment
 from rolling_robotics.figures.beside import records_figure
+from rolling_robotics.files import unused_folder
 from rolling_robotics.plot import write_figure
 from rolling_robotics.trials.trial import LOCKSTEP, outcomes, Record, report, ROS, say, Trial
 
@@ -80,8 +81,8 @@ def run_demo(
     experiment.nodes_on(hardware)
     demo = demo.on(hardware).under(law)
     out, figure = Path(out_dir), Path(out_dir) / f'{Path(name).stem}.png'
-    if ros:
-        need_nodes()
+    if missing := ros and without_ros('demo', 'rosbags'):
+        raise RollingError(missing)
     out.mkdir(parents=True, exist_ok=True)
     say(experiment.text)
     sim = ros and ((use_sim_time is None and demo.task.is_slow) or in_simulated_time(use_sim_time))
@@ -139,7 +140,7 @@ def performed(
     """Start the nodes, carry out the trials, stop the nodes; return records and recording."""
     from rolling_robotics.nodes.trial_client import TrialClient  # noqa: PLC0415  (needs ROS)
 
-    experiment, recording = find_experiment(demo.experiment), fresh_folder(out / 'recording')
+    experiment, recording = find_experiment(demo.experiment), unused_folder(out / 'recording')
     kept = f'simulated, up to {demo.pace:g} times real time' if use_sim_time else "the clock's"
     with (
         brought_up(
@@ -205,25 +206,6 @@ def brought_up(out: Path, text: str, **options: Any) -> Iterator[tuple[int, Brin
                 failed = {n: s for n, s in bringup.stop().items() if s != 0}
                 if failed:
                     say(f'nodes that did not stop cleanly, by exit status: {failed}')
-
-
-def need_nodes() -> None:
-    """Raise RollingError where ROS or the messages are missing."""
-    missing = [name for name in ('rclpy', 'rolling_interfaces') if find_spec(name) is None]
-    if missing:
-        raise RollingError(
-            f'the demonstration needs ROS 2, {" and ".join(missing)} cannot be imported: run '
-            '`make demo`, or build the package in a ROS 2 workspace'
-        )
-
-
-def fresh_folder(folder: Path) -> Path:
-    """Return a folder that does not exist yet."""
-    k, made = 0, folder
-    while made.exists():
-        k += 1
-        made = folder.with_name(f'{folder.name}_{k}')
-    return made
 
 
 def _overrides(demo: Demo, law: str, rate: float, *, use_sim_time: bool) -> Overrides:

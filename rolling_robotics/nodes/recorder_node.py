@@ -25,6 +25,7 @@ from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import events_executor, run_node
 from rolling_node_kit.suite_node import Health, OK, SuiteNode, WARN
+from rolling_robotics.files import unused_folder
 from rolling_robotics.recordings.writer import (
     message_class,
     rate_limits,
@@ -109,7 +110,7 @@ class RecorderNode(SuiteNode):
             raise RollingError('folder is empty; give the folder of the recording')
         given = rate_limits(self.values['rate_limits'])
         self._limits = {self.resolve_topic_name(name): rate for name, rate in given.items()}
-        folder = _unused(Path(self.values['folder']).expanduser())
+        folder = unused_folder(Path(self.values['folder']).expanduser())
         self._recording = Recording(
             folder, ('rolling_interfaces',), longest_queue=self.values['longest_queue']
         )
@@ -256,16 +257,6 @@ class RecorderNode(SuiteNode):
             _, values['last not recorded'] = next(reversed(self._refused.values()))
         missed = self._lost() + recording.dropped or (self._refused and self._wanted())
         return (WARN if missed else OK), 'recording', values
-
-
-def _unused(folder: Path) -> Path:
-    """Return the folder, or one beside it that does not exist yet."""
-    if not folder.exists():
-        return folder
-    k = 1
-    while (other := folder.with_name(f'{folder.name}_{k}')).exists():
-        k += 1
-    return other
 
 
 def record(folder: Path, topics: Sequence[str], namespace: str = '') -> int:

@@ -97,6 +97,16 @@ def test_version(rolling):
         (['view', '--speed', 'x'], "--speed: invalid float value: 'x'"),
         (['sweep', 'x', '--out', 'x.parquet', '--workers', '0'], '--workers: must be at least 1'),
         (['execute', '--timeout', '-1'], '--timeout: must lie between'),
+        (['execute', '--goal', 'u_h'], '--goal: NAME=VALUE, .* is needed, got .u_h'),
+        (['execute', '--goal', 'u_h=nan'], "NAME=VALUE, .* got 'u_h=nan'"),
+        (
+            ['identify', 'x', '--scenario', 'x', '--fit', 'mu=0'],
+            "--fit: NAME=LOW:HIGH with two numbers is needed, got 'mu=0'",
+        ),
+        (
+            ['identify', 'x', '--scenario', 'x', '--moving', 'ball=-1'],
+            "--moving: NAME=NUMBER with a positive number is needed, got 'ball=-1'",
+        ),
         (
             ['identify', 'x', '--scenario', 'x', '--window', '0'],
             '--window: must be at least 1e-09',
@@ -211,10 +221,10 @@ def test_demo_without_ros_runs_in_this_process(rolling, monkeypatch, tmp_path):
 
 
 def test_demo_on_nodes_without_ros_says_so(rolling, monkeypatch, tmp_path):
-    monkeypatch.setattr('rolling_robotics.demo.run.find_spec', lambda _: None)
+    monkeypatch.setattr('importlib.util.find_spec', lambda _: None)
     ended = rolling('demo', 'ball_on_plate', '--ros', '--out', str(tmp_path))
     assert ended.status == 2
-    assert 'needs ROS 2, rclpy and rolling_interfaces cannot be imported' in ended.err
+    assert 'demo: needs ROS 2, but rclpy and rolling_interfaces' in ended.err
 
 
 LONG = {

@@ -368,7 +368,6 @@ def test_the_command_prints_and_writes_what_it_found(motion, capsys):
 @pytest.mark.parametrize(
     ('options', 'expected'),
     [
-        (['--fit', 'mu=0'], r"--fit: NAME=LOW:HIGH with two numbers is needed, got 'mu=0'"),
         ([], r'mark some by the entry `uncertain` of the scenario, or by --fit NAME=LOW:HIGH'),
     ],
 )

@@ -120,8 +120,6 @@ def test_unknown_names_are_told(execute):
 @pytest.mark.parametrize(
     ('options', 'text'),
     [
-        (['--goal', 'u_h'], 'NAME=VALUE'),
-        (['--goal', 'u_h=nan'], 'NAME=VALUE'),
         (['--goal', 'u_h=1', 'u_h=2'], 'twice'),
         (['--horizon', '2'], 'goes with --goal'),
         (['plan.json', '--goal', 'u_h=1'], 'not both'),
