@@ -9,7 +9,7 @@ from rolling_controller import measured_state
 from rolling_controller.ball_balancer.estimator import RigModel
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw, run_labyrinth
 from rolling_controller.ball_balancer.laws import LAWS
-from rolling_controller.ball_balancer.rig import run_rig, supervised
+from rolling_controller.ball_balancer.rig import FASTEST, run_rig, supervised, UNLEVEL
 from rolling_controller.supervisor import step
 from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig, rig_file
 from rolling_dynamics.scenario import load_scenario
@@ -198,6 +198,40 @@ def test_no_alarm_in_ten_simulated_hours(rig):
         goals = np.random.default_rng(seed).uniform(-0.05, 0.05, (1201, 2))
         run = run_rig(file, law, lambda t, goals=goals: goals[int(t / 3)], 3600.0, seed=seed)
         assert not run.memory.fault, seed
+
+
+def test_the_supervisor_of_a_rig_knows_its_camera_its_plate_and_its_servos(rig):
+    file, law = rig
+    found, camera = supervised(file, law), file.camera.sensor()
+    state, (source,) = found._filter, found._filter._sources.values()
+    assert (source.name, source.noise) == ('the ball', file.camera.noise)
+    assert source.period == 1 / camera.rate
+    low, high = file.edges
+    np.testing.assert_array_equal(source.low, low - file.ball.radius)
+    np.testing.assert_array_equal(source.high, high + file.ball.radius)
+    tangent = file.nominal().system_and_parameters()[0].tangent
+    of = {name: tangent.slice(name) for name in ('ball', 'ball_rate')}
+    for spread in (state._spread, state._lost):
+        np.testing.assert_allclose(spread[of['ball']], max(high - low))
+        np.testing.assert_allclose(spread[of['ball_rate']], FASTEST)
+    white, walk = file.unmodelled
+    drifts = np.sqrt(np.diag(state._Q))
+    np.testing.assert_allclose(drifts[of['ball_rate']], white)
+    np.testing.assert_allclose(drifts[tangent.size :], walk)
+    np.testing.assert_allclose(state._spread[tangent.size :], UNLEVEL * file.gravity)
+    assert found._latency == camera.delay + file.servo.dead_time > camera.delay
+    assert found._greatest == file.greatest / file.count
+
+
+def test_a_run_of_a_rig_is_that_of_its_seed(rig):
+    """Noise and maps are drawn by it; 0 is the default."""
+    file, law = rig
+    runs = [
+        run_rig(file, law, lambda _: np.zeros(2), 0.4, *seed, ball=(0.02, 0.01))
+        for seed in ((), (0,), (1,))
+    ]
+    assert (runs[0].states == runs[1].states).all()
+    assert abs(runs[0].states - runs[2].states).max() > 1e-6
 
 
 def test_a_camera_without_noise_is_believed_and_what_never_changes_says_nothing(rig):

@@ -1,0 +1,259 @@
+"""The filter of what sensors measure, beside a Kalman filter by hand; the law behind it."""
+
+from types import SimpleNamespace
+
+from cart import Cart, P
+import casadi as ca
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+import pytest
+from rolling_controller import measured_state
+from rolling_controller.law import STATE
+from rolling_controller.measured_state import (
+    GAP,
+    LIMITED,
+    LONGEST,
+    MeasuredLaw,
+    sensor_source,
+    SensorFilter,
+)
+from rolling_controller.supervisor import Source, Verdict
+from rolling_dynamics.contract import Entry, Layout, Mode
+
+SWELL = 0.3  # m/s^3, rate at which the acceleration of the cart grows by itself
+NOISE = np.array([0.02, 0.3])  # standard deviations of place and of acceleration
+START, LOST, DRIFT = {'s': 0.5, 'v': 2.0}, {'s': 3.0}, {'s': 0.01, 'v': 0.1}
+UNSURE, WALK = 0.7, 0.2  # of the unknown force
+X_START = np.array([0.1, -0.2])
+
+
+class Swelling(Cart):
+    """A cart whose acceleration grows with time."""
+
+    def __init__(self):
+        """Add what grows to the control."""
+        super().__init__()
+        x, u, t, _ = given = [ca.SX.sym(n, k) for n, k in zip('xutp', (2, 1, 1, 1), strict=True)]
+        rates = ca.vertcat(x[1], u + SWELL * t)
+        self.modes = {'rolling': Mode(dynamics=ca.Function('f', given, [rates]), guards={})}
+
+
+def sensor(name, names, measured, deviations, rate=100.0):
+    """Return a sensor of ``measured(s, v, u, t)``."""
+
+    def function(_system, _mode):
+        x, u, t, _ = given = [ca.SX.sym(n, k) for n, k in zip('xutp', (2, 1, 1, 1), strict=True)]
+        return ca.Function(name, given, [ca.vertcat(*measured(x[0], x[1], u, t))])
+
+    output = Layout(tuple(Entry(n, (n,), 'm') for n in names))
+    noise = np.diag(np.square(deviations))
+    return SimpleNamespace(
+        name=name, output=output, covariance=noise, rate=rate, function=function
+    )
+
+
+SENSORS = (
+    sensor('place', ('along', 'height'), lambda s, v, *_: (2 * s + v, ca.SX(0.5)), [0.02, 0.0]),
+    sensor('feel', ('rate',), lambda _, v, u, t: (v + u + SWELL * t,), [0.3]),
+)
+
+
+@pytest.fixture(scope='module')
+def filter_():
+    return SensorFilter(
+        Swelling(),
+        P,
+        SENSORS,
+        X_START,
+        start=START,
+        lost=LOST,
+        drift=DRIFT,
+        forces={'v': (UNSURE, WALK)},
+        sources={'place': Source(name='the place')},
+    )
+
+
+class Oracle:
+    """Estimate of (s, v, force), by the textbook."""
+
+    def __init__(self):
+        self.z, self.P = np.array([*X_START, 0.0]), np.diag([0.5, 2.0, UNSURE]) ** 2
+
+    def go_on(self, u, t, end):
+        """Predict under a control."""
+        count = int(np.ceil((end - t) / LONGEST * (1 - 1e-12)))
+        h = (end - t) / count
+        for k in range(count):
+            at = t + k * h
+            F = np.array([[1, h, h**2 / 2], [0, 1, h], [0, 0, 1]])
+            known = [u * h**2 / 2 + SWELL * (at * h**2 / 2 + h**3 / 6), 0, 0]
+            known[1] = u * h + SWELL * (at * h + h**2 / 2)
+            self.z = F @ self.z + known
+            self.P = F @ self.P @ F.T + h * np.diag([0.01, 0.1, WALK]) ** 2
+
+    def take(self, row, expected, y, deviation):
+        """Correct by one number."""
+        row = np.array(row, dtype=float)
+        S = row @ self.P @ row + deviation**2
+        K = self.P @ row / S
+        self.z, self.P = self.z + K * (y - expected), self.P - np.outer(K, row @ self.P)
+
+    def take_both(self, y, u, t):
+        """Correct by what both sensors say, but for what is not a number."""
+        s, v, _ = self.z
+        if np.isfinite(y[0]):
+            self.take([2, 1, 0], 2 * s + v, y[0], NOISE[0])
+        if np.isfinite(y[2]):
+            self.take([0, 1, 0], self.z[1] + u + SWELL * t, y[2], NOISE[1])
+
+
+def assert_alike(belief, oracle):
+    assert_allclose([*belief.x, *belief.force], oracle.z, rtol=0, atol=1e-10)
+    assert_allclose(belief.P, oracle.P, rtol=0, atol=1e-10)
+
+
+def test_the_estimate_is_that_of_a_kalman_filter_by_hand(filter_):
+    """Controls act from their times on, also between two measurements, and in a measurement."""
+    belief, oracle = filter_.start(), Oracle()
+    belief = filter_.step(belief, [0.3, 9.0, 0.2], 1.0)
+    oracle.take_both([0.3, 9.0, 0.2], 0.0, 1.0)
+    assert_alike(belief, oracle)
+    belief = belief.acting(np.array([2.0]), 1.004).acting(np.array([-3.0]), 1.013)
+    oracle.go_on(0.0, 1.0, 1.004)
+    oracle.go_on(2.0, 1.004, 1.011)
+    belief = filter_.step(belief, [np.nan, 9.0, 1.5], 1.011)
+    oracle.take_both([np.nan, 9.0, 1.5], 2.0, 1.011)
+    assert_alike(belief, oracle)
+    oracle.go_on(2.0, 1.011, 1.013)
+    belief = filter_.step(belief, [0.4, np.nan, -2.5], 1.013)  # what acts from then on is in force
+    oracle.take_both([0.4, np.nan, -2.5], -3.0, 1.013)
+    assert_alike(belief, oracle)
+    assert [at for at, _ in belief.sent] == [1.013]
+    again = filter_.step(belief, [0.5, 0.0, np.nan], 1.013)  # at the same time: no prediction
+    oracle.take_both([0.5, 0.0, np.nan], -3.0, 1.013)
+    assert_alike(again, oracle)
+
+
+def test_after_a_gap_the_estimate_is_as_unsure_as_at_the_start(filter_):
+    """It is where it was left, and the supervisor begins again."""
+    begun = filter_.step(filter_.start(), [0.3, 9.0, 0.2], 0.0)
+    just = filter_.step(begun, [0.3, 9.0, np.nan], GAP / 100.0)
+    assert len(just.memories['place'].times) == 2
+    later = filter_.step(begun, [0.3, 9.0, np.nan], GAP / 100.0 + 1e-6)
+    assert len(later.memories['place'].times) == 1
+    oracle = Oracle()
+    oracle.z = np.array([*begun.x, *begun.force])
+    oracle.take_both([0.3, 9.0, np.nan], 0.0, 0.1)
+    assert_alike(later, oracle)
+
+
+@pytest.fixture
+def verdicts(monkeypatch):
+    """Return a list of what the supervisor says next; the last one stays."""
+    given = [Verdict()]
+
+    def step(_source, memory, _sample, _t):
+        return memory, given.pop(0) if len(given) > 1 else given[0]
+
+    monkeypatch.setattr(measured_state, 'step', step)
+    return given
+
+
+def test_an_estimate_that_is_reopened_is_as_unsure_as_one_that_is_lost(filter_, verdicts):
+    """But for what is not lost, such as the rate, which stays without a correlation."""
+    begun = filter_.step(filter_.start(), [0.3, 9.0, 0.2], 1.0)
+    verdicts[:] = [Verdict(reopen=True)]
+    found = filter_.step(begun, [0.9, 9.0, np.nan], 1.0)
+    oracle = Oracle()
+    oracle.z, oracle.P = np.array([*begun.x, *begun.force]), begun.P.copy()
+    oracle.P[0, :] = oracle.P[:, 0] = 0.0
+    oracle.P[0, 0] = LOST['s'] ** 2
+    oracle.take_both([0.9, 9.0, np.nan], 0.0, 1.0)
+    assert_alike(found, oracle)
+
+
+def test_what_cannot_be_is_not_taken(filter_, verdicts):
+    begun = filter_.step(filter_.start(), [0.3, 9.0, 0.2], 1.0)
+    verdicts[:] = [Verdict(possible=False)]
+    found = filter_.step(begun, [0.9, 9.0, np.nan], 1.0)
+    assert_array_equal(found.x, begun.x)
+    assert_array_equal(found.P, begun.P)
+    assert not found.verdict.possible
+
+
+@pytest.mark.parametrize(
+    ('deviations', 'noise'), [([0.3, 0.02, 0.0], 0.02), ([0.0, 0.0, 0.0], 0.0)]
+)
+def test_the_supervisor_knows_a_sensor_by_its_least_noise(deviations, noise):
+    names = ('a', 'b', 'c')[: len(deviations)]
+    found = sensor_source(sensor('scale', names, lambda *_: (), deviations, rate=50.0))
+    assert (found.name, found.period, found.agreement) == ('sensor scale', 0.02, 0.0)
+    assert found.noise == pytest.approx(noise)
+
+
+class Noting:
+    """A law that notes what it is given, and answers by a number."""
+
+    period = None
+    output = Layout((Entry('u', ('u',), 'm/s^2'),))
+
+    def __init__(self, inputs, answer=0.0, period=None):
+        self.inputs = Layout(tuple(Entry(n, tuple(c), 'm') for n, c in inputs.items()))
+        self.answer, self.period, self.given = answer, period, []
+
+    def start(self, before=None):
+        return 0 if before is None else before
+
+    def step(self, memory, inputs, t):
+        self.given.append((memory, [float(v) for v in inputs], t))
+        return memory + 1, np.array([self.answer])
+
+
+def test_a_law_of_the_state_gets_that_of_the_filter(filter_):
+    law = Noting({STATE: ('s', 'v'), 'goal': ('goal',)})
+    behind = MeasuredLaw(filter_, law)
+    assert [e.name for e in behind.inputs.entries] == ['place', 'feel', 'goal']
+    memory, _ = behind.step(behind.start(), [0.3, 9.0, 0.2, 0.7], 1.0)
+    assert law.given == [(0, [*memory.belief.x, 0.7], 1.0)]
+    assert memory.missed == 0
+    assert_array_equal(memory.belief.x, filter_.step(filter_.start(), [0.3, 9.0, 0.2], 1.0).x)
+
+
+@pytest.mark.parametrize(('after', 'missed'), [(0.01, 0), (0.014, 0), (0.04, 3), (0.5, 49)])
+def test_a_law_with_a_period_steps_for_what_is_missing(filter_, after, missed):
+    law = Noting({'seen': ('x', 'y'), 'goal': ('goal',)}, period=0.01)
+    behind = MeasuredLaw(filter_, law)
+    assert [e.name for e in behind.inputs.entries] == ['seen', 'goal']
+    memory, _ = behind.step(behind.start(), [0.3, 9.0, 0.7], 1.0)
+    memory, _ = behind.step(memory, [0.4, 9.0, 0.8], 1.0 + after)
+    assert memory.missed == missed
+    blank = [(k + 1, [np.nan, np.nan, 0.8], 1.0 + after) for k in range(min(missed, GAP))]
+    number = len(blank)
+    expected = [(0, [0.3, 9.0, 0.7], 1.0), *blank, (number + 1, [0.4, 9.0, 0.8], 1.0 + after)]
+    assert repr(law.given) == repr(expected)
+    assert memory.law == number + 2
+
+
+@pytest.mark.parametrize(
+    ('verdict', 'output'),
+    [
+        (Verdict(), -4.0),
+        (Verdict(limited=True), -4.0 * LIMITED),
+        (Verdict('it jumps'), 0.0),
+        (Verdict(possible=False), -4.0),
+    ],
+)
+def test_outputs_are_limited_by_what_the_supervisor_says(filter_, verdicts, verdict, output):
+    """What cannot be is not measured for the law either."""
+    law = Noting({'seen': ('x', 'y')}, answer=-9.0)
+    behind = MeasuredLaw(filter_, law, control=lambda u: 10 * u, latency=0.03, greatest=4.0)
+    verdicts[:] = [verdict]
+    memory, found = behind.step(behind.start(), [0.3, 9.0], 1.0)
+    assert found.tolist() == memory.output.tolist() == [output]
+    assert memory.fault == verdict.fault
+    at, u = memory.belief.sent[-1]
+    assert (at, u.tolist()) == (1.03, [10 * output])
+    assert np.isfinite(law.given[0][1]).all() == verdict.possible
+    again = behind.start(memory)
+    assert again.law == 1
+    assert again.output.tolist() == [0.0]
