@@ -2,18 +2,26 @@
 
 from dataclasses import replace
 from functools import cache, partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rolling_controller.ball_balancer import labyrinth_planner
+from rolling_controller.ball_balancer import labyrinth, labyrinth_planner
 from rolling_controller.ball_balancer.labyrinth import (
     arrival,
     arrived,
+    BALL,
+    BLIND,
+    FRAMES,
     labyrinth_law,
     LabyrinthLaw,
+    PATIENCE,
     run_labyrinth,
+    SETTLE,
+    TILTED,
 )
 from rolling_controller.ball_balancer.laws import law_on_nodes
+from rolling_controller.predictive.program import SOLVED
 from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth, RESTING
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig
@@ -273,6 +281,96 @@ def test_board_is_levelled_when_the_ball_is_not_seen():
     np.testing.assert_allclose(rig.state.x[4:6], 0.0, atol=1e-3)
     driven(law, memory, rig, 5.0, file.board.path[0])  # it is found, and held on the path
     assert np.hypot(*rig.state.x[2:4]) < 0.02
+
+
+def test_the_ball_may_be_hidden_for_four_frames():
+    """From the fifth on the board is levelled."""
+    file, plan = short_plan()
+    law, goal = LabyrinthLaw(file, plan), file.board.path[0]
+    memory, _ = law.step(law.start(), [*goal, *goal], 0.0)
+    for k in range(1, 2 * BLIND):
+        memory, sent = law.step(memory, [np.nan, np.nan, *goal], k * law.period)
+        assert memory.blind == k
+        assert memory.known == (k < BLIND)
+    tilted = memory._replace(z=memory.z + 0.0)
+    tilted.z[TILTED] = [-0.05, 0.08]
+    memory, sent = law.step(tilted, [np.nan, np.nan, *goal], 1.0)
+    np.testing.assert_allclose(sent, -memory.z[TILTED] / (FRAMES * law.period))
+    assert law.step(memory, [*goal, *goal], 1.1)[0].blind == 0
+
+
+def test_while_it_waits_nothing_of_the_motion_is_fed_forward():
+    file, plan = short_plan()
+    law, clock = LabyrinthLaw(file, plan), 0.6
+    now = np.zeros((5, 2))
+    now[BALL] = plan.at(np.array([clock]))[0][0]
+    after, ball, *moving = law._wanted(now, clock, going=False)
+    assert after == clock
+    np.testing.assert_array_equal(ball, np.tile(now[BALL], (FRAMES, 1)))
+    assert not any(part.any() for part in moving)
+    after, ball, *moving = law._wanted(now, clock, going=True)
+    assert after == clock + law.period
+    ahead = after + law.period * np.arange(1, FRAMES + 1)
+    np.testing.assert_array_equal(ball, plan.at(ahead)[0])
+    assert all(part.any() for part in moving)
+
+
+def rested(law, z, wanted, frames=400):
+    """Return the states of an axis that is driven to rest at a place."""
+    still, states = np.zeros(FRAMES), []
+    for _ in range(frames):
+        u = law._axis(z, np.full(FRAMES, wanted), still, still, still)
+        assert abs(u) <= law.file.servo.speed * (1 + 1e-6)
+        z = law._A @ z + law._B * u
+        states.append(z)
+    return np.array(states)
+
+
+@pytest.mark.parametrize('level', [0.02, -0.02])
+def test_a_board_that_is_not_level_is_tilted_against_it(level):
+    law = LabyrinthLaw(*short_plan())
+    z = rested(law, np.array([0.01, 0.0, 0.0, 0.0, level]), 0.0)[-1]
+    np.testing.assert_allclose(z[[BALL, TILTED]], [0.0, -level], atol=1e-5)
+
+
+@pytest.mark.parametrize('side', [1.0, -1.0])
+def test_the_board_tilts_to_its_end_for_a_ball_far_away_and_no_further(side):
+    law = LabyrinthLaw(*short_plan())
+    tilt = side * rested(law, np.zeros(5), side * 1.0, 40)[:, TILTED]
+    reach = law.file.servo.reach
+    assert 0.98 * reach < tilt.max() < 1.001 * reach
+    assert -1.001 * reach < tilt.min()
+
+
+def test_without_a_solution_the_board_is_not_turned(monkeypatch):
+    law = LabyrinthLaw(*short_plan())
+    unsolved = np.ones(FRAMES), 0.0, SOLVED + 1, {}
+    monkeypatch.setattr(labyrinth, 'solver', lambda: lambda *_: unsolved)
+    still = np.zeros(FRAMES)
+    assert law._axis(np.zeros(5), still + 0.05, still, still, still) == 0.0
+
+
+def test_a_ball_has_arrived_within_its_radius_of_the_end_of_the_path():
+    file, plan = short_plan()
+    law, end = LabyrinthLaw(file, plan), file.board.path[-1]
+    times = SETTLE + np.array([-1.0, 2.0, 3.0, 4.0])
+    near = [end + 0.9 * file.ball.radius * np.array([0.6, 0.8])] * 2
+    run = SimpleNamespace(times=times, states=np.array([*file.board.path[:2], *near]))
+    assert arrived(law, run) == 3.0
+    run.states = np.tile(end + 1.1 * file.ball.radius * np.array([0.6, 0.8]), (4, 1))
+    assert arrived(law, run) is None
+
+
+def test_the_law_sets_out_once_it_has_settled(monkeypatch):
+    file, plan = short_plan()
+    law = LabyrinthLaw(file, plan)
+    monkeypatch.setattr(labyrinth, 'run_rig', lambda *given: given)
+    _, _, goal, duration, seed, at = run_labyrinth(law, 7)
+    assert seed == 7
+    np.testing.assert_array_equal(at, file.start(7))
+    assert duration == SETTLE + PATIENCE * plan.times[-1]
+    np.testing.assert_array_equal(goal(np.nextafter(SETTLE, 0)), file.board.path[0])
+    np.testing.assert_array_equal(goal(SETTLE), file.board.path[-1])
 
 
 def test_other_laws_do_not_drive_a_labyrinth(monkeypatch):
