@@ -15,7 +15,7 @@ from rolling_planner.plan import Plan
 from sensor_msgs.msg import JointState
 
 OFF = 1_000_000_000  # by which stamps are wrong [ns]
-PERIOD = 0.004  # between two messages [s]
+PERIOD = 0.01  # between two messages [s]
 
 
 class Source:

@@ -26,10 +26,11 @@ CODES = ExecutePlan.Result
 TIMEOUT, TOLERANCE = 0.3, 0.5  # state_timeout and stamp_tolerance [s]
 SLACK = 1.0  # for a thread that waits for the processor between its state and its command [s]
 LONG = 60.0
-PUSH = 1e-9  # each control of the plan that is followed: in a minute it moves nothing
+FOLLOWED = 15.0  # of a plan [s], longer than any fault takes; each second is simulated first
+PUSH = 1e-9  # each control of the plan that is followed: it moves nothing
 SECOND = 1_000_000_000
 SETTINGS = {
-    'rate': 200.0,
+    'rate': 100.0,
     'state_timeout': TIMEOUT,
     'stamp_tolerance': TOLERANCE,
     'diagnostics_period': 0.1,
@@ -107,7 +108,7 @@ class Followed:
         end = time.monotonic() + LONG
         while True:
             running = threading.Event()
-            plan = self.plan(LONG, PUSH)
+            plan = self.plan(FOLLOWED, PUSH)
             handle = self.begin(plan, lambda _, running=running: running.set())
             result = self.peer.result_or(running, handle, LONG)
             if result is None or result.error_code != CODES.STALE_STATE:
