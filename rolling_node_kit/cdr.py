@@ -8,14 +8,12 @@ CDR is part of the DDS standard and the same for every vendor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import struct
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
-from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.serialization import serialize_message
 from rolling_dynamics.errors import ParameterError, printable
 from rolling_node_kit.conversions import NANOSECONDS
 
@@ -92,10 +90,10 @@ def decode_stamped(data: bytes, count: int, *, child: bool = False) -> Stamped:
 class StampedEncoder:
     """Writes serialized messages of one frame."""
 
-    def __init__(self, frame: str, count: int, *, child: bool = False) -> None:
-        """Prepare messages of this frame, and of a child without name, with so many floats."""
+    def __init__(self, frame: str, count: int, child: str | None = None) -> None:
+        """Prepare messages of this frame, and of this child, with so many floats."""
         head = HEAD + bytes(8)
-        for text in (frame, '') if child else (frame,):
+        for text in (frame,) if child is None else (frame, child):
             name = text.encode() + b'\0'
             head += bytes(aligned(len(head), 4) - len(head)) + LENGTH.pack(len(name)) + name
         self._at = aligned(len(head), 8)
@@ -120,25 +118,15 @@ def hand_control(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([values[3:6], values[0:3]])
 
 
-POSE_SIZE, TWIST_SIZE = (3 + 4 + 36) * 8, (6 + 36) * 8
-
-_POSE = struct.Struct('<7d')
-_TWIST = struct.Struct('<6d')
+ODOMETRY = 7 + 36 + 6 + 36  # floats of an Odometry: pose and twist, each with its covariance
+_STATE = [6, 3, 4, 5, 0, 1, 2, 46, 47, 48, 43, 44, 45]  # q (w, x, y, z), p, w, v among them
+_COVARIANCES = [*range(7, 43), *range(49, 85)]
 _UNKNOWN = (np.zeros((6, 6)),) * 2
 
 
-def _pose_offset(data: bytes | bytearray) -> int:
-    """Return where the position begins: after stamp and two strings, aligned to 8."""
-    at = ENCAPSULATION + 8
-    for _ in range(2):
-        at = aligned(at, 4)
-        at += 4 + LENGTH.unpack_from(data, at)[0]
-    return aligned(at, 8)
-
-
-def decode_odometry(data: bytes) -> tuple[int, NDArray[np.float64]]:
+def decode_odometry(data: bytes) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
     """
-    Return stamp, pose and twist of a serialized message.
+    Return what a serialized message says.
 
     Parameters
     ----------
@@ -151,6 +139,8 @@ def decode_odometry(data: bytes) -> tuple[int, NDArray[np.float64]]:
         Time [ns].
     state
         q (w, x, y, z), p [m] in the parent, w [rad/s], v [m/s] in the child; shape (13,).
+    covariances
+        Of pose and twist in the order of the message, shape (2, 6, 6).
 
     Raises
     ------
@@ -159,33 +149,10 @@ def decode_odometry(data: bytes) -> tuple[int, NDArray[np.float64]]:
 
     """
     try:
-        stamp = read_stamp(data)
-        at = _pose_offset(data)
-        x, y, z, qx, qy, qz, qw = _POSE.unpack_from(data, at)
-        vx, vy, vz, wx, wy, wz = _TWIST.unpack_from(data, at + POSE_SIZE)
+        stamp, _, values = decode_stamped(data, ODOMETRY, child=True)
     except ParameterError as error:
         raise ParameterError(f'odometry: {error}') from None
-    except (struct.error, IndexError):
-        raise ParameterError('odometry: the message is too short') from None
-    return stamp, np.array((qw, qx, qy, qz, x, y, z, wx, wy, wz, vx, vy, vz))
-
-
-def decode_covariances(data: bytes) -> NDArray[np.float64]:
-    """
-    Return those of pose and twist of a serialized ``nav_msgs/Odometry``, shape (2, 6, 6).
-
-    Raises
-    ------
-    ParameterError
-        It is not such a message.
-
-    """
-    try:
-        at = _pose_offset(data) + 7 * 8
-        found = [np.frombuffer(data, '<f8', 36, k) for k in (at, at + TWIST_SIZE)]
-    except (struct.error, ValueError):
-        raise ParameterError('odometry: the message is too short') from None
-    return np.array(found).reshape(2, 6, 6)
+    return stamp, values[_STATE], values[_COVARIANCES].reshape(2, 6, 6)
 
 
 class OdometryEncoder:
@@ -193,10 +160,7 @@ class OdometryEncoder:
 
     def __init__(self, frame: str, child: str) -> None:
         """Prepare messages of the child's pose in the frame."""
-        message = Odometry(child_frame_id=child)
-        message.header.frame_id = frame
-        self._data = bytearray(serialize_message(message))
-        self._pose = _pose_offset(self._data)
+        self._encode = StampedEncoder(frame, ODOMETRY, child).encode
 
     def encode(
         self,
@@ -218,97 +182,12 @@ class OdometryEncoder:
 
         """
         qw, qx, qy, qz, x, y, z, wx, wy, wz, vx, vy, vz = state
-        data = self._data
-        write_stamp(data, stamp)
-        _POSE.pack_into(data, self._pose, x, y, z, qx, qy, qz, qw)
-        _TWIST.pack_into(data, self._pose + POSE_SIZE, vx, vy, vz, wx, wy, wz)
-        for k, covariance in enumerate(covariances):
-            at = self._pose + 7 * 8 + k * TWIST_SIZE
-            data[at : at + 36 * 8] = covariance.astype('<f8').tobytes()
-        return bytes(data)
+        pose, twist = (c.ravel().tolist() for c in covariances)
+        values = (x, y, z, qx, qy, qz, qw, *pose, vx, vy, vz, wx, wy, wz, *twist)
+        return self._encode(stamp, values)
 
-
-T = TypeVar('T')
 
 FIELDS = ('position', 'velocity', 'effort')
-
-
-class _Reader(Generic[T]):
-    """Reads messages of some joints, whose names it compares as bytes once it knows them."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        """Expect these names."""
-        self._names = list(names)
-        self._pieces: list[tuple[slice, bytes]] = []  # what stays, without the padding
-        self._positions = 0
-
-    def read(self, data: bytes) -> T:
-        """
-        Return what a serialized ``sensor_msgs/JointState`` says.
-
-        Raises
-        ------
-        ParameterError
-            It is not such a message, or its names or values are others.
-
-        """
-        try:
-            stamp = read_stamp(data)
-            pieces = self._pieces
-            if not pieces or any(data[where] != known for where, known in pieces):
-                self._learn(data)
-            return self._take(stamp, data)
-        except ParameterError:  # which is a ValueError too
-            raise
-        except (struct.error, IndexError, ValueError):
-            raise ParameterError('the message is too short') from None
-
-    def _take(self, stamp: int, data: bytes) -> T:
-        """Return what stands behind the names."""
-        raise NotImplementedError
-
-    def _check(self, names: list[str]) -> None:
-        """Raise ParameterError where the names of a message will not do."""
-        raise NotImplementedError
-
-    def _learn(self, data: bytes) -> None:
-        """Check the names of a message, and remember their bytes and where they stand."""
-        self._pieces, names = [], []
-        at = ENCAPSULATION + 8
-        pieces = [_piece(data, at, 4)]  # another length of frame_id would move the names
-        at = aligned(at + 4 + LENGTH.unpack_from(data, at)[0], 4)
-        pieces.append(_piece(data, at, 4))
-        (count,) = LENGTH.unpack_from(data, at)
-        at += 4
-        for _ in range(min(count, len(data))):
-            at = aligned(at, 4)
-            (length,) = LENGTH.unpack_from(data, at)
-            names.append(bytes(data[at + 4 : at + 3 + length]).decode())
-            pieces.append(_piece(data, at, 4 + length))
-            at += 4 + length
-        self._check(names)
-        self._pieces, self._positions = pieces, aligned(at, 4)
-
-
-class JointStateDecoder(_Reader[tuple[int, NDArray[np.float64]]]):
-    """
-    Reads stamp [ns] and positions of messages that have given names in a given order.
-
-    The positions are a new array, in that order.
-    """
-
-    def _take(self, stamp: int, data: bytes) -> tuple[int, NDArray[np.float64]]:
-        at = self._positions
-        (count,) = LENGTH.unpack_from(data, at)
-        if count != len(self._names):
-            raise ParameterError(f'takes {len(self._names)} positions, got {count}')
-        return stamp, np.frombuffer(data, '<f8', count, aligned(at + 4, 8)).astype(float)
-
-    def _check(self, names: list[str]) -> None:
-        if names != self._names:
-            raise ParameterError(
-                f'names must be {", ".join(self._names)}, got {printable(", ".join(names))}'
-            )
 
 
 class JointReading(NamedTuple):
@@ -325,9 +204,9 @@ class JointReading(NamedTuple):
     """
 
     stamp: int
-    position: NDArray[np.float64] | None
-    velocity: NDArray[np.float64] | None
-    effort: NDArray[np.float64] | None
+    position: NDArray[np.float64] | None = None
+    velocity: NDArray[np.float64] | None = None
+    effort: NDArray[np.float64] | None = None
 
     def needed(self, field: str) -> NDArray[np.float64]:
         """Return a field, or raise ParameterError where the message has none."""
@@ -337,24 +216,64 @@ class JointReading(NamedTuple):
         return value
 
 
-class JointReader(_Reader[JointReading]):
-    """Reads all fields of some joints, in whatever order and beside whatever others they stand."""
+class JointReader:
+    """
+    Reads messages of some joints, in whatever order and beside whatever others they stand.
 
-    def __init__(self, names: Sequence[str]) -> None:
-        """Want these joints."""
-        super().__init__(names)
+    Names are compared as bytes once those of a message are known.
+    """
+
+    def __init__(
+        self, names: Sequence[str], fields: Sequence[str] = FIELDS, *, alone: bool = False
+    ) -> None:
+        """
+        Expect messages of some joints.
+
+        Parameters
+        ----------
+        names
+            The joints.
+        fields
+            The first of :data:`FIELDS`, which are read.
+        alone
+            Whether a message must have these names, in this order, and no others.
+
+        """
+        self._names, self._fields, self._alone = list(names), tuple(fields), alone
+        self._pieces: list[tuple[slice, bytes]] = []  # what stays, without the padding
         self._order: list[int] = []
-        self._all = 0
+        self._positions = self._all = 0
 
-    def _take(self, stamp: int, data: bytes) -> JointReading:
+    def read(self, data: bytes) -> JointReading:
+        """
+        Return what a serialized ``sensor_msgs/JointState`` says.
+
+        Raises
+        ------
+        ParameterError
+            It is not such a message, or its names or values are others.
+
+        """
+        try:
+            stamp = read_stamp(data)
+            pieces = self._pieces
+            if not pieces or any(data[where] != known for where, known in pieces):
+                self._learn(data)
+            return JointReading(stamp, *self._take(data))
+        except ParameterError:  # which is a ValueError too
+            raise
+        except (struct.error, IndexError, ValueError):
+            raise ParameterError('the message is too short') from None
+
+    def _take(self, data: bytes) -> Iterator[NDArray[np.float64] | None]:
+        """Yield the fields, which stand behind the names."""
         at = self._positions
-        values: list[NDArray[np.float64] | None] = []
-        for field in FIELDS:
+        for field in self._fields:
             at = aligned(at, 4)
             (count,) = LENGTH.unpack_from(data, at)
             at += 4
             if not count:
-                values.append(None)
+                yield None
                 continue
             if count != self._all:
                 raise ParameterError(
@@ -362,11 +281,28 @@ class JointReader(_Reader[JointReading]):
                     f'of {self._all} joints'
                 )
             at = aligned(at, 8)
-            values.append(np.frombuffer(data, '<f8', count, at).astype(float)[self._order])
+            yield np.frombuffer(data, '<f8', count, at).astype(float)[self._order]
             at += 8 * count
-        return JointReading(stamp, *values)
 
-    def _check(self, names: list[str]) -> None:
+    def _learn(self, data: bytes) -> None:
+        """Check the names of a message, and remember their bytes and where they stand."""
+        self._pieces, names = [], []
+        at = ENCAPSULATION + 8
+        pieces = [_piece(data, at, 4)]  # another length of frame_id would move the names
+        at = aligned(at + 4 + LENGTH.unpack_from(data, at)[0], 4)
+        pieces.append(_piece(data, at, 4))
+        (count,) = LENGTH.unpack_from(data, at)
+        at += 4
+        for _ in range(min(count, len(data))):
+            at = aligned(at, 4)
+            (length,) = LENGTH.unpack_from(data, at)
+            names.append(bytes(data[at + 4 : at + 3 + length]).decode())
+            pieces.append(_piece(data, at, 4 + length))
+            at += 4 + length
+        if self._alone and names != self._names:
+            raise ParameterError(
+                f'names must be {", ".join(self._names)}, got {printable(", ".join(names))}'
+            )
         try:
             self._order = [names.index(name) for name in self._names]
         except ValueError:
@@ -374,6 +310,7 @@ class JointReader(_Reader[JointReading]):
                 f'joint states of {self._names} are needed, got {printable(names)}'
             ) from None
         self._all = len(names)
+        self._pieces, self._positions = pieces, aligned(at, 4)
 
 
 class JointStateEncoder:

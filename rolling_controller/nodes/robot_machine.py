@@ -21,7 +21,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.topics import SensorReader, TYPES
 from rolling_dynamics.robots import Observer
 from rolling_dynamics.scenario_model import load_robot, RobotModel
-from rolling_node_kit.cdr import decode_odometry, JointStateDecoder
+from rolling_node_kit.cdr import decode_odometry, JointReader
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.parameters import fixed, Parameter, ParameterTable
@@ -50,7 +50,7 @@ class RobotStates(NewestState[Array]):
     def __init__(self, layout: Layout, topic: str, check: StampCheck | None = None) -> None:
         """Take states of this layout; the topic is named where one is refused."""
         super().__init__(check)
-        self._decoder = JointStateDecoder(layout.names)
+        self._reader = JointReader(layout.names, ['position'], alone=True)
         self._topic = topic
         self._quaternions = [
             layout.slice(e.name) for e in layout.entries if e.kind == 'quaternion'
@@ -68,7 +68,8 @@ class RobotStates(NewestState[Array]):
     def take(self, data: bytes) -> None:
         """Take one serialized message."""
         try:
-            stamp, x = self._decoder.read(data)
+            reading = self._reader.read(data)
+            stamp, x = reading.stamp, reading.needed('position')
         except ParameterError as error:
             self.refuse(f'{self._topic}: {error}')
             return
@@ -257,7 +258,7 @@ class RobotMachine:
         """Angle of base_link about the normal of the floor [rad], as reported last; 0 if never."""
         for data in self._odometry.take():
             try:
-                _, pose = decode_odometry(data)
+                _, pose, _ = decode_odometry(data)
             except ParameterError as error:
                 self.measured.refuse(str(error))
             else:

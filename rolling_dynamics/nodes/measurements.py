@@ -8,7 +8,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_view import Source
 from rolling_dynamics.errors import ParameterError
-from rolling_node_kit.cdr import decode_covariances, decode_odometry
+from rolling_node_kit.cdr import decode_odometry
 from rolling_node_kit.newest_state import NewestState, StampCheck
 
 WAITING = 32  # messages whose counterpart has not come
@@ -30,8 +30,7 @@ class Measurements(NewestState[Bodies]):
     def take(self, data: bytes, *, is_hand: bool) -> bool:
         """Take one serialized message; return whether it completed a pair."""
         try:
-            stamp, values = decode_odometry(data)
-            body = values, decode_covariances(data)
+            stamp, values, covariances = decode_odometry(data)
         except ParameterError as error:
             self.refuse(str(error))
             return False
@@ -39,6 +38,7 @@ class Measurements(NewestState[Bodies]):
         if problem:
             self.refuse(f'{"hand" if is_hand else "object"}/odometry {problem}')
             return False
+        body = values, covariances
         other = self._waiting[not is_hand].pop(stamp, None)
         if other is None:
             mine = self._waiting[is_hand]

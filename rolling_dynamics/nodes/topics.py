@@ -84,9 +84,9 @@ class SensorTopic:
             fields = [e.name for e in sensor.output.entries]
             self._encode = JointStateEncoder(_joints(sensor), fields, self._frame).encode
         elif sensor.message != 'points':
-            count, child = FLOATS[sensor.message], sensor.message == 'odometry'
+            count, child = FLOATS[sensor.message], '' if sensor.message == 'odometry' else None
             self._floats, self._where = _covariances(sensor), _places(sensor)
-            self._stamped = StampedEncoder(self._frame, count, child=child).encode
+            self._stamped = StampedEncoder(self._frame, count, child).encode
 
     def publish(self, value: Array, stamp: int) -> None:
         """

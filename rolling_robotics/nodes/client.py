@@ -53,7 +53,7 @@ def _whole(kind: type, read: Callable[[Any], Sequence[float]]) -> _Read:
 
 
 def _attitude(data: bytes) -> tuple[int, Sequence[float]]:
-    stamp, state = decode_odometry(data)
+    stamp, state, _ = decode_odometry(data)
     return stamp, state[:4].tolist()
 
 

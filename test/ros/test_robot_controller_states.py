@@ -10,7 +10,7 @@ from rclpy.serialization import serialize_message
 from rolling_controller.nodes.robot_machine import RobotStates
 from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry
 from rolling_dynamics.errors import ParameterError
-from rolling_node_kit.cdr import JointStateDecoder
+from rolling_node_kit.cdr import JointReader
 from sensor_msgs.msg import JointState
 
 NAMES = ['u', 'path_along', 'q_w']
@@ -28,11 +28,12 @@ def message(position, names=NAMES, frame='odom', stamp=(3, 5), **more):
 @pytest.mark.parametrize('names', [['a'], ['ab', 'c'], NAMES, ['abc', 'defg', 'hijkl', 'm']])
 def test_numbers_are_read_wherever_they_stand(frame, names):
     rng = np.random.default_rng(len(frame))
-    decoder = JointStateDecoder(names)
+    decoder = JointReader(names, ['position'], alone=True)
     for k in range(3):
         x = rng.normal(size=len(names))
         data = message(x, names, frame if k < 2 else frame + '_', (k, 10 * k), effort=[1.0])
-        stamp, found = decoder.read(data)
+        stamp, found, *more = decoder.read(data)
+        assert more == [None, None]
         assert stamp == k * 1_000_000_000 + 10 * k
         assert_array_equal(found, x)
 
@@ -42,7 +43,7 @@ def test_numbers_are_read_wherever_they_stand(frame, names):
     [
         (message([1.0, 2.0, 3.0], ['u', 'path_aside', 'q_w']), 'names must be u, path_along'),
         (message([1.0, 2.0], NAMES[:2]), 'names must be'),
-        (message([1.0, 2.0]), 'takes 3 positions, got 2'),
+        (message([1.0, 2.0]), 'got 2 values of 3 joints'),
         (message([1.0, 2.0, 3.0])[:40], 'too short'),
         (b'', 'too short'),
         (b'\x00\x00' + bytes(60), 'big-endian'),
@@ -50,7 +51,7 @@ def test_numbers_are_read_wherever_they_stand(frame, names):
     ids=['other name', 'too few', 'numbers', 'cut', 'empty', 'order of bytes'],  # not of padding
 )
 def test_other_messages_are_refused(data, text):
-    decoder = JointStateDecoder(NAMES)
+    decoder = JointReader(NAMES, ['position'], alone=True)
     decoder.read(message([0.0, 0.0, 0.0]))
     with pytest.raises(ParameterError, match=text):
         decoder.read(data)
@@ -74,7 +75,7 @@ def test_newest_state_is_kept_with_a_unit_quaternion():
     [
         ([math.nan, 1, 0, 0, 0], 'robot/state is not finite'),
         ([0, 0, 0, 0, 0], 'a quaternion has the norm 0'),
-        ([0, 1, 0, 0], 'robot/state: takes 5 positions, got 4'),
+        ([0, 1, 0, 0], 'got 4 values of 5 joints'),
     ],
 )
 def test_bad_state_is_refused_and_told(position, text):

@@ -36,11 +36,9 @@ from rolling_dynamics.fingerprint import other_machine, PORTABLE
 from rolling_dynamics.scenario_model import load_model
 from rolling_node_kit.cdr import (
     ACCEL,
-    decode_covariances,
     decode_odometry,
     decode_stamped,
     hand_control,
-    read_stamp,
 )
 from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.nodes.recorded import Recorded
@@ -172,7 +170,7 @@ def recorded_values(recorded: Recorded, topic: str) -> Iterator[Timed]:
         return
     for _, _, data in recorded.raw([topic]):
         if kind.endswith('/Odometry'):
-            yield decode_odometry(data)
+            yield decode_odometry(data)[:2]
         elif kind.endswith('/AccelStamped'):
             accel = decode_stamped(data, ACCEL)
             yield accel.stamp, hand_control(accel.values)
@@ -256,7 +254,8 @@ class _Laboratory:
         for topic, found in self._bodies.items():
             found.update(recorded_values(recorded, topic))
         self._declared = {
-            read_stamp(data): decode_covariances(data) for _, _, data in recorded.raw([OBJECT])
+            stamp: covariances
+            for stamp, _, covariances in (decode_odometry(d) for *_, d in recorded.raw([OBJECT]))
         }
         self._read: tuple[int, Array] | None = None  # what was read last, and its stamp [ns]
 
