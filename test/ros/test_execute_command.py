@@ -60,20 +60,14 @@ def domain(nodes):
 
 
 @pytest.fixture
-def execute(nodes):
+def execute(nodes, monkeypatch, capfd):
     """Return a call of `rolling execute`; returns status, output and errors."""
+    for name, value in nodes[1].items():
+        monkeypatch.setenv(name, value)
 
     def call(*options):
-        done = subprocess.run(
-            [sys.executable, '-m', 'rolling_robotics.cli', 'execute', *options],
-            env=dict(nodes[1]),
-            capture_output=True,
-            text=True,
-            timeout=LONG,
-            check=False,
-        )
-        assert 'Traceback' not in done.stderr
-        return done.returncode, done.stdout, done.stderr
+        status = main(['execute', *options])
+        return status, *capfd.readouterr()
 
     return call
 

@@ -30,6 +30,7 @@ from robot_cases import CASES
 
 CODES = ExecutePlan.Result
 LONG = 60.0
+FOLLOWED = 15.0  # of a plan [s], longer than what ends it takes; it is simulated before
 # spin_rolling meets the failures; the laws of the others are tried without nodes, too
 NAMES = (*(pytest.param(n, marks=pytest.mark.slow) for n in ('pendulum', 'ball')), 'spin_rolling')
 FAST = 50.0  # the real-time factor while a whole plan is followed
@@ -211,7 +212,7 @@ def test_plan_that_does_not_fit_is_answered(robot, changes, text):
 @only
 def test_cancel_leaves_a_safe_command(robot):
     robot.reset()
-    handle = robot.begin(robot.still(LONG))
+    handle = robot.begin(robot.still(FOLLOWED))
     assert robot.peer.cancel(handle).error_code == CODES.CANCELLED
     result = robot.execute(robot.still(0.1))  # the node lives on
     assert result.error_code in (CODES.NONE, CODES.NOT_CONVERGED)
@@ -219,7 +220,7 @@ def test_cancel_leaves_a_safe_command(robot):
 
 @only
 def test_newer_plan_supersedes(robot):
-    first = robot.begin(robot.still(LONG))
+    first = robot.begin(robot.still(FOLLOWED))
     second = robot.execute(robot.still(0.1))
     assert second.error_code in (CODES.NONE, CODES.NOT_CONVERGED)
     assert robot.outcome(first).error_code == CODES.PREEMPTED
@@ -228,7 +229,7 @@ def test_newer_plan_supersedes(robot):
 @only
 def test_lost_contact_aborts(robot):
     publisher = robot.peer.node.create_publisher(RollingContact, 'contact/state', EVENT)
-    handle = robot.begin(robot.still(LONG))
+    handle = robot.begin(robot.still(FOLLOWED))
     with robot.peer.every(0.05, lambda: publisher.publish(RollingContact(mode='separated'))):
         result = robot.outcome(handle)
     robot.peer.node.destroy_publisher(publisher)
@@ -256,7 +257,7 @@ def test_plan_has_precedence_over_cmd_vel(robot):
     with robot.peer.every(0.05, lambda: robot.want(0.04)):
         robot.controls(1, rolls)
         robot.reset()
-        handle = robot.begin(robot.still(LONG))
+        handle = robot.begin(robot.still(FOLLOWED))
         assert not any(rolls(m) for m in robot.controls(50))
     assert robot.peer.cancel(handle).error_code == CODES.CANCELLED
 
@@ -293,7 +294,7 @@ def test_it_has_the_parameters_of_its_own_machine_alone(robot):
 @only
 def test_deactivated_it_stops_and_refuses(robot):
     robot.reset()
-    handle = robot.begin(robot.still(LONG))
+    handle = robot.begin(robot.still(FOLLOWED))
     assert robot.change(Transition.TRANSITION_DEACTIVATE) == [True]
     assert robot.outcome(handle).error_code == CODES.INACTIVE
     assert not robot.send(robot.still(0.1)).accepted
@@ -308,7 +309,7 @@ def test_deactivated_it_stops_and_refuses(robot):
 def test_lost_state_aborts(robot):
     """The last test of this robot: its simulator ends."""
     robot.set(state_timeout=0.5)
-    handle = robot.begin(robot.still(LONG))
+    handle = robot.begin(robot.still(FOLLOWED))
     robot.simulator.stop()
     result = robot.outcome(handle)
     assert result.error_code == CODES.STALE_STATE

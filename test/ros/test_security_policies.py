@@ -61,6 +61,7 @@ def test_running_nodes_do_what_the_policy_allows(ros_environment, peer, tmp_path
         experiment=experiment,
         environment={**ros_environment, 'ROLLING_COMPILE': 'never', 'PYTHONPATH': str(ROOT)},
         namespace='here',
+        overrides={node: {'rate': 50.0} for node in ('simulator', 'controller')},
         record=tmp_path / 'recording',
         log_folder=tmp_path,
     )
