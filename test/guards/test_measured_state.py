@@ -10,6 +10,7 @@ import pytest
 from rolling_controller import measured_state
 from rolling_controller.law import STATE
 from rolling_controller.measured_state import (
+    EXACT,
     GAP,
     LIMITED,
     LONGEST,
@@ -38,14 +39,18 @@ class Swelling(Cart):
         self.modes = {'rolling': Mode(dynamics=ca.Function('f', given, [rates]), guards={})}
 
 
-def sensor(name, names, measured, deviations, rate=100.0):
+def sensor(name, names, measured, deviations, rate=100.0, kind=None):
     """Return a sensor of ``measured(s, v, u, t)``."""
 
-    def function(_system, _mode):
+    def function(_system, mode):
+        assert mode == 'rolling'
         x, u, t, _ = given = [ca.SX.sym(n, k) for n, k in zip('xutp', (2, 1, 1, 1), strict=True)]
         return ca.Function(name, given, [ca.vertcat(*measured(x[0], x[1], u, t))])
 
-    output = Layout(tuple(Entry(n, (n,), 'm') for n in names))
+    entries = (
+        (Entry(name, names, '', kind=kind),) if kind else (Entry(n, (n,), 'm') for n in names)
+    )
+    output = Layout(tuple(entries))
     noise = np.diag(np.square(deviations))
     return SimpleNamespace(
         name=name, output=output, covariance=noise, rate=rate, function=function
@@ -132,6 +137,30 @@ def test_the_estimate_is_that_of_a_kalman_filter_by_hand(filter_):
     again = filter_.step(belief, [0.5, 0.0, np.nan], 1.013)  # at the same time: no prediction
     oracle.take_both([0.5, 0.0, np.nan], -3.0, 1.013)
     assert_alike(again, oracle)
+    # a control that acts from the measurement on is in force in another one of this time
+    again = filter_.step(again.acting(np.array([4.0]), 1.013), [np.nan, 0.0, 3.5], 1.013)
+    oracle.take_both([np.nan, 0.0, 3.5], 4.0, 1.013)
+    assert_alike(again, oracle)
+
+
+def test_a_number_without_noise_counts_by_a_millionth():
+    exact = sensor('ruler', ('along',), lambda s, *_: (s,), [0.0])
+    state = SensorFilter(Swelling(), P, [exact], X_START, start=START)
+    belief = state.step(state.start(), [0.3], 0.0)
+    assert belief.x[0] == pytest.approx(0.3, abs=1e-9)
+    assert np.sqrt(belief.P[0, 0]) == pytest.approx(EXACT, rel=1e-6)
+
+
+@pytest.mark.parametrize('sign', [1.0, -1.0])
+def test_a_quaternion_is_one_attitude_by_either_sign(sign):
+    def turned(s, *_):
+        return ca.cos(s / 2), 0 * s, 0 * s, ca.sin(s / 2)
+
+    attitude = sensor('attitude', tuple('wxyz'), turned, [0.01] * 4, kind='quaternion')
+    state = SensorFilter(Swelling(), P, [attitude], X_START, start=START)
+    seen = sign * np.array([np.cos(0.1), 0.0, 0.0, np.sin(0.1)])
+    belief = state.step(state.start(), seen, 0.0)
+    assert belief.x[0] == pytest.approx(0.2, abs=1e-3)
 
 
 def test_after_a_gap_the_estimate_is_as_unsure_as_at_the_start(filter_):

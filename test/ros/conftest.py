@@ -27,6 +27,11 @@ from rclpy.impl.implementation_singleton import rclpy_implementation  # noqa: E4
 from rclpy.parameter import Parameter  # noqa: E402
 from rolling_robotics.bringup import free_domain  # noqa: E402
 
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.append(str(Path(__file__).parent))
+
+from deadline import Deadline  # noqa: E402
+
 InvalidHandle = rclpy_implementation.InvalidHandle
 
 os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
@@ -93,9 +98,10 @@ class Peer:
             thread.join(5)
 
     def wait(self, future, timeout=PATIENCE):
-        done = threading.Event()
+        done, end = threading.Event(), Deadline(timeout)
         future.add_done_callback(lambda _: done.set())
-        assert done.wait(timeout), 'no answer in time'
+        while not done.wait(max(end.left, 0.0)):
+            assert end.left > 0.0, f'no answer {end}'
         return future.result()
 
     def in_turn(self, call, *args, timeout=PATIENCE):
@@ -120,16 +126,16 @@ class Peer:
             answers.append(future.result())
             done.set()
 
-        end = time.monotonic() + timeout
-        while (left := end - time.monotonic()) > 0:
+        end = Deadline(timeout)
+        while (left := end.left) > 0.0:
             self.in_turn(send, *args, timeout=timeout).add_done_callback(take)
             if done.wait(min(AGAIN, left)):
                 return answers[0] if answers else None
-        raise AssertionError('no answer in time')
+        raise AssertionError(f'no answer {end}')
 
     def send_goal(self, client, goal, on_feedback=None, timeout=PATIENCE):
         """Return the handle of a goal that was answered."""
-        assert client.wait_for_server(timeout_sec=timeout), 'no action server'
+        self.until(client.server_is_ready, timeout)
         return self.answered(client.send_goal_async, goal, on_feedback, timeout=timeout)
 
     def result(self, handle, timeout=PATIENCE):
@@ -148,24 +154,24 @@ class Peer:
 
     def cancelled(self, client, goal, timeout=PATIENCE):
         """Cancel a goal, another where that came after its end, and return the result."""
-        end = time.monotonic() + timeout
+        end = Deadline(timeout)
         while True:
             result = self.cancel(self.send_goal(client, goal, timeout=timeout), timeout)
-            if result.error_code != result.NONE or time.monotonic() > end:
+            if result.error_code != result.NONE or end.left < 0.0:
                 return result
 
     def until(self, condition, timeout=PATIENCE):
         """Wait until a condition holds, and return its value."""
-        end = time.monotonic() + timeout
+        end = Deadline(timeout)
         while not (value := condition()):
-            assert time.monotonic() < end, 'it did not come about in time'
+            assert end.left > 0.0, f'it did not come about {end}'
             self._stop.wait(0.01)
         return value
 
     def call(self, kind, name, request, timeout=PATIENCE):
         client = self.node.create_client(kind, name)
-        assert client.wait_for_service(timeout_sec=timeout), f'no service {name}'
         try:
+            self.until(client.service_is_ready, timeout)
             return self.answered(client.call_async, request, timeout=timeout)
         finally:
             self.node.destroy_client(client)
@@ -178,7 +184,7 @@ class Peer:
         another request has come, for what is not a transition.
         """
         client = self.node.create_client(ChangeState, f'{node}/change_state')
-        assert client.wait_for_service(timeout_sec=timeout), f'no service of {node}'
+        self.until(client.service_is_ready, timeout)
         first, *requests = (
             ChangeState.Request(transition=Transition(id=number))
             for number in (Transition.TRANSITION_CREATE, *transitions)
@@ -206,7 +212,7 @@ class Peer:
 
     def collect(self, kind, topic, qos, count=1, timeout=PATIENCE, accept=lambda _: True):
         """Return the next messages that are accepted."""
-        found, done = [], threading.Event()
+        found, done, end = [], threading.Event(), Deadline(timeout)
 
         def take(message):
             if accept(message):
@@ -216,7 +222,8 @@ class Peer:
 
         subscription = self.node.create_subscription(kind, topic, take, qos)
         try:
-            assert done.wait(timeout), f'{len(found)} of {count} messages on {topic} in time'
+            while not done.wait(max(end.left, 0.0)):
+                assert end.left > 0.0, f'{len(found)} of {count} messages on {topic} {end}'
         finally:
             self.node.destroy_subscription(subscription)
         return found[:count]
@@ -261,9 +268,9 @@ class Process:
 
     def wait_for(self, text, timeout=PATIENCE):
         """Wait until the process has printed a text."""
-        end = time.monotonic() + timeout
+        end = Deadline(timeout)
         while text not in self.text:
-            assert time.monotonic() < end, f'{text!r} not printed:\n{self.text}'
+            assert end.left > 0.0, f'{text!r} not printed {end}:\n{self.text}'
             assert self.popen.poll() is None or text in self.text, f'it ended:\n{self.text}'
             self._reader.join(0.01)
         return self
