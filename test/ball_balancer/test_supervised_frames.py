@@ -176,7 +176,7 @@ def pushed(file, law, seed, duration, every=1.7):
 @pytest.mark.parametrize('law', ['pid', 'lqr'])
 def test_no_alarm_in_trials_with_pushes(rig, law):
     file, _ = rig
-    assert pushed(file, LAWS[law](RigModel.of(file)), 0, 10.0) == ('', 5)
+    assert pushed(file, LAWS[law](RigModel.of(file)), 0, 5.5) == ('', 3)
 
 
 @pytest.mark.slow
