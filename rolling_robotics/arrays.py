@@ -107,6 +107,15 @@ def along(trajectory: Trajectory, function: Callable[[Any], ca.Function]) -> Arr
     return values
 
 
+def of_state(
+    system: RollingSystem, name: str, output: Callable[[ca.SX, ca.SX, ca.SX], ca.SX]
+) -> ca.Function:
+    """Return an output of state, time and parameters as a function ``(x, u, t, p)``."""
+    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
+    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
+    return ca.Function(name, [x, u, t, p], [ca.densify(output(x, t, p))])
+
+
 def common_arrays(system: RollingSystem, trajectory: Trajectory) -> dict[str, Series]:
     """
     Return what every rolling system has.
@@ -174,6 +183,4 @@ def _poses(system: RollingSystem, trajectory: Trajectory) -> dict[str, Series]:
 
 
 def _pose_function(body: int, system: RollingSystem) -> ca.Function:
-    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
-    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
-    return ca.Function('pose', [x, u, t, p], [ca.vec(ca.densify(system.pose.call([x, p])[body]))])
+    return of_state(system, 'pose', lambda x, _, p: ca.vec(system.pose.call([x, p])[body]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 import logging
 from pathlib import Path
@@ -61,10 +61,12 @@ class Experiment:
         What it shows, in a sentence.
     nodes
         The nodes, plant first.
-    params_file, scenario_file, rviz_file
-        Names of files in ``config``.
+    scenario_file
+        Name of a file in ``config``.
     recorded
         Topics that a recording holds.
+    params_file, rviz_file
+        Names of files in ``config``; by default those of the experiment's name.
     hardware
         Nodes by kind of hardware, where there is a choice; the first kind is the usual one, and
         ``nodes`` are its nodes.
@@ -79,13 +81,18 @@ class Experiment:
     name: str
     text: str
     nodes: tuple[NodeEntry, ...]
-    params_file: str
     scenario_file: str
-    rviz_file: str
     recorded: tuple[str, ...]
+    params_file: str = ''
+    rviz_file: str = ''
     hardware: Mapping[str, tuple[NodeEntry, ...]] = field(default_factory=dict)
     laws: tuple[str, ...] = ()
     demo: str = ''
+
+    def __post_init__(self) -> None:
+        """Name the files."""
+        object.__setattr__(self, 'params_file', self.params_file or f'{self.name}.yaml')
+        object.__setattr__(self, 'rviz_file', self.rviz_file or f'{self.name}.rviz')
 
     def load_demo(self) -> Any:  # noqa: ANN401  imports this module
         """Return its demonstration; raise ParameterError where there is nothing."""
@@ -136,6 +143,7 @@ EXECUTED = (
 )
 SIMULATOR = NodeEntry(name='simulator', module='rolling_dynamics.nodes.simulator_node')
 PLANNER = NodeEntry(name='planner', module='rolling_planner.nodes.planner_node')
+CONTROLLER = NodeEntry(name='controller', module='rolling_controller.nodes.controller_node')
 HAND_AND_OBJECT = (
     'hand/odometry',
     'hand/accel_command',
@@ -165,18 +173,10 @@ def of_robot(
 
     """
     given = {'scenario_file': scenario_file} if files else {}
-    modules = {
-        SIMULATOR.name: SIMULATOR.module,
-        PLANNER.name: PLANNER.module,
-        'controller': 'rolling_controller.nodes.controller_node',
-    }
     return Experiment(
         name=name,
         text=text,
-        nodes=tuple(
-            NodeEntry(name=node, module=module, parameters=given)
-            for node, module in modules.items()
-        ),
+        nodes=tuple(replace(node, parameters=given) for node in (SIMULATOR, PLANNER, CONTROLLER)),
         params_file=f'{files or name}.yaml',
         scenario_file=scenario_file,
         rviz_file=f'{files or name}.rviz',

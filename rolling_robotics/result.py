@@ -15,7 +15,7 @@ from rolling_dynamics.simulation.guards import in_mode
 from rolling_dynamics.simulation.trajectory import Follower, Segment
 from rolling_planner.planners.planner import Planned
 from rolling_planner.refinement.rollout import Rollout
-from rolling_robotics.arrays import common_arrays, layout_series
+from rolling_robotics.arrays import common_arrays, entry_series, layout_series
 from rolling_robotics.console import Progress
 from rolling_robotics.version import version
 
@@ -43,10 +43,7 @@ def simulation_result(scenario: Scenario, trajectory: Trajectory) -> dict[str, A
         'duration': scenario.duration,
         'end': trajectory.segments[-1].end,
         'steps': trajectory.steps,
-        'events': [
-            {'name': e.name, 'time': e.time, 'stops': e.terminal, 'text': e.text}
-            for e in trajectory.events
-        ],
+        'events': _events(trajectory),
         'guards': {name: scenario.events.get(name, 'stop') for name in _guards(scenario)},
         'modes': _modes(trajectory),
         'drift': {
@@ -73,13 +70,7 @@ def heading(kind: str, scenario: Scenario) -> dict[str, Any]:
         'scenario': scenario.raw,
         'control_limits': dict(zip(system.control.names, scenario.control_limits, strict=True)),
         'parameters': {
-            e.name: {
-                'unit': e.unit,
-                'frame': e.frame,
-                'components': list(e.components),
-                'text': e.text,
-                'values': scenario.p[layout.slice(e.name)],
-            }
+            e.name: entry_series(e, scenario.p[layout.slice(e.name)]).to_dict()
             for e in layout.entries
         },
     }
@@ -95,6 +86,13 @@ def arrays(scenario: Scenario, trajectory: Trajectory) -> dict[str, Any]:
     else:
         series |= own_arrays(system, trajectory)
     return {name: s.to_dict() for name, s in series.items()}
+
+
+def _events(trajectory: Trajectory) -> list[dict[str, Any]]:
+    return [
+        {'name': e.name, 'time': e.time, 'stops': e.terminal, 'text': e.text}
+        for e in trajectory.events
+    ]
 
 
 def _guards(scenario: Scenario) -> list[str]:
@@ -286,10 +284,7 @@ def plan_result(planned: Planned) -> dict[str, Any]:
         **planned.entries(end),
         'duration': plan.duration,
         'end': float(trajectory.times[-1]),
-        'events': [
-            {'name': e.name, 'time': e.time, 'stops': e.terminal, 'text': e.text}
-            for e in trajectory.events
-        ],
+        'events': _events(trajectory),
         'report': plan.report,
         'plan': plan.to_dict(),
         'arrays': arrays(planned.scenario, trajectory),

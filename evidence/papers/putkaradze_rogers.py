@@ -23,7 +23,7 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.internal_masses.masses import pairs_that_hold, rail_masses
 from rolling_dynamics.simulation import simulate, Trajectory
 from rolling_robotics.figures.states import COLOURS, GREY, legend, WIDTH
-from rolling_robotics.plugins.point_mass_ball.required_friction import (
+from rolling_robotics.plugins.point_mass_ball.report import (
     contact_forces,
     required_friction,
     RequiredFriction,

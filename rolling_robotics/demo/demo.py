@@ -38,8 +38,6 @@ class Demo:
 
     Attributes
     ----------
-    experiment
-        Name of the experiment, or a scenario file.
     task, criterion
         What is done in a trial, and what success means.
     law
@@ -66,7 +64,6 @@ class Demo:
 
     """
 
-    experiment: str
     task: Task
     criterion: Criterion
     law: str = CLOSED_LOOP
@@ -101,7 +98,6 @@ class Demo:
     def trial(self, law: str, seed: int = 1) -> Trial:
         """Return the trial of a law with a random seed."""
         return Trial(
-            experiment=self.experiment,
             task=self.task,
             criterion=self.criterion,
             law=law,
@@ -145,8 +141,6 @@ class PlanTask(Task):
 
     Attributes
     ----------
-    experiment
-        Name of the experiment, or a scenario file.
     request
         From the scenario to what is asked of the planner.
     plant_file
@@ -154,7 +148,6 @@ class PlanTask(Task):
 
     """
 
-    experiment: str
     request: Callable[[Scenario], PlanRequest]
     plant_file: str = ''
 
@@ -223,7 +216,6 @@ def plan_demo(
 
     """
     return Demo(
-        experiment=experiment,
         task=PlanTask(experiment=experiment, request=request, plant_file=plant_file),
         criterion=GoalReached(),
         compared={OPEN_LOOP: 0.0},

@@ -124,7 +124,7 @@ def draw(demo: Demo, records: Sequence[Record], figure: Path) -> None:
     if demo.draw is not None:
         demo.draw(records, figure)
         return
-    write_figure(demo.experiment, lambda: records_figure(records), figure)
+    write_figure(demo.task.experiment, lambda: records_figure(records), figure)
 
 
 def performed(
@@ -140,7 +140,7 @@ def performed(
     """Start the nodes, carry out the trials, stop the nodes; return records and recording."""
     from rolling_robotics.nodes.trial_client import TrialClient  # noqa: PLC0415  (needs ROS)
 
-    experiment, recording = find_experiment(demo.experiment), unused_folder(out / 'recording')
+    experiment, recording = find_experiment(demo.task.experiment), unused_folder(out / 'recording')
     kept = f'simulated, up to {demo.pace:g} times real time' if use_sim_time else "the clock's"
     with (
         brought_up(

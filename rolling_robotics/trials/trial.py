@@ -183,17 +183,21 @@ class Criterion(ABC):
         return {}
 
 
+@dataclass(frozen=True, kw_only=True)
 class Task(ABC):
     """
     What a machine is asked to do, by its nodes and in lockstep.
 
     Attributes
     ----------
+    experiment
+        Name of the experiment, or a scenario file.
     named_laws
         Whether a trial names its law, so that several can be compared.
 
     """
 
+    experiment: str
     named_laws: ClassVar[bool] = False
 
     @abstractmethod
@@ -239,8 +243,6 @@ class Trial:
 
     Attributes
     ----------
-    experiment
-        Name of the experiment.
     task, criterion
         What is done, and what success means.
     law
@@ -261,7 +263,6 @@ class Trial:
 
     """
 
-    experiment: str
     task: Task
     criterion: Criterion
     law: str = CLOSED_LOOP

@@ -7,7 +7,7 @@ from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailM
 from rolling_dynamics.internal_masses.masses import pairs_that_hold, STATIC_FRICTION
 from rolling_dynamics.internal_masses.rails import Straight
 from rolling_dynamics.simulation import simulate
-from rolling_robotics.plugins.point_mass_ball.required_friction import required_friction
+from rolling_robotics.plugins.point_mass_ball.report import required_friction
 
 G = 9.81
 

@@ -15,7 +15,7 @@ from rolling_dynamics.internal_masses.rails import Circle
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.cli import main
-from rolling_robotics.plugins.point_mass_ball.required_friction import required_friction
+from rolling_robotics.plugins.point_mass_ball.report import required_friction
 import yaml
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'

@@ -243,7 +243,6 @@ def test_a_trial_pushes_it_on_its_way_as_in_lockstep(robot, domain, scenario, si
     """The same plan and push, by the nodes and in this process, end alike."""
     impulse = Impulse(scenario.system, scenario.p)
     trial = Trial(
-        experiment='ballbot',
         task=None,
         criterion=GoalReached(),
         pushes=[(1.0, (size / impulse.mass, 0.0, 0.0))] if size else [],

@@ -193,8 +193,6 @@ class LaboratoryTask(Task):
 
     Attributes
     ----------
-    experiment
-        Name of the experiment.
     angle
         From attitudes of the object, shape (k, 4), to the angle that is judged [rad], shape (k,).
     spatial
@@ -205,7 +203,6 @@ class LaboratoryTask(Task):
     """
 
     named_laws: ClassVar[bool] = True
-    experiment: str
     angle: Callable[[Array], Array] = pitch
     spatial: bool = False
     hardware: str = SIMULATED
@@ -333,7 +330,6 @@ def start(seed: int) -> dict[str, Any]:
 
 
 FLIP_UP = Demo(
-    experiment='flip_up',
     task=LaboratoryTask(experiment='flip_up'),
     criterion=CRITERIA['flip_up'],
     duration=7.0,
@@ -342,7 +338,6 @@ FLIP_UP = Demo(
     trials=12,
 )
 DAMPING = Demo(
-    experiment='damping',
     task=LaboratoryTask(experiment='damping'),
     criterion=CRITERIA['damping'],
     duration=4.0,
@@ -352,7 +347,6 @@ DAMPING = Demo(
     faster=5.0,
 )
 THROW_CATCH = Demo(
-    experiment='throw_catch',
     task=LaboratoryTask(experiment='throw_catch'),
     criterion=CRITERIA['throw_catch'],
     duration=5.0,
@@ -361,7 +355,6 @@ THROW_CATCH = Demo(
     trials=12,
 )
 BALANCE_3D = Demo(
-    experiment='balance_3d',
     task=LaboratoryTask(experiment='balance_3d', angle=tilt, spatial=True),
     criterion=AngleHeld(goal=0.0),
     duration=5.0,
@@ -370,5 +363,5 @@ BALANCE_3D = Demo(
     trials=12,
 )
 LABORATORY: Mapping[str, Demo] = MappingProxyType(
-    {demo.experiment: demo for demo in (DAMPING, FLIP_UP, THROW_CATCH, BALANCE_3D)}
+    {demo.task.experiment: demo for demo in (DAMPING, FLIP_UP, THROW_CATCH, BALANCE_3D)}
 )

@@ -55,14 +55,11 @@ class Course(Task):
 
     Attributes
     ----------
-    experiment
-        Name of the experiment.
     legs
         From the file of the rig to the set points.
 
     """
 
-    experiment: str
     legs: Callable[[RigFile], Sequence[Leg]]
 
     @property

@@ -59,7 +59,6 @@ class EveryJump(Criterion):
 
 
 DEMO = Demo(
-    experiment='ball_balancer',
     task=Course(experiment='ball_balancer', legs=legs),
     criterion=EveryJump(),
     pace=2.0,

@@ -1,6 +1,6 @@
 """The experiment with a ball balancer: an emulated rig and a law that answers its camera."""
 
-from rolling_robotics.experiments import Experiment, NodeEntry, SIMULATOR
+from rolling_robotics.experiments import CONTROLLER, Experiment, SIMULATOR
 
 
 def rig_experiment(name: str, text: str, *more: str, laws: tuple[str, ...] = ()) -> Experiment:
@@ -8,16 +8,8 @@ def rig_experiment(name: str, text: str, *more: str, laws: tuple[str, ...] = ())
     return Experiment(
         name=name,
         text=text,
-        nodes=(
-            SIMULATOR,
-            NodeEntry(
-                name='controller',
-                module='rolling_controller.nodes.controller_node',
-            ),
-        ),
-        params_file=f'{name}.yaml',
+        nodes=(SIMULATOR, CONTROLLER),
         scenario_file=f'{name}.yaml',
-        rviz_file=f'{name}.rviz',
         recorded=(
             'robot/state',
             'servo_command',

@@ -24,6 +24,7 @@ from rolling_robotics.arrays import (
     entry_series,
     friction_ratio,
     layout_series,
+    of_state,
     QUATERNION,
     Series,
     vector,
@@ -59,13 +60,21 @@ def contact_arrays(
     arrays['w_HO_H'] = vector(w_HO_H, 'rad/s', 'H', 'angular velocity of the object in the hand')
     w_HO_Ch = np.einsum('nji,nj->ni', R_HCh, w_HO_H)
     arrays |= _coordinates(system, trajectory, w_HO_Ch)
-    arrays['w_HO_Ch'] = entry_series(CoordinatesRepresentation.velocity, w_HO_Ch)
-    arrays['p_HC'] = vector(p_HC, 'm', 'H', 'contact point on the hand')
-    arrays['p_OC'] = vector(p_OC, 'm', 'O', 'contact point on the object')
     twist = along(trajectory, _object_twist)
-    arrays['w_WO_O'] = vector(twist[:, :3], 'rad/s', 'O', 'angular velocity of the object')
-    arrays['v_WO_O'] = vector(twist[:, 3:], 'm/s', 'O', 'velocity of the centre of the object')
-    return arrays | _friction(trajectory)
+    texts = 'coefficient of friction that rolling needs', 'coefficient of spin friction it needs'
+    arrays |= _moved(w_HO_Ch, p_HC, p_OC, twist[:, :3], twist[:, 3:])
+    return arrays | _friction(trajectory, *texts)
+
+
+def _moved(w_HO_Ch: Array, p_HC: Array, p_OC: Array, w: Array, v: Array) -> dict[str, Series]:
+    """Return relative velocity, contact points, and twist of the object."""
+    return {
+        'w_HO_Ch': entry_series(CoordinatesRepresentation.velocity, w_HO_Ch),
+        'p_HC': vector(p_HC, 'm', 'H', 'contact point on the hand'),
+        'p_OC': vector(p_OC, 'm', 'O', 'contact point on the object'),
+        'w_WO_O': vector(w, 'rad/s', 'O', 'angular velocity of the object'),
+        'v_WO_O': vector(v, 'm/s', 'O', 'velocity of the centre of the object'),
+    }
 
 
 def _hand(system: ContactSystem, trajectory: Trajectory) -> dict[str, Series]:
@@ -87,14 +96,19 @@ def _coordinates(
         q = np.array([follower.at(trajectory.system_at(t), x) for t, x in states])
     rates = np.array(_rates(system).map(len(q))(q.T, w_HO_Ch.T)).T
     rates[np.isnan(q).any(axis=1)] = np.nan
-    entries = CoordinatesRepresentation.configuration
-    values = {'contact_o': q[:, 0:2], 'contact_h': q[:, 2:4], 'psi': q[:, 4:]}
-    arrays = {e.name: entry_series(e, values[e.name]) for e in entries}
+    arrays, entries = _of_configuration(q), CoordinatesRepresentation.configuration
     names = tuple(f'{c}_dot' for e in entries for c in e.components)
     arrays['q_dot'] = entry_series(
         Entry('q_dot', names, 'chart/s', '', 'vector', 'rates of the contact coordinates'), rates
     )
     return arrays
+
+
+def _of_configuration(q: Array) -> dict[str, Series]:
+    values = {'contact_o': q[:, 0:2], 'contact_h': q[:, 2:4], 'psi': q[:, 4:]}
+    return {
+        e.name: entry_series(e, values[e.name]) for e in CoordinatesRepresentation.configuration
+    }
 
 
 def _rates(system: ContactSystem) -> ca.Function:
@@ -110,28 +124,22 @@ def _rates(system: ContactSystem) -> ca.Function:
 
 
 def _view(system: ContactSystem) -> ca.Function:
-    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
-    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
-    parts = contact_view(system)(x, p)
-    return ca.Function('view', [x, u, t, p], [ca.vertcat(*(ca.vec(v) for v in parts))])
+    view = contact_view(system)
+    return of_state(system, 'view', lambda x, _, p: ca.vertcat(*map(ca.vec, view(x, p))))
 
 
 def _object_twist(system: ContactSystem) -> ca.Function:
-    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
-    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
-    return ca.Function('twist', [x, u, t, p], [ca.vertcat(*system.object_twist(x, p))])
+    return of_state(system, 'twist', lambda x, _, p: ca.vertcat(*system.object_twist(x, p)))
 
 
-def _friction(trajectory: Trajectory) -> dict[str, Series]:
-    """Return the coefficient of friction that the motion needs."""
+def _friction(trajectory: Trajectory, text: str, spin_text: str) -> dict[str, Series]:
+    """Return friction and spin torque over normal force."""
     wrench = along(trajectory, lambda s: s.mode.wrench)
-    tangential = np.hypot(wrench[:, 3], wrench[:, 4])
-    with np.errstate(divide='ignore', invalid='ignore'):
-        needed = np.where(wrench[:, 5] > 0, tangential / wrench[:, 5], np.nan)
-        spin = np.where(wrench[:, 5] > 0, np.abs(wrench[:, 2]) / wrench[:, 5], np.nan)
+    normal, friction = wrench[:, 5], np.hypot(wrench[:, 3], wrench[:, 4])
+    spin = friction_ratio(normal, np.abs(wrench[:, 2]))
     return {
-        'mu_needed': Series(needed, '', text='coefficient of friction that rolling needs'),
-        'mu_spin_needed': Series(spin, 'm', text='coefficient of spin friction it needs'),
+        'mu_needed': Series(friction_ratio(normal, friction), '', text=text),
+        'mu_spin_needed': Series(spin, 'm', text=spin_text),
     }
 
 
@@ -146,22 +154,9 @@ def hybrid_contact_arrays(
     arrays = layout_series(system.state, trajectory.states)
     p_HC, p_OC, w, v, gap = np.split(along(trajectory, _hybrid_view), [3, 6, 9, 12], axis=1)
     arrays |= _hybrid_coordinates(system, trajectory)
-    arrays['w_HO_Ch'] = entry_series(
-        CoordinatesRepresentation.velocity, trajectory.states[:, system.state.slice('w_HO_H')]
-    )
-    arrays['p_HC'] = vector(p_HC, 'm', 'H', 'contact point on the hand')
-    arrays['p_OC'] = vector(p_OC, 'm', 'O', 'contact point on the object')
-    arrays['w_WO_O'] = vector(w, 'rad/s', 'O', 'angular velocity of the object')
-    arrays['v_WO_O'] = vector(v, 'm/s', 'O', 'velocity of the centre of the object')
+    arrays |= _moved(trajectory.states[:, system.state.slice('w_HO_H')], p_HC, p_OC, w, v)
     arrays['gap'] = Series(gap[:, 0], 'm', text='distance between object and plate')
-    wrench = along(trajectory, lambda s: s.mode.wrench)
-    for name, unit, friction in (
-        ('mu_needed', '', np.hypot(wrench[:, 3], wrench[:, 4])),
-        ('mu_spin_needed', 'm', np.abs(wrench[:, 2])),
-    ):
-        ratio = friction_ratio(wrench[:, 5], friction)
-        arrays[name] = Series(ratio, unit, text='friction over normal force')
-    return arrays
+    return arrays | _friction(trajectory, *2 * ['friction over normal force'])
 
 
 def _hybrid_coordinates(system: HybridContactSystem, trajectory: Trajectory) -> dict[str, Series]:
@@ -172,10 +167,7 @@ def _hybrid_coordinates(system: HybridContactSystem, trajectory: Trajectory) -> 
     follower = ContactCoordinates(rolling, p)
     states = np.array(model_state(system, rolling)(trajectory.states.T, trajectory.parameters)).T
     q = np.array([follower.at(rolling, x) for x in states])
-    values = {'contact_o': q[:, 0:2], 'contact_h': q[:, 2:4], 'psi': q[:, 4:]}
-    return {
-        e.name: entry_series(e, values[e.name]) for e in CoordinatesRepresentation.configuration
-    }
+    return _of_configuration(q)
 
 
 def _hybrid_view(system: HybridContactSystem) -> ca.Function:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rolling_robotics.experiments import (
+    CONTROLLER,
     EXECUTED,
     Experiment,
     HAND_AND_OBJECT,
@@ -14,18 +15,14 @@ from rolling_robotics.experiments import (
 )
 from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 
-LABORATORY_CONTROLLER = NodeEntry(
-    name='controller', module='rolling_controller.nodes.controller_node'
-)
 HYBRID_SIMULATOR = replace(SIMULATOR, parameters={'motion': 'all_modes'})
 EMULATED_ARM = replace(SIMULATOR, name='emulated_motors', parameters={'motion': 'on_arm'})
 
 
-def _of_hardware(name: str) -> NodeEntry:
-    return NodeEntry(name=name, module=f'rolling_hw_interface.nodes.{name}_node')
-
-
-INTERFACE = tuple(_of_hardware(n) for n in ('motor_bridge', 'vision_bridge', 'estimator'))
+INTERFACE = tuple(
+    NodeEntry(name=name, module=f'rolling_hw_interface.nodes.{name}_node')
+    for name in ('motor_bridge', 'vision_bridge', 'estimator')
+)
 
 
 HARDWARE_TOPICS = (
@@ -43,7 +40,7 @@ HARDWARE_TOPICS = (
 
 def _in_laboratory(name: str, text: str, scenario_file: str, *laws: str) -> Experiment:
     """Return an experiment of the laboratory, with the laws of its feedback if it has several."""
-    simulated = (HYBRID_SIMULATOR, LABORATORY_CONTROLLER)
+    simulated = (HYBRID_SIMULATOR, CONTROLLER)
     measured = {'noisy_states': True}
     limited = {**measured, 'finite_limits': True}
     return Experiment(
@@ -52,16 +49,10 @@ def _in_laboratory(name: str, text: str, scenario_file: str, *laws: str) -> Expe
         nodes=simulated,
         hardware={
             SIMULATED: simulated,
-            EMULATED: (
-                EMULATED_ARM,
-                *INTERFACE,
-                replace(LABORATORY_CONTROLLER, parameters=measured),
-            ),
-            REAL: (*INTERFACE, replace(LABORATORY_CONTROLLER, parameters=limited)),
+            EMULATED: (EMULATED_ARM, *INTERFACE, replace(CONTROLLER, parameters=measured)),
+            REAL: (*INTERFACE, replace(CONTROLLER, parameters=limited)),
         },
-        params_file=f'{name}.yaml',
         scenario_file=scenario_file,
-        rviz_file=f'{name}.rviz',
         recorded=(
             *HAND_AND_OBJECT,
             'controller/steps',
@@ -83,14 +74,8 @@ def _planned(name: str, text: str, scenario_file: str) -> Experiment:
     return Experiment(
         name=name,
         text=text,
-        nodes=(
-            SIMULATOR,
-            PLANNER,
-            NodeEntry(name='controller', module='rolling_controller.nodes.controller_node'),
-        ),
-        params_file=f'{name}.yaml',
+        nodes=(SIMULATOR, PLANNER, CONTROLLER),
         scenario_file=scenario_file,
-        rviz_file=f'{name}.rviz',
         recorded=(
             *HAND_AND_OBJECT,
             *EXECUTED,

@@ -118,4 +118,4 @@ def _file() -> LabyrinthFile:
 
 
 COURSE = Course(experiment='labyrinth', legs=legs)
-DEMO = Demo(experiment='labyrinth', task=COURSE, criterion=Arrival(), pace=2.0, draw=draw)
+DEMO = Demo(task=COURSE, criterion=Arrival(), pace=2.0, draw=draw)

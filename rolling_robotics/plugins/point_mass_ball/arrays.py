@@ -9,7 +9,7 @@ import numpy as np
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
 from rolling_dynamics.internal_masses.masses import FreeMass
 from rolling_dynamics.simulation import Trajectory
-from rolling_robotics.arrays import along, friction_ratio, layout_series, Series, vector
+from rolling_robotics.arrays import along, friction_ratio, layout_series, of_state, Series, vector
 
 
 def mass_arrays(
@@ -59,8 +59,9 @@ def _free_masses(
 
 def _place(mass: FreeMass, system: PointMassBall | PointMassDisk) -> ca.Function:
     """Return ``(x, u, t, p) -> position`` of a free mass in W."""
-    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
-    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
-    shell = system.pose(x, p)[0]
-    place = shell[:3, 3] + shell[:3, :3] @ mass.position(t)
-    return ca.Function('place', [x, u, t, p], [ca.densify(place)])
+
+    def place(x: ca.SX, t: ca.SX, p: ca.SX) -> ca.SX:
+        shell = system.pose(x, p)[0]
+        return shell[:3, 3] + shell[:3, :3] @ mass.position(t)
+
+    return of_state(system, 'place', place)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from rolling_dynamics.arrays import Array
+from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses.masses import pairs_that_hold, SOURCE, STATIC_FRICTION
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import friction_ratio
-from rolling_robotics.plugins.point_mass_ball.required_friction import required_friction
 
 
 def entries(
@@ -41,18 +43,13 @@ def entries(
     if not trajectory.times.size:
         return {}
     if len(scenario.system.modes) == 1 and trajectory.is_dense:
-        whole = required_friction(trajectory)
-        mu, time = whole.mu, whole.time
-        least, least_time = whole.least_normal_force, whole.least_time
+        need = required_friction(trajectory)
     else:
-        mu, time, least, least_time = _while_rolling(result)
-    holds = pairs_that_hold(mu)
+        need = _while_rolling(result)
+    holds = pairs_that_hold(need.mu)
     return {
         'required_friction': {
-            'mu': mu,
-            'time': time,
-            'least_normal_force': least,
-            'least_time': least_time,
+            **need._asdict(),
             'materials': [
                 {'pair': list(pair), 'mu': value, 'holds': holds[pair]}
                 for pair, value in STATIC_FRICTION.items()
@@ -62,7 +59,7 @@ def entries(
     }
 
 
-def _while_rolling(result: Mapping[str, Any]) -> tuple[float, float, float, float]:
+def _while_rolling(result: Mapping[str, Any]) -> RequiredFriction:
     """Return friction and its time, least normal force and its time, while the body rolls."""
     arrays = result['arrays']
     times = np.asarray(arrays['time']['values'])
@@ -71,13 +68,13 @@ def _while_rolling(result: Mapping[str, Any]) -> tuple[float, float, float, floa
         if span['mode'] == 'rolling':
             rolls |= (times >= span['start']) & (times <= span['end'])
     if not rolls.any():
-        return 0.0, math.nan, math.nan, math.nan
+        return RequiredFriction(0.0, math.nan, math.nan, math.nan)
     normal = np.asarray(arrays['normal_force']['values'])[rolls]
     friction = np.hypot(*np.asarray(arrays['static_friction']['values'])[rolls].T)
     ratio = friction_ratio(normal, friction, np.where(friction > 0, math.inf, 0.0))
     k, j = int(np.argmax(ratio)), int(np.argmin(normal))
     when = times[rolls]
-    return float(ratio[k]), float(when[k]), float(normal[j]), float(when[j])
+    return RequiredFriction(*map(float, (ratio[k], when[k], normal[j], when[j])))
 
 
 def lines(result: Mapping[str, Any]) -> list[str]:
@@ -91,3 +88,84 @@ def lines(result: Mapping[str, Any]) -> list[str]:
         f'  static friction     {need["mu"]:.6g} needed at t = {need["time"]:.6g} s',
         f'  materials that hold {of}' + (f': {", ".join(names)}' if names else ''),
     ]
+
+
+SAMPLES = 4000
+
+
+class RequiredFriction(NamedTuple):
+    """
+    What a run asks of the contact.
+
+    Attributes
+    ----------
+    mu
+        max f / N; infinite where N does not stay positive.
+    time
+        When it is needed [s].
+    least_normal_force, least_time
+        Least N [N] and when.
+
+    """
+
+    mu: float
+    time: float
+    least_normal_force: float
+    least_time: float
+
+
+def contact_forces(trajectory: Trajectory, times: Array) -> tuple[Array, Array, Array]:
+    """Return N [N], static friction (k, 2) [N] and their ratio at times [s] of a rolling run."""
+    function = trajectory.system.modes['rolling'].wrench
+    if function is None:
+        raise ParameterError(f'{trajectory.system.name}: a kinematic model has no contact force')
+    wrench = FastFunction(function)
+    states = trajectory.state_at(times)
+    F = np.array(
+        [
+            wrench(x, trajectory.control(t, x), t, trajectory.parameters)[3:]
+            for t, x in zip(times, states, strict=True)
+        ]
+    )
+    return F[:, 2], F[:, :2], friction_ratio(F[:, 2], np.hypot(F[:, 0], F[:, 1]), math.inf)
+
+
+def required_friction(trajectory: Trajectory, samples: int = SAMPLES) -> RequiredFriction:
+    """
+    Return the coefficient of static friction that a rolling run needs.
+
+    Parameters
+    ----------
+    trajectory
+        A run in the mode ``rolling``.
+    samples
+        Points at which the ratio is looked at before its maximum is refined.
+
+    """
+    start, end = trajectory.segments[0].start, trajectory.segments[-1].end
+    times = np.linspace(start, end, samples)
+    borders = np.asarray(getattr(trajectory.control, 'times', []), dtype=float)
+    inner = borders[(borders > start) & (borders < end)]
+    times = np.unique(np.concatenate([times, inner, np.nextafter(inner, -np.inf)]))
+    N, _, ratio = contact_forces(trajectory, times)
+
+    def refine(values: Array, sign: float, column: int) -> tuple[float, float]:
+        k = int(np.argmax(sign * values))
+        best = float(values[k]), float(times[k])
+        if not math.isfinite(best[0]):
+            return best
+        low, high = times[max(k - 1, 0)], times[min(k + 1, times.size - 1)]
+        from scipy.optimize import minimize_scalar  # noqa: PLC0415  (large)
+
+        found = minimize_scalar(
+            lambda t: -sign * float(contact_forces(trajectory, np.array([t]))[column][0]),
+            bounds=(low, high),
+            method='bounded',
+            options={'xatol': 1e-9},
+        )
+        better = -sign * found.fun
+        return (float(better), float(found.x)) if sign * better > sign * best[0] else best
+
+    mu, time = refine(ratio, 1.0, 2)
+    least, least_time = refine(N, -1.0, 0)
+    return RequiredFriction(mu, time, least, least_time)
