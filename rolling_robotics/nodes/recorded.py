@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator, Sequence
 import json
 from pathlib import Path
 from typing import Any
@@ -15,18 +14,8 @@ from rolling_robotics.recordings.recording_file import RecordingFile
 from rolling_robotics.recordings.writer import typestore_with
 
 
-class Recorded(AbstractContextManager['Recorded']):
-    """
-    An open recording; a context manager.
-
-    Attributes
-    ----------
-    path
-        Its folder.
-    loss
-        What could not be read, or the empty string.
-
-    """
+class Recorded(RecordingFile):
+    """An open recording, whose topics are named without the namespace; a context manager."""
 
     def __init__(self, path: Path, scenario: Path | None = None) -> None:
         """
@@ -47,21 +36,11 @@ class Recorded(AbstractContextManager['Recorded']):
 
         """
         self._scenario = scenario
-        self._file = RecordingFile(path, typestore_with(['rolling_interfaces']))
-        self.path, self.loss = self._file.path, self._file.loss
-
-    def __exit__(self, *_: object) -> None:
-        """Close it."""
-        self._file.__exit__()
-
-    @property
-    def topics(self) -> dict[str, str]:
-        """Types by topic."""
-        return dict(self._file.topics)
+        super().__init__(path, typestore_with(['rolling_interfaces']))
 
     def topic(self, name: str) -> str | None:
         """Return the full name of a topic that ends in a name, or None; several are refused."""
-        found = [t for t in self._file.topics if t == name or t.endswith(f'/{name}')]
+        found = [t for t in self.topics if t == name or t.endswith(f'/{name}')]
         if len(found) > 1:
             raise ParameterError(
                 f'{self.path}: holds {printable(", ".join(sorted(found)))}; record one namespace '
@@ -69,16 +48,16 @@ class Recorded(AbstractContextManager['Recorded']):
             )
         return found[0] if found else None
 
-    def raw(self, names: Sequence[str]) -> Iterator[tuple[str, int, bytes]]:
+    def raw(self, topics: Collection[str]) -> Iterator[tuple[str, int, bytes]]:
         """Yield name, time of arrival [ns] and serialized message, in the order of arrival."""
-        full = {topic: n for n in names if (topic := self.topic(n)) is not None}
-        for topic, stamp, data in self._file.raw(full) if full else ():
+        full = {topic: n for n in topics if (topic := self.topic(n)) is not None}
+        for topic, stamp, data in super().raw(full) if full else ():
             yield full[topic], stamp, data
 
     def messages(self, names: Sequence[str]) -> Iterator[tuple[str, int, Any]]:
         """Yield name, time of arrival [ns] and message, in the order of arrival."""
         for name, stamp, data in self.raw(names):
-            yield name, stamp, self._file.deserialize(self.topic(name), data)
+            yield name, stamp, self.deserialize(self.topic(name), data)
 
     def settings(self, name: str, table: Sequence[Parameter]) -> list[dict[str, Any]]:
         """

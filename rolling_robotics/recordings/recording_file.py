@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from contextlib import ExitStack
 import heapq
 import os
 from pathlib import Path
@@ -19,6 +18,7 @@ from rolling_dynamics.errors import ParameterError, printable, quoted
 
 if TYPE_CHECKING:
     from rosbags.typesys.store import Typestore
+    from typing_extensions import Self
 
 
 MAGIC = b'\x89MCAP0\r\n'
@@ -50,27 +50,18 @@ class Channel(NamedTuple):
     encoding: str
 
 
-class Message(NamedTuple):
-    """A message: time it was received [ns], number of its channel, and what it says."""
-
-    time: int
-    channel: int
-    data: bytes
-
-
 class Block(NamedTuple):
     """A stretch of the file: where it stands, whether it is a chunk, and its first time [ns]."""
 
     begin: int
     size: int
-    is_chunk: bool
-    start: int
+    is_chunk: bool = False
+    start: int = 0
 
 
-@dataclass
-class Contents:
+class _File:
     """
-    What a file holds.
+    What a file holds, read once.
 
     Attributes
     ----------
@@ -89,103 +80,88 @@ class Contents:
 
     """
 
-    schemas: dict[int, Schema] = field(default_factory=dict)
-    channels: dict[int, Channel] = field(default_factory=dict)
-    blocks: list[Block] = field(default_factory=list)
-    counts: dict[int, int] = field(default_factory=dict)
-    dropped: int = 0
-    end: int = 0
-    complete: bool = False
+    def __init__(self, file: BinaryIO) -> None:
+        """Find what of a file is whole; raise DamageError if it does not begin as MCAP."""
+        self.file, self.size = file, os.fstat(file.fileno()).st_size
+        self.schemas: dict[int, Schema] = {}
+        self.channels: dict[int, Channel] = {}
+        self.blocks: list[Block] = []
+        self.counts: dict[int, int] = {}
+        self.dropped, self.complete = 0, False
+        if file.read(len(MAGIC)) != MAGIC:
+            raise DamageError
+        run = at = len(MAGIC)
+        while at + HEAD.size <= self.size:
+            file.seek(at)
+            kind, length = HEAD.unpack(file.read(HEAD.size))
+            following = at + HEAD.size + length
+            if kind == 0 or following > self.size:
+                break
+            if kind in {CHUNK, FOOTER} or following - run > RUN:
+                self._take(Block(run, at - run))
+                run = at
+            if kind == CHUNK:
+                self._take(Block(at, following - at, is_chunk=True))
+                run = following
+            at = following
+            if kind == FOOTER:
+                self.complete = file.seek(at) == at and file.read(len(MAGIC)) == MAGIC
+                run = at
+                break
+        self._take(Block(run, at - run))
+        self.end = at
 
-    def take(self, data: bytes, block: Block) -> None:
-        """Take a block of records; raise DamageError where one of them is not whole."""
+    def _take(self, block: Block) -> None:
+        """Take the records of a block, none of them where one is not whole."""
         times, counts = [], dict(self.counts)
         schemas, channels = dict(self.schemas), dict(self.channels)
-        for kind, begin, end in records(data):
-            if kind == SCHEMA:
-                number, schema = _schema(data[begin:end])
-                schemas.setdefault(number, schema)
-            elif kind == CHANNEL:
-                number, channel = _channel(data[begin:end])
-                channels.setdefault(number, channel)
-            elif kind == MESSAGE:
-                if end - begin < MESSAGE_HEAD.size:
-                    raise DamageError
-                number, _, time, _ = MESSAGE_HEAD.unpack_from(data, begin)
-                counts[number] = counts.get(number, 0) + 1
-                times.append(time)
+        try:
+            data = self._load(block) if block.size else b''
+            for kind, begin, end in records(data):
+                if kind == SCHEMA:
+                    number, schema = _schema(data[begin:end])
+                    schemas.setdefault(number, schema)
+                elif kind == CHANNEL:
+                    number, channel = _channel(data[begin:end])
+                    channels.setdefault(number, channel)
+                elif kind == MESSAGE:
+                    number, time = _head(data[begin:end])
+                    counts[number] = counts.get(number, 0) + 1
+                    times.append(time)
+        except DamageError:
+            self.dropped += 1
+            return
         self.schemas, self.channels, self.counts = schemas, channels, counts
         if times:
             self.blocks.append(block._replace(start=min(times)))
 
+    def _load(self, block: Block) -> bytes:
+        """Return the records of a block; raise DamageError where it is damaged."""
+        if block.size > MOST_BYTES:
+            raise DamageError
+        self.file.seek(block.begin)
+        data = self.file.read(block.size)
+        if len(data) < block.size:
+            raise DamageError
+        return _inflated(data[HEAD.size :]) if block.is_chunk else data
 
-def scan(file: BinaryIO, size: int) -> Contents:
-    """
-    Read a file once, and find what of it is whole.
+    def messages(self, block: Block, topics: Collection[str]) -> Iterator[tuple[int, str, bytes]]:
+        """Yield time [ns], topic and content of the messages in a block, as they stand there."""
+        names = {n: c.topic for n, c in self.channels.items() if c.topic in topics}
+        data = self._load(block)
+        for kind, begin, end in records(data):
+            if kind == MESSAGE:
+                channel, time = _head(data[begin:end])
+                if channel in names:
+                    yield time, names[channel], data[begin + MESSAGE_HEAD.size : end]
 
-    Parameters
-    ----------
-    file
-        The file, at its start.
-    size
-        Number of its bytes.
 
-    Raises
-    ------
-    DamageError
-        It does not begin as an MCAP file.
-
-    """
-    if file.read(len(MAGIC)) != MAGIC:
+def _head(data: bytes) -> tuple[int, int]:
+    """Return channel and time [ns] of a message."""
+    if len(data) < MESSAGE_HEAD.size:
         raise DamageError
-    found, run, at = Contents(), len(MAGIC), len(MAGIC)
-    while at + HEAD.size <= size:
-        file.seek(at)
-        kind, length = HEAD.unpack(file.read(HEAD.size))
-        following = at + HEAD.size + length
-        if kind == 0 or following > size:
-            break
-        if kind in {CHUNK, FOOTER} or following - run > RUN:
-            _take(found, file, Block(run, at - run, is_chunk=False, start=0))
-            run = at
-        if kind == CHUNK:
-            _take(found, file, Block(at, following - at, is_chunk=True, start=0))
-            run = following
-        at = following
-        if kind == FOOTER:
-            found.complete = file.seek(at) == at and file.read(len(MAGIC)) == MAGIC
-            run = at
-            break
-    _take(found, file, Block(run, at - run, is_chunk=False, start=0))
-    found.end = at
-    return found
-
-
-def _take(found: Contents, file: BinaryIO, block: Block) -> None:
-    try:
-        if block.size:
-            found.take(load(file, block), block)
-    except DamageError:
-        found.dropped += 1
-
-
-def load(file: BinaryIO, block: Block) -> bytes:
-    """Return the records of a block; raise DamageError where it is damaged."""
-    if block.size > MOST_BYTES:
-        raise DamageError
-    file.seek(block.begin)
-    data = file.read(block.size)
-    if len(data) < block.size:
-        raise DamageError
-    return _inflated(data[HEAD.size :]) if block.is_chunk else data
-
-
-def messages_in(data: bytes) -> Iterator[Message]:
-    """Yield the messages of records, as they stand there."""
-    for kind, begin, end in records(data):
-        if kind == MESSAGE:
-            channel, _, time, _ = MESSAGE_HEAD.unpack_from(data, begin)
-            yield Message(time, channel, data[begin + MESSAGE_HEAD.size : end])
+    channel, _, time, _ = MESSAGE_HEAD.unpack_from(data)
+    return channel, time
 
 
 def records(data: bytes) -> Iterator[tuple[int, int, int]]:
@@ -273,15 +249,7 @@ METADATA, MOST_METADATA = 'metadata.yaml', 10_000_000  # bytes
 COMPRESSED = re.compile(rb'compression_mode:\s*["\']?(file|message)', re.IGNORECASE)
 
 
-class _File(NamedTuple):
-    """A file of a recording."""
-
-    file: BinaryIO
-    size: int
-    contents: Contents
-
-
-class RecordingFile(AbstractContextManager['RecordingFile']):
+class RecordingFile:
     """
     An open recording; a context manager.
 
@@ -328,7 +296,7 @@ class RecordingFile(AbstractContextManager['RecordingFile']):
             raise
         self.topics: dict[str, str] = {}
         self._schemas: dict[str, Schema] = {}
-        for _, schema, topic in self._channels():
+        for schema, topic in self._channels():
             if self.topics.setdefault(topic, schema.name) != schema.name:
                 self._stack.close()
                 raise ParameterError(
@@ -337,9 +305,13 @@ class RecordingFile(AbstractContextManager['RecordingFile']):
                 )
             self._schemas[topic] = schema
         self.loss = self._told()
-        if not any(sum(f.contents.counts.values()) for f in self._files) and self.loss:
+        if not any(sum(f.counts.values()) for f in self._files) and self.loss:
             self._stack.close()
             raise ParameterError(f'{path}: is not a readable recording: {self.loss}')
+
+    def __enter__(self) -> Self:
+        """Return the recording."""
+        return self
 
     def __exit__(self, *_: object) -> None:
         """Close it."""
@@ -348,9 +320,9 @@ class RecordingFile(AbstractContextManager['RecordingFile']):
     def count(self, topic: str) -> int:
         """Return the number of messages of a topic."""
         return sum(
-            found.contents.counts.get(number, 0)
+            found.counts.get(number, 0)
             for found in self._files
-            for number, channel in found.contents.channels.items()
+            for number, channel in found.channels.items()
             if channel.topic == topic
         )
 
@@ -363,7 +335,7 @@ class RecordingFile(AbstractContextManager['RecordingFile']):
         blocks = sorted(
             (block.start, k, block.begin, block)
             for k, found in enumerate(self._files)
-            for block in found.contents.blocks
+            for block in found.blocks
         )
         waiting: list[tuple[int, int, str, bytes]] = []
         count = 0
@@ -371,9 +343,12 @@ class RecordingFile(AbstractContextManager['RecordingFile']):
             while waiting and waiting[0][0] < start:
                 time, _, topic, data = heapq.heappop(waiting)
                 yield topic, time, data
-            for message, topic in self._messages(self._files[k], block, topics):
-                count += 1
-                heapq.heappush(waiting, (message.time, count, topic, message.data))
+            try:
+                for time, topic, data in self._files[k].messages(block, topics):
+                    count += 1
+                    heapq.heappush(waiting, (time, count, topic, data))
+            except DamageError:
+                raise ParameterError(f'{self.path}: changed while it was read') from None
         while waiting:
             time, _, topic, data = heapq.heappop(waiting)
             yield topic, time, data
@@ -404,46 +379,32 @@ class RecordingFile(AbstractContextManager['RecordingFile']):
             ) from None
 
     def _open(self, path: Path) -> _File:
-        file = self._stack.enter_context(open_regular(path))
-        size = os.fstat(file.fileno()).st_size
         try:
-            return _File(file, size, scan(file, size))
+            return _File(self._stack.enter_context(open_regular(path)))
         except DamageError:
             raise ParameterError(
                 f'{path}: is not a readable recording: it is not MCAP; `rolling record` and '
                 '`ros2 bag record` make one'
             ) from None
 
-    def _channels(self) -> Iterator[tuple[_File, Schema, str]]:
+    def _channels(self) -> Iterator[tuple[Schema, str]]:
         for found in self._files:
-            for channel in found.contents.channels.values():
-                schema = found.contents.schemas.get(channel.schema)
+            for channel in found.channels.values():
+                schema = found.schemas.get(channel.schema)
                 if schema is not None and channel.encoding == 'cdr':
-                    yield found, schema, channel.topic
-
-    def _messages(
-        self, found: _File, block: Block, topics: Collection[str]
-    ) -> Iterator[tuple[Message, str]]:
-        names = {n: c.topic for n, c in found.contents.channels.items() if c.topic in topics}
-        try:
-            for message in messages_in(load(found.file, block)):
-                if message.channel in names:
-                    yield message, names[message.channel]
-        except DamageError:
-            raise ParameterError(f'{self.path}: changed while it was read') from None
+                    yield schema, channel.topic
 
     def _told(self) -> str:
         """Return what could not be read, and what is."""
         parts = []
         for found in self._files:
-            contents = found.contents
             name = Path(str(found.file.name)).name if len(self._files) > 1 else 'it'
-            if not contents.complete:
-                place = f'byte {contents.end} of {found.size}'
+            if not found.complete:
+                place = f'byte {found.end} of {found.size}'
                 parts.append(f'{name} was not closed, or is cut, and ends at {place}')
-            if contents.dropped:
-                parts.append(f'{contents.dropped} damaged stretches of {name} are left out')
-            lost = sum(n for k, n in contents.counts.items() if k not in contents.channels)
+            if found.dropped:
+                parts.append(f'{found.dropped} damaged stretches of {name} are left out')
+            lost = sum(n for k, n in found.counts.items() if k not in found.channels)
             if lost:
                 parts.append(f'{lost} messages are of no topic that is known')
         if not parts:
