@@ -14,7 +14,7 @@ import io
 import os
 import signal
 import sys
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from rolling_dynamics.errors import (
     CancelledError,
@@ -65,18 +65,6 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(BAD_INPUT)
 
 
-class _ShowVersion(argparse.Action):
-    """Finds the version out only when it is asked for: that takes as long as all the rest."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, **settings: Any) -> None:  # noqa: ANN401
-        super().__init__(option_strings, dest, nargs=0, **settings)
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Print it and end."""
-        print(f'rolling {version()}')
-        parser.exit()
-
-
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
     """Texts as they stand, with defaults; the longest name of a command beside its help."""
 
@@ -96,7 +84,7 @@ def build_parser(names: Iterable[str] = NAMES) -> argparse.ArgumentParser:
     """Return the parser of all commands, or of those that are named."""
     raw = _HelpFormatter
     parser = _Parser(prog='rolling', description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
-    parser.add_argument('--version', action=_ShowVersion, help='show the version and end')
+    parser.add_argument('--version', action='store_true', help='show the version and end')
     commands = parser.add_subparsers(dest='command', metavar='COMMAND', title='commands')
     for name in names:
         module = command(name)
@@ -123,6 +111,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = given[:1] if given and given[0] in NAMES else NAMES
     parser = build_parser(known)  # of one command, the others are not even imported
     args = parser.parse_args(arguments)
+    if args.version:
+        print(f'rolling {version()}')
+        return OK
     if args.command is None:
         parser.print_help()
         return BAD_INPUT

@@ -26,11 +26,16 @@ from rolling_robotics.rviz_view import view_file
 
 from launch import LaunchContext, LaunchDescription
 
+HARDWARE_TEXT = (
+    'what is behind the topics: a simulated hand, arm, motors and camera emulated, or real ones; '
+    'nothing else is changed'
+)
+
 
 def _arguments(experiment: Experiment) -> list[DeclareLaunchArgument]:
     return [
-        *_hardware(experiment),
-        *_law(experiment),
+        *_choice('hardware', list(experiment.hardware), HARDWARE_TEXT),
+        *_choice('law', experiment.laws, 'law by which the controller follows a plan'),
         DeclareLaunchArgument(
             'namespace', default_value='', description='namespace of every node'
         ),
@@ -62,33 +67,11 @@ def _arguments(experiment: Experiment) -> list[DeclareLaunchArgument]:
     ]
 
 
-def _hardware(experiment: Experiment) -> list[DeclareLaunchArgument]:
-    """Return the choice of hardware, where there is one."""
-    if not experiment.hardware:
-        return []
-    kinds = list(experiment.hardware)
+def _choice(name: str, choices: Sequence[str], text: str) -> list[DeclareLaunchArgument]:
+    """Return the argument of a choice, the usual one first, where there is one."""
     return [
-        DeclareLaunchArgument(
-            'hardware',
-            default_value=kinds[0],
-            choices=kinds,
-            description='what is behind the topics: a simulated hand, arm, motors and camera '
-            'emulated, or real ones; nothing else is changed',
-        )
-    ]
-
-
-def _law(experiment: Experiment) -> list[DeclareLaunchArgument]:
-    """Return the choice of the controller's law, where there is one."""
-    if not experiment.laws:
-        return []
-    return [
-        DeclareLaunchArgument(
-            'law',
-            default_value=experiment.laws[0],
-            choices=list(experiment.laws),
-            description='law by which the controller follows a plan',
-        )
+        DeclareLaunchArgument(name, default_value=usual, choices=list(choices), description=text)
+        for usual in choices[:1]
     ]
 
 

@@ -113,21 +113,54 @@ MOST = 10_000_000  # points of a sweep
 FORMAT = 1  # of the rows; another one makes another hash
 
 
-@dataclass(frozen=True, eq=False)
-class Range:
-    """Evenly spaced numbers; by their logarithm where ``log``."""
+class RangeSection(Section):
+    """Evenly spaced numbers."""
 
-    low: float
-    high: float
-    count: int | None
-    log: bool
+    start: Number = Field(alias='from')
+    to: float = quantity()
+    count: int | None = whole('', 1, default=None)
+    spacing: Literal['linear', 'log'] = 'linear'
 
-    def at(self, share: Array) -> list[float]:
+    def at(self, fractions: Array) -> list[float]:
         """Return the numbers at a vector of fractions of the way from the first to the last."""
-        if self.log:
-            ratio = math.log(self.high / self.low)
-            return [float(v) for v in self.low * np.exp(ratio * share)]
-        return [float(v) for v in self.low + (self.high - self.low) * share]
+        if self.spacing == 'log':
+            ratio = math.log(self.to / self.start)
+            return [float(v) for v in self.start * np.exp(ratio * fractions)]
+        return [float(v) for v in self.start + (self.to - self.start) * fractions]
+
+
+Axis = RangeSection | list[Any]
+
+
+class Samples(Section):
+    """Points drawn from the ranges and lists; without it every combination is taken."""
+
+    count: int = whole('how many points', 1, MOST)
+    seed: int = whole('of the random numbers', 0, default=0)
+    method: Literal['latin_hypercube', 'random'] = note('', default='latin_hypercube')
+
+
+class SweepSection(Section):
+    """What `rolling sweep` varies."""
+
+    vary: dict[
+        str,
+        Annotated[
+            Axis,
+            entry(either(several=several(Any, (1, None)), mapping=RangeSection)),
+        ],
+    ] = note(
+        'by name of an entry, such as `friction.mu` or `masses[0].theta`: a list of values, or '
+        '`from`, `to` and `count`; a name that begins with `$` is a variable for `set`',
+        min_length=1,
+        default={},
+    )
+    set: dict[str, Any] = note(
+        'entries that follow from what is varied: values or formulas in which names with `$` '
+        "stand for theirs, such as `masses[0].drive: '-$a*sin(t)'`",
+        default={},
+    )
+    samples: Samples | None = note(default=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +185,7 @@ class Sweep:
 
     document: Mapping[str, Any]
     names: tuple[str, ...]
-    axes: tuple[Range | list[Any], ...]
+    axes: tuple[Axis, ...]
     columns: tuple[Sequence[Any], ...]
     follows: Mapping[str, Any]
 
@@ -184,46 +217,6 @@ def document_at(
     return out
 
 
-class RangeSection(Section):
-    """Evenly spaced numbers."""
-
-    start: Number = Field(alias='from')
-    to: float = quantity()
-    count: int | None = whole('', 1, default=None)
-    spacing: Literal['linear', 'log'] = 'linear'
-
-
-class Samples(Section):
-    """Points drawn from the ranges and lists; without it every combination is taken."""
-
-    count: int = whole('how many points', 1, MOST)
-    seed: int = whole('of the random numbers', 0, default=0)
-    method: Literal['latin_hypercube', 'random'] = note('', default='latin_hypercube')
-
-
-class SweepSection(Section):
-    """What `rolling sweep` varies."""
-
-    vary: dict[
-        str,
-        Annotated[
-            list[Any] | RangeSection,
-            entry(either(several=several(Any, (1, None)), mapping=RangeSection)),
-        ],
-    ] = note(
-        'by name of an entry, such as `friction.mu` or `masses[0].theta`: a list of values, or '
-        '`from`, `to` and `count`; a name that begins with `$` is a variable for `set`',
-        min_length=1,
-        default={},
-    )
-    set: dict[str, Any] = note(
-        'entries that follow from what is varied: values or formulas in which names with `$` '
-        "stand for theirs, such as `masses[0].drive: '-$a*sin(t)'`",
-        default={},
-    )
-    samples: Samples | None = note(default=None)
-
-
 @line_numbers
 def read_sweep(document: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> Sweep:
     """
@@ -252,7 +245,10 @@ def read_sweep(document: Mapping[str, Any], given: Mapping[str, Any] | None = No
         )
     sweep = check(SweepSection, section, 'sweep')
     _check_names(vary, sweep.set)
-    ranges = {name: _values(sweep, name, v) for name, v in sweep.vary.items()}
+    ranges = sweep.vary
+    for name, given_range in ranges.items():
+        if isinstance(given_range, RangeSection):
+            _check_range(sweep, name, given_range)
     columns = _sampled(sweep.samples, ranges) if sweep.samples else _grid(ranges)
     rest = {k: v for k, v in document.items() if k != 'sweep'}
     return Sweep(rest, tuple(ranges), tuple(ranges.values()), columns, sweep.set)
@@ -269,11 +265,9 @@ def _check_names(vary: Mapping[str, Any], follows: Mapping[str, Any]) -> None:
         raise ScenarioError(f'sweep.vary: {name} is used in no entry of sweep.set')
 
 
-def _values(sweep: SweepSection, name: str, given: RangeSection | list[Any]) -> Range | list[Any]:
-    if isinstance(given, list):
-        return given
-    low, high = given.start, given.to
-    log, path = given.spacing == 'log', f'sweep.vary.{name}'
+def _check_range(sweep: SweepSection, name: str, given: RangeSection) -> None:
+    low, high, path = given.start, given.to, f'sweep.vary.{name}'
+    log = given.spacing == 'log'
     if log and not (low * high > 0 and math.isfinite(high / low) and high / low > 0):
         raise ScenarioError(
             f'{path}.spacing: log needs ends of one sign, not 0 or too near to it, got {low:g}, '
@@ -281,10 +275,9 @@ def _values(sweep: SweepSection, name: str, given: RangeSection | list[Any]) -> 
         )
     if sweep.samples is None and given.count is None:
         raise ScenarioError(f'{path}.count: is missing; without samples, a range needs a count')
-    return Range(low, high, given.count, log)
 
 
-def _grid(ranges: Mapping[str, Range | list[Any]]) -> tuple[list[Any], ...]:
+def _grid(ranges: Mapping[str, Axis]) -> tuple[list[Any], ...]:
     """Return every combination, the last name varying fastest."""
     count = math.prod(len(r) if isinstance(r, list) else r.count or 1 for r in ranges.values())
     if count > MOST:
@@ -298,7 +291,7 @@ def _grid(ranges: Mapping[str, Range | list[Any]]) -> tuple[list[Any], ...]:
     return tuple([values[i] for i in k] for values, k in zip(lists, index, strict=True))
 
 
-def _sampled(samples: Samples, ranges: Mapping[str, Range | list[Any]]) -> tuple[list[Any], ...]:
+def _sampled(samples: Samples, ranges: Mapping[str, Axis]) -> tuple[list[Any], ...]:
     from scipy.stats import qmc  # noqa: PLC0415  (heavy)
 
     count, rng = samples.count, np.random.default_rng(samples.seed)
@@ -309,7 +302,7 @@ def _sampled(samples: Samples, ranges: Mapping[str, Range | list[Any]]) -> tuple
             shares = qmc.LatinHypercube(len(ranges), rng=rng).random(count)
     out = []
     for share, values in zip(shares.T, ranges.values(), strict=True):
-        if isinstance(values, Range):
+        if isinstance(values, RangeSection):
             out.append(values.at(share))
         else:
             out.append([values[int(k)] for k in share * len(values)])
@@ -361,6 +354,6 @@ def probe(sweep: Sweep) -> tuple[int, list[str]]:
 def _varied_values(sweep: Sweep) -> Iterator[tuple[str, Any]]:
     """Yield each name with each of its values, a range's with its ends."""
     for name, axis in zip(sweep.names, sweep.axes, strict=True):
-        values = [axis.low, axis.high] if isinstance(axis, Range) else axis[:MOST_VALUES]
+        values = [axis.start, axis.to] if isinstance(axis, RangeSection) else axis[:MOST_VALUES]
         for value in values:
             yield name, value

@@ -36,77 +36,40 @@ from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.runs import Answer, NOT_AGAIN, recorded_values, Replayed, Timed
 from rolling_robotics.trials.trial import CLOSED_LOOP, OPEN_LOOP, Record
 
-
-class HandSource:
-    """
-    The object on a hand: two streams of odometry, accelerations of the hand.
-
-    Attributes
-    ----------
-    commands
-        Topic of the commands.
-    system
-        The system.
-    limits
-        Greatest magnitude of each control; None for no limit.
-
-    """
-
-    commands = 'hand/accel_command'
-
-    def __init__(self, model: Model) -> None:
-        """Take the model."""
-        self._model, self.system, self.limits = model, model.system, model.control_limits
-        contact_h = model.start[model.system.state.slice('contact_h')]
-        self._measured = Measurements(StateSource(model.system, model.params, contact_h))
-
-    def states(self, recorded: Recorded) -> Iterator[Timed]:
-        """Yield the states as the controller read them."""
-        for topic, _, data in recorded.raw(['hand/odometry', 'object/odometry']):
-            if self._measured.take(data, is_hand=topic == 'hand/odometry'):
-                found = self._measured.state()
-                if found is not None:
-                    yield found
-
-    def follow(self, plan: Plan, settings: Mapping[str, Any]) -> Following:
-        """Return the feedback along a plan."""
-        if settings.get('law') == PREDICTIVE and not settings['open_loop']:
-            raise ParameterError(NOT_AGAIN)
-        return follow(self._model, plan, settings)
-
-
 SETTINGS, PLAN = 'execution/settings', 'execution/plan'
 
 
-class RobotSource:
-    """A rolling robot: its whole state, its control; attributes as of :class:`HandSource`."""
-
-    commands = 'robot/control'
-
-    def __init__(self, model: RobotModel) -> None:
-        """Take the model."""
-        self._model, self.system, self.limits = model, model.system, model.control_limits
-        self._states = RobotStates(self.system.state, 'robot/state')
-
-    def states(self, recorded: Recorded) -> Iterator[Timed]:
-        """Yield the states as the controller read them."""
-        for _, _, data in recorded.raw(['robot/state']):
-            count = self._states.count
-            self._states.take(data)
-            found = self._states.state()
-            if self._states.count > count and found is not None:
-                yield found
-
-    def follow(self, plan: Plan, settings: Mapping[str, Any]) -> Following:
-        """Return the feedback along a plan."""
-        check_states_fit(plan, self._model.system)
-        return follow(self._model, plan, settings)
+def _states(recorded: Recorded, model: Model | RobotModel) -> Iterator[Timed]:
+    """Yield the states as the controller of an object on a hand, or of a robot, read them."""
+    if isinstance(model, Model):
+        contact_h = model.start[model.system.state.slice('contact_h')]
+        measured = Measurements(StateSource(model.system, model.params, contact_h))
+        for topic, _, data in recorded.raw(['hand/odometry', 'object/odometry']):
+            if measured.take(data, is_hand=topic == 'hand/odometry'):
+                found = measured.state()
+                if found is not None:
+                    yield found
+        return
+    states = RobotStates(model.system.state, 'robot/state')
+    for _, _, data in recorded.raw(['robot/state']):
+        count = states.count
+        states.take(data)
+        found = states.state()
+        if states.count > count and found is not None:
+            yield found
 
 
-def source_of(scenario_file: str) -> HandSource | RobotSource:
-    """Return the reader of the states and commands of a scenario's system."""
-    model = load_any(scenario_file)
-    return HandSource(model) if isinstance(model, Model) else RobotSource(model)
+def _commands_topic(model: Model | RobotModel) -> str:
+    return 'hand/accel_command' if isinstance(model, Model) else 'robot/control'
+
+
+def _follow(model: Model | RobotModel, plan: Plan, settings: Mapping[str, Any]) -> Following:
+    """Return the feedback along a plan."""
+    if not isinstance(model, Model):
+        check_states_fit(plan, model.system)
+    elif settings.get('law') == PREDICTIVE and not settings['open_loop']:
+        raise ParameterError(NOT_AGAIN)
+    return follow(model, plan, settings)
 
 
 def executed_plans(recorded: Recorded) -> tuple[list[dict[str, Any]], list[tuple[int, Plan]]]:
@@ -135,12 +98,12 @@ def executed_plans(recorded: Recorded) -> tuple[list[dict[str, Any]], list[tuple
 def recorded_executions(recorded: Recorded) -> list[Record]:
     """Return the executions; raise ParameterError if nothing was executed."""
     settings, plans = executed_plans(recorded)
-    source = source_of(settings[0]['scenario_file'])
-    states = list(source.states(recorded))
-    commands = list(recorded_values(recorded, source.commands))
+    model = load_any(settings[0]['scenario_file'])
+    states = list(_states(recorded, model))
+    commands = list(recorded_values(recorded, _commands_topic(model)))
     return [
         replace(
-            _between(source.system, states, commands, start, plan.duration),
+            _between(model.system, states, commands, start, plan.duration),
             law=OPEN_LOOP if values['open_loop'] else CLOSED_LOOP,
             planned=motion_of_plan(plan),
             plan=plan,
@@ -194,12 +157,13 @@ def replay_executions(
             f'{recorded.path}: was made in wall-clock time, where a command depends on the moment '
             'of its computation; only an experiment in simulated time is replayed bit by bit'
         )
-    source = source_of(settings[0]['scenario_file'])
-    stretches, states = _stretches(recorded, source.commands), list(source.states(recorded))
+    model = load_any(settings[0]['scenario_file'])
+    stretches = _stretches(recorded, _commands_topic(model))
+    states, limits = list(_states(recorded, model)), model.control_limits
     runs = []
     for k, ((start, plan), values) in enumerate(zip(plans, settings, strict=True)):
         say(f'execution {k + 1} of {len(plans)}')
-        following = source.follow(plan, values)
+        following = _follow(model, plan, values)
         settle = values['settle_time'] if following.holds else 0.0
         later = [begin for begin, _ in plans[k + 1 : k + 2]]
         commands = _commands(stretches, start, min(later, default=math.inf))
@@ -208,7 +172,9 @@ def replay_executions(
             Replayed(
                 f'execution {k + 1}, {"open" if values["open_loop"] else "closed"} loop',
                 fingerprint=values.get(FINGERPRINT, ''),
-                answers=_answers(following.law, states, start, duration, commands, source.limits),
+                answers=_answers(
+                    following.law, states, start, duration, commands, model.control_limits
+                ),
             )
         )
     return runs
