@@ -172,9 +172,7 @@ def replay_executions(
             Replayed(
                 f'execution {k + 1}, {"open" if values["open_loop"] else "closed"} loop',
                 fingerprint=values.get(FINGERPRINT, ''),
-                answers=_answers(
-                    following.law, states, start, duration, commands, model.control_limits
-                ),
+                answers=_answers(following.law, states, start, duration, commands, limits),
             )
         )
     return runs
