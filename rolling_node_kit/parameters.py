@@ -18,6 +18,7 @@ from rcl_interfaces.msg import (
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
+from rclpy.parameter import parameter_value_to_python
 from rolling_dynamics.errors import LONGEST_NAME, ParameterError, printable, quoted
 from rolling_dynamics.fingerprint import fingerprint
 
@@ -63,13 +64,8 @@ class Parameter:
 
     def problem(self, value: Any) -> str | None:
         """Return what is wrong with a value of the right type, or None."""
-        elements = (
-            value
-            if isinstance(value, Sequence | memoryview) or hasattr(value, 'typecode')
-            else [value]
-        )
-        if isinstance(value, str):
-            elements = [value]
+        is_array = hasattr(value, '__len__') and not isinstance(value, str)
+        elements = value if is_array else [value]
         if self.length is not None and len(elements) != self.length:
             return f'{self.name} takes {self.length} numbers, got {len(elements)}'
         if self.choices and value not in self.choices:
@@ -237,28 +233,14 @@ class ParameterTable:
         return SetParametersResult(successful=reason is None, reason=reason or '')
 
 
-_FIELDS = {
-    ParameterType.PARAMETER_BOOL: 'bool_value',
-    ParameterType.PARAMETER_INTEGER: 'integer_value',
-    ParameterType.PARAMETER_DOUBLE: 'double_value',
-    ParameterType.PARAMETER_STRING: 'string_value',
-    ParameterType.PARAMETER_BYTE_ARRAY: 'byte_array_value',
-    ParameterType.PARAMETER_BOOL_ARRAY: 'bool_array_value',
-    ParameterType.PARAMETER_INTEGER_ARRAY: 'integer_array_value',
-    ParameterType.PARAMETER_DOUBLE_ARRAY: 'double_array_value',
-    ParameterType.PARAMETER_STRING_ARRAY: 'string_array_value',
-}
-
-
 def parameter_values(message: ParameterEvent) -> dict[str, Any]:
     """Return the values by name of :meth:`ParameterTable.in_force`; arrays as lists."""
-    values = {}
-    for parameter in message.new_parameters:
-        field = _FIELDS.get(parameter.value.type)
-        if field is not None:
-            value = getattr(parameter.value, field)
-            values[parameter.name] = list(value) if field.endswith('array_value') else value
-    return values
+    known = range(ParameterType.PARAMETER_BOOL, ParameterType.PARAMETER_STRING_ARRAY + 1)
+    return {
+        parameter.name: parameter_value_to_python(parameter.value)
+        for parameter in message.new_parameters
+        if parameter.value.type in known
+    }
 
 
 COMMON = (  # of every node
