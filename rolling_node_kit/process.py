@@ -19,9 +19,7 @@ import threading
 import time
 
 import rclpy
-from rclpy.context import Context
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
-from rclpy.experimental.events_executor import EventsExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -31,20 +29,6 @@ from rolling_node_kit.signals import quiet_end
 SPIN_TIMEOUT = 0.1  # longest wait inside one turn of the executor [s]
 JOIN_TIMEOUT = 0.5  # longest wait for a callback to end when stopping [s]
 SWITCH_INTERVAL = 1e-4  # between Python threads [s]: bounds what a callback costs a 1 kHz loop
-
-
-def events_executor(context: Context | None = None) -> Executor:
-    """
-    Return the executor for many messages per second.
-
-    Not for coroutines: while one waits, this executor of Jazzy turns without pause.
-    """
-    return EventsExecutor(context=context)
-
-
-def single_threaded_executor() -> Executor:
-    """Return the plain executor, for actions and services that wait, and few messages."""
-    return SingleThreadedExecutor()
 
 
 def spin_until(executor: Executor, stop: threading.Event, node: Node) -> None:
@@ -108,7 +92,7 @@ class StopRequest:
 def run_node(
     factory: Callable[[], Node],
     args: Sequence[str] | None = None,
-    make_executor: Callable[[], Executor] = single_threaded_executor,
+    make_executor: Callable[[], Executor] = SingleThreadedExecutor,
 ) -> int:
     """
     Run one node until SIGINT or SIGTERM.
@@ -124,7 +108,9 @@ def run_node(
     args
         Command line, as ROS takes it; None for that of the process.
     make_executor
-        Makes the executor.
+        Makes the executor: the plain one for actions and services that wait, and few messages;
+        ``EventsExecutor`` for many, without coroutines, for which that of Jazzy turns without
+        pause.
 
     Returns
     -------

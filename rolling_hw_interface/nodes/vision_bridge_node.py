@@ -12,6 +12,7 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 import numpy as np
 from rclpy.clock import Clock, ClockType
+from rclpy.experimental.events_executor import EventsExecutor
 from rolling_dynamics.errors import ParameterError, quoted
 from rolling_hw_interface.nodes.conversions import pose_to_arrays
 from rolling_hw_interface.nodes.model_parameters import (
@@ -29,7 +30,7 @@ from rolling_node_kit.conversions import (
     time_to_nanoseconds,
 )
 from rolling_node_kit.parameters import fixed, Parameter
-from rolling_node_kit.process import events_executor, run_node
+from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import SENSOR_DATA, STREAM_WRITER
 from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from sensor_msgs.msg import PointCloud2
@@ -213,7 +214,7 @@ class VisionBridgeNode(SuiteNode):
 
 def main() -> int:
     """Run the node."""
-    return run_node(VisionBridgeNode, make_executor=events_executor)
+    return run_node(VisionBridgeNode, make_executor=EventsExecutor)
 
 
 if __name__ == '__main__':

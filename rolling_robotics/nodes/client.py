@@ -16,6 +16,7 @@ from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import GetParameters, SetParameters
 import rclpy
 from rclpy.action import ActionClient
+from rclpy.experimental.events_executor import EventsExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.serialization import deserialize_message
@@ -27,7 +28,6 @@ from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.cdr import decode_odometry
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.polled_subscription import PolledSubscription
-from rolling_node_kit.process import events_executor
 from rolling_node_kit.qos import EVENT, STREAM_READER
 from rolling_node_kit.suite_node import MISSED_SHARE
 from rolling_robotics.console import InterruptFlag
@@ -192,7 +192,7 @@ class Client:
         self._node = rclpy.create_node(
             'client', context=self._context, namespace=namespace, use_global_arguments=False
         )
-        self._executor = events_executor(self._context)
+        self._executor = EventsExecutor(context=self._context)
         self._executor.add_node(self._node)
         self._planner = ActionClient(self._node, PlanRolling, 'plan_rolling')
         self._controller = ActionClient(self._node, ExecutePlan, 'execute_plan')

@@ -17,6 +17,7 @@ import numpy as np
 import rclpy
 from rclpy.action import ActionClient
 from rclpy.executors import Executor
+from rclpy.experimental.events_executor import EventsExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
@@ -27,7 +28,6 @@ from rolling_dynamics.robots.view import PREDICTED as PREDICTED_COLOUR
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.polled_subscription import PolledSubscription
-from rolling_node_kit.process import events_executor
 from rolling_node_kit.qos import EVENT, FRAMES_POLLED, LATCHED, STREAM_READER
 from rolling_robotics.nodes.recorded_scene import marker_shapes, STILL
 from rolling_robotics.scene.parts import ghost_of
@@ -472,7 +472,7 @@ def live_scene(
     options = options or LiveOptions()
     stop = threading.Event()
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    executor = events_executor()
+    executor = EventsExecutor()
     try:
         with served(host, port) as server:
             node = rclpy.create_node('viewer', namespace=options.namespace)

@@ -17,13 +17,14 @@ import time
 from typing import Any
 
 from rclpy.clock import Clock, ClockType
+from rclpy.experimental.events_executor import EventsExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rolling_dynamics.errors import printable, quoted, RollingError
 from rolling_node_kit.overruns import Overruns
 from rolling_node_kit.parameters import fixed, OVERRUN
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.polled_subscription import PolledSubscription
-from rolling_node_kit.process import events_executor, run_node
+from rolling_node_kit.process import run_node
 from rolling_node_kit.suite_node import Health, OK, SuiteNode, WARN
 from rolling_robotics.files import unused_folder
 from rolling_robotics.recordings.writer import (
@@ -278,12 +279,12 @@ def record(folder: Path, topics: Sequence[str], namespace: str = '') -> int:
         arguments += ['-p', f'topics:={list(topics)}'.replace("'", '"')]
     if namespace:
         arguments += ['-r', f'__ns:=/{namespace.strip("/")}']
-    return run_node(RecorderNode, args=arguments, make_executor=events_executor)
+    return run_node(RecorderNode, args=arguments, make_executor=EventsExecutor)
 
 
 def main() -> int:
     """Run the node."""
-    return run_node(RecorderNode, make_executor=events_executor)
+    return run_node(RecorderNode, make_executor=EventsExecutor)
 
 
 if __name__ == '__main__':
