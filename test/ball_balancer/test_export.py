@@ -457,10 +457,10 @@ class Oracle:
         return command
 
 
-@pytest.mark.slow
-def test_the_law_is_that_of_an_independent_oracle(rig, inputs):
+@pytest.mark.parametrize('frames', [150, pytest.param(FRAMES, marks=pytest.mark.slow)])
+def test_the_law_is_that_of_an_independent_oracle(rig, inputs, frames):
     axes = [Oracle(rig), Oracle(rig)]
-    expected = []
+    expected, inputs = [], inputs[:frames]
     for row in inputs:
         seen = bool((abs(row[:2]) < 10).all())
         goal = row[2:] if (abs(row[2:]) < 10).all() else np.zeros(2)
@@ -526,6 +526,14 @@ def test_a_law_divides_by_what_is_positive(below):
 def test_a_law_does_not_divide_by_what_may_vanish(below):
     with pytest.raises(ParameterError, match="law 'bad' divides by what may vanish"):
         as_c(law_of(Y / below))
+
+
+def test_source_says_what_a_step_takes_and_is_written_into_any_folder(tmp_path):
+    source = as_c(law_of(ca.fabs(Y) * R + 0.5))
+    assert source.operations == 3
+    header, code = source.write(tmp_path / 'some' / 'where')
+    assert (header.name, code.name) == ('bad.h', 'bad.c')
+    assert (header.read_text(), code.read_text()) == (source.header, source.source)
 
 
 @pytest.mark.parametrize('value', [0.0, -3.0, 1e9 - 1, 1e9, 0.1, -2.5e-300])
