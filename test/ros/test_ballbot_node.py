@@ -146,7 +146,7 @@ class Ballbot:
 @pytest.fixture(scope='module')
 def robot(run_process, peer, scenario, plan, ballbot_installed):
     path = ballbot_installed / 'ballbot' / 'ballbot.yaml'
-    common = {'scenario_file': str(path), 'use_sim_time': 'true', 'rate': 250.0}
+    common = {'scenario_file': str(path), 'use_sim_time': 'true', 'rate': 125.0}
     controller = run_process(
         'rolling_controller.nodes.controller_node',
         params={**common, 'state_timeout': 5.0, 'start_tolerance': 0.5, 'hold_at_start': True},
