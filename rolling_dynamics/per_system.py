@@ -1,32 +1,35 @@
-"""Functions that are made once for each system."""
+"""Functions whose results are kept for each system."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 import threading
-from typing import TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 from rolling_dynamics.contract.rolling_system import RollingSystem
 
 S = TypeVar('S', bound=RollingSystem)
 T = TypeVar('T')
+P = ParamSpec('P')
 
 
-def once_per_system(make: Callable[[S], T]) -> Callable[[S], T]:
+def once_per_system(make: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
     """
-    Return the function with its results remembered as long as their systems live.
+    Return the function with its results kept as long as their systems live.
 
-    A thread that asks for what another one is making waits for it.
+    A result of None is not kept. A thread that asks for what another one is making waits for it.
     """
-    made: WeakKeyDictionary[S, T] = WeakKeyDictionary()
+    made: WeakKeyDictionary[S, dict[Any, T]] = WeakKeyDictionary()
     lock = threading.Lock()
 
-    def remembered(system: S) -> T:
+    def kept(system: S, /, *args: P.args, **options: P.kwargs) -> T:
+        key = (args, *options.items())
         with lock:
-            found = made.get(system)
-            if found is None:
-                found = made[system] = make(system)
-            return found
+            known = made.setdefault(system, {})
+            result = known.get(key)
+            if result is None:
+                result = known[key] = make(system, *args, **options)
+            return result
 
-    return remembered
+    return kept

@@ -7,8 +7,8 @@ import ctypes
 from functools import cache, cached_property
 from importlib.resources import files
 import logging
+from pathlib import Path
 from typing import Any, TypeAlias
-import weakref
 
 import numpy as np
 from rolling_dynamics.batch.lanes import Array, Attempt, Equations, equations, Lanes, MappedKernel
@@ -16,6 +16,7 @@ from rolling_dynamics.batch.vector_source import adaptive_source, vector_source,
 from rolling_dynamics.compiled import cache_folder, compiled_source, compiles
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.simulation.guards import in_mode
 
 LOG = logging.getLogger(__name__)
@@ -125,23 +126,19 @@ class VectorKernel:
 
 
 Kernel: TypeAlias = MappedKernel | VectorKernel
-_known: weakref.WeakKeyDictionary[RollingSystem, dict[tuple[object, ...], Kernel]] = (
-    weakref.WeakKeyDictionary()
-)
 
 
 def kernel_of(system: RollingSystem, mode: str, real: str, method: str) -> Kernel:
     """Return the kernel of a mode of a system, machine code being loaded once."""
-    these = equations(system, mode)
-    if not compiles():
-        return MappedKernel(these, in_mode(system, mode))
-    known, key = _known.setdefault(system, {}), (mode, real, method, cache_folder())
-    if key not in known:
-        made = compiled_kernel(these, real, method)
-        if made is None:
-            return MappedKernel(these, in_mode(system, mode))
-        known[key] = made
-    return known[key]
+    made = _loaded(system, mode, real, method, cache_folder()) if compiles() else None
+    return made or MappedKernel(equations(system, mode), in_mode(system, mode))
+
+
+@once_per_system
+def _loaded(
+    system: RollingSystem, mode: str, real: str, method: str, _folder: Path
+) -> VectorKernel | None:
+    return compiled_kernel(equations(system, mode), real, method)
 
 
 def compiled_kernel(equations: Equations, real: str, method: str) -> VectorKernel | None:

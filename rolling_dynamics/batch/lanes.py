@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple
-import weakref
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.simulation.dormand_prince import INSTANTS, POWER, StepOutputs
 from rolling_dynamics.simulation.dormand_prince_step import step_function
 from rolling_dynamics.simulation.guards import joined
@@ -179,20 +179,9 @@ class Equations(NamedTuple):
         return self.dynamics, self.project, self.guards, self.watched, *slip
 
 
-_known: weakref.WeakKeyDictionary[RollingSystem, dict[str, Equations]] = (
-    weakref.WeakKeyDictionary()
-)
-
-
+@once_per_system
 def equations(system: RollingSystem, mode: str) -> Equations:
     """Return the equations of a mode of a system, the same object each time."""
-    known = _known.setdefault(system, {})
-    if mode not in known:
-        known[mode] = _made(system, mode)
-    return known[mode]
-
-
-def _made(system: RollingSystem, mode: str) -> Equations:
     these, slip = mode_functions(system, mode), system.modes[mode].slip
     guards = [] if these.guards is None else [these.guards]
     return Equations(

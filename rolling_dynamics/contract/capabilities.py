@@ -69,7 +69,6 @@ class Envelope(Protocol):
         The planner knows ``normal_force`` (in weights), ``friction``, ``spin``, and what begins
         with ``keep_out``; of a machine with several contacts each with the contact behind it.
         """
-        ...
 
 
 class StateBounds(Protocol):
@@ -77,7 +76,6 @@ class StateBounds(Protocol):
 
     def state_bounds(self, p: Array) -> Mapping[str, tuple[float, float]]:
         """Return least and greatest value by scalar name, in the units of the layout."""
-        ...
 
 
 class StateCheck(Protocol):
@@ -85,7 +83,6 @@ class StateCheck(Protocol):
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
         """Raise ParameterError or SurfaceError, naming the entry, where no motion can start."""
-        ...
 
 
 class ContactReport(Protocol):
@@ -93,7 +90,6 @@ class ContactReport(Protocol):
 
     def contact_report(self, p: ArrayLike, x: ArrayLike) -> Sequence[str]:
         """Return in sentences which motions and forces contacts leave open at a state."""
-        ...
 
 
 class Projection(Protocol):
@@ -102,7 +98,6 @@ class Projection(Protocol):
     @property
     def projection(self) -> ca.Function:
         """``(x, p) -> x`` with all constraints fulfilled."""
-        ...
 
 
 class StartMode(Protocol):
@@ -125,7 +120,6 @@ class StartMode(Protocol):
             It is not a state of the system, or the bodies overlap.
 
         """
-        ...
 
 
 class RestGoal(Protocol):
@@ -133,7 +127,6 @@ class RestGoal(Protocol):
 
     def rest_goal(self, x_start: Array) -> Mapping[str, Array]:
         """Return values by entry of the state, such as velocities of zero."""
-        ...
 
 
 class ChartView(Protocol):
@@ -142,7 +135,6 @@ class ChartView(Protocol):
     @property
     def chart_view(self) -> tuple[Layout, ca.Function]:
         """Layout of the view s, and ``(x, p) -> s``; ParameterError where there is none."""
-        ...
 
 
 class CarriedObject(Protocol):
@@ -157,7 +149,6 @@ class CarriedObject(Protocol):
         ``w_WO`` the angular velocity [rad/s], each with the frame in which it is expressed, W, H
         or O; ``v_HO_H`` the velocity of the centre as seen from the hand.
         """
-        ...
 
 
 class FollowedQuantities(Protocol):
@@ -165,7 +156,6 @@ class FollowedQuantities(Protocol):
 
     def follower(self, p: Array) -> Follower:
         """Return what follows them along the steps of a simulation with parameters p."""
-        ...
 
 
 class Separation(Protocol):
@@ -188,7 +178,6 @@ class Separation(Protocol):
             ``acceleration_excess`` [m/s^2] and ``gap`` [m] a moment later.
 
         """
-        ...
 
 
 class ChartCoordinates(Protocol):
@@ -197,16 +186,13 @@ class ChartCoordinates(Protocol):
     @property
     def chart_periods(self) -> Mapping[str, Array]:
         """By entry the period of each of its numbers, in their units; 0 where it has none."""
-        ...
 
     @property
     def on_first_chart(self) -> bool:
         """Whether the contact stands on the hand's first chart, that of results and plans."""
-        ...
 
     def check_charts(self, x: ArrayLike) -> None:
         """Raise SurfaceError where a chart that the state stands on is singular."""
-        ...
 
     def in_lengths(
         self,
@@ -229,7 +215,6 @@ class ChartCoordinates(Protocol):
             Entries all of whose numbers belong to the goal.
 
         """
-        ...
 
 
 class Rechart(NamedTuple):
@@ -246,23 +231,18 @@ class Atlas(Protocol):
     @property
     def regularity(self) -> Mapping[str, ca.Function]:
         """Name of a chart -> ``(x, u, t, p) -> scalar``: 1 at its best, 0 where it degenerates."""
-        ...
 
     def has_alternatives(self, name: str) -> bool:
         """Return whether there is more than one chart of this name's surface."""
-        ...
 
     def rechart(self, name: str, p: ArrayLike, x: ArrayLike, worth: float = ...) -> Rechart | None:
         """Return the state on a chart so many times better, None where there is none."""
-        ...
 
     def off_pole(self, p: ArrayLike, x: ArrayLike) -> Rechart | None:
         """Return the state on another chart where its own is degenerate, None elsewhere."""
-        ...
 
     def from_charts_of(self, source: RollingSystem, p: ArrayLike, x: ArrayLike) -> Array:
         """Return a state of a system on other charts on those here; nan where they degenerate."""
-        ...
 
 
 class ChangesCharts(Protocol):
@@ -271,7 +251,6 @@ class ChangesCharts(Protocol):
     @property
     def atlas(self) -> Atlas:
         """What does it."""
-        ...
 
 
 class DefaultWeights(Protocol):
@@ -280,7 +259,6 @@ class DefaultWeights(Protocol):
     @property
     def default_weights(self) -> RegulatorWeights:
         """Weights of a regulator where a user gives none."""
-        ...
 
 
 class RigidBodies(Protocol):
@@ -288,16 +266,13 @@ class RigidBodies(Protocol):
 
     def rigid_bodies(self, p: Array) -> Mapping[str, RigidBody]:
         """Return mass, centre and inertia by the names that the outputs of ``pose`` have."""
-        ...
 
     def gravity(self, p: Array) -> Array:
         """Return gravity in W, shape (3,) [m/s^2]."""
-        ...
 
     @property
     def contact_frame(self) -> ca.Function:
         """``(x, p) -> X_WCh``, 4x4: the frame in which the wrench is expressed, at its point."""
-        ...
 
 
 class GivenFormulas(Protocol):
@@ -306,7 +281,6 @@ class GivenFormulas(Protocol):
     @property
     def given_formulas(self) -> tuple[str, ...]:
         """The formulas, whose numbers are in SI units; empty where there is none."""
-        ...
 
     @property
     def applied_wrench(self) -> ca.Function | None:
@@ -315,7 +289,6 @@ class GivenFormulas(Protocol):
 
         None where they move a body, which ``pose`` does not say.
         """
-        ...
 
 
 class Conservation(Protocol):
@@ -323,7 +296,6 @@ class Conservation(Protocol):
 
     def conserved(self, p: Array, x: Array) -> Collection[str]:
         """Return the names of the invariants that motion from a state without control keeps."""
-        ...
 
 
 class PlanSeeds(Protocol):
@@ -332,7 +304,6 @@ class PlanSeeds(Protocol):
     @property
     def plan_seeds(self) -> str:
         """``module:name`` of a :class:`rolling_planner.seeds.guess.Seeds`, imported when used."""
-        ...
 
 
 class DrivenContacts(Protocol):
@@ -346,7 +317,6 @@ class DrivenContacts(Protocol):
         A function ``(x, p) -> (rows, speeds)``, the names of all speeds, and of those that are
         prescribed, which come last; None where nothing is.
         """
-        ...
 
 
 def default_weights(system: RollingSystem) -> RegulatorWeights:

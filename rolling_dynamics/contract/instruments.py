@@ -342,23 +342,18 @@ class PlantDrive(Protocol):
     @property
     def values(self) -> Array:
         """Numbers of its state, shape (state.size,), in the units of the layout."""
-        ...
 
     def load(self, at: MotionExpressions) -> ca.SX:
         """Return what it feels of the plant."""
-        ...
 
     def restart(self) -> None:
         """Return to its start, at rest."""
-        ...
 
     def turn(self, load: Array, t: float, dt: float) -> Array:
         """Advance from t by dt [s] under a load; return the mean control, shape (m,)."""
-        ...
 
     def carry(self) -> Array:
         """Return the numbers of the plant's state named by ``carried``."""
-        ...
 
 
 def _known(name: str, what: str, given: str, known: Collection[str]) -> None:

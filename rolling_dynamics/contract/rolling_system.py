@@ -583,62 +583,50 @@ class RollingSystem(Protocol):
     @property
     def name(self) -> str:
         """Name of the kind of system."""
-        ...
 
     @property
     def state(self) -> Layout:
         """Layout of x."""
-        ...
 
     @property
     def control(self) -> Layout:
         """Layout of u."""
-        ...
 
     @property
     def parameters(self) -> Layout:
         """Layout of p."""
-        ...
 
     @property
     def tangent(self) -> Layout:
         """Layout of d."""
-        ...
 
     @property
     def modes(self) -> Mapping[str, Mode]:
         """Modes of motion by name."""
-        ...
 
     @property
     def independent_variable(self) -> str:
         """``time`` or ``arc length``."""
-        ...
 
     @property
     def retract(self) -> ca.Function:
         """``(x, d) -> x``."""
-        ...
 
     @property
     def difference(self) -> ca.Function:
         """``(x, y) -> d``."""
-        ...
 
     @property
     def invariants(self) -> Mapping[str, ca.Function]:
         """Named functions ``(x, u, t, p) -> scalar``."""
-        ...
 
     @property
     def pose(self) -> ca.Function:
         """``(x, p) -> poses``."""
-        ...
 
     @property
     def model_hash(self) -> str:
         """Content hash of the equations; two systems with one hash are the same model."""
-        ...
 
 
 class WrittenSystem(ABC):

@@ -39,7 +39,6 @@ class FollowsCommands(Protocol):
     @property
     def follows(self) -> tuple[str, ...]:
         """Components of the state, as of servos at commanded angles."""
-        ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,14 +7,14 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 import math
-from typing import Any, cast, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled_once, FastFunction, LOOPS
-from rolling_dynamics.contract.rolling_system import Mode, RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.simulation.control import Piece, StepControl
 from rolling_dynamics.simulation.dormand_prince import (
@@ -24,18 +24,7 @@ from rolling_dynamics.simulation.dormand_prince import (
     SAMPLES,
     StepOutputs,
 )
-from rolling_dynamics.simulation.guards import projection
-
-
-class _View:
-    """A system in one mode with other equations."""
-
-    def __init__(self, system: RollingSystem, name: str, mode: Mode) -> None:
-        self._system, self.modes = system, {name: mode}
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever the system has)
-        """Return everything else as the system has it."""
-        return getattr(self._system, name)
+from rolling_dynamics.simulation.guards import projection, with_mode
 
 
 def closed_loop(system: RollingSystem, law: ca.Function) -> RollingSystem:
@@ -56,7 +45,7 @@ def closed_loop(system: RollingSystem, law: ca.Function) -> RollingSystem:
     name, mode = next(iter(system.modes.items()))
     guards = {n: closed(guard, law) for n, guard in mode.guards.items()}
     loop = replace(mode, dynamics=closed(mode.dynamics, law), guards=guards, resets={})
-    return cast('RollingSystem', _View(system, name, loop))
+    return with_mode(system, name, loop)
 
 
 def closed(function: ca.Function, law: ca.Function | None) -> ca.Function:

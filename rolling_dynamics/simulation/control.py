@@ -8,7 +8,7 @@ from functools import cached_property
 import inspect
 from itertools import pairwise
 import math
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -137,27 +137,6 @@ class Formula:
 
 Samples = tuple[ArrayLike, ArrayLike]
 ControlLike: TypeAlias = ArrayLike | Samples | ca.Function | Callable[..., ArrayLike] | None
-
-
-class StepControl(Protocol):
-    """What a compiled step knows of the control."""
-
-    @property
-    def curved(self) -> bool:
-        """Whether there is more to it within a piece than a straight line."""
-        ...
-
-    def at(self, piece: Piece, t: float, x: Array) -> Array:
-        """Return the control at a time within a piece."""
-        ...
-
-    def over(self, times: Array) -> Array:
-        """
-        Return the control less the line of its piece, at times [s], one after the other.
-
-        Shape (times * controls,).
-        """
-        ...
 
 
 class PiecewiseLinear:
@@ -320,9 +299,10 @@ class Feedback:
         return [Piece(start, end, zero, zero)]
 
 
-def as_control(
-    control: ControlLike, size: int, states: int
-) -> PiecewiseLinear | Formula | Timed | Feedback:
+StepControl: TypeAlias = PiecewiseLinear | Formula | Timed  # known over a step
+
+
+def as_control(control: ControlLike, size: int, states: int) -> StepControl | Feedback:
     """
     Return a control of any accepted kind in one of three forms.
 
@@ -342,7 +322,7 @@ def as_control(
     """
     if isinstance(control, ca.Function):
         return Formula(control, states, size)
-    if isinstance(control, PiecewiseLinear | Formula | Timed):
+    if isinstance(control, StepControl):
         return control
     if callable(control):
         return Feedback(control, size)

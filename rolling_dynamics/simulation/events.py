@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,28 +11,10 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.simulation.dormand_prince import sample_slopes, SAMPLES
 
+if TYPE_CHECKING:
+    from rolling_dynamics.simulation.recorder import Solver
+
 NOISE = 1e-12  # a guard that is zero to rounding has not fallen
-
-
-class Solver(Protocol):
-    """What the search for events knows of an integrator."""
-
-    @property
-    def clear(self) -> bool:
-        """Return whether it is known that no guard came down to its level in the last step."""
-        ...
-
-    def samples(self) -> tuple[Array, Array]:
-        """Return times and states, evenly spaced over the last step."""
-        ...
-
-    def state_within(self, t: float) -> Array:
-        """Return the state at a time within the last step."""
-        ...
-
-    def control(self, t: float, x: Array) -> Array:
-        """Return the control."""
-        ...
 
 
 class GuardWatch:

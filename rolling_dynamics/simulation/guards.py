@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 import math
 from typing import Any, cast
-import weakref
 
 import casadi as ca
 from numpy.typing import ArrayLike
@@ -19,24 +17,7 @@ from rolling_dynamics.contract.capabilities import (
 )
 from rolling_dynamics.contract.rolling_system import Layout, Mode, RollingSystem
 from rolling_dynamics.errors import ParameterError
-
-
-@dataclass(frozen=True, eq=False)
-class GuardSet:
-    """
-    Guards to watch, in order.
-
-    Attributes
-    ----------
-    names
-        Their names.
-    function
-        ``(x, u, t, p) -> values``; None if there are none.
-
-    """
-
-    names: tuple[str, ...]
-    function: ca.Function | None
+from rolling_dynamics.per_system import once_per_system
 
 
 def chart_guards(system: RollingSystem) -> Mapping[str, ca.Function]:
@@ -59,9 +40,11 @@ def off_pole(system: RollingSystem, p: ArrayLike, x: ArrayLike) -> Rechart | Non
     return None if own is None else own.atlas.off_pole(p, x)
 
 
-def guard_set(system: RollingSystem, mode: Mode, extra: Mapping[str, ca.Function]) -> GuardSet:
+def watched_guards(
+    system: RollingSystem, mode: Mode, extra: Mapping[str, ca.Function]
+) -> tuple[tuple[str, ...], ca.Function | None]:
     """
-    Return all guards of a simulation as one function.
+    Return the names of all guards of a simulation, and one function of them; None without any.
 
     Parameters
     ----------
@@ -90,9 +73,8 @@ def guard_set(system: RollingSystem, mode: Mode, extra: Mapping[str, ca.Function
             )
         guards[name] = g
     guards |= chart_guards(system)
-    if not guards:
-        return GuardSet((), None)
-    return GuardSet(tuple(guards), joined('guards', system, list(guards.values())))
+    values = list(guards.values())
+    return tuple(guards), joined('guards', system, values) if guards else None
 
 
 def joined(name: str, system: RollingSystem, functions: Sequence[ca.Function]) -> ca.Function:
@@ -107,18 +89,12 @@ def joined(name: str, system: RollingSystem, functions: Sequence[ca.Function]) -
     return ca.Function(name, [x, u, t, p], [values])
 
 
-_views: weakref.WeakKeyDictionary[RollingSystem, dict[str, RollingSystem]] = (
-    weakref.WeakKeyDictionary()
-)
-
-
 class ModeView:
-    """A system seen in one of its modes, its only one, with the constraints of that mode."""
+    """A system with one mode only, and the constraints of that mode."""
 
-    def __init__(self, system: RollingSystem, mode: str) -> None:
-        """Look at a system in a mode."""
-        self._system, only = system, system.modes[mode]
-        self.modes = {mode: only}
+    def __init__(self, system: RollingSystem, name: str, only: Mode) -> None:
+        """Take a system, and the mode that it has, by its name."""
+        self._system, self.modes = system, {name: only}
         if only.projection is not None:
             self.projection = only.projection
 
@@ -132,14 +108,20 @@ class ModeView:
         return getattr(self._system, name)
 
 
+def with_mode(system: RollingSystem, name: str, only: Mode) -> RollingSystem:
+    """Return a system with one mode only."""
+    return cast('RollingSystem', ModeView(system, name, only))
+
+
 def in_mode(system: RollingSystem, mode: str) -> RollingSystem:
     """Return a system in one of its modes, the same object each time."""
-    if len(system.modes) == 1 and system.modes[mode].projection is None:
-        return system
-    views = _views.setdefault(system, {})
-    if mode not in views:
-        views[mode] = cast('RollingSystem', ModeView(system, mode))
-    return views[mode]
+    whole = len(system.modes) == 1 and system.modes[mode].projection is None
+    return system if whole else _view(system, mode)
+
+
+@once_per_system
+def _view(system: RollingSystem, mode: str) -> RollingSystem:
+    return with_mode(system, mode, system.modes[mode])
 
 
 def margin(name: str, system: RollingSystem) -> ca.Function:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-import weakref
 
 import casadi as ca
 import numpy as np
@@ -12,7 +11,13 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import MotionState, RollingSystem, Transition
 from rolling_dynamics.errors import SimulationError
-from rolling_dynamics.simulation.guards import chart_guards, guard_set, in_mode, projection
+from rolling_dynamics.per_system import once_per_system
+from rolling_dynamics.simulation.guards import (
+    chart_guards,
+    in_mode,
+    projection,
+    watched_guards,
+)
 
 AT_ONCE, SAME_TIME = 40, 1e-9  # most changes of mode in one instant, and its length [s]
 NOISE = 1e-12  # a guard that is zero to rounding has not fallen
@@ -55,31 +60,25 @@ class ModeFunctions:
     resets: Mapping[str, ca.Function | Transition]
 
 
-_functions: weakref.WeakKeyDictionary[RollingSystem, dict[str, ModeFunctions]] = (
-    weakref.WeakKeyDictionary()
-)
-
-
-def mode_functions(
-    system: RollingSystem, mode: str, extra: Mapping[str, ca.Function] | None = None
-) -> ModeFunctions:
-    """Return the equations of a mode with further guards; the same object where there are none."""
-    known = _functions.setdefault(system, {})
-    if not extra and mode in known:
-        return known[mode]
-    watched, view = guard_set(system, system.modes[mode], extra or {}), in_mode(system, mode)
-    made = ModeFunctions(
+def _watched(system: RollingSystem, name: str, extra: Mapping[str, ca.Function]) -> ModeFunctions:
+    """Return the equations of a mode with further guards."""
+    mode, view = system.modes[name], in_mode(system, name)
+    names, guards = watched_guards(system, mode, extra)
+    return ModeFunctions(
         view=view,
-        names=watched.names,
+        names=names,
         charts=len(chart_guards(system)),
-        guards=watched.function,
-        dynamics=system.modes[mode].dynamics,
+        guards=guards,
+        dynamics=mode.dynamics,
         projection=projection(view),
-        resets=system.modes[mode].resets,
+        resets=mode.resets,
     )
-    if not extra:
-        known[mode] = made
-    return made
+
+
+@once_per_system
+def mode_functions(system: RollingSystem, mode: str) -> ModeFunctions:
+    """Return the equations of a mode, the same object each time."""
+    return _watched(system, mode, {})
 
 
 class ModeMachine:
@@ -111,7 +110,10 @@ class ModeMachine:
     def functions(self, mode: str) -> ModeFunctions:
         """Return the equations of a mode."""
         if mode not in self._functions:
-            self._functions[mode] = mode_functions(self.system, mode, self.extra)
+            these = mode_functions(self.system, mode)
+            self._functions[mode] = (
+                _watched(self.system, mode, self.extra) if self.extra else these
+            )
         return self._functions[mode]
 
     def guards(self, mode: str) -> FastFunction | None:

@@ -17,7 +17,7 @@ from rolling_dynamics.contract.capabilities import Rechart
 from rolling_dynamics.contract.rolling_system import Event, MotionState, RollingSystem
 from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
 from rolling_dynamics.simulation.compiled_solver import closed, compile_step, CompiledSolver
-from rolling_dynamics.simulation.control import Feedback, Formula, Piece, PiecewiseLinear, Timed
+from rolling_dynamics.simulation.control import Feedback, Formula, Piece, StepControl
 from rolling_dynamics.simulation.events import GuardWatch
 from rolling_dynamics.simulation.guards import atlas_of, chart_guards, off_pole
 from rolling_dynamics.simulation.modes import IGNORE, ModeFunctions, ModeMachine, RECORD
@@ -66,7 +66,7 @@ class Run:
         self,
         system: RollingSystem,
         p: Array,
-        control: PiecewiseLinear | Formula | Timed | Feedback,
+        control: StepControl | Feedback,
         settings: Settings,
         t_eval: Array | None,
     ) -> None:
@@ -261,7 +261,7 @@ class Run:
         levels = self._levels(now.x)
         self._watch = GuardWatch(self._modes.guards(now.mode), now.p, levels)
         self._watch.begin(now.t, now.x, self._control(now.t, now.x))
-        if isinstance(control, PiecewiseLinear | Formula | Timed):
+        if isinstance(control, StepControl):
             self._solver: CompiledSolver | ScipySolver = CompiledSolver(
                 system, step, control, now.p, (s.rtol, s.atol), levels, s.max_step, self._step
             )

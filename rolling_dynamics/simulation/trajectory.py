@@ -51,11 +51,9 @@ class Follower(Protocol):
             Shape (M, k).
 
         """
-        ...
 
     def at(self, system: RollingSystem, x: Array) -> Array:
         """Return the quantities at the end of the motion so far, shape (k,), in their units."""
-        ...
 
 
 class _Same:
