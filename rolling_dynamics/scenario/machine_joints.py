@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 import math
 from typing import cast, Literal
 
@@ -39,7 +40,7 @@ from rolling_dynamics.scenario.fields import (
     Section,
     vector,
 )
-from rolling_dynamics.scenario.machine_parts import Builder, GROUND, unit
+from rolling_dynamics.scenario.machine_parts import Builder, GROUND, MachinePiece, unit
 from rolling_dynamics.scenario.material import Material
 
 JOINTS, DRIVES = Kinds('joint'), Kinds('drive')
@@ -48,7 +49,7 @@ IMPERFECT = ('dead_time', 'rate', 'slew', 'dead_band')
 RATES = {'m/s': 'm/s^2', 'rad/s': 'rad/s^2'}
 
 
-class JointSection(Section):
+class JointSection(MachinePiece):
     """How a body moves on its parent."""
 
     parent: str = note('body that carries it, or `ground`', default=GROUND)
@@ -85,11 +86,11 @@ class RollingSection(JointSection):
             attitude=quaternion_entry(f'q_{name}', f'attitude of {name}', 'W'),
             speed=vector_entry(f'w_{name}', 'rad/s', 'W' if world else name),
             axes='world' if world else 'body',
-            mu=builder.number(f'{name}_mu', self.mu, '', f'static friction of {name}'),
+            mu=self.number(builder, name, 'mu', f'static friction of {name}'),
             **{
-                entry: builder.number(f'{name}_{entry}', value, u, f'{entry} of {name}')
-                for entry, u in (('resistance', 'm'), ('damping', 'N m s'))
-                if (value := getattr(self, entry))
+                entry: self.number(builder, name, entry)
+                for entry in ('resistance', 'damping')
+                if getattr(self, entry)
             },
         )
 
@@ -111,7 +112,7 @@ class PureRollingSection(JointSection):
             contact=vector_entry(f'c_{name}', 'm', self.carrier, f'contact of {name}', 'xy'),
             speed=vector_entry(f'c_{name}_rate', 'm/s', self.carrier, suffixes='xy'),
             attitude=quaternion_entry(f'q_{name}', f'attitude of {name}', 'W'),
-            mu=builder.number(f'{name}_mu', self.mu, '', f'static friction of {name}'),
+            mu=self.number(builder, name, 'mu', f'static friction of {name}'),
         )
 
 
@@ -183,7 +184,7 @@ class SphericalSection(TurningSection):
         """Return the joint."""
         attitude, speed = self.turning(builder, name)
         axes = self.frame(builder, name)
-        place = builder.vector(f'{name}_place', self.place, 'm', f'joint of {name}')
+        place = self.number(builder, name, 'place', f'joint of {name}')
         return Spherical(attitude=attitude, speed=speed, axes=axes, place=place)
 
 
@@ -198,7 +199,7 @@ class AxisSection(JointSection):
 
     def at(self, builder: Builder, name: str) -> ca.SX:
         """Return the place of the joint in what carries it."""
-        return builder.vector(f'{name}_place', self.place, 'm', f'joint of {name}')
+        return self.number(builder, name, 'place', f'joint of {name}')
 
     def limit(self, builder: Builder, name: str) -> None:
         """End at either limit."""
@@ -235,7 +236,7 @@ class PrismaticSection(AxisSection):
         )
 
 
-class ContactSection(Section):
+class ContactSection(MachinePiece):
     """A contact beside the joints: a body rolls on another one, or on the ground."""
 
     body: str | None = note('body that rolls; the name of the contact if left out', default=None)
@@ -306,24 +307,13 @@ class ContactSection(Section):
         key = 'body' if self.body else name
         body, on = builder.body(self.body or name, key), builder.body(self.against, 'against')
         shape, given = builder.shape(body), dict[str, ca.SX]()
-        units = {
-            'mu': '',
-            'mu_kinetic': '',
-            'restitution': '',
-            'normal_force': 'N',
-            'side_force': 'N',
-            'stiffness': 'N/m',
-            'damping': 'N s/m',
-            'depth': 'm',
-            'patch': 'm',
-            'resistance': 'm',
-        }
-        for entry, u in units.items():
-            value = getattr(self, entry)
+        numbers = {f.name for f in fields(Contact)} - {'body', 'surface', 'rollers'}
+        for entry in type(self).model_fields:
+            value = getattr(self, entry) if entry in numbers else None
             if entry == 'patch' and self.material is not None:
-                value = LEAST
-            if value is not None and (entry == 'mu' or value or entry.endswith('force')):
-                given[entry] = builder.number(f'{name}_{entry}', value, u, f'at {name}')
+                given[entry] = builder.number(f'{name}_{entry}', LEAST, 'm', f'at {name}')
+            elif value is not None and (entry == 'mu' or value or entry.endswith('force')):
+                given[entry] = self.number(builder, name, entry, f'at {name}')
         surface = self._surface(builder, name, on)
         builder.machine.contact(
             Contact(body=body, on=on, shape=shape, surface=surface, rollers=self.rollers, **given)
@@ -352,7 +342,7 @@ class ContactSection(Section):
             return shape
         axes, hollow = (3 if self.surface == 'inside' else 2), None
         if self.radius is not None:
-            hollow = builder.number(f'{name}_radius', self.radius, 'm', f'hollow of {name}')
+            hollow = self.number(builder, name, 'radius', f'hollow of {name}')
         elif on and axes == 3:
             hollow = builder.made[on].inside
         if hollow is None:

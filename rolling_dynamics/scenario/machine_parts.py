@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import casadi as ca
 import numpy as np
@@ -98,7 +98,18 @@ class Builder:
         return found
 
 
-class Part(Section):
+class MachinePiece(Section):
+    """A section whose numbers are parameters of the machine."""
+
+    def number(self, builder: Builder, name: str, entry: str, text: str = '') -> ca.SX:
+        """Declare an entry as a parameter, or what is not zero of a vector; return its symbols."""
+        value, extra = getattr(self, entry), type(self).model_fields[entry].json_schema_extra
+        unit = extra['unit'] if isinstance(extra, dict) else ''
+        declare: Any = builder.vector if isinstance(value, np.ndarray) else builder.number
+        return declare(f'{name}_{entry}', value, unit, text or f'{entry} of {name}')
+
+
+class Part(MachinePiece):
     """A body, with its origin at its joint."""
 
     mass: float = quantity('mass', 'kg', positive=True)
@@ -112,14 +123,6 @@ class Part(Section):
     def make(self, builder: Builder, name: str) -> Made:
         """Declare its parameters and return it."""
         raise NotImplementedError
-
-    def number(self, builder: Builder, name: str, entry: str, unit: str) -> ca.SX:
-        """Declare an entry as a parameter."""
-        return builder.number(f'{name}_{entry}', getattr(self, entry), unit, f'{entry} of {name}')
-
-    def vector(self, builder: Builder, name: str, entry: str, unit: str) -> ca.SX:
-        """Declare what is not zero of an entry as parameters."""
-        return builder.vector(f'{name}_{entry}', getattr(self, entry), unit, f'{entry} of {name}')
 
     def rods(self, name: str) -> tuple[Drawn, ...]:
         """Return the outline as rods."""
@@ -141,7 +144,7 @@ class RoundPart(Part):
 
     def about(self, builder: Builder, name: str, usual: ca.SX) -> ca.SX:
         """Return the moment of inertia: as it is given, or the usual one."""
-        return usual if self.inertia is None else self.number(builder, name, 'inertia', 'kg m^2')
+        return usual if self.inertia is None else self.number(builder, name, 'inertia')
 
 
 @PARTS.add
@@ -152,7 +155,7 @@ class BallPart(RoundPart):
 
     def make(self, builder: Builder, name: str) -> Made:
         """Return it."""
-        r, m = (self.number(builder, name, *of) for of in (('radius', 'm'), ('mass', 'kg')))
+        r, m = (self.number(builder, name, n) for n in ('radius', 'mass'))
         inertia = self.about(builder, name, 0.4 * m * r**2)
         return Made(mass=Revolution(m, inertia), shape=Sphere(r), drawn=self.rods(name))
 
@@ -168,8 +171,8 @@ class ShellPart(RoundPart):
 
     def make(self, builder: Builder, name: str) -> Made:
         """Return it."""
-        r, m = (self.number(builder, name, *of) for of in (('radius', 'm'), ('mass', 'kg')))
-        hollow = r if self.inside is None else self.number(builder, name, 'inside', 'm')
+        r, m = (self.number(builder, name, n) for n in ('radius', 'mass'))
+        hollow = r if self.inside is None else self.number(builder, name, 'inside')
         inertia = self.about(builder, name, 2 / 3 * m * ((r + hollow) / 2) ** 2)
         drawn = Ball(name='shell', link=f'{name}_link', radius=self.radius)
         return Made(mass=Revolution(m, inertia), shape=Sphere(r), inside=hollow, drawn=(drawn,))
@@ -184,10 +187,7 @@ class EllipsoidPart(Part):
 
     def make(self, builder: Builder, name: str) -> Made:
         """Return it."""
-        m, radii = (
-            self.number(builder, name, 'mass', 'kg'),
-            self.vector(builder, name, 'radii', 'm'),
-        )
+        m, radii = (self.number(builder, name, n) for n in ('mass', 'radii'))
         about = ca.diag(m / 5 * (ca.sumsqr(radii) - radii**2))
         return Made(mass=Solid(m, about), shape=Ellipsoid(radii), drawn=self.rods(name))
 
@@ -203,9 +203,8 @@ class CylinderPart(Part):
 
     def make(self, builder: Builder, name: str) -> Made:
         """Return it."""
-        units = {'mass': 'kg', 'radius': 'm', 'length': 'm'}
-        m, r, long = (self.number(builder, name, *of) for of in units.items())
-        height = self.number(builder, name, 'centre', 'm') if self.centre else 0.0
+        m, r, long = (self.number(builder, name, n) for n in ('mass', 'radius', 'length'))
+        height = self.number(builder, name, 'centre') if self.centre else 0.0
         along = m * r**2 / 2
         across = along / 2 + m * long**2 / 12
         drawn = Disk(
@@ -237,16 +236,16 @@ class WheelPart(Part):
 
     def make(self, builder: Builder, name: str) -> Made:
         """Return it."""
-        r, m = (self.number(builder, name, *of) for of in (('radius', 'm'), ('mass', 'kg')))
+        r, m = (self.number(builder, name, n) for n in ('radius', 'mass'))
         along = m * r**2 / 2
         if self.inertia is not None:
-            along = self.number(builder, name, 'inertia', 'kg m^2')
+            along = self.number(builder, name, 'inertia')
         across = along / 2
         if self.across is not None:
-            across = self.number(builder, name, 'across', 'kg m^2')
+            across = self.number(builder, name, 'across')
         axis = ca.DM(unit(self.axis, 'axis'))
         mass = Revolution(m, across, along - across, axis=axis)
-        tyre = self.number(builder, name, 'tyre', 'm') if self.tyre else ca.SX(0)
+        tyre = self.number(builder, name, 'tyre') if self.tyre else ca.SX(0)
         return Made(mass=mass, shape=Wheel(r, tyre, axis), drawn=self.rods(name))
 
 
@@ -261,8 +260,8 @@ class PendulumPart(Part):
 
     def make(self, builder: Builder, name: str) -> Made:
         """Return it."""
-        units = {'mass': 'kg', 'height': 'm', 'across': 'kg m^2', 'inertia': 'kg m^2'}
-        m, h, across, along = (self.number(builder, name, *of) for of in units.items())
+        names = 'mass', 'height', 'across', 'inertia'
+        m, h, across, along = (self.number(builder, name, n) for n in names)
         drawn = self.rods(name)
         if not drawn:
             link, end = f'{name}_link', (0.0, 0.0, self.height)
@@ -283,7 +282,7 @@ class SolidPart(Part):
 
     def make(self, builder: Builder, name: str) -> Made:
         """Return it."""
-        about, m = np.array(self.inertia), self.number(builder, name, 'mass', 'kg')
+        about, m = np.array(self.inertia), self.number(builder, name, 'mass')
         if about.shape == (3,):
             about = np.diag(about)
         even = about.shape == (3, 3) and np.allclose(about, about.T)
@@ -293,7 +292,7 @@ class SolidPart(Part):
                 f'got {about.tolist()}'
             )
         inertia = builder.vector(f'{name}_inertia', about, 'kg m^2', f'inertia of {name}')
-        centre = self.vector(builder, name, 'centre', 'm')
+        centre = self.number(builder, name, 'centre')
         return Made(mass=Solid(m, inertia, centre), drawn=self.rods(name))
 
 
@@ -307,14 +306,11 @@ class BlockPart(Part):
 
     def make(self, builder: Builder, name: str) -> Made:
         """Return it."""
-        m, edges = (
-            self.number(builder, name, 'mass', 'kg'),
-            self.vector(builder, name, 'sides', 'm'),
-        )
+        m, edges = (self.number(builder, name, n) for n in ('mass', 'sides'))
         about = ca.diag(m / 12 * (ca.sumsqr(edges) - edges**2))
         sides, centre = (tuple(map(float, v)) for v in (self.sides, self.centre))
         drawn = Block(name='link', link=f'{name}_link', centre=centre, sides=sides)  # type: ignore[arg-type]
-        middle = self.vector(builder, name, 'centre', 'm')
+        middle = self.number(builder, name, 'centre')
         return Made(mass=Solid(m, about, middle), drawn=(drawn,))
 
 

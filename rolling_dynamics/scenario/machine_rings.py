@@ -11,14 +11,14 @@ from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.mass import Revolution
 from rolling_dynamics.mechanism.shapes import Barrel
 from rolling_dynamics.robots.view import Disk
-from rolling_dynamics.scenario.fields import note, quantity, Section, whole
-from rolling_dynamics.scenario.machine_parts import Builder, Made
+from rolling_dynamics.scenario.fields import note, quantity, whole
+from rolling_dynamics.scenario.machine_parts import Builder, MachinePiece, Made
 
 FITS = 1e-6  # of the length of a roller
 SLICES = 7  # of a drawn roller
 
 
-class RingSection(Section):
+class RingSection(MachinePiece):
     """Barrel rollers around a wheel that turns about y; one of them touches the floor."""
 
     wheel: str = note('body that carries them')
@@ -49,11 +49,8 @@ class RingSection(Section):
             raise ParameterError(f'angle: must be less than pi/2, got {self.angle:g}')
         if self.roller >= self.radius:
             raise ParameterError('roller: must be less than the radius of the rim')
-        made = {n: getattr(self, n) for n in ('radius', 'roller', 'mass', 'mu')}
-        units = {'radius': 'm', 'roller': 'm', 'mass': 'kg', 'mu': ''}
-        rim, thick, mass, mu = (
-            builder.number(f'{name}_{n}', v, units[n], f'of {name}') for n, v in made.items()
-        )
+        names = 'radius', 'roller', 'mass', 'mu'
+        rim, thick, mass, mu = (self.number(builder, name, n, f'of {name}') for n in names)
         offset, along = rim - thick, mass * thick**2 / 2
         shapes = [
             Barrel(rim=rim, offset=offset, angle=self.angle, reach=reach, axis=ca.DM(axis))
@@ -61,7 +58,7 @@ class RingSection(Section):
         ]
         self._check_length(reach)
         if self.inertia is not None:
-            along = builder.number(f'{name}_inertia', self.inertia, 'kg m^2', f'of {name}')
+            along = self.number(builder, name, 'inertia', f'of {name}')
         long = 2 * shapes[0].profile(reach)[0]
         across = along / 2 + mass * long**2 / 12
         for k, shape in enumerate(shapes):
