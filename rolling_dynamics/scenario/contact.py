@@ -13,7 +13,6 @@ from rolling_dynamics.contact.equations import FAR
 from rolling_dynamics.errors import ScenarioError, SurfaceError
 from rolling_dynamics.friction import SPINNING
 from rolling_dynamics.scenario.contact_sections import (
-    check_hybrid,
     Contact,
     free_state,
     Friction,
@@ -91,7 +90,7 @@ class ContactFile(ScenarioFile):
     @np.errstate(all='ignore')  # what overflows is refused by its path, not warned of
     def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
         """Return the scenario."""
-        check_hybrid(self.hybrid, self.friction, self.initial, self.given)
+        self._check_hybrid()
         system, p = self._system()
         driven = self.hand_motion.driven(self.duration) if self.hand_motion else resting()
         hand = self._hand(driven)
@@ -112,6 +111,29 @@ class ContactFile(ScenarioFile):
         self._hold_spin(system, p, rolls)
         bodies[1][bodies[0].parameters.slice('mu_spin')] = p[system.parameters.slice('mu_spin')]
         return self._scenario(name, raw, driven, *bodies, x0)
+
+    def _check_hybrid(self) -> None:
+        """Refuse entries that have no meaning beside ``hybrid``, or without it."""
+        if self.hybrid is not None:
+            self.refuse_beside_hybrid(
+                events='the modes follow from their margins',
+                representation='the state is that of a free body',
+            )
+            if self.friction.model == 'pure_rolling':
+                raise ScenarioError(
+                    'friction.model: beside `hybrid` the contact spins where friction.mu_spin '
+                    "does not hold it; leave 'pure_rolling' out"
+                )
+            return
+        sections = {
+            'friction.mu_kinetic': self.friction,
+            'initial.object.velocity': self.initial.object,
+        }
+        for path, own in sections.items():
+            if own is not None and path.rpartition('.')[2] in own.given:
+                raise ScenarioError(
+                    f'{path}: has a meaning where there is a section `hybrid`; this object rolls'
+                )
 
     def _rolling(
         self, system: ContactSystem, p: Array, hand: HandStart

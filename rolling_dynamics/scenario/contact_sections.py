@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 import math
 from typing import Literal, NamedTuple, TYPE_CHECKING
@@ -357,36 +356,6 @@ class Hybrid(Section):
         most=1,
         default=0.0,
     )
-
-
-def check_hybrid(
-    hybrid: Hybrid | None, friction: Friction, initial: Initial, given: AbstractSet[str]
-) -> None:
-    """Refuse entries that have no meaning beside ``hybrid``, or without it."""
-    if hybrid is None:
-        free = {
-            'friction.mu_kinetic': 'mu_kinetic' in friction.given,
-            'initial.object.velocity': initial.object and 'velocity' in initial.object.given,
-        }
-        for path, there in free.items():
-            if there:
-                raise ScenarioError(
-                    f'{path}: has a meaning where there is a section `hybrid`; this object rolls'
-                )
-        return
-    for key, reason in (
-        ('events', 'the modes follow from their margins'),
-        ('representation', 'the state is that of a free body'),
-    ):
-        if key in given:
-            raise ScenarioError(
-                f'{key}: has no meaning beside `hybrid`: {reason}; leave one of them out'
-            )
-    if friction.model == 'pure_rolling':
-        raise ScenarioError(
-            'friction.model: beside `hybrid` the contact spins where friction.mu_spin does not '
-            "hold it; leave 'pure_rolling' out"
-        )
 
 
 def hybrid_bodies(

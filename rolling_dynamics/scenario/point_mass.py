@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -34,18 +34,14 @@ from rolling_dynamics.scenario.fields import (
 )
 from rolling_dynamics.scenario.hand_motion import Attitude, quaternion_of
 from rolling_dynamics.scenario.point_mass_parts import (
-    BodyStart,
     Breakpoints,
-    check_hybrid,
-    height,
-    Hybrid,
-    hybrid_start,
     mass_of,
     MassSection,
     read_drives,
 )
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 from rolling_dynamics.scenario.surface_section import sphere_volume
+from transforms3d.quaternions import quat2mat
 
 DEFAULT_EVENTS = {'friction': 'record'}  # the others stop the simulation
 STARTS = ('theta', 'theta_rate', 'drive')  # of a mass, what is not part of the system
@@ -99,6 +95,32 @@ class Shell(Section):
     radius: float = described([RADIUS], 'radius')
 
 
+# of the radius: a centre lower than this over its height of rest is on the plane
+ON_THE_WAY = 1e-9
+
+
+class Hybrid(Section):
+    """
+    The body may leave the plane, fly and land.
+
+    Without this section it rolls only, and the run stops where the normal force vanishes.
+    """
+
+    sliding: bool = note(
+        'whether the motion goes on after slip begins, with `friction.mu_kinetic`; the papers '
+        'leave open what follows, and by default the run ends there',
+        default=False,
+    )
+    mode: Literal['rolling', 'slipping', 'separated'] = note('at the start', default='rolling')
+
+
+def height() -> Any:  # noqa: ANN401  as fields are
+    """Return the field of a height."""
+    return quantity(
+        'of the centre over the plane, with `hybrid`; the radius by default', 'm', default=None
+    )
+
+
 class MassDrivenFile(ScenarioFile):
     """A ball or a disk driven by internal masses."""
 
@@ -132,7 +154,7 @@ class MassDrivenFile(ScenarioFile):
 
     def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
         """Return the scenario."""
-        check_hybrid(self.start, self.hybrid, self.given)
+        self._check_hybrid()
         paths = [f'masses[{k}]' for k in range(len(self.masses))]
         masses = tuple(map(mass_of, raw.get('masses', ()), paths))
         moved = {
@@ -154,7 +176,7 @@ class MassDrivenFile(ScenarioFile):
             rates = np.array([m.theta_rate for m in moved.values()])
             x0 |= {'theta': theta, 'theta_rate': rates}
         if system.unilateral:
-            x0 = hybrid_start(self.start, x0, system, p)
+            x0 = _hybrid_start(self.start, x0, system, p)
         drives = {f'{path}.drive': m.drive for path, m in moved.items()}
         return Scenario(
             p=p,
@@ -172,10 +194,26 @@ class MassDrivenFile(ScenarioFile):
         return shell
 
     @property
-    def start(self) -> BodyStart:
+    def start(self) -> BallStart | DiskStart:
         """The section ``initial``."""
-        start: BodyStart = vars(self)['initial']
+        start: BallStart | DiskStart = vars(self)['initial']
         return start
+
+    def _check_hybrid(self) -> None:
+        """Refuse entries that have no meaning beside ``hybrid``, or without it."""
+        if self.hybrid is not None:
+            self.refuse_beside_hybrid(
+                events='the modes follow from their margins',
+                plan='a plan is made for rolling',
+                path='coordinates along a path are for a body that rolls',
+            )
+            return
+        for key in ('velocity', 'height'):
+            if key in self.start.given:
+                raise ScenarioError(
+                    f'initial.{key}: follows from rolling; it is free where there is a section '
+                    '`hybrid`'
+                )
 
     def rolling(self) -> dict[str, Any]:
         """Return the entries of the state of a body that rolls."""
@@ -235,6 +273,46 @@ def _on_rail(path: str, given: DrivenMass, mass: Mass) -> bool:
         if key in given.given:
             raise ScenarioError(f'{path}.{key}: has no meaning for a mass on a trajectory')
     return False
+
+
+def _hybrid_start(
+    initial: BallStart | DiskStart, rolling: dict[str, Any], system: System, p: Array
+) -> dict[str, Any]:
+    """
+    Return the entries of the state of a body that can leave the plane.
+
+    Parameters
+    ----------
+    initial
+        The section.
+    rolling
+        Entries of the state as of a body that rolls.
+    system, p
+        The unilateral system, and its parameters.
+
+    """
+    start = dict(rolling)
+    place = np.atleast_1d(start.pop('p'))
+    radius = float(p[system.parameters.slice('radius')][0])
+    height = radius if initial.height is None else initial.height
+    if height < radius * (1 - ON_THE_WAY):
+        raise ScenarioError(
+            f'initial.height: must be at least the radius, {radius:g} m, got {height:g}: it is '
+            'that of the centre over the plane'
+        )
+    velocity = initial.velocity
+    if velocity is None:
+        velocity = _rolling_velocity(start, radius)
+    return start | {'p_WB': [*place, height], 'v_WB_W': velocity}
+
+
+def _rolling_velocity(start: dict[str, Any], radius: float) -> Array:
+    """Return the velocity of the centre of a body that rolls, in W."""
+    if 'phi_rate' in start:
+        return np.array([-radius * start['phi_rate'], 0.0])
+    w_WB_W = quat2mat(start['q_WB']) @ start['w_WB_B']
+    velocity: Array = np.cross(w_WB_W, [0.0, 0.0, radius])
+    return velocity
 
 
 @lru_cache(maxsize=16)

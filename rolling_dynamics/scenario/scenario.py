@@ -210,6 +210,14 @@ class ScenarioFile(Section):
         """Return the path of its mass, mass [kg] and volume [m^3] of each solid body."""
         return ()
 
+    def refuse_beside_hybrid(self, **reasons: str) -> None:
+        """Raise ScenarioError for entries that have no meaning beside ``hybrid``, by name why."""
+        for name, reason in reasons.items():
+            if name in self.given:
+                raise ScenarioError(
+                    f'{name}: has no meaning beside `hybrid`: {reason}; leave one of them out'
+                )
+
     def common(
         self,
         name: str,
