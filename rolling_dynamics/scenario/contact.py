@@ -181,7 +181,8 @@ class ContactFile(ScenarioFile):
 
     def bodies(self) -> Iterable[tuple[str, float, float]]:
         """Return the object."""
-        return [('object.mass', self.object.mass, self.object.surface.volume())]
+        solid = self.object.solid
+        return [] if solid is None else [('object.mass', self.object.mass, solid[0])]
 
     def _system(self) -> tuple[ContactSystem, Array]:
         """Return the system and its parameters."""

@@ -186,13 +186,18 @@ class Object(Section):
         """Return the inertia matrix [kg m^2] as it is given, or of the homogeneous body."""
         if not isinstance(self.inertia, str):
             return self.inertia
-        solid = self.surface.solid_inertia(self.mass)
-        if solid is None:
+        if self.solid is None:
             raise ScenarioError(
                 "object.inertia: 'solid' is known for sphere, ellipsoid, torus and mesh, touched "
                 'from outside; give the moments of inertia of this body as numbers'
             )
-        return solid
+        return self.solid[1]
+
+    @property
+    def solid(self) -> tuple[float, Array] | None:
+        """Volume [m^3] and inertia matrix [kg m^2] of a homogeneous body touched from outside."""
+        outside = getattr(self.surface, 'side', 'outside') == 'outside'
+        return self.surface.solid(self.mass) if outside else None
 
 
 class Hand(Section):

@@ -97,13 +97,8 @@ class SurfaceSection(Section):
         """Return the surface, which ends at its edges if it ends anywhere."""
         raise NotImplementedError
 
-    def volume(self) -> float:
-        """Return the volume of a body that is touched from outside [m^3], NaN if not known."""
-        return math.nan
-
-    def solid_inertia(self, mass: float) -> Array | None:
-        """Return the inertia matrix of a homogeneous body [kg m^2], None if it is not known."""
-        del mass
+    def solid(self, mass: float) -> tuple[float, Array] | None:  # noqa: ARG002
+        """Return volume [m^3] and inertia matrix [kg m^2] of the body inside, if it is known."""
         return None
 
 
@@ -121,14 +116,10 @@ class SphereSection(SurfaceSection):
         del edges
         return Sphere(self.radius, side=self.side, pole=self.pole)
 
-    def volume(self) -> float:
-        """Return the volume of the body [m^3]."""
-        return sphere_volume(self.radius) if self.side == 'outside' else math.nan
-
-    def solid_inertia(self, mass: float) -> Array | None:
-        """Return the inertia matrix of the ball [kg m^2]."""
+    def solid(self, mass: float) -> tuple[float, Array] | None:
+        """Return volume [m^3] and inertia matrix [kg m^2] of the ball."""
         r = self.radius
-        return solid_ellipsoid_inertia(mass, r, r, r) if self.side == 'outside' else None
+        return sphere_volume(r), solid_ellipsoid_inertia(mass, r, r, r)
 
 
 @SURFACES.add
@@ -147,15 +138,10 @@ class EllipsoidSection(SurfaceSection):
         del edges
         return Ellipsoid(self.a, self.b, self.c, side=self.side, pole=self.pole)
 
-    def volume(self) -> float:
-        """Return the volume of the body [m^3]."""
-        solid = 4 / 3 * math.pi * self.a * self.b * self.c
-        return solid if self.side == 'outside' else math.nan
-
-    def solid_inertia(self, mass: float) -> Array | None:
-        """Return the inertia matrix of the solid ellipsoid [kg m^2]."""
-        outside = self.side == 'outside'
-        return solid_ellipsoid_inertia(mass, self.a, self.b, self.c) if outside else None
+    def solid(self, mass: float) -> tuple[float, Array] | None:
+        """Return volume [m^3] and inertia matrix [kg m^2] of the ellipsoid."""
+        a, b, c = self.a, self.b, self.c
+        return 4 / 3 * math.pi * a * b * c, solid_ellipsoid_inertia(mass, a, b, c)
 
 
 @SURFACES.add
@@ -185,16 +171,11 @@ class TorusSection(SurfaceSection):
         del edges
         return Torus(self.major, self.minor, side=self.side)
 
-    def volume(self) -> float:
-        """Return the volume of the body [m^3]."""
-        return 2 * math.pi**2 * self.major * self.minor**2 if self.side == 'outside' else math.nan
-
-    def solid_inertia(self, mass: float) -> Array | None:
-        """Return the inertia matrix of the solid torus [kg m^2]."""
-        if self.side == 'inside':
-            return None
+    def solid(self, mass: float) -> tuple[float, Array] | None:
+        """Return volume [m^3] and inertia matrix [kg m^2] of the torus."""
         across = mass * (self.major**2 / 2 + 5 * self.minor**2 / 8)
-        return np.diag([across, across, mass * (self.major**2 + 3 * self.minor**2 / 4)])
+        inertia = np.diag([across, across, mass * (self.major**2 + 3 * self.minor**2 / 4)])
+        return 2 * math.pi**2 * self.major * self.minor**2, inertia
 
 
 @SURFACES.add
@@ -381,13 +362,9 @@ class MeshSection(SurfaceSection):
         del edges
         return HarmonicBody(self._fit.coefficients, pole=self.pole, picture=self._fit.picture())
 
-    def volume(self) -> float:
-        """Return the volume of the mesh [m^3]."""
-        return self._fit.volume
-
-    def solid_inertia(self, mass: float) -> Array:
-        """Return the inertia matrix of the mesh, filled [kg m^2]."""
-        return mass * self._fit.inertia
+    def solid(self, mass: float) -> tuple[float, Array] | None:
+        """Return volume [m^3] and inertia matrix [kg m^2] of the mesh, filled."""
+        return self._fit.volume, mass * self._fit.inertia
 
     @property
     def _fit(self) -> Fit:
