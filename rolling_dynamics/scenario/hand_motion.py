@@ -12,7 +12,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.rotations import conjugate, exponential, product, rotation_matrix
-from rolling_dynamics.scenario.control import check_finite, Control
+from rolling_dynamics.scenario.control import check_covered, check_finite, Control
 from rolling_dynamics.scenario.fields import (
     array,
     formulas,
@@ -89,6 +89,7 @@ PARTS = ('alpha_WH_H', 'a_WH_H')
 ACCELERATIONS = tuple(f'{name}[{k}]' for name in PARTS for k in range(3))
 Samples = tuple[Array, Array]
 Formulas = Sequence[ca.SX]
+TWIST = ca.SX.sym('twist', 6)  # w_WH_H and v_WH_H
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -103,18 +104,30 @@ class HandStart:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Driven:
-    """A control, and where it fixes the start of the hand."""
+    """
+    What drives the hand.
 
-    control: Callable[[Layout, Layout], Control]
+    Attributes
+    ----------
+    u
+        Control as an expression in the time and in ``TWIST``.
+    start
+        Start of the hand, where the motion fixes it.
+    samples
+        Times [s] and values of a control that is linear between them.
+
+    """
+
+    u: ca.SX
     start: HandStart | None = None
+    samples: Samples | None = None
 
-
-def _of_time(u: ca.SX, samples: Samples | None = None) -> Driven:
-    def control(state: Layout, layout: Layout) -> Control:
+    def control(self, state: Layout, layout: Layout) -> Control:
+        """Return the control of a system with the state of the hand."""
         x = ca.SX.sym('x', state.size)
-        return Control(ca.Function('control', [x, TIME], [ca.densify(u)]), layout, samples)
-
-    return Driven(control=control)
+        twist = ca.vertcat(x[state.slice('w_WH_H')], x[state.slice('v_WH_H')])
+        u = ca.densify(ca.substitute(self.u, TWIST, twist))
+        return Control(ca.Function('control', [x, TIME], [u]), layout, self.samples)
 
 
 def _column(values: Formulas | None, path: str, duration: float) -> ca.SX:
@@ -137,11 +150,8 @@ class Acceleration(Section):
     def driven(self, duration: float) -> Driven:
         """Return the control."""
         path = f'{PATH}.acceleration'
-        return _of_time(
-            ca.vertcat(
-                *(_column(getattr(self, part), f'{path}.{part}', duration) for part in PARTS)
-            )
-        )
+        u = (_column(getattr(self, part), f'{path}.{part}', duration) for part in PARTS)
+        return Driven(u=ca.vertcat(*u))
 
 
 class MovingAttitude(OneOf):
@@ -191,7 +201,7 @@ class Motion(Section):
         accelerations = (f'{path}: {name} that follows' for name in ACCELERATIONS)
         check_finite(dict(zip(accelerations, ca.vertsplit(u), strict=True)), TIME, duration)
         start = HandStart(q_WH=values[0], p_WH=values[1], w_WH_H=values[2], v_WH_H=values[3])
-        return Driven(control=_of_time(u).control, start=start)
+        return Driven(u=u, start=start)
 
 
 class Breakpoints(Section):
@@ -219,11 +229,7 @@ class Breakpoints(Section):
     def driven(self, duration: float) -> Driven:
         """Return the control."""
         path, times = f'{PATH}.breakpoints', self.times
-        if times[0] > 0 or times[-1] < duration:
-            raise ScenarioError(
-                f'{path}.times: must cover 0 to the duration {duration:g} s without a gap, got '
-                f'{times[0]:g} to {times[-1]:g}'
-            )
+        check_covered(f'{path}.times', times, duration)
         columns = []
         for part in PARTS:
             values = getattr(self, part)
@@ -237,7 +243,7 @@ class Breakpoints(Section):
             columns.append(values)
         samples = np.hstack(columns)
         u = ca.vertcat(*(ca.pw_lin(TIME, ca.DM(times), ca.DM(column)) for column in samples.T))
-        return _of_time(u, (times, samples))
+        return Driven(u=u, samples=(times, samples))
 
 
 class HandMotion(OneOf):
@@ -264,17 +270,10 @@ class HandMotion(OneOf):
 
 def resting() -> Driven:
     """Return what drives a hand of which nothing is said: nothing."""
-    return _of_time(ca.SX(6, 1))
+    return Driven(u=ca.SX(6, 1))
 
 
 def _twist_rate(given: Formulas, duration: float) -> Driven:
     """Turn the derivative of the components into the true acceleration, dv/dt + w x v."""
     rate = _column(given, f'{PATH}.twist_rate', duration)
-
-    def control(state: Layout, layout: Layout) -> Control:
-        x = ca.SX.sym('x', state.size)
-        w, v = x[state.slice('w_WH_H')], x[state.slice('v_WH_H')]
-        u = ca.vertcat(rate[0:3], rate[3:6] + ca.cross(w, v))
-        return Control(ca.Function('control', [x, TIME], [ca.densify(u)]), layout)
-
-    return Driven(control=control)
+    return Driven(u=ca.vertcat(rate[0:3], rate[3:6] + ca.cross(TWIST[:3], TWIST[3:])))

@@ -24,7 +24,12 @@ from rolling_dynamics.internal_masses.rails import (
     Spline,
     Straight,
 )
-from rolling_dynamics.scenario.control import check_finite, Control, straight_between
+from rolling_dynamics.scenario.control import (
+    check_covered,
+    check_finite,
+    Control,
+    straight_between,
+)
 from rolling_dynamics.scenario.faults import check, located
 from rolling_dynamics.scenario.fields import (
     array,
@@ -63,11 +68,7 @@ class Breakpoints(Section):
     def samples(self, path: str, duration: float) -> PiecewiseLinear:
         """Return the samples, which must last as long as the motion."""
         times = self.times
-        if times[0] > 0 or times[-1] < duration:
-            raise ScenarioError(
-                f'{path}.times: must cover 0 to the duration {duration:g} s without a gap, got '
-                f'{times[0]:g} to {times[-1]:g}'
-            )
+        check_covered(f'{path}.times', times, duration)
         if self.values.shape != times.shape:
             raise ScenarioError(
                 f'{path}.values: takes {times.size} numbers, one for each of the times, got '
