@@ -13,7 +13,6 @@ from rolling_dynamics.contact.equations import FAR
 from rolling_dynamics.errors import ScenarioError, SurfaceError
 from rolling_dynamics.friction import SPINNING
 from rolling_dynamics.scenario.contact_sections import (
-    Contact,
     free_state,
     Friction,
     Gravity,
@@ -26,7 +25,6 @@ from rolling_dynamics.scenario.contact_sections import (
     Object,
     placed_at,
     placed_by_attitude,
-    placed_by_coordinates,
     Placement,
     Pose,
     relative_velocity,
@@ -241,17 +239,19 @@ class ContactFile(ScenarioFile):
         with located(self._place):
             if self.initial.object is not None:
                 return _from_pose(self.initial.object, system, hand)
-            return _from_contact(self.initial.contact, system)
+            assert self.initial.contact is not None  # noqa: S101  one of the two is given
+            return self.initial.contact.placement(system.object_surface, system.hand_surface)
 
     def _state(self, system: ContactSystem, hand: HandStart, placement: Placement) -> Array:
         """Return x0."""
-        w_HO = relative_velocity(self.initial.relative_velocity, system, hand, placement)
+        contact_h = placement.contact_h
+        w_HO_H = relative_velocity(self.initial.relative_velocity, system, hand, contact_h)
         values = {
             **vars(hand),
             'q_HO': placement.q_HO,
-            'contact_h': placement.contact_h,
-            'w_HO_H': w_HO.in_H,
-            'w_HO_Ch': w_HO.in_Ch,
+            'contact_h': contact_h,
+            'w_HO_H': w_HO_H,
+            'w_HO_Ch': contact_frame(system.hand_surface, contact_h).T @ w_HO_H,
         }
         if system.representation.name == 'coordinates':
             if placement.contact_o is None:
@@ -262,7 +262,7 @@ class ContactFile(ScenarioFile):
                 )
             values |= {'contact_o': placement.contact_o, 'psi': np.array([placement.psi])}
         if system.hand_chart:
-            values |= _on_chart(system, placement, w_HO.in_H)
+            values |= _on_chart(system, placement, w_HO_H)
         return system.state.pack(**{e.name: values[e.name] for e in system.state.entries})
 
     def _check_contact(self, system: ContactSystem, p: Array, x0: Array) -> None:
@@ -294,17 +294,6 @@ def _off_pole(system: ContactSystem, placement: Placement) -> ContactSystem:
     chart = best_chart(surface, surface.point(uv))
     name = system.representation.name
     return system.with_representation(name, object_chart=system.object_chart, hand_chart=chart)
-
-
-def _from_contact(given: Contact | None, system: ContactSystem) -> Placement:
-    assert given is not None  # noqa: S101  one of the two is given
-    return placed_by_coordinates(
-        system.object_surface,
-        system.hand_surface,
-        np.array([given.u_o, given.v_o]),
-        np.array([given.u_h, given.v_h]),
-        given.psi,
-    )
 
 
 def _from_pose(given: Pose, system: ContactSystem, hand: HandStart) -> Placement:

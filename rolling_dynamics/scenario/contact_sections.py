@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
-from typing import Literal, NamedTuple, TYPE_CHECKING
+from typing import Literal, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -70,23 +70,6 @@ class Placement:
     psi: float | None
 
 
-def placed_by_coordinates(
-    object_surface: Surface, hand_surface: Surface, contact_o: Array, contact_h: Array, psi: float
-) -> Placement:
-    """
-    Return the placement of contact coordinates (u, v) and psi [rad].
-
-    R_HO = R_HCh R_ChCo R_CoO.
-    """
-    object_surface.check_regular(contact_o)
-    c, s = math.cos(psi), math.sin(psi)
-    R_ChCo = np.array([[c, -s, 0], [-s, -c, 0], [0, 0, -1]])
-    R_HCh, R_OCo = contact_frame(hand_surface, contact_h), contact_frame(object_surface, contact_o)
-    return Placement(
-        q_HO=mat2quat(R_HCh @ R_ChCo @ R_OCo.T), contact_h=contact_h, contact_o=contact_o, psi=psi
-    )
-
-
 def placed_by_attitude(
     object_surface: Surface, hand_surface: Surface, q_HO: Array, contact_h: Array
 ) -> Placement:
@@ -135,18 +118,11 @@ class RelativeVelocity(OneOf):
     )
 
 
-class Velocity(NamedTuple):
-    """w_HO in H and in Ch [rad/s]."""
-
-    in_H: Array
-    in_Ch: Array
-
-
 def relative_velocity(
-    given: RelativeVelocity | None, system: ContactSystem, hand: HandStart, at: Placement
-) -> Velocity:
+    given: RelativeVelocity | None, system: ContactSystem, hand: HandStart, contact_h: Array
+) -> Array:
     """
-    Return the relative angular velocity of an entry, zero if there is none.
+    Return w_HO_H [rad/s] of an entry, zero if there is none, at a point (u, v) of the hand.
 
     Raises
     ------
@@ -155,19 +131,19 @@ def relative_velocity(
 
     """
     if given is None:
-        return Velocity(np.zeros(3), np.zeros(3))
-    R_HCh = contact_frame(system.hand_surface, at.contact_h)
+        return np.zeros(3)
+    R_HCh = contact_frame(system.hand_surface, contact_h)
     form, values = given.only
-    in_H = R_HCh @ values
+    w_HO_H: Array = R_HCh @ values
     if form == 'w_WO_W':
-        in_H = quat2mat(hand.q_WH).T @ values - hand.w_WH_H
-    in_Ch = R_HCh.T @ in_H
+        w_HO_H = quat2mat(hand.q_WH).T @ values - hand.w_WH_H
+    in_Ch = R_HCh.T @ w_HO_H
     if system.friction == 'pure_rolling' and abs(in_Ch[2]) > 1e-9 * max(1.0, abs(in_Ch).max()):
         raise ScenarioError(
             f'{PATH}.{form}: spins about the contact normal at {in_Ch[2]:.6g} rad/s, which pure '
             "rolling excludes; make w_HO_Ch[2] zero or use friction.model 'rolling'"
         )
-    return Velocity(in_H, in_Ch)
+    return w_HO_H
 
 
 class Object(Section):
@@ -294,6 +270,16 @@ class Contact(Section):
         'the world; where it does not touch the hand, the error says where it does'
     )
 
+    def placement(self, object_surface: Surface, hand_surface: Surface) -> Placement:
+        """Return the placement: R_HO = R_HCh R_ChCo R_CoO."""
+        contact_o, contact_h = np.array([self.u_o, self.v_o]), np.array([self.u_h, self.v_h])
+        object_surface.check_regular(contact_o)
+        c, s = math.cos(self.psi), math.sin(self.psi)
+        R_ChCo = np.array([[c, -s, 0], [-s, -c, 0], [0, 0, -1]])
+        R_HCh = contact_frame(hand_surface, contact_h)
+        q_HO = mat2quat(R_HCh @ R_ChCo @ contact_frame(object_surface, contact_o).T)
+        return Placement(q_HO=q_HO, contact_h=contact_h, contact_o=contact_o, psi=self.psi)
+
 
 class Pose(Section):
     """Pose of the object in the world; without `hybrid` it must touch the hand."""
@@ -401,14 +387,13 @@ def free_state(
     q_HO = qmult(qconjugate(hand.q_WH), quaternion_of(pose.attitude))
     p_HO = R_WH.T @ (pose.position - hand.p_WH)
     foot = _closest(system, p, q_HO, p_HO)
-    at = Placement(q_HO=q_HO, contact_h=foot, contact_o=None, psi=None)
     carried = -hand.v_WH_H - np.cross(hand.w_WH_H, p_HO)  # v_HO_H of what rests in the world
     v_WO = np.zeros(3) if pose.velocity is None else R_WH.T @ pose.velocity
     x = system.state.pack(
         **vars(hand),
         q_HO=q_HO,
         p_HO_H=p_HO,
-        w_HO_H=relative_velocity(initial.relative_velocity, model, hand, at).in_H,
+        w_HO_H=relative_velocity(initial.relative_velocity, model, hand, foot),
         v_HO_H=v_WO + carried,
         **({'contact_h': foot} if system.curved else {}),
     )
