@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_controller.law import answered, as_function, check_inputs, gathered, Law, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
-from rolling_dynamics.batch.vector_function import VectorFunction
+from rolling_dynamics.batch.kernels import VectorFunction
 from rolling_dynamics.contract.instruments import Actuator
 from rolling_dynamics.contract.rolling_system import Event, RollingSystem
 from rolling_dynamics.simulation.emulation import Emulation

@@ -18,8 +18,8 @@ from rolling_dynamics.contract.capabilities import StartMode
 from rolling_dynamics.contract.rolling_system import Mode, MotionState, RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.simulation.control import PiecewiseLinear
-from rolling_dynamics.simulation.guards import joined
-from rolling_dynamics.simulation.modes import ChatterError, IGNORE, ModeMachine, NOISE, STOP
+from rolling_dynamics.simulation.guards import joined, NOISE
+from rolling_dynamics.simulation.modes import ChatterError, IGNORE, ModeMachine, STOP
 from rolling_dynamics.simulation.stepper import STRAIGHT
 
 ADAPTIVE = 'DOP853'

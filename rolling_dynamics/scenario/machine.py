@@ -43,8 +43,14 @@ from rolling_dynamics.scenario.machine_joints import (
     JointSection,
     MotionDrive,
 )
-from rolling_dynamics.scenario.machine_parts import Builder, GROUND, Part, PARTS, PlatePart
-from rolling_dynamics.scenario.machine_rings import RingSection
+from rolling_dynamics.scenario.machine_parts import (
+    Builder,
+    GROUND,
+    Part,
+    PARTS,
+    PlatePart,
+    RingSection,
+)
 from rolling_dynamics.scenario.machine_sensors import SENSORS, SensorSection
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 

@@ -15,12 +15,12 @@ from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.simulation.guards import (
     chart_guards,
     in_mode,
+    NOISE,
     projection,
     watched_guards,
 )
 
 AT_ONCE, SAME_TIME = 40, 1e-9  # most changes of mode in one instant, and its length [s]
-NOISE = 1e-12  # a guard that is zero to rounding has not fallen
 STOP, RECORD, IGNORE = ACTIONS = ('stop', 'record', 'ignore')
 Control = Callable[[float, Array], Array]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 import logging
 import math
-from typing import TypeAlias
+from typing import Any, TypeAlias
 import weakref
 
 import casadi as ca
@@ -18,12 +18,10 @@ from rolling_dynamics.contract.rolling_system import Event, MotionState, Rolling
 from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
 from rolling_dynamics.simulation.compiled_solver import closed, compile_step, CompiledSolver
 from rolling_dynamics.simulation.control import Feedback, Formula, Piece, StepControl
-from rolling_dynamics.simulation.events import GuardWatch
-from rolling_dynamics.simulation.guards import atlas_of, chart_guards, off_pole
+from rolling_dynamics.simulation.guards import atlas_of, chart_guards, GuardWatch, off_pole
 from rolling_dynamics.simulation.modes import IGNORE, ModeFunctions, ModeMachine, RECORD
-from rolling_dynamics.simulation.recorder import Recorder
 from rolling_dynamics.simulation.scipy_solver import METHODS, ScipySolver
-from rolling_dynamics.simulation.trajectory import Follower, Trajectory
+from rolling_dynamics.simulation.trajectory import Drift, Follower, Segment, Trajectory
 
 KEEP = 0.7  # a chart is left where it has become worse than this fraction of its quality at first
 START = 2.0  # how much better a chart must be to change to it before the first step
@@ -57,6 +55,130 @@ class Settings:
                 raise ParameterError(f'{name} must be positive, got {getattr(self, name)!r}')
         if self.method not in METHODS:
             raise ParameterError(f'method must be one of {METHODS}, got {self.method!r}')
+
+
+Solver = CompiledSolver | ScipySolver
+BLOCK = 2048  # steps after which output is written where no dense output is kept
+
+
+class Recorder:
+    """Collects steps into output."""
+
+    def __init__(
+        self,
+        system: RollingSystem,
+        t_eval: Array | None,
+        *,
+        dense: bool,
+        follower: Follower | None = None,
+    ) -> None:
+        """Prepare for output at times [s], shape (N,), or at the borders of steps if None."""
+        self._layout, self._t_eval, self._dense = system.state, t_eval, dense
+        self._follower = follower
+        self._followed: list[Array] = []
+        self.steps = 0
+        n = len(system.state.entries)
+        self._largest, self._total = np.zeros(n), np.zeros(n)
+        self._times: list[Array] = []
+        self._states: list[Array] = []
+        self._segments: list[Segment] = []
+        self._done = 0
+        self._system, self._start, self._p = system, 0.0, np.zeros(0)
+        self._to_given: Callable[[Array], Array] | None = None
+
+    def open(
+        self, system: RollingSystem, t: float, p: Array, to_given: Callable[[Array], Array] | None
+    ) -> None:
+        """Begin a stretch on a set of charts, in a mode; see :class:`Segment`."""
+        self._system, self._start, self._p, self._to_given = system, t, p, to_given
+
+    def step(self, solver: Solver) -> None:
+        """Take the solver's last step."""
+        solver.keep()
+        self.steps += 1
+        if solver.kept >= BLOCK and not self._dense:
+            self._write(solver, solver.t, last=False)
+
+    def close(self, solver: Solver) -> None:
+        """End a stretch."""
+        if solver.kept:
+            self._write(solver, solver.t, last=False)
+
+    def _write(self, solver: Solver, end: float, *, last: bool) -> None:
+        """Write output before a time, and at it if it is the last."""
+        kept = solver.collect()
+        np.maximum(self._largest, kept.corrections.max(axis=0), out=self._largest)
+        self._total += kept.corrections.sum(axis=0)
+        self._extend(end, kept.interpolate if self._dense else None)
+        if self._t_eval is None:
+            times = kept.times
+        else:
+            stop = int(np.searchsorted(self._t_eval, end, side='right' if last else 'left'))
+            times, self._done = self._t_eval[self._done : stop], stop
+        if times.size:
+            self._times.append(times)
+            self._states.append(self._on_constraints(kept.interpolate(times)))
+        if self._follower is not None:
+            borders = np.append(kept.times, end)
+            self._followed.append(
+                self._follower.along(self._system, borders, kept.interpolate, times)
+            )
+        self._start = end
+
+    def _on_constraints(self, states: Array) -> Array:
+        for entry in self._layout.entries:
+            if entry.has_unit_norm:
+                part = states[:, self._layout.slice(entry.name)]
+                part /= np.linalg.norm(part, axis=1, keepdims=True)
+        return states
+
+    def finish(self, solver: Solver, t: float, x: Array) -> dict[str, Any]:
+        """Return the entries of :class:`.Trajectory` that come of steps; t and x are the end."""
+        if solver.kept:
+            self._write(solver, t, last=True)
+        elif self._t_eval is not None and np.any(self._t_eval[self._done :] <= t):
+            # stopped at the start, or right after an event
+            self._append(self._t_eval[self._done : self._done + 1], x)
+        if not self._segments or self._segments[-1].end < t:
+            self._extend(t, lambda times: np.repeat(x[None, :], times.size, axis=0))
+        if self._t_eval is None:
+            self._append(np.array([t]), x)
+        largest, total = self._largest.tolist(), self._total.tolist()
+        drifts = zip(self._layout.entries, largest, total, strict=True)
+        nothing = np.zeros((0, self._layout.size))
+        return {
+            'times': np.concatenate(self._times) if self._times else np.zeros(0),
+            'recorded': np.vstack(self._states) if self._states else nothing,
+            'segments': tuple(self._segments),
+            'drift': {e.name: Drift(largest=a, total=b) for e, a, b in drifts if b > 0},
+            'steps': self.steps,
+            'followed': np.vstack(self._followed) if self._followed else None,
+        }
+
+    def _append(self, time: Array, x: Array) -> None:
+        """Write one more time of output."""
+        self._times.append(time)
+        self._states.append(x[None, :])
+        if self._follower is not None:
+            self._followed.append(self._follower.at(self._system, x)[None, :])
+
+    def _extend(self, end: float, interpolate: Callable[[Array], Array] | None) -> None:
+        """Add a stretch; where nothing is interpolated, one for each set of charts."""
+        last = self._segments[-1] if self._segments else None
+        start = self._start
+        same = last and last.system is self._system and last.parameters is self._p
+        if interpolate is None and same:
+            start = self._segments.pop().start
+        self._segments.append(
+            Segment(
+                system=self._system,
+                parameters=self._p,
+                start=start,
+                end=end,
+                interpolate=interpolate,
+                to_given=self._to_given,
+            )
+        )
 
 
 class Run:
@@ -294,14 +416,14 @@ class Run:
 
     def _finish(self) -> Trajectory:
         recorded = self._recorder.finish(self._solver, self._state.t, self._state.x)
-        controls = self._control.sample(recorded.times, recorded.recorded)
+        controls = self._control.sample(recorded['times'], recorded['recorded'])
         return Trajectory(
             system=self._given,
             parameters=self._p,
             controls=controls,
             control=self._control,
             events=tuple(self._events),
-            **recorded._asdict(),
+            **recorded,
         )
 
 

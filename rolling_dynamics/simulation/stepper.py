@@ -16,8 +16,8 @@ from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import offers, StartMode
 from rolling_dynamics.contract.rolling_system import MotionState, RollingSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
-from rolling_dynamics.simulation.guards import in_mode, joined, projection
-from rolling_dynamics.simulation.modes import ModeMachine, NOISE
+from rolling_dynamics.simulation.guards import in_mode, joined, NOISE, projection
+from rolling_dynamics.simulation.modes import ModeMachine
 
 Expression = TypeVar('Expression', ca.SX, ca.MX)
 
