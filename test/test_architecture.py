@@ -421,7 +421,6 @@ OF_SYSTEM = {
 # What speaks the topics of a hand, moves it, and looks at the object, and tries the whole of it.
 HAND = (
     'rolling_dynamics.nodes.measurements',
-    'rolling_dynamics.nodes.plant_topics',
     'rolling_dynamics.nodes.simulated_object',
     'rolling_planner.nodes.present_state',
     'rolling_controller.robot_laws.contact_kind',

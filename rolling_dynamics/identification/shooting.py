@@ -23,6 +23,7 @@ from rolling_dynamics.contract.capabilities import offers
 from rolling_dynamics.contract.rolling_system import RollingSystem, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.identification.log import Log, stretches
+from rolling_dynamics.simulation.stepper import step_of_order_4
 
 LONGEST = 0.01  # s, of a step of Runge-Kutta
 SHORT = 0.0045  # s, where servos follow the control
@@ -256,11 +257,8 @@ class Shooting:
                 return rate(whole, t, u)[rows]
 
             h = ca.SX.sym('h')
-            k1 = part(inside, t)
-            k2 = part(inside + h / 2 * k1, t + h / 2)
-            k3 = part(inside + h / 2 * k2, t + h / 2)
-            k4 = part(inside + h * k3, t + h)
-            after = inside + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            at = t, t + h / 2, t + h
+            _, after = step_of_order_4(lambda y, k: part(y, at[k]), inside, h)
             S = ca.SX.sym('S', len(rows), columns + q)
             begun = ca.SX(S)
             for k in self.late.tolist():  # later, what was in force before is so for longer

@@ -5,25 +5,203 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 import math
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
-from geometry_msgs.msg import Vector3
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Vector3, WrenchStamped
+from nav_msgs.msg import Odometry
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.impulse import Impulse
-from rolling_dynamics.nodes.simulated import perturbation_parameters, plant_parameters, Simulated
-from rolling_dynamics.nodes.topics import RobotTopics
-from rolling_dynamics.robots.emulated_robot import emulated_robot, MOTIONS
+from rolling_dynamics.nodes.markers import RobotMarkers
+from rolling_dynamics.nodes.simulated import (
+    perturbation_parameters,
+    plant_parameters,
+    Simulated,
+    Slow,
+)
+from rolling_dynamics.nodes.topics import ratio
+from rolling_dynamics.robots import Observation
+from rolling_dynamics.robots.emulated_robot import emulated_robot, EmulatedRobot, MOTIONS
+from rolling_dynamics.robots.urdf import robot_urdf
 from rolling_dynamics.scenario_model import load_robot
-from rolling_node_kit.conversions import finite, time_to_nanoseconds
+from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.cdr import OdometryEncoder
+from rolling_node_kit.conversions import (
+    array_to_wrench,
+    finite,
+    matrix_to_transform,
+    nanoseconds_to_time,
+    time_to_nanoseconds,
+)
 from rolling_node_kit.parameters import fixed
-from rolling_node_kit.qos import EVENT
+from rolling_node_kit.qos import EVENT, LATCHED, STREAM_WRITER
+from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory
+from visualization_msgs.msg import MarkerArray
 
 if TYPE_CHECKING:
     from rolling_dynamics.nodes.simulator_node import SimulatorNode
+
+
+def yaw_matrix(yaw: float, position: Array) -> Array:
+    """Return the homogeneous matrix of a turn about z [rad] and a position [m]."""
+    c, s, X = math.cos(yaw), math.sin(yaw), np.eye(4)
+    X[0, :2], X[1, :2], X[:3, 3] = (c, -s), (s, c), position
+    return X
+
+
+def relative_pose(X_AB: Array, X_AC: Array) -> Array:
+    """Return X_BC of two poses in A."""
+    X, R_BA = np.eye(4), X_AB[:3, :3].T
+    X[:3, :3], X[:3, 3] = R_BA @ X_AC[:3, :3], R_BA @ (X_AC[:3, 3] - X_AB[:3, 3])
+    return X
+
+
+class RobotTopics:
+    """Publishers of state, odometry, joints, contact, frames and markers."""
+
+    def __init__(self, node: SuiteNode, plant: EmulatedRobot, *, world: str, prefix: str) -> None:
+        """
+        Create the publishers.
+
+        Parameters
+        ----------
+        node
+            Node that publishes.
+        plant
+            The robot.
+        world
+            Name of the frame of the floor.
+        prefix
+            Put before the name of every frame.
+
+        """
+        self._plant, self._prefix = plant, prefix
+        self._world = f'{prefix}{world}'
+
+        def stream(kind: type, name: str) -> Any:
+            return node.writer(kind, name, STREAM_WRITER)
+
+        view = plant.view
+        self._state = stream(JointState, 'robot/state')
+        self._state_message = JointState(name=list(view.system.state.names))
+        self._state_message.header.frame_id = self._world
+        self._odometry = None if view.fixed else stream(Odometry, 'odom')
+        self._encode = OdometryEncoder(self._world, f'{prefix}base_link').encode
+        self._tf = stream(TFMessage, '/tf')
+        self._joints = stream(JointState, 'joint_states') if view.joints else None
+        seen = plant.observe()
+        self._mu = _friction(plant)
+        self._wrench = self._contact_state = None
+        if plant.has_wrench:
+            self._wrench = stream(WrenchStamped, 'contact/wrench')
+            self._contact_state = node.writer(RollingContact, 'contact/state', EVENT)
+        force = float(seen.wrench[5]) if plant.has_wrench else None
+        self._drawn = RobotMarkers(view, self._frame, force)
+        self._markers = stream(MarkerArray, '~/markers')
+        node.writer(MarkerArray, '~/surfaces', LATCHED).publish(self._drawn.surfaces())
+        described = String(data=robot_urdf(view, self._frame))
+        node.writer(String, 'robot_description', LATCHED).publish(described)
+        self.slow: Slow = (
+            ('contact_rate', self.contact),
+            ('tf_rate', self.frames),
+            ('marker_rate', self.markers),
+        )
+
+    def forget(self) -> None:
+        """Start a new path of the contact point."""
+        self._drawn.forget()
+
+    def state(self, seen: Observation, stamp: int) -> None:
+        """Publish the full state at a time [ns]; the fast part."""
+        message = self._state_message
+        message.header.stamp = nanoseconds_to_time(stamp)
+        message.position = seen.x.tolist()
+        self._state.publish(message)
+        if self._odometry is None:
+            return
+        half = 0.5 * seen.yaw
+        c, s = math.cos(seen.yaw), math.sin(seen.yaw)
+        vx, vy, vz = seen.velocity.tolist()
+        body = (math.cos(half), 0.0, 0.0, math.sin(half), *seen.centre.tolist())
+        twist = (0.0, 0.0, seen.yaw_rate, c * vx + s * vy, c * vy - s * vx, vz)
+        self._odometry.publish(self._encode(stamp, (*body, *twist)))
+
+    def contact(self, seen: Observation, stamp: Time) -> None:
+        """Publish joints and contact wrench."""
+        if self._joints is not None:
+            position, rate = self._plant.joints(seen)
+            joints = JointState(name=[f'{self._prefix}{n}' for n in self._plant.view.joints])
+            joints.header.stamp = stamp
+            joints.position, joints.velocity = position.tolist(), rate.tolist()
+            self._joints.publish(joints)
+        if self._wrench is not None:
+            message = WrenchStamped(wrench=array_to_wrench(_in_base(seen)))
+            message.header.stamp, message.header.frame_id = stamp, self._frame('base_footprint')
+            self._wrench.publish(message)
+
+    def contact_state(self, seen: Observation, stamp: Time) -> None:
+        """Publish mode and margins of the contact."""
+        if self._contact_state is None:
+            return
+        wrench = _in_base(seen)
+        tangential, normal = float(np.hypot(wrench[3], wrench[4])), float(wrench[5])
+        message = RollingContact(wrench=array_to_wrench(wrench), mode=self._plant.contact_mode)
+        message.header.stamp, message.header.frame_id = stamp, self._frame('base_footprint')
+        message.gap = max(self._plant.gap(seen), 0.0)
+        message.required_friction = ratio(tangential, normal)
+        message.friction_utilisation = ratio(tangential, self._mu * normal)
+        self._contact_state.publish(message)
+
+    def frames(self, seen: Observation, stamp: Time) -> None:
+        """Publish the frames."""
+        x, y, z = seen.centre.tolist()
+        poses = {'odom': np.eye(4)}
+        poses['base_footprint'] = yaw_matrix(seen.yaw, np.array([x, y, 0.0]))
+        poses['base_link'] = yaw_matrix(seen.yaw, np.array([x, y, z]))
+        links = [('base_footprint', 'odom'), ('base_link', 'base_footprint')]
+        for link, X_W in zip(self._plant.view.links, seen.links, strict=True):
+            poses[link.name] = X_W
+            links.append((link.name, link.parent))
+        self._tf.publish(
+            TFMessage(
+                transforms=[
+                    matrix_to_transform(
+                        relative_pose(poses[parent], poses[name]),
+                        stamp,
+                        self._frame(parent),
+                        self._frame(name),
+                    )
+                    for name, parent in links
+                ]
+            )
+        )
+
+    def _frame(self, name: str) -> str:
+        return self._world if name == 'odom' else f'{self._prefix}{name}'
+
+    def markers(self, seen: Observation, stamp: Time) -> None:
+        """Publish the markers, and mode and margins of the contact."""
+        self.contact_state(seen, stamp)
+        contact = self._plant.contact_point(seen)
+        self._markers.publish(self._drawn.update(stamp, contact, _in_base(seen)[3:6]))
+
+
+def _in_base(seen: Observation) -> Array:
+    """Return the wrench in the axes of ``base_footprint``, torque and force."""
+    R = yaw_matrix(seen.yaw, np.zeros(3))[:3, :3]
+    return np.concatenate([R.T @ seen.wrench[:3], R.T @ seen.wrench[3:]])
+
+
+def _friction(plant: EmulatedRobot) -> float:
+    """Return the coefficient of static friction; infinite where the model has none."""
+    layout, p = plant.view.system.parameters, plant.emulation.p
+    return float(p[layout.slice('mu')][0]) if 'mu' in layout else math.inf
 
 
 class SimulatedRobot(Simulated):

@@ -111,7 +111,7 @@ def check_finite(formulas: Mapping[str, ca.SX], t: ca.SX, end: float) -> None:
 
 
 def check_covered(path: str, times: Array, end: float) -> None:
-    """Raise ScenarioError, naming an entry, where times [s] do not go from 0 to an end [s]."""
+    """Raise ScenarioError unless times (N,) [s] of an entry go from 0 to an end [s]."""
     if times[0] > 0 or times[-1] < end:
         raise ScenarioError(
             f'{path}: must cover 0 to the duration {end:g} s without a gap, got '

@@ -16,7 +16,7 @@ from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import offers, StartMode
 from rolling_dynamics.contract.rolling_system import MotionState, RollingSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
-from rolling_dynamics.simulation.guards import in_mode, joined, NOISE, projection
+from rolling_dynamics.simulation.guards import in_mode, joined, NOISE, projection, with_mode
 from rolling_dynamics.simulation.modes import ModeMachine
 
 Expression = TypeVar('Expression', ca.SX, ca.MX)
@@ -121,7 +121,10 @@ class Stepper:
 
     @cached_property
     def _in_one_mode(self) -> FastFunction:
-        function = FastFunction(compiled(_step(self.system, self._mode))[0])
+        only = in_mode(self.system, self._mode)
+        mode = replace(only.modes[self._mode], guards={}, slip=None)
+        step = step_with_guards(with_mode(only, self._mode, mode), self._mode)
+        function = FastFunction(compiled(step)[0])
         function.inputs[4][:] = self.p
         return function
 
@@ -317,16 +320,6 @@ class Stepper:
             return None
         values = out[self._n + advance.slip * STAGES : -1]
         return next(n for n, g in zip(advance.guards, values, strict=True) if not g >= -NOISE)
-
-
-def _step(system: RollingSystem, mode: str) -> ca.Function:
-    """Return ``(x, u, t, h, p) -> x`` as one function."""
-    x, u = ca.MX.sym('x', system.state.size), ca.MX.sym('u', system.control.size)
-    t, h = ca.MX.sym('t'), ca.MX.sym('h')
-    p = ca.MX.sym('p', system.parameters.size)
-    _, end = runge_kutta(system.modes[mode].dynamics, x, u, t, h, p)
-    y = projection(in_mode(system, mode))(end, p)
-    return ca.Function('rk4_step', [x, u, t, h, p], [y], ['x', 'u', 't', 'h', 'p'], ['y'])
 
 
 def step_with_guards(

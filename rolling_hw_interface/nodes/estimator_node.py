@@ -18,7 +18,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_view import ContactView, NAMES
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.chosen import CompilingNode
-from rolling_dynamics.nodes.plant_topics import body_matrix
+from rolling_dynamics.nodes.topics import body_matrix
 from rolling_hw_interface.nodes.estimation import Estimated, Estimation, Inputs, LOST
 from rolling_hw_interface.nodes.model_parameters import (
     ARM_TABLE,

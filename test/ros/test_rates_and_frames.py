@@ -13,7 +13,7 @@ pytest.importorskip('rolling_interfaces')
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
-from rolling_dynamics.nodes.topics import RobotTopics
+from rolling_dynamics.nodes.simulated_robot import RobotTopics
 from rolling_node_kit.loop_node import LoopNode
 
 
