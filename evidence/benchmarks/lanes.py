@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.law import as_function, check_inputs, split, STATE
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.batch.lanes import equations
+from rolling_dynamics.batch.trajectories import equations
 from rolling_dynamics.batch.vector_source import vector_source, vectors
 from rolling_dynamics.compiled import compiled_source
 from rolling_dynamics.contract.rolling_system import turn_between

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from rolling_controller.balance.hold import BalanceLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
-from rolling_dynamics.batch.lanes import equations
+from rolling_dynamics.batch.trajectories import equations
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.compiled_solver import closed_loop
 

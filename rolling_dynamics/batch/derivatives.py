@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch.kernels import c_text, kernel_source
-from rolling_dynamics.batch.lanes import Equations, equations
+from rolling_dynamics.batch.trajectories import Equations, equations
 from rolling_dynamics.batch.vector_source import vector_source, vectors
 from rolling_dynamics.compiled import compiled_source
 from rolling_dynamics.contract.rolling_system import RollingSystem

@@ -13,7 +13,14 @@ from typing import Any, TypeAlias
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_dynamics.batch.lanes import Array, Attempt, Equations, equations, Lanes, MappedKernel
+from rolling_dynamics.batch.trajectories import (
+    Array,
+    Attempt,
+    Batch,
+    Equations,
+    equations,
+    MappedKernel,
+)
 from rolling_dynamics.batch.vector_source import adaptive_source, vector_source, vectors
 from rolling_dynamics.compiled import cache_folder, compiled_source, compiles
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -38,17 +45,17 @@ class VectorKernel:
         self._guards = len(equations.names)
         self._library = ctypes.CDLL(file)
 
-    def carry(self, lanes: Lanes, number: int, longest: float) -> int:
+    def carry(self, batch: Batch, number: int, longest: float) -> int:
         """
         Carry trajectories to their goals by classical Runge-Kutta steps of order 4, in place.
 
         A trajectory stops before a step after which a guard is below its level, or the state is
         not finite, and before one in which slip turns, by a cosine below the level after those of
-        the guards; ``lanes.h`` has the length of that step then, else 0.
+        the guards; ``batch.h`` has the length of that step then, else 0.
 
         Parameters
         ----------
-        lanes
+        batch
             As many as a multiple of ``width``.
         number
             Mode of those that are meant, if they go on.
@@ -61,9 +68,9 @@ class VectorKernel:
             How many trajectories stopped so.
 
         """
-        stride = lanes.x.strides[0] // lanes.x.itemsize
-        given = (lanes.addresses[name] for name in CARRIED)
-        return int(self._carry(lanes.size, stride, *given, number, longest))
+        stride = batch.x.strides[0] // batch.x.itemsize
+        given = (batch.addresses[name] for name in CARRIED)
+        return int(self._carry(batch.size, stride, *given, number, longest))
 
     @cached_property
     def _carry(self) -> Callable[..., int]:
@@ -75,14 +82,14 @@ class VectorKernel:
         return carry  # type: ignore[no-any-return]
 
     def dop853(
-        self, lanes: Lanes, rate: Array, h: Array, asked: Array, tolerance: tuple[float, float]
+        self, batch: Batch, rate: Array, h: Array, asked: Array, tolerance: tuple[float, float]
     ) -> Attempt:
         """
         Try a step of the Dormand-Prince method of order 8.
 
         Parameters
         ----------
-        lanes
+        batch
             As many as a multiple of ``width``.
         rate
             Rates of their states.
@@ -94,30 +101,30 @@ class VectorKernel:
             Relative and absolute.
 
         """
-        attempt = Attempt.empty(len(lanes.x), lanes.size)
-        given = (lanes.x, rate, lanes.u, lanes.slope, lanes.p, lanes.t, h, lanes.levels)
+        attempt = Attempt.empty(len(batch.x), batch.size)
+        given = (batch.x, rate, batch.u, batch.slope, batch.p, batch.t, h, batch.levels)
         counts = asked.astype(self._count)
-        self._call('dop853', lanes, *given, counts, *tolerance, *attempt)
+        self._call('dop853', batch, *given, counts, *tolerance, *attempt)
         return attempt
 
-    def rates(self, lanes: Lanes) -> Array:
+    def rates(self, batch: Batch) -> Array:
         """Return the rates of the states."""
-        out = np.empty((len(lanes.x), lanes.size))
-        self._call('rates_at', lanes, lanes.x, lanes.u, lanes.p, lanes.t, out)
+        out = np.empty((len(batch.x), batch.size))
+        self._call('rates_at', batch, batch.x, batch.u, batch.p, batch.t, out)
         return out
 
-    def guards(self, lanes: Lanes) -> Array:
+    def guards(self, batch: Batch) -> Array:
         """Return the guards, shape (guards, trajectories), in their units."""
-        out = np.empty((self._guards, lanes.size), self._real)
-        clocks = lanes.t.astype(self._real)
-        self._call('watch', lanes, lanes.x, lanes.u, lanes.p, clocks, out)
+        out = np.empty((self._guards, batch.size), self._real)
+        clocks = batch.t.astype(self._real)
+        self._call('watch', batch, batch.x, batch.u, batch.p, clocks, out)
         return out
 
-    def _call(self, name: str, lanes: Lanes, *given: Array | float) -> None:
+    def _call(self, name: str, batch: Batch, *given: Array | float) -> None:
         """Call a function of the library; Python's lock is free meanwhile."""
         getattr(self._library, name)(
-            ctypes.c_long(lanes.size),
-            ctypes.c_long(lanes.x.strides[0] // lanes.x.itemsize),
+            ctypes.c_long(batch.size),
+            ctypes.c_long(batch.x.strides[0] // batch.x.itemsize),
             *(
                 ctypes.c_double(a)
                 if isinstance(a, float)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch.kernels import compiled_kernel, Kernel, kernel_of
-from rolling_dynamics.batch.lanes import Attempt, Equations, equations, Index, Lanes
 from rolling_dynamics.batch.steps import AdaptiveSteps, FixedSteps, interpolated, Watcher
+from rolling_dynamics.batch.trajectories import Attempt, Batch, Equations, equations, Index
 from rolling_dynamics.contract.capabilities import StartMode
 from rolling_dynamics.contract.rolling_system import Mode, MotionState, RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError
@@ -113,49 +113,49 @@ class Modes:
             steps = FixedSteps(k, o.max_step, slip_row)
         return Machine(mode=self.system.modes[mode], equations=these, kernel=k, steps=steps)
 
-    def enter(self, lanes: Lanes, index: Index, number: int) -> None:
+    def enter(self, batch: Batch, index: Index, number: int) -> None:
         """Have trajectories go on in a mode: its guards' levels, and no step length yet."""
         machine = self.machine(number)
         levels = np.full(self.most_guards, -np.inf)
         for k, name in enumerate(machine.equations.names):
             if self.options.events.get(name) != IGNORE:
                 levels[k] = -ROUNDING[self.options.dtype]
-        lanes.mode[index], lanes.h[index], lanes.rejected[index] = number, 0.0, False
-        lanes.levels[:, index] = levels[:, None]
+        batch.mode[index], batch.h[index], batch.rejected[index] = number, 0.0, False
+        batch.levels[:, index] = levels[:, None]
         end = len(machine.equations.names)
         if machine.mode.slip is not None:
-            lanes.levels[end, index] = STRAIGHT
+            batch.levels[end, index] = STRAIGHT
         charts = slice(end - machine.equations.charts, end)
         if charts.start < end:
             padded = np.resize(
                 index, -(-index.size // machine.kernel.width) * machine.kernel.width
             )
-            quality = machine.kernel.guards(lanes.copied(padded))[charts, : index.size]
-            lanes.levels[charts, index] = CHART * quality
+            quality = machine.kernel.guards(batch.copied(padded))[charts, : index.size]
+            batch.levels[charts, index] = CHART * quality
 
-    def start(self, lanes: Lanes, index: Index, system: StartMode) -> None:
+    def start(self, batch: Batch, index: Index, system: StartMode) -> None:
         """Have trajectories begin, each in the mode that its state is in."""
-        vectors = (a[:, index].T.astype(float, order='C') for a in (lanes.p, lanes.x, lanes.u))
-        given = zip(*vectors, lanes.t[index].tolist(), strict=True)
-        for lane, (p, x, u, t) in zip(index.tolist(), given, strict=True):
-            self._put(lanes, lane, system.begin(p, x, u, t))
-        going = index[lanes.stop[index] == 0]
-        for number in np.unique(lanes.mode[going]).tolist():
-            self.enter(lanes, going[lanes.mode[going] == number], number)
+        vectors = (a[:, index].T.astype(float, order='C') for a in (batch.p, batch.x, batch.u))
+        given = zip(*vectors, batch.t[index].tolist(), strict=True)
+        for column, (p, x, u, t) in zip(index.tolist(), given, strict=True):
+            self._put(batch, column, system.begin(p, x, u, t))
+        going = index[batch.stop[index] == 0]
+        for number in np.unique(batch.mode[going]).tolist():
+            self.enter(batch, going[batch.mode[going] == number], number)
 
-    def advance(self, lanes: Lanes, watcher: Watcher | None = None) -> None:
+    def advance(self, batch: Batch, watcher: Watcher | None = None) -> None:
         """Carry trajectories to their goals, or to what stops them; see :class:`AdaptiveSteps`."""
         again = True
         while again:
             again = False
             for number, machine in list(self._machines.items()):
-                index, guard = machine.steps.advance(lanes, number, watcher)
+                index, guard = machine.steps.advance(batch, number, watcher)
                 if index.size:
                     with self._turn:
-                        self._after(lanes, index, guard, number)
+                        self._after(batch, index, guard, number)
                     again = True
 
-    def _after(self, lanes: Lanes, index: Index, guard: Index, number: int) -> None:
+    def _after(self, batch: Batch, index: Index, guard: Index, number: int) -> None:
         """Let happen what follows the events of trajectories in a mode."""
         machine = self.machine(number)
         for g in np.unique(guard).tolist():
@@ -163,44 +163,44 @@ class Modes:
             name = LOST if g < 0 else machine.equations.names[g]
             reset = machine.mode.resets.get(name)
             if reset is None or name in self.options.events:
-                lanes.stop[these] = self._stop(name)
+                batch.stop[these] = self._stop(name)
                 continue
-            for lane in these.tolist():
-                self._follow(lanes, lane, name)
+            for column in these.tolist():
+                self._follow(batch, column, name)
 
     def _stop(self, name: str) -> int:
         if name not in self.stops:
             self.stops.append(name)
         return self.stops.index(name)
 
-    def _follow(self, lanes: Lanes, lane: int, guard: str) -> None:
+    def _follow(self, batch: Batch, column: int, guard: str) -> None:
         """Let a trajectory go through what follows a guard."""
         s = MotionState(
-            t=float(lanes.t[lane]),
-            x=lanes.x[:, lane].astype(float),
-            mode=self.names[int(lanes.mode[lane])],
-            p=lanes.p[:, lane].astype(float),
-            changes=int(lanes.changes[lane]),
-            changed=float(lanes.changed[lane]),
+            t=float(batch.t[column]),
+            x=batch.x[:, column].astype(float),
+            mode=self.names[int(batch.mode[column])],
+            p=batch.p[:, column].astype(float),
+            changes=int(batch.changes[column]),
+            changed=float(batch.changed[column]),
         )
-        u = lanes.u[:, lane].astype(float)
+        u = batch.u[:, column].astype(float)
         try:
             s = self._machine.after(s, guard, lambda _t, _x: u)
         except ChatterError:
-            lanes.stop[lane] = self._stop(CHATTERS)
+            batch.stop[column] = self._stop(CHATTERS)
             return
-        lanes.changes[lane], lanes.changed[lane] = s.changes, s.changed
-        self._put(lanes, lane, s)
-        if not lanes.stop[lane]:
-            self.enter(lanes, np.array([lane]), int(lanes.mode[lane]))
+        batch.changes[column], batch.changed[column] = s.changes, s.changed
+        self._put(batch, column, s)
+        if not batch.stop[column]:
+            self.enter(batch, np.array([column]), int(batch.mode[column]))
 
-    def _put(self, lanes: Lanes, lane: int, s: MotionState) -> None:
+    def _put(self, batch: Batch, column: int, s: MotionState) -> None:
         """Give a trajectory a state and its mode, or end it where that has ended."""
-        lanes.t[lane], lanes.x[:, lane], lanes.p[:, lane] = s.t, s.x, s.p
+        batch.t[column], batch.x[:, column], batch.p[:, column] = s.t, s.x, s.p
         if s.ended is not None:
-            lanes.stop[lane] = self._stop(s.stopped)
+            batch.stop[column] = self._stop(s.stopped)
         else:
-            lanes.mode[lane] = self.names.index(s.mode)
+            batch.mode[column] = self.names.index(s.mode)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -248,11 +248,11 @@ class Outputs:
         """Return them at all states, shape (T, trajectories, K)."""
         rows = states.reshape(-1, states.shape[-1])
         padded = -(-len(rows) // self._kernel.width) * self._kernel.width
-        lanes = Lanes.empty((rows.shape[1], u.shape[-1], 0, p.shape[1], 0), padded, 'float64')
-        lanes.x[:, : len(rows)], lanes.u[:, : len(rows)] = rows.T, u.reshape(len(rows), -1).T
-        lanes.p[:, : len(rows)] = np.tile(p, (len(times), 1)).T
-        lanes.t[: len(rows)] = np.repeat(times, len(p))
-        found = self._kernel.guards(lanes)[:, : len(rows)]
+        batch = Batch.empty((rows.shape[1], u.shape[-1], 0, p.shape[1], 0), padded, 'float64')
+        batch.x[:, : len(rows)], batch.u[:, : len(rows)] = rows.T, u.reshape(len(rows), -1).T
+        batch.p[:, : len(rows)] = np.tile(p, (len(times), 1)).T
+        batch.t[: len(rows)] = np.repeat(times, len(p))
+        found = self._kernel.guards(batch)[:, : len(rows)]
         return np.asarray(found.T.reshape(len(times), len(p), self.size))
 
 
@@ -296,28 +296,28 @@ def simulate_many(
         method=ADAPTIVE, max_step=np.inf, tolerance=(rtol, atol), dtype='float64', events=events
     )
     modes = Modes(system, options)
-    lanes = Lanes.empty((n, m, m, p.shape[1], modes.most_guards), size, 'float64')
-    lanes.x[...], lanes.p[...], lanes.stop[...] = x0.T, p.T, 0
-    modes.enter(lanes, np.arange(size), 0)
+    batch = Batch.empty((n, m, m, p.shape[1], modes.most_guards), size, 'float64')
+    batch.x[...], batch.p[...], batch.stop[...] = x0.T, p.T, 0
+    modes.enter(batch, np.arange(size), 0)
     taken = _Samples(times, n, size)
     for piece in driven.pieces(0.0, float(times[-1])):
         value, slope = (a.reshape(size, m).T for a in (piece.value, piece.slope))
-        going = lanes.stop == 0
-        lanes.u[:, going], lanes.slope[...] = value[:, going], slope
-        lanes.goal[...] = piece.end
-        modes.advance(lanes, taken.take)
-    reached = np.searchsorted(times, lanes.t, side='right')
-    at_end = np.flatnonzero((reached > 0) & (times[np.maximum(reached - 1, 0)] == lanes.t))
-    taken.states[reached[at_end] - 1, at_end] = lanes.x[:, at_end].T
+        going = batch.stop == 0
+        batch.u[:, going], batch.slope[...] = value[:, going], slope
+        batch.goal[...] = piece.end
+        modes.advance(batch, taken.take)
+    reached = np.searchsorted(times, batch.t, side='right')
+    at_end = np.flatnonzero((reached > 0) & (times[np.maximum(reached - 1, 0)] == batch.t))
+    taken.states[reached[at_end] - 1, at_end] = batch.x[:, at_end].T
     _normalise(system, taken.states)
     u = driven.sample(times, times).reshape(len(times), size, m)
     return Sampled(
         states=taken.states,
         values=outputs(taken.states, u, times, p),
-        ends=lanes.t,
+        ends=batch.t,
         reached=reached,
         steps=taken.steps,
-        stopped=[modes.stops[k] for k in lanes.stop],
+        stopped=[modes.stops[k] for k in batch.stop],
     )
 
 
@@ -328,18 +328,18 @@ class _Samples:
         self.times, self.states = times, np.zeros((times.size, size, n))
         self.steps = np.zeros(size, np.int64)
 
-    def take(self, index: Index, before: Lanes, h: Array, step: Attempt) -> None:
+    def take(self, index: Index, before: Batch, h: Array, step: Attempt) -> None:
         """Take a step of some trajectories."""
         self.steps[index[h > 0]] += 1
         first = np.searchsorted(self.times, before.t, side='left')
         count = np.searchsorted(self.times, before.t + h, side='left') - first
         count[h == 0] = 0
-        lane = np.repeat(np.arange(index.size), count)
-        if not lane.size:
+        column = np.repeat(np.arange(index.size), count)
+        if not column.size:
             return
-        k = np.arange(lane.size) - np.repeat(np.cumsum(count) - count, count) + first[lane]
-        theta = (self.times[k] - before.t[lane]) / h[lane]
-        self.states[k, index[lane]] = interpolated(before.x, step.dense, theta, lane).T
+        k = np.arange(column.size) - np.repeat(np.cumsum(count) - count, count) + first[column]
+        theta = (self.times[k] - before.t[column]) / h[column]
+        self.states[k, index[column]] = interpolated(before.x, step.dense, theta, column).T
 
 
 def _normalise(system: RollingSystem, states: Array) -> None:

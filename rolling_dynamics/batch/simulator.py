@@ -12,14 +12,14 @@ import os
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_dynamics.batch.lanes import Array, Lanes
 from rolling_dynamics.batch.modes import ADAPTIVE, Modes, NOT_STARTED, Options
+from rolling_dynamics.batch.trajectories import Array, Batch
 from rolling_dynamics.contract.capabilities import offers, StartMode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError
 
 LEAST = 256  # trajectories that are worth a thread
-SHARES = (0.75, 0.25)  # of a thread's trajectories: the small part goes to who is ready first
+FRACTIONS = (0.75, 0.25)  # of a thread's trajectories: the small part goes to who is ready first
 Policy = Callable[[Array, NDArray[np.float64]], ArrayLike]
 
 
@@ -128,17 +128,17 @@ class BatchSimulator:
         layouts = (system.state, system.control, system.parameters)
         n, m, q = (layout.size for layout in layouts)
         sizes = (n, m, m if method == ADAPTIVE else 0, q, self._modes.most_guards)
-        self._lanes = Lanes.empty(sizes, padded, dtype)
+        self._batch = Batch.empty(sizes, padded, dtype)
         self._parts = self._divided(padded)
 
-    def _divided(self, lanes: int) -> list[tuple[slice, Lanes]]:
+    def _divided(self, size: int) -> list[tuple[slice, Batch]]:
         """Return the trajectories in parts, each for one thread at a time."""
         width, ends = self._kernel.width, [0]
-        for share in SHARES if self._pool is not None else ():
-            each = math.ceil(max(share * lanes / self._threads, LEAST) / width) * width
+        for fraction in FRACTIONS if self._pool is not None else ():
+            each = math.ceil(max(fraction * size / self._threads, LEAST) / width) * width
             ends += [ends[-1] + each * (k + 1) for k in range(self._threads)]
-        ends = [*(end for end in ends if end < lanes), lanes]
-        return [(slice(a, b), self._lanes.part(slice(a, b))) for a, b in pairwise(ends)]
+        ends = [*(end for end in ends if end < size), size]
+        return [(slice(a, b), self._batch.part(slice(a, b))) for a, b in pairwise(ends)]
 
     @property
     def compiled(self) -> bool:
@@ -148,32 +148,32 @@ class BatchSimulator:
     @property
     def nbytes(self) -> int:
         """Memory of all trajectories [byte]."""
-        return sum(array.nbytes for array in vars(self._lanes).values())
+        return sum(array.nbytes for array in vars(self._batch).values())
 
     @property
     def states(self) -> Array:
         """States, shape (size, state.size); a view that may be written to."""
-        return self._lanes.x[:, : self.size].T
+        return self._batch.x[:, : self.size].T
 
     @property
     def controls(self) -> Array:
         """Controls in force, shape (size, control.size)."""
-        return self._lanes.u[:, : self.size].T
+        return self._batch.u[:, : self.size].T
 
     @property
     def parameters(self) -> Array:
         """Parameters, shape (size, parameters.size); a view that may be written to."""
-        return self._lanes.p[:, : self.size].T
+        return self._batch.p[:, : self.size].T
 
     @property
     def times(self) -> NDArray[np.float64]:
         """Clocks [s], shape (size,); that of a trajectory that stopped says when."""
-        return self._lanes.t[: self.size]
+        return self._batch.t[: self.size]
 
     @property
     def running(self) -> NDArray[np.bool_]:
         """Which trajectories go on, shape (size,)."""
-        return np.equal(self._lanes.stop[: self.size], 0)
+        return np.equal(self._batch.stop[: self.size], 0)
 
     @property
     def stopped(self) -> NDArray[np.str_]:
@@ -183,12 +183,12 @@ class BatchSimulator:
         ``not_finite``: the state would not be finite any more; ``not_started``: never reset;
         ``chatters``: modes change without limit.
         """
-        return np.asarray(np.array(self._modes.stops)[self._lanes.stop[: self.size]])
+        return np.asarray(np.array(self._modes.stops)[self._batch.stop[: self.size]])
 
     @property
     def modes(self) -> NDArray[np.str_]:
         """Mode of motion of each trajectory, shape (size,)."""
-        return np.asarray(np.array(self._modes.names)[self._lanes.mode[: self.size]])
+        return np.asarray(np.array(self._modes.names)[self._batch.mode[: self.size]])
 
     def reset(
         self,
@@ -223,22 +223,22 @@ class BatchSimulator:
                 f'mask takes {self.size} truth values, got {chosen.dtype} of shape {chosen.shape}'
             )
         where = np.flatnonzero(chosen)
-        fresh = (self._lanes.stop[where] == self._modes.stops.index(NOT_STARTED)).any()
+        fresh = (self._batch.stop[where] == self._modes.stops.index(NOT_STARTED)).any()
         if fresh and (states is None or parameters is None):
             raise ParameterError('trajectories that were never started need states and parameters')
         start = np.array(self._rows('times', times, None)[where], dtype=float)
         if states is not None:
             rows = self._rows('states', states, self.system.state.size)
-            self._lanes.x[:, where] = rows[where].T
+            self._batch.x[:, where] = rows[where].T
         if parameters is not None:
             rows = self._rows('parameters', parameters, self.system.parameters.size)
-            self._lanes.p[:, where] = rows[where].T
-        self._lanes.t[where], self._lanes.stop[where] = start, 0
-        self._lanes.changes[where], self._lanes.changed[where] = 0, -math.inf
-        self._modes.enter(self._lanes, where, self._first)
+            self._batch.p[:, where] = rows[where].T
+        self._batch.t[where], self._batch.stop[where] = start, 0
+        self._batch.changes[where], self._batch.changed[where] = 0, -math.inf
+        self._modes.enter(self._batch, where, self._first)
         starts = offers(self.system, StartMode) if self.mode is None else None
         if starts is not None:
-            self._modes.start(self._lanes, where, starts)
+            self._modes.start(self._batch, where, starts)
 
     def step(self, u: ArrayLike) -> None:
         """
@@ -270,10 +270,10 @@ class BatchSimulator:
             raise ParameterError(f'steps must be a positive number, got {steps!r}')
         m, steps = self.system.control.size, int(steps)
         times = np.empty((steps + 1, self.size))
-        states = np.empty((steps + 1, self.size, self.system.state.size), self._lanes.x.dtype)
+        states = np.empty((steps + 1, self.size, self.system.state.size), self._batch.x.dtype)
         times[0], states[0] = self.times, self.states
 
-        def run(where: slice, part: Lanes, first: int, rows: list[Array]) -> None:
+        def run(where: slice, part: Batch, first: int, rows: list[Array]) -> None:
             for k, u in enumerate(rows, first):
                 self._carry(part, u[where])
                 times[k, where] = part.t[: len(u[where])]
@@ -297,23 +297,23 @@ class BatchSimulator:
             raise ParameterError(f'controls are needed for {steps} steps, got {len(array)}')
         return array
 
-    def _carry(self, part: Lanes, rows: Array) -> None:
+    def _carry(self, part: Batch, rows: Array) -> None:
         """Carry a part ``dt`` further under held controls, a row for each trajectory."""
         part.u[:, : len(rows)] = rows.T
         np.add(part.t, self.dt, out=part.goal)
         self._modes.advance(part)
 
-    def _everywhere(self, work: Callable[[slice, Lanes], None]) -> None:
+    def _everywhere(self, work: Callable[[slice, Batch], None]) -> None:
         """Do work on all parts; each thread, this one too, takes the next when it is ready."""
         left = iter(self._parts)
 
-        def share() -> None:
+        def carry() -> None:
             for where, part in left:
                 work(where, part)
 
         others = min(self._threads, len(self._parts)) - 1 if self._pool is not None else 0
-        working = [self._pool.submit(share) for _ in range(others)] if self._pool else []
-        share()
+        working = [self._pool.submit(carry) for _ in range(others)] if self._pool else []
+        carry()
         for thread in working:
             thread.result()
 

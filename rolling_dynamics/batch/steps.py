@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.batch.kernels import Kernel
-from rolling_dynamics.batch.lanes import Array, Attempt, Index, Lanes, NO_EVENT, NOT_FINITE
+from rolling_dynamics.batch.trajectories import Array, Attempt, Batch, Index, NO_EVENT, NOT_FINITE
 from rolling_dynamics.simulation.compiled_solver import (
     FIRST_STEP,
     GREATEST_FACTOR,
@@ -35,17 +35,17 @@ class FixedSteps:
         """
         Take steps of at most so long [s]; what is to go is divided evenly.
 
-        The row is the one of ``Lanes.levels`` that holds how much slip may turn in a step.
+        The row is the one of ``Batch.levels`` that holds how much slip may turn in a step.
         """
         self._kernel, self._max_step, self._slip_row = kernel, max_step, slip_row
 
-    def advance(self, lanes: Lanes, number: int, _watcher: object = None) -> tuple[Index, Index]:
+    def advance(self, batch: Batch, number: int, _watcher: object = None) -> tuple[Index, Index]:
         """
         Carry the trajectories of a mode that go on to their goals, or to the first event of each.
 
         Parameters
         ----------
-        lanes, number
+        batch, number
             Trajectories, and the number of the mode.
 
         Returns
@@ -56,18 +56,18 @@ class FixedSteps:
             state.
 
         """
-        while self._kernel.carry(lanes, number, self._max_step):
-            index = np.flatnonzero(lanes.h)
-            guard = self._located(lanes, index, number)
+        while self._kernel.carry(batch, number, self._max_step):
+            index = np.flatnonzero(batch.h)
+            guard = self._located(batch, index, number)
             fallen = guard != NO_EVENT
             if fallen.any():
                 return index[fallen], guard[fallen]
         return NONE, NONE
 
-    def _located(self, lanes: Lanes, index: Index, number: int) -> Index:
+    def _located(self, batch: Batch, index: Index, number: int) -> Index:
         """Put trajectories at the event within their next step, or its end; return the guards."""
         padded = np.resize(index, -(-index.size // self._kernel.width) * self._kernel.width)
-        start = lanes.copied(padded)
+        start = batch.copied(padded)
         unwatched = replace(start, levels=np.full_like(start.levels, -np.inf))
         high = self._steady(unwatched, start.levels, number)
         end, below = self._looked_at(unwatched, start.levels, high, number)
@@ -84,11 +84,11 @@ class FixedSteps:
         if hit.any():
             end, below = self._looked_at(unwatched, start.levels, high, number)
         k = index.size
-        lanes.x[:, index], lanes.t[index] = end.x[:, :k], end.t[:k]
+        batch.x[:, index], batch.t[index] = end.x[:, :k], end.t[:k]
         first = np.where(hit, below.argmax(axis=0), NO_EVENT)[:k]
         return np.where(first == len(below) - 1, NOT_FINITE, first)
 
-    def _steady(self, start: Lanes, levels: Array, number: int) -> Array:
+    def _steady(self, start: Batch, levels: Array, number: int) -> Array:
         """Return steps in which slip keeps its direction, as those of ``Stepper``."""
         h, watched = start.h.copy(), start.levels.copy()
         if self._slip_row is None:
@@ -102,7 +102,7 @@ class FixedSteps:
                 return h
             h = np.where(turns, h / 2, h)
 
-    def _carried(self, start: Lanes, h: Array, number: int) -> Lanes:
+    def _carried(self, start: Batch, h: Array, number: int) -> Batch:
         """Return trajectories one step of h further, those that can be."""
         end = replace(
             start, x=start.x.copy(), t=start.t.copy(), goal=start.t + h, h=np.zeros_like(h)
@@ -111,8 +111,8 @@ class FixedSteps:
         return end
 
     def _looked_at(
-        self, start: Lanes, levels: Array, h: Array, number: int
-    ) -> tuple[Lanes, Array]:
+        self, start: Batch, levels: Array, h: Array, number: int
+    ) -> tuple[Batch, Array]:
         """Return trajectories a step further; which guards fell; which are not finite."""
         end = self._carried(start, h, number)
         lost = end.t != end.goal
@@ -125,7 +125,7 @@ SECTIONS = 28  # of a part of a step in which the bottom of a guard is sought
 GOLDEN = (math.sqrt(5) - 1) / 2
 CROWDED = 0.7  # fraction of trajectories that go on below which they are moved together
 WIDE = (0.0, math.inf)  # a tolerance that every step keeps
-Watcher = Callable[[Index, Lanes, Array, Attempt], None]
+Watcher = Callable[[Index, Batch, Array, Attempt], None]
 
 
 class AdaptiveSteps:
@@ -143,14 +143,14 @@ class AdaptiveSteps:
         self._kernel, self._tolerance, self._max_step = kernel, tolerance, max_step
 
     def advance(
-        self, lanes: Lanes, number: int, watcher: Watcher | None = None
+        self, batch: Batch, number: int, watcher: Watcher | None = None
     ) -> tuple[Index, Index]:
         """
         Carry the trajectories of a mode that go on to their goals, or to the first event of each.
 
         Parameters
         ----------
-        lanes, number
+        batch, number
             Trajectories, and the number of the mode.
         watcher
             Called with each step that is kept: which trajectories, as they stood before it, its
@@ -163,10 +163,10 @@ class AdaptiveSteps:
 
         """
         events: list[tuple[Index, Index]] = []
-        going = (lanes.stop == 0) & (lanes.mode == number) & (lanes.t < lanes.goal)
+        going = (batch.stop == 0) & (batch.mode == number) & (batch.t < batch.goal)
         index = np.flatnonzero(going)
         while index.size:
-            index = self._crowd(lanes, index, watcher, events)
+            index = self._crowd(batch, index, watcher, events)
         if not events:
             return index, index
         found, guards = (np.concatenate(part) for part in zip(*events, strict=True))
@@ -174,14 +174,14 @@ class AdaptiveSteps:
 
     def _crowd(
         self,
-        lanes: Lanes,
+        batch: Batch,
         index: Index,
         watcher: Watcher | None,
         events: list[tuple[Index, Index]],
     ) -> Index:
         """Step trajectories until some of them are done; return the others."""
-        crowd = _Crowd(self._kernel, lanes, index)
-        self._start_steps(crowd.lanes, crowd.rate, crowd.todo)
+        crowd = _Crowd(self._kernel, batch, index)
+        self._start_steps(crowd.batch, crowd.rate, crowd.todo)
         enough = CROWDED * index.size
         while crowd.todo.any() and (crowd.todo.sum() >= enough or crowd.todo.all()):
             self._step(crowd, watcher, events, look=False)
@@ -189,7 +189,7 @@ class AdaptiveSteps:
             crowd.todo, others = crowd.held.copy(), crowd.todo
             self._step(crowd, watcher, events, look=True)
             crowd.todo |= others
-        lanes.put(index, crowd.lanes, np.arange(index.size))
+        batch.put(index, crowd.batch, np.arange(index.size))
         return crowd.index[crowd.todo]
 
     def _step(
@@ -201,7 +201,7 @@ class AdaptiveSteps:
         look: bool,
     ) -> None:
         """Try a step; trajectories in which a guard may have fallen are held, or looked into."""
-        w, todo = crowd.lanes, crowd.todo
+        w, todo = crowd.batch, crowd.todo
         left = w.goal - w.t
         last = w.h >= left * (1 - 1e-9)
         taken = np.where(last, left, w.h)
@@ -245,7 +245,7 @@ class AdaptiveSteps:
         after = np.where(rejected, taken * np.minimum(factor, 1.0), grown)
         return np.minimum(np.where(kept, after, again), self._max_step)
 
-    def _start_steps(self, w: Lanes, rate: Array, todo: Array) -> None:
+    def _start_steps(self, w: Batch, rate: Array, todo: Array) -> None:
         """Choose first steps where there are none yet, Hairer et al., Section II.4."""
         fresh = todo & (w.h == 0)
         if not fresh.any():
@@ -268,7 +268,7 @@ class AdaptiveSteps:
             h = np.where(np.isfinite(d2), h, h0 * 1e-3)
         w.h[fresh] = np.minimum(h, self._max_step)[fresh]
 
-    def _events(self, w: Lanes, rate: Array, hit: Index, taken: Array, tried: Attempt) -> Index:
+    def _events(self, w: Batch, rate: Array, hit: Index, taken: Array, tried: Attempt) -> Index:
         """Cut steps short at their first event; return the numbers of the guards, -1 for none."""
         k = np.resize(hit, -(-hit.size // self._kernel.width) * self._kernel.width)
         within = _Within(self._kernel, w.copied(k), np.ascontiguousarray(rate[:, k]))
@@ -290,7 +290,7 @@ class AdaptiveSteps:
         side = np.zeros(low.size)
         high = np.where(a < 0, low, high)  # so from the start of the bracket
         for k in count():
-            wide = high - low > 2 * np.spacing(within.lanes.t + high)
+            wide = high - low > 2 * np.spacing(within.batch.t + high)
             if not wide.any():
                 break
             with np.errstate(all='ignore'):
@@ -308,7 +308,7 @@ class AdaptiveSteps:
 
     def _brackets(self, within: _Within, taken: Array, dense: Array) -> tuple[Array, Array]:
         """Return times before and after the first fall of a guard; infinite without any."""
-        start = within.lanes
+        start = within.batch
         samples = [
             within.margins_at(
                 interpolated(start.x, dense, np.full(taken.size, theta)), theta * taken
@@ -345,10 +345,10 @@ class AdaptiveSteps:
 class _Crowd:
     """Trajectories that are stepped together, in neighbouring memory."""
 
-    def __init__(self, kernel: Kernel, lanes: Lanes, index: Index) -> None:
+    def __init__(self, kernel: Kernel, batch: Batch, index: Index) -> None:
         self.index = np.resize(index, -(-index.size // kernel.width) * kernel.width)
-        self.lanes = lanes.copied(self.index)
-        self.rate = kernel.rates(self.lanes)
+        self.batch = batch.copied(self.index)
+        self.rate = kernel.rates(self.batch)
         self.todo = np.arange(self.index.size) < index.size
         self.held = np.zeros(self.index.size, bool)
 
@@ -356,19 +356,19 @@ class _Crowd:
 class _Within:
     """States and guards within a step, by steps of their own."""
 
-    def __init__(self, kernel: Kernel, lanes: Lanes, rate: Array) -> None:
-        self.lanes, self._kernel, self._rate = lanes, kernel, rate
-        self._all = np.ones(lanes.size, bool)
+    def __init__(self, kernel: Kernel, batch: Batch, rate: Array) -> None:
+        self.batch, self._kernel, self._rate = batch, kernel, rate
+        self._all = np.ones(batch.size, bool)
 
     def step(self, h: Array) -> Attempt:
-        return self._kernel.dop853(self.lanes, self._rate, h, self._all, WIDE)
+        return self._kernel.dop853(self.batch, self._rate, h, self._all, WIDE)
 
     def margins(self, h: Array) -> Array:
         """Return the guards less their levels after times h."""
         return self.margins_at(self.step(h).x, h)
 
     def margins_at(self, x: Array, h: Array) -> Array:
-        there = self.lanes.copied(np.arange(self.lanes.size))
+        there = self.batch.copied(np.arange(self.batch.size))
         there.x[...], there.t[...] = x, there.t + h
         if there.slope.size:
             there.u[...] += there.slope * h
@@ -377,7 +377,7 @@ class _Within:
         return margins
 
 
-def interpolated(x: Array, dense: Array, theta: Array, lane: Index | None = None) -> Array:
+def interpolated(x: Array, dense: Array, theta: Array, column: Index | None = None) -> Array:
     """
     Return states at fractions of steps, by the terms of their dense output, in a fixed order.
 
@@ -386,16 +386,16 @@ def interpolated(x: Array, dense: Array, theta: Array, lane: Index | None = None
     x, dense
         States and terms of steps, one for each trajectory.
     theta
-        Shares.
+        Fractions, 0 to 1.
     lane
-        Whose step each share is of; None for one fraction of each trajectory.
+        Whose step each fraction is of; None for one fraction of each trajectory.
 
     """
-    lane = np.arange(theta.size) if lane is None else lane
-    out = np.take(x, lane, axis=1)
+    column = np.arange(theta.size) if column is None else column
+    out = np.take(x, column, axis=1)
     part = np.empty_like(out)
     for weight, terms in zip(interpolation_weights(theta).T.copy(), dense, strict=True):
-        np.take(terms, lane, axis=1, out=part, mode='clip')  # without `clip` it makes a copy
+        np.take(terms, column, axis=1, out=part, mode='clip')  # without `clip` it makes a copy
         part *= weight
         out += part
     return out

@@ -23,7 +23,7 @@ NOT_FINITE, NO_EVENT = -1, -2  # in the place of a guard
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Lanes:
+class Batch:
     """
     Columns of a batch, a view of some of them, or a copy of some.
 
@@ -60,23 +60,23 @@ class Lanes:
     stop: Array
 
     @classmethod
-    def empty(cls, sizes: tuple[int, int, int, int, int], lanes: int, dtype: str) -> Lanes:
+    def empty(cls, sizes: tuple[int, int, int, int, int], size: int, dtype: str) -> Batch:
         """Return columns of zeros that do not go on; sizes are of x, u, slope, p, levels."""
-        x, u, slope, p, levels = (np.zeros((n, lanes), dtype=dtype) for n in sizes)
+        x, u, slope, p, levels = (np.zeros((n, size), dtype=dtype) for n in sizes)
         return cls(
             x=x,
             u=u,
             slope=slope,
             p=p,
             levels=levels,
-            t=np.zeros(lanes),
-            goal=np.zeros(lanes),
-            h=np.zeros(lanes),
-            rejected=np.zeros(lanes, dtype=bool),
-            mode=np.zeros(lanes, dtype=np.int16),
-            changes=np.zeros(lanes, dtype=np.int16),
-            changed=np.full(lanes, -np.inf),
-            stop=np.ones(lanes, dtype=np.int16),
+            t=np.zeros(size),
+            goal=np.zeros(size),
+            h=np.zeros(size),
+            rejected=np.zeros(size, dtype=bool),
+            mode=np.zeros(size, dtype=np.int16),
+            changes=np.zeros(size, dtype=np.int16),
+            changed=np.full(size, -np.inf),
+            stop=np.ones(size, dtype=np.int16),
         )
 
     @property
@@ -89,20 +89,20 @@ class Lanes:
         """Where in memory each array begins."""
         return {f.name: getattr(self, f.name).ctypes.data for f in fields(self)}
 
-    def part(self, where: slice) -> Lanes:
+    def part(self, where: slice) -> Batch:
         """Return a view of neighbours."""
-        return Lanes(**{f.name: getattr(self, f.name)[..., where] for f in fields(self)})
+        return Batch(**{f.name: getattr(self, f.name)[..., where] for f in fields(self)})
 
-    def copied(self, index: Index) -> Lanes:
+    def copied(self, index: Index) -> Batch:
         """Return a copy of some trajectories, in the order of an index."""
-        return Lanes(
+        return Batch(
             **{
                 f.name: np.ascontiguousarray(getattr(self, f.name)[..., index])
                 for f in fields(self)
             }
         )
 
-    def put(self, index: Index, others: Lanes, which: Index) -> None:
+    def put(self, index: Index, others: Batch, which: Index) -> None:
         """Take over state, control, clock and step of some of other trajectories."""
         for name in ('x', 'u', 't', 'h', 'rejected'):
             getattr(self, name)[..., index] = getattr(others, name)[..., which]
@@ -132,14 +132,14 @@ class Attempt(NamedTuple):
     dense: Array
 
     @classmethod
-    def empty(cls, n: int, lanes: int) -> Attempt:
+    def empty(cls, n: int, size: int) -> Attempt:
         """Return room for the steps of so many trajectories."""
         return cls(
-            x=np.empty((n, lanes)),
-            rate=np.empty((n, lanes)),
-            error=np.full(lanes, np.nan),
-            least=np.full(lanes, np.nan),
-            dense=np.empty((POWER, n, lanes)),
+            x=np.empty((n, size)),
+            rate=np.empty((n, size)),
+            error=np.full(size, np.nan),
+            least=np.full(size, np.nan),
+            dense=np.empty((POWER, n, size)),
         )
 
 
@@ -224,41 +224,41 @@ class MappedKernel:
         self._step = ca.Function('rk4_step', [x, u, t, h, p], [y, guards])
         self._mapped = self._step, 1
 
-    def carry(self, lanes: Lanes, number: int, longest: float) -> int:
+    def carry(self, batch: Batch, number: int, longest: float) -> int:
         """See :class:`.VectorKernel`."""
-        todo = (lanes.stop == 0) & (lanes.mode == number) & (lanes.t < lanes.goal)
-        span = np.where(todo, lanes.goal - lanes.t, 0.0)
+        todo = (batch.stop == 0) & (batch.mode == number) & (batch.t < batch.goal)
+        span = np.where(todo, batch.goal - batch.t, 0.0)
         steps = np.where(todo, np.maximum(np.ceil(span / longest * (1 - 1e-12)), 1), 0)
         h = span / np.maximum(steps, 1)
-        taken = self._taken(lanes, h, steps)
+        taken = self._taken(batch, h, steps)
         done = taken == steps
-        lanes.h[...] = np.where(done, 0.0, h)
-        lanes.t[...] = np.where(todo & done, lanes.goal, lanes.t + taken * h)
+        batch.h[...] = np.where(done, 0.0, h)
+        batch.t[...] = np.where(todo & done, batch.goal, batch.t + taken * h)
         return int((~done).sum())
 
-    def _taken(self, lanes: Lanes, h: Array, steps: Array) -> NDArray[np.int64]:
+    def _taken(self, batch: Batch, h: Array, steps: Array) -> NDArray[np.int64]:
         """Take so many steps of each trajectory, in place; return how many there were."""
-        taken = np.zeros(lanes.size, np.int64)
+        taken = np.zeros(batch.size, np.int64)
         left = np.flatnonzero(steps > 0)
         for k in range(int(steps.max(initial=0))):
             left = left[steps[left] > k]
             if not left.size:
                 break
-            given = (lanes.t[left] + k * h[left], h[left])
+            given = (batch.t[left] + k * h[left], h[left])
             y, guards = self._step_of(left.size)(
-                lanes.x[:, left], lanes.u[:, left], *(a[None, :] for a in given), lanes.p[:, left]
+                batch.x[:, left], batch.u[:, left], *(a[None, :] for a in given), batch.p[:, left]
             )
             states, watched = np.array(y), np.array(guards)
             good = np.isfinite(states.sum(axis=0))
-            good &= (watched >= lanes.levels[: len(watched), left]).all(axis=0)
+            good &= (watched >= batch.levels[: len(watched), left]).all(axis=0)
             left = left[good]
-            lanes.x[:, left] = states[:, good]
+            batch.x[:, left] = states[:, good]
             taken[left] += 1
         return taken
 
-    def _step_of(self, lanes: int) -> ca.Function:
-        if self._mapped[1] != lanes:
-            self._mapped = self._step.map(lanes), lanes
+    def _step_of(self, size: int) -> ca.Function:
+        if self._mapped[1] != size:
+            self._mapped = self._step.map(size), size
         return self._mapped[0]
 
     @cached_property
@@ -267,19 +267,19 @@ class MappedKernel:
         return step_function(self._view, e.dynamics, e.guards if e.names else None)
 
     def dop853(
-        self, lanes: Lanes, rate: Array, h: Array, asked: Array, tolerance: tuple[float, float]
+        self, batch: Batch, rate: Array, h: Array, asked: Array, tolerance: tuple[float, float]
     ) -> Attempt:
         """See :class:`.VectorKernel`."""
-        n, attempt = len(lanes.x), Attempt.empty(len(lanes.x), lanes.size)
+        n, attempt = len(batch.x), Attempt.empty(len(batch.x), batch.size)
         k = np.flatnonzero(asked)
-        slope = lanes.slope if lanes.slope.size else np.zeros_like(lanes.u)
-        curved = np.zeros((len(lanes.u), INSTANTS.size * k.size))
+        slope = batch.slope if batch.slope.size else np.zeros_like(batch.u)
+        curved = np.zeros((len(batch.u), INSTANTS.size * k.size))
         out = np.array(
             self._adaptive.map(k.size)(
-                np.vstack([lanes.x[:, k], rate[:, k]]),
-                *(lanes.u[:, k], slope[:, k], curved, lanes.t[None, k], h[None, k]),
-                *(lanes.p[:, k], np.tile(np.reshape(tolerance, (2, 1)), k.size)),
-                lanes.levels[: len(self._equations.names), k],
+                np.vstack([batch.x[:, k], rate[:, k]]),
+                *(batch.u[:, k], slope[:, k], curved, batch.t[None, k], h[None, k]),
+                *(batch.p[:, k], np.tile(np.reshape(tolerance, (2, 1)), k.size)),
+                batch.levels[: len(self._equations.names), k],
             )
         )
         where = StepOutputs(n, len(self._view.state.entries)).slices
@@ -289,14 +289,14 @@ class MappedKernel:
         attempt.dense[:, :, k] = out[where['dense']].reshape(POWER, n, -1)
         return attempt
 
-    def rates(self, lanes: Lanes) -> Array:
+    def rates(self, batch: Batch) -> Array:
         """See :class:`.VectorKernel`."""
-        return np.array(self._rates.map(lanes.size)(lanes.x, lanes.u, lanes.t[None, :], lanes.p))
+        return np.array(self._rates.map(batch.size)(batch.x, batch.u, batch.t[None, :], batch.p))
 
-    def guards(self, lanes: Lanes) -> Array:
+    def guards(self, batch: Batch) -> Array:
         """See :class:`.VectorKernel`."""
-        found = self._watch.map(lanes.size)(lanes.x, lanes.u, lanes.t[None, :], lanes.p)
-        return np.array(found).reshape(-1, lanes.size)
+        found = self._watch.map(batch.size)(batch.x, batch.u, batch.t[None, :], batch.p)
+        return np.array(found).reshape(-1, batch.size)
 
 
 def _cosine(a: ca.MX, b: ca.MX) -> ca.MX:
