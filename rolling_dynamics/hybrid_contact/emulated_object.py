@@ -164,7 +164,7 @@ class EmulatedObject(EmulatedMachine[Observation]):
         """Return the accelerations [rad/s^2, m/s^2] that bring the hand to rest, shape (6,)."""
         if self.emulation.drive is not None:
             return None
-        u = -self._seen.hand[7:13] / self._brake_time
+        u = -self._observed.hand[7:13] / self._brake_time
         return np.asarray(np.minimum(np.maximum(u, -self._limits), self._limits))
 
     def push(self, velocity: ArrayLike) -> None:
@@ -186,7 +186,7 @@ class EmulatedObject(EmulatedMachine[Observation]):
         rate, given = self._model.mode.dynamics, (state.x, machine.u, state.t)
         # forces enter the rates linearly: what one more of them does in 1 s, its impulse does now
         machine.put(state.x + np.array(rate(*given, pushed) - rate(*given, state.p)).ravel())
-        self._seen = self._look(0.0)
+        self._observed = self._look(0.0)
 
     @property
     def contact_mode(self) -> str:

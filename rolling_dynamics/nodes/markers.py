@@ -231,8 +231,8 @@ class RobotMarkers:
                 size = shape.side / 2
                 markers.append(surface_marker(Plane(), frame, number, HAND_COLOURS, size))
             elif isinstance(shape, Ball) and shape.name in CHEQUERED:
-                share, colours = CHEQUERED[shape.name]
-                ball = Sphere(share * shape.radius)
+                fraction, colours = CHEQUERED[shape.name]
+                ball = Sphere(fraction * shape.radius)
                 markers.append(surface_marker(ball, frame, number, colours))
         return MarkerArray(markers=markers)
 

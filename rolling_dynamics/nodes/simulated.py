@@ -41,10 +41,10 @@ class PublishedTopics(Protocol):
 
     slow: Slow
 
-    def state(self, seen: Any, stamp: int) -> None:
+    def state(self, observed: Any, stamp: int) -> None:
         """Publish the state at a time [ns]; the fast part."""
 
-    def contact_state(self, seen: Any, stamp: Time) -> None:
+    def contact_state(self, observed: Any, stamp: Time) -> None:
         """Publish mode and margins of the contact, which has changed."""
 
     def forget(self) -> None:

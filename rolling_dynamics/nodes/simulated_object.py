@@ -127,30 +127,32 @@ class PlantTopics:
         """Start a new path of the contact point."""
         self._markers.forget()
 
-    def state(self, seen: Observation, stamp: int) -> None:
+    def state(self, observed: Observation, stamp: int) -> None:
         """Publish hand and object state at a time [ns]; the fast part."""
-        self._hand_odometry.publish(self._encode_hand(stamp, seen.hand.tolist()))
+        self._hand_odometry.publish(self._encode_hand(stamp, observed.hand.tolist()))
         if self._object_odometry is not None:
-            self._object_odometry.publish(self._encode_object(stamp, seen.object_.tolist()))
+            self._object_odometry.publish(self._encode_object(stamp, observed.object_.tolist()))
 
-    def contact(self, seen: Observation, stamp: Time) -> None:
+    def contact(self, observed: Observation, stamp: Time) -> None:
         """Publish ground truth, contact coordinates and contact wrench."""
-        self._truth.publish(self._encode_object(time_to_nanoseconds(stamp), seen.object_.tolist()))
-        X_WH, X_WO = body_matrix(seen.hand), body_matrix(seen.object_)
-        q, _ = self._view.coordinates(X_WO, X_WH, seen.X_WCh[:3, 3])
+        self._truth.publish(
+            self._encode_object(time_to_nanoseconds(stamp), observed.object_.tolist())
+        )
+        X_WH, X_WO = body_matrix(observed.hand), body_matrix(observed.object_)
+        q, _ = self._view.coordinates(X_WO, X_WH, observed.X_WCh[:3, 3])
         joints = JointState(name=list(NAMES), position=q.tolist())
         joints.header.stamp = stamp
         self._coordinates.publish(joints)
-        wrench = WrenchStamped(wrench=array_to_wrench(seen.wrench))
+        wrench = WrenchStamped(wrench=array_to_wrench(observed.wrench))
         wrench.header.stamp, wrench.header.frame_id = stamp, self._contact_h
         self._wrench.publish(wrench)
 
-    def contact_state(self, seen: Observation, stamp: Time) -> None:
+    def contact_state(self, observed: Observation, stamp: Time) -> None:
         """Publish mode, gap and margins of the contact."""
-        tangential = float(np.hypot(seen.wrench[3], seen.wrench[4]))
-        normal, spin = float(seen.wrench[5]), abs(float(seen.wrench[2]))
-        message = RollingContact(mode=self._plant.contact_mode, gap=max(seen.gap, 0.0))
-        message.wrench = array_to_wrench(seen.wrench)
+        tangential = float(np.hypot(observed.wrench[3], observed.wrench[4]))
+        normal, spin = float(observed.wrench[5]), abs(float(observed.wrench[2]))
+        message = RollingContact(mode=self._plant.contact_mode, gap=max(observed.gap, 0.0))
+        message.wrench = array_to_wrench(observed.wrench)
         message.header.stamp, message.header.frame_id = stamp, self._contact_h
         message.required_friction = ratio(tangential, normal)
         message.friction_utilisation = ratio(tangential, self._mu * normal)
@@ -158,29 +160,29 @@ class PlantTopics:
         message.object_chart, message.hand_chart = self._view.charts
         self._state.publish(message)
 
-    def frames(self, seen: Observation, stamp: Time) -> None:
+    def frames(self, observed: Observation, stamp: Time) -> None:
         """Publish the frames."""
-        X_WH, X_WO = body_matrix(seen.hand), body_matrix(seen.object_)
-        _, X_OCo = self._view.coordinates(X_WO, X_WH, seen.X_WCh[:3, 3])
+        X_WH, X_WO = body_matrix(observed.hand), body_matrix(observed.object_)
+        _, X_OCo = self._view.coordinates(X_WO, X_WH, observed.X_WCh[:3, 3])
         self._tf.publish(
             TFMessage(
                 transforms=[
                     matrix_to_transform(X_WH, stamp, self._world, self._hand),
                     matrix_to_transform(X_WO, stamp, self._world, self._object),
                     matrix_to_transform(
-                        np.linalg.inv(X_WH) @ seen.X_WCh, stamp, self._hand, self._contact_h
+                        np.linalg.inv(X_WH) @ observed.X_WCh, stamp, self._hand, self._contact_h
                     ),
                     matrix_to_transform(X_OCo, stamp, self._object, self._contact_o),
                 ]
             )
         )
 
-    def markers(self, seen: Observation, stamp: Time) -> None:
+    def markers(self, observed: Observation, stamp: Time) -> None:
         """Publish the markers that move, and the state of the contact."""
-        self.contact_state(seen, stamp)
-        X_WH = body_matrix(seen.hand)
-        p_HC = X_WH[:3, :3].T @ (seen.X_WCh[:3, 3] - X_WH[:3, 3])
-        self._marker_publisher.publish(self._markers.update(stamp, p_HC, seen.wrench[3:6]))
+        self.contact_state(observed, stamp)
+        X_WH = body_matrix(observed.hand)
+        p_HC = X_WH[:3, :3].T @ (observed.X_WCh[:3, 3] - X_WH[:3, 3])
+        self._marker_publisher.publish(self._markers.update(stamp, p_HC, observed.wrench[3:6]))
 
 
 class RollingObject(Simulated):

@@ -95,13 +95,13 @@ class RobotTopics:
         self._encode = OdometryEncoder(self._world, f'{prefix}base_link').encode
         self._tf = stream(TFMessage, '/tf')
         self._joints = stream(JointState, 'joint_states') if view.joints else None
-        seen = plant.observe()
+        observed = plant.observe()
         self._mu = _friction(plant)
         self._wrench = self._contact_state = None
         if plant.has_wrench:
             self._wrench = stream(WrenchStamped, 'contact/wrench')
             self._contact_state = node.writer(RollingContact, 'contact/state', EVENT)
-        force = float(seen.wrench[5]) if plant.has_wrench else None
+        force = float(observed.wrench[5]) if plant.has_wrench else None
         self._drawn = RobotMarkers(view, self._frame, force)
         self._markers = stream(MarkerArray, '~/markers')
         node.writer(MarkerArray, '~/surfaces', LATCHED).publish(self._drawn.surfaces())
@@ -117,55 +117,55 @@ class RobotTopics:
         """Start a new path of the contact point."""
         self._drawn.forget()
 
-    def state(self, seen: Observation, stamp: int) -> None:
+    def state(self, observed: Observation, stamp: int) -> None:
         """Publish the full state at a time [ns]; the fast part."""
         message = self._state_message
         message.header.stamp = nanoseconds_to_time(stamp)
-        message.position = seen.x.tolist()
+        message.position = observed.x.tolist()
         self._state.publish(message)
         if self._odometry is None:
             return
-        half = 0.5 * seen.yaw
-        c, s = math.cos(seen.yaw), math.sin(seen.yaw)
-        vx, vy, vz = seen.velocity.tolist()
-        body = (math.cos(half), 0.0, 0.0, math.sin(half), *seen.centre.tolist())
-        twist = (0.0, 0.0, seen.yaw_rate, c * vx + s * vy, c * vy - s * vx, vz)
+        half = 0.5 * observed.yaw
+        c, s = math.cos(observed.yaw), math.sin(observed.yaw)
+        vx, vy, vz = observed.velocity.tolist()
+        body = (math.cos(half), 0.0, 0.0, math.sin(half), *observed.centre.tolist())
+        twist = (0.0, 0.0, observed.yaw_rate, c * vx + s * vy, c * vy - s * vx, vz)
         self._odometry.publish(self._encode(stamp, (*body, *twist)))
 
-    def contact(self, seen: Observation, stamp: Time) -> None:
+    def contact(self, observed: Observation, stamp: Time) -> None:
         """Publish joints and contact wrench."""
         if self._joints is not None:
-            position, rate = self._plant.joints(seen)
+            position, rate = self._plant.joints(observed)
             joints = JointState(name=[f'{self._prefix}{n}' for n in self._plant.view.joints])
             joints.header.stamp = stamp
             joints.position, joints.velocity = position.tolist(), rate.tolist()
             self._joints.publish(joints)
         if self._wrench is not None:
-            message = WrenchStamped(wrench=array_to_wrench(_in_base(seen)))
+            message = WrenchStamped(wrench=array_to_wrench(_in_base(observed)))
             message.header.stamp, message.header.frame_id = stamp, self._frame('base_footprint')
             self._wrench.publish(message)
 
-    def contact_state(self, seen: Observation, stamp: Time) -> None:
+    def contact_state(self, observed: Observation, stamp: Time) -> None:
         """Publish mode and margins of the contact."""
         if self._contact_state is None:
             return
-        wrench = _in_base(seen)
+        wrench = _in_base(observed)
         tangential, normal = float(np.hypot(wrench[3], wrench[4])), float(wrench[5])
         message = RollingContact(wrench=array_to_wrench(wrench), mode=self._plant.contact_mode)
         message.header.stamp, message.header.frame_id = stamp, self._frame('base_footprint')
-        message.gap = max(self._plant.gap(seen), 0.0)
+        message.gap = max(self._plant.gap(observed), 0.0)
         message.required_friction = ratio(tangential, normal)
         message.friction_utilisation = ratio(tangential, self._mu * normal)
         self._contact_state.publish(message)
 
-    def frames(self, seen: Observation, stamp: Time) -> None:
+    def frames(self, observed: Observation, stamp: Time) -> None:
         """Publish the frames."""
-        x, y, z = seen.centre.tolist()
+        x, y, z = observed.centre.tolist()
         poses = {'odom': np.eye(4)}
-        poses['base_footprint'] = yaw_matrix(seen.yaw, np.array([x, y, 0.0]))
-        poses['base_link'] = yaw_matrix(seen.yaw, np.array([x, y, z]))
+        poses['base_footprint'] = yaw_matrix(observed.yaw, np.array([x, y, 0.0]))
+        poses['base_link'] = yaw_matrix(observed.yaw, np.array([x, y, z]))
         links = [('base_footprint', 'odom'), ('base_link', 'base_footprint')]
-        for link, X_W in zip(self._plant.view.links, seen.links, strict=True):
+        for link, X_W in zip(self._plant.view.links, observed.links, strict=True):
             poses[link.name] = X_W
             links.append((link.name, link.parent))
         self._tf.publish(
@@ -185,17 +185,17 @@ class RobotTopics:
     def _frame(self, name: str) -> str:
         return self._world if name == 'odom' else f'{self._prefix}{name}'
 
-    def markers(self, seen: Observation, stamp: Time) -> None:
+    def markers(self, observed: Observation, stamp: Time) -> None:
         """Publish the markers, and mode and margins of the contact."""
-        self.contact_state(seen, stamp)
-        contact = self._plant.contact_point(seen)
-        self._markers.publish(self._drawn.update(stamp, contact, _in_base(seen)[3:6]))
+        self.contact_state(observed, stamp)
+        contact = self._plant.contact_point(observed)
+        self._markers.publish(self._drawn.update(stamp, contact, _in_base(observed)[3:6]))
 
 
-def _in_base(seen: Observation) -> Array:
+def _in_base(observed: Observation) -> Array:
     """Return the wrench in the axes of ``base_footprint``, torque and force."""
-    R = yaw_matrix(seen.yaw, np.zeros(3))[:3, :3]
-    return np.concatenate([R.T @ seen.wrench[:3], R.T @ seen.wrench[3:]])
+    R = yaw_matrix(observed.yaw, np.zeros(3))[:3, :3]
+    return np.concatenate([R.T @ observed.wrench[:3], R.T @ observed.wrench[3:]])
 
 
 def _friction(plant: EmulatedRobot) -> float:

@@ -48,7 +48,7 @@ class SimulatorNode(CompilingNode, LoopNode):
         super().__init__('simulator', kind.table)
         self._kind, self.lock = kind, threading.Lock()
         self._machine: Simulated | None = None
-        self._refused = self._told = self._shown = ''
+        self._refused = self._logged = self._shown = ''
         self._command: tuple[float, Array] | None = None
         self._stale = 0
 
@@ -97,22 +97,22 @@ class SimulatorNode(CompilingNode, LoopNode):
             u = self._control()
             machine.prepare()
             plant.step(u, self._dt)
-            seen, measured, time = plant.observe(), plant.read_measurements(), plant.time
+            observed, measured, time = plant.observe(), plant.read_measurements(), plant.time
         self._ticks += 1
         now = self.stamp
         if self._ticks % self._clock_every == 1 % self._clock_every:
             self._publish_time()
-        machine.topics.state(seen, now)
+        machine.topics.state(observed, now)
         sent = [(m, now - round((time - m.stamp) * 1e9)) for m in measured]
         self._send(sent)
         answered = [(m, stamp) for m, stamp in sent if m.sensor.clock is None]
         if not self._sensors:
-            self._wait_for_answer(now, lambda: machine.topics.state(seen, now))
+            self._wait_for_answer(now, lambda: machine.topics.state(observed, now))
         elif answered:
             self._wait_for_answer(answered[-1][1], lambda: self._send(answered))
         if self.sim_time:
             self._loop.period = self.period()
-        self._publish_slowly(seen, now)
+        self._publish_slowly(observed, now)
 
     @property
     def stamp(self) -> int:
@@ -140,24 +140,24 @@ class SimulatorNode(CompilingNode, LoopNode):
             timeout = self.values['lockstep_timeout']
             self.turns.wait(stamp, self._poll, self._commands.wait, again, timeout=timeout)
 
-    def _publish_slowly(self, seen: Any, now: int) -> None:
+    def _publish_slowly(self, observed: Any, now: int) -> None:
         """Publish what is due at a lower rate, and a mode of the contact that has changed."""
         topics, mode = self._machine.topics, self._machine.plant.contact_mode
         for offset, (rate, publish) in enumerate(topics.slow):
             if self.due(self._ticks, rate, offset):
-                publish(seen, nanoseconds_to_time(now))
+                publish(observed, nanoseconds_to_time(now))
         if mode != self._shown:
             self._shown = mode
-            topics.contact_state(seen, nanoseconds_to_time(now))
-        self._tell(self._machine.plant.fault)
+            topics.contact_state(observed, nanoseconds_to_time(now))
+        self._log_news(self._machine.plant.fault)
 
-    def _tell(self, fault: str) -> None:
+    def _log_news(self, fault: str) -> None:
         """Log what has happened, a fault once."""
         for line in self._machine.plant.read_news():
             self.get_logger().info(line)
-        if fault and fault != self._told:
+        if fault and fault != self._logged:
             self.get_logger().warning(f'nothing moves until ~/reset: {fault}')
-        self._told = fault
+        self._logged = fault
 
     def _poll(self) -> None:
         for message in self._commands.take():

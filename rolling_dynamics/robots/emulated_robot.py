@@ -65,7 +65,7 @@ class EmulatedRobot(EmulatedMachine[Observation]):
 
     def brake(self) -> Array:
         """Return the control that brings the robot to rest."""
-        return self._safe_control(self._seen.x, self.time)
+        return self._safe_control(self._observed.x, self.time)
 
     def _safe_control(self, x: Array, t: float) -> Array:
         return self._own.safe_control(x, t, self._brake_time).copy()

@@ -208,8 +208,8 @@ class Control:
         k = int(np.searchsorted(times[1:], t, side='right'))
         if k >= times.size - 1:
             return np.array(values[-1])
-        share = (t - times[k]) / (times[k + 1] - times[k])
-        return np.asarray(values[k] + share * (values[k + 1] - values[k]))
+        fraction = (t - times[k]) / (times[k + 1] - times[k])
+        return np.asarray(values[k] + fraction * (values[k + 1] - values[k]))
 
     @cached_property
     def _fast(self) -> FastFunction:
@@ -246,7 +246,7 @@ def straight_between(t: ca.SX, times: Array, values: Array) -> ca.SX:
     for k in range(times.size - 2, -1, -1):
         if times[k + 1] == times[k]:
             continue
-        share = (t - times[k]) / (times[k + 1] - times[k])
-        piece = values[k] + share * (values[k + 1] - values[k])
+        fraction = (t - times[k]) / (times[k + 1] - times[k])
+        piece = values[k] + fraction * (values[k + 1] - values[k])
         out = ca.if_else(t < times[k + 1], piece, out)
     return out

@@ -363,10 +363,10 @@ ROLLING, SLIPPING, SEPARATED, STOPPED = 'rolling', 'slipping', 'separated', 'sto
 # Contact after a guard, or a mode that the system leaves out, ended the motion.
 ENDED = dict.fromkeys(('friction', 'spin', 'slip', SLIPPING), SLIPPING)
 ENDED |= dict.fromkeys(('normal_force', SEPARATED), SEPARATED)
-Seen = TypeVar('Seen')
+Observed = TypeVar('Observed')
 
 
-class EmulatedMachine(ABC, Generic[Seen]):
+class EmulatedMachine(ABC, Generic[Observed]):
     """
     A machine that is stepped in real time. Not for use from two threads at once.
 
@@ -422,7 +422,7 @@ class EmulatedMachine(ABC, Generic[Seen]):
         """Restart the emulation at a state of the system in which starts are given."""
 
     @abstractmethod
-    def _look(self, dt: float) -> Seen:
+    def _look(self, dt: float) -> Observed:
         """Observe the emulation after a step of a duration [s]."""
 
     def _frees(self, u: Array) -> bool:
@@ -461,8 +461,8 @@ class EmulatedMachine(ABC, Generic[Seen]):
             d += columns @ values
         self._restart(np.array(self._retract(self.start, d)).reshape(-1))
         self._measured, self._news, self.events = self.emulation.advance(0.0), [], ()
-        self._tell()
-        self._seen = self._look(0.0)
+        self._report()
+        self._observed = self._look(0.0)
 
     # -- stepping ---------------------------------------------------------------------------
 
@@ -493,11 +493,11 @@ class EmulatedMachine(ABC, Generic[Seen]):
             self._measured += machine.step(u, dt)
         self.events = tuple(e.name for e in machine.events)
         if machine.events:
-            self._tell()
+            self._report()
         machine.forget()
-        self._seen = self._look(dt)
+        self._observed = self._look(dt)
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         self._news += [f'{e.name} at {e.time:.4f} s: {e.text}' for e in self.emulation.events]
 
     # -- looking ----------------------------------------------------------------------------
@@ -521,9 +521,9 @@ class EmulatedMachine(ABC, Generic[Seen]):
             return state.published_mode
         return ENDED.get(state.ended.name, STOPPED)
 
-    def observe(self) -> Seen:
+    def observe(self) -> Observed:
         """Return the observation after the newest step."""
-        return self._seen
+        return self._observed
 
     def read_measurements(self) -> list[Measurement]:
         """Return what the sensors measured since the last call, with times of the emulation."""

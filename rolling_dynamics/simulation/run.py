@@ -201,10 +201,10 @@ class Run:
         self._restarts = 0
         self._step, self._many = 0.0, False
 
-    def trajectory(self, begun: MotionState, end: float) -> Trajectory:
+    def trajectory(self, first: MotionState, end: float) -> Trajectory:
         """Return the motion from a state to a time."""
-        self._span = begun.t, end
-        s = self._on_charts(begun)
+        self._span = first.t, end
+        s = self._on_charts(first)
         self._take(s)
         self._modes = self._machine(self._system)
         project = self._modes.functions(s.mode).projection
