@@ -6,16 +6,12 @@ from dataclasses import dataclass
 import math
 from typing import Literal, TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.equations import GRAVITY
-from rolling_dynamics.contact.representation import support_point
-from rolling_dynamics.errors import ParameterError, ScenarioError, SurfaceError
+from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.friction import MU, MU_KINETIC, MU_SPIN
-from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.fields import (
     array,
     described,
@@ -41,10 +37,10 @@ from rolling_dynamics.scenario.surface_section import (
     SurfaceSection,
 )
 from rolling_dynamics.surfaces.surface import contact_frame, Surface
-from transforms3d.quaternions import mat2quat, qconjugate, qmult, quat2mat
+from transforms3d.quaternions import mat2quat
 
 if TYPE_CHECKING:
-    from rolling_dynamics.hybrid_contact import HybridContactSystem
+    pass
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -70,39 +66,6 @@ class Placement:
     psi: float | None
 
 
-def placed_by_attitude(
-    object_surface: Surface, hand_surface: Surface, q_HO: Array, contact_h: Array
-) -> Placement:
-    """Return the placement of a quaternion wxyz and a point (u, v); needs a support function."""
-    R_HO, R_HCh = quat2mat(q_HO), contact_frame(hand_surface, contact_h)
-    point = _object_point(object_surface, -R_HO.T @ R_HCh[:, 2])
-    return placed_at(object_surface, hand_surface, q_HO, contact_h, object_surface.locate(point))
-
-
-def placed_at(
-    object_surface: Surface, hand_surface: Surface, q_HO: Array, contact_h: Array, contact_o: Array
-) -> Placement:
-    """Return the placement of a quaternion q_HO wxyz with known contact points (u, v)."""
-    try:
-        object_surface.check_regular(contact_o)
-    except SurfaceError:  # a pole of the chart
-        return Placement(q_HO=q_HO, contact_h=contact_h, contact_o=None, psi=None)
-    R_HCh, R_OCo = contact_frame(hand_surface, contact_h), contact_frame(object_surface, contact_o)
-    R_ChCo = R_HCh.T @ quat2mat(q_HO) @ R_OCo
-    psi = math.atan2(-R_ChCo[0, 1], R_ChCo[0, 0])
-    return Placement(q_HO=q_HO, contact_h=contact_h, contact_o=contact_o, psi=psi)
-
-
-def _object_point(surface: Surface, n_O: Array) -> Array:
-    """Return the point [m] of a convex object with outward normal n, both in O."""
-    n, p = ca.SX.sym('n', 3), ca.SX.sym('p', surface.parameters.numel())
-    f = ca.Function('point', [n, p], [support_point(surface, n, p)[0]])
-    return np.array(f(n_O, surface.parameter_values)).reshape(3)
-
-
-PATH = 'initial.relative_velocity'
-
-
 class RelativeVelocity(OneOf):
     """Velocity of the object over the hand, at rest by default."""
 
@@ -116,34 +79,6 @@ class RelativeVelocity(OneOf):
         w_HO_H='give w_WO_W instead, which is R_WH (w_HO_H + w_WH_H), or w_HO_Ch',
         q_dot='give w_HO_Ch instead, of which the rates of the coordinates follow',
     )
-
-
-def relative_velocity(
-    given: RelativeVelocity | None, system: ContactSystem, hand: HandStart, contact_h: Array
-) -> Array:
-    """
-    Return w_HO_H [rad/s] of an entry, zero if there is none, at a point (u, v) of the hand.
-
-    Raises
-    ------
-    ScenarioError
-        It spins with ``pure_rolling``.
-
-    """
-    if given is None:
-        return np.zeros(3)
-    R_HCh = contact_frame(system.hand_surface, contact_h)
-    form, values = given.only
-    w_HO_H: Array = R_HCh @ values
-    if form == 'w_WO_W':
-        w_HO_H = quat2mat(hand.q_WH).T @ values - hand.w_WH_H
-    in_Ch = R_HCh.T @ w_HO_H
-    if system.friction == 'pure_rolling' and abs(in_Ch[2]) > 1e-9 * max(1.0, abs(in_Ch).max()):
-        raise ScenarioError(
-            f'{PATH}.{form}: spins about the contact normal at {in_Ch[2]:.6g} rad/s, which pure '
-            "rolling excludes; make w_HO_Ch[2] zero or use friction.model 'rolling'"
-        )
-    return w_HO_H
 
 
 class Object(Section):
@@ -322,9 +257,6 @@ class Limits(Section):
     a_WH_H: Array | float = entry(ONE_OR_3, 'acceleration', 'm/s^2', np.inf)
 
 
-TOUCHES = 1e-6  # m: an object that is this near the plate rolls if nothing is said of its velocity
-
-
 class Hybrid(Section):
     """
     The object may slide on the hand, leave it, fly and land.
@@ -347,77 +279,3 @@ class Hybrid(Section):
         most=1,
         default=0.0,
     )
-
-
-def hybrid_bodies(
-    hybrid: Hybrid, friction: Friction, model: ContactSystem, params: Array
-) -> tuple[HybridContactSystem, Array]:
-    """Return the bodies of a contact system as a system of several modes, and its parameters."""
-    from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of  # noqa: PLC0415
-
-    with located('hybrid'):
-        system, p = hybrid_of(
-            model,
-            params,
-            slip_share=1.0,
-            resistance=hybrid.rolling_resistance,
-            restitution=hybrid.restitution,
-            lever_arm=hybrid.lever_arm or 0.0,
-        )
-    if friction.mu_kinetic is not None:
-        if friction.mu_kinetic > friction.mu:
-            raise ScenarioError(
-                f'friction.mu_kinetic: must not exceed mu = {friction.mu:g}, got '
-                f'{friction.mu_kinetic:g}'
-            )
-        p[system.parameters.slice('mu_kinetic')] = friction.mu_kinetic
-    return system, p
-
-
-def free_state(
-    initial: Initial,
-    pose: Pose,
-    hand: HandStart,
-    model: ContactSystem,
-    bodies: tuple[HybridContactSystem, Array],
-) -> Array:
-    """Return the state of an object that is placed by its pose, on the hand or above it."""
-    system, p = bodies
-    R_WH = quat2mat(hand.q_WH)
-    q_HO = qmult(qconjugate(hand.q_WH), quaternion_of(pose.attitude))
-    p_HO = R_WH.T @ (pose.position - hand.p_WH)
-    foot = _closest(system, p, q_HO, p_HO)
-    carried = -hand.v_WH_H - np.cross(hand.w_WH_H, p_HO)  # v_HO_H of what rests in the world
-    v_WO = np.zeros(3) if pose.velocity is None else R_WH.T @ pose.velocity
-    x = system.state.pack(
-        **vars(hand),
-        q_HO=q_HO,
-        p_HO_H=p_HO,
-        w_HO_H=relative_velocity(initial.relative_velocity, model, hand, foot),
-        v_HO_H=v_WO + carried,
-        **({'contact_h': foot} if system.curved else {}),
-    )
-    gap = float(system.touch(x, p)[0])
-    if pose.velocity is None and abs(gap) <= TOUCHES:
-        return np.array(system.projections['rolling'](x, p)).ravel()
-    try:
-        system.begin(p, x, np.zeros(system.control.size))
-    except ParameterError as e:
-        raise ScenarioError(f'initial.object.position: {e}') from None
-    return x
-
-
-def _closest(system: HybridContactSystem, p: Array, q_HO: Array, p_HO: Array) -> Array:
-    """Return the coordinates of the hand's point that is closest to the object."""
-    if not system.curved:
-        return p_HO[:2]
-    from rolling_dynamics.hybrid_contact.system import (  # noqa: PLC0415
-        placed_on_closest_point,
-    )
-
-    rest = {e.name: np.zeros(e.size) for e in system.state.entries}
-    rest |= {'q_WH': np.array([1.0, 0, 0, 0]), 'q_HO': q_HO, 'p_HO_H': p_HO}
-    rest['contact_h'] = np.mean(system.hand_surface.box(), axis=0)
-    with located('initial.object.position'):
-        x = placed_on_closest_point(system, p, system.state.pack(**rest))
-    return np.asarray(x[system.state.slice('contact_h')])

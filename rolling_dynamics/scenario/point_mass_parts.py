@@ -77,41 +77,35 @@ class Breakpoints(Section):
         return PiecewiseLinear(times, self.values[:, None], 1)
 
 
-class MassAcceleration:
-    """One mass's acceleration: samples over time, or an expression of it."""
-
-    def __init__(self, path: str, given: ca.SX | Breakpoints, duration: float) -> None:
-        """Take the entry ``drive``."""
-        self.samples: PiecewiseLinear | None = None
-        if isinstance(given, Breakpoints):
-            self.samples = given.samples(path, duration)
-            return
-        self._formula = given
-        check_finite({path: given}, TIME, duration)
-        if not ca.depends_on(given, TIME):
-            self.samples = PiecewiseLinear([0.0], [[float(ca.evalf(given))]], 1)
-
-    @property
-    def expression(self) -> ca.SX:
-        """It as an expression in ``TIME``."""
-        if self.samples is None:
-            return self._formula
-        return straight_between(TIME, self.samples.times, self.samples.values[:, 0])
-
-
 def read_drives(
     given: Mapping[str, ca.SX | Breakpoints], state: Layout, control: Layout, duration: float
 ) -> Control:
     """Return the control made of the drives of the masses on rails, in order, by their paths."""
-    drives = [MassAcceleration(path, drive, duration) for path, drive in given.items()]
-    parts = [d.samples for d in drives if d.samples is not None]
+    drives = [_acceleration(path, drive, duration) for path, drive in given.items()]
+    parts = [drive for drive in drives if isinstance(drive, PiecewiseLinear)]
     if drives and len(parts) == len(drives):
         return Control(None, control, _merged(parts), states=state.size)
     x = ca.SX.sym('x', state.size)
-    u = ca.vertcat(*(d.expression for d in drives)) if drives else ca.SX(0, 1)
+    u = [
+        straight_between(TIME, d.times, d.values[:, 0]) if isinstance(d, PiecewiseLinear) else d
+        for d in drives
+    ]
     borders = sorted({float(t) for part in parts for t in part.times})
-    function = ca.Function('control', [x, TIME], [ca.densify(u)])
+    column = ca.vertcat(*u) if u else ca.SX(0, 1)
+    function = ca.Function('control', [x, TIME], [ca.densify(column)])
     return Control(function, control, borders=tuple(borders))
+
+
+def _acceleration(
+    path: str, given: ca.SX | Breakpoints, duration: float
+) -> ca.SX | PiecewiseLinear:
+    """Return the acceleration of a mass: samples over time, or an expression of it."""
+    if isinstance(given, Breakpoints):
+        return given.samples(path, duration)
+    check_finite({path: given}, TIME, duration)
+    if ca.depends_on(given, TIME):
+        return given
+    return PiecewiseLinear([0.0], [[float(ca.evalf(given))]], 1)
 
 
 def _merged(parts: Sequence[PiecewiseLinear]) -> tuple[Array, Array]:
