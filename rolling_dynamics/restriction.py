@@ -284,13 +284,8 @@ class Restriction(CarriedSystem[Whole]):
 
     def part_of_weights(self, weights: RegulatorWeights) -> RegulatorWeights:
         """Return the weights of the own tangent numbers and controls."""
-        named = {*self.tangent.names, *(e.name for e in self.tangent.entries)}
         control = np.broadcast_to(weights.control, (self.whole.control.size,))
-        return RegulatorWeights(
-            tracking={k: v for k, v in weights.tracking.items() if k in named},
-            terminal={k: v for k, v in weights.terminal.items() if k in named},
-            control=control[self.control_index],
-        )
+        return replace(weights.of(self.tangent), control=control[self.control_index])
 
 
 def restricted(

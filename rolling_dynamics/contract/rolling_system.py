@@ -383,12 +383,13 @@ class RegulatorWeights:
         )
 
     def of(self, tangent: Layout) -> RegulatorWeights:
-        """Return the weights of the entries that a layout has."""
-        return RegulatorWeights(
-            tracking={k: v for k, v in self.tracking.items() if k in tangent},
-            terminal={k: v for k, v in self.terminal.items() if k in tangent},
-            control=self.control,
+        """Return the weights of the entries and numbers that a layout has."""
+        named = {*tangent.names, *(e.name for e in tangent.entries)}
+        tracking, terminal = (
+            {name: weight for name, weight in given.items() if name in named}
+            for given in (self.tracking, self.terminal)
         )
+        return RegulatorWeights(tracking=tracking, terminal=terminal, control=self.control)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -86,6 +86,12 @@ class Subject:
         """The first mode."""
         return self.system.modes[self.mode_name]
 
+    @property
+    def forces(self) -> dict[str, ca.Function]:
+        """Motion and contact force in the first mode, by name."""
+        named = {'dynamics': self.mode.dynamics, 'wrench': self.mode.wrench}
+        return {name: f for name, f in named.items() if f is not None}
+
     @cached_property
     def samples(self) -> list[tuple[Array, Array]]:
         """States and controls near the given ones, on the constraints."""
@@ -239,10 +245,7 @@ def machine_code(s: Subject) -> None:
     """Check that machine code gives what CasADi's virtual machine gives."""
     if not compiles():
         raise NotApplicable('there is no compiler, or it is switched off')
-    functions = {'dynamics': s.mode.dynamics}
-    if s.mode.wrench is not None:
-        functions['wrench'] = s.mode.wrench
-    for name, f in functions.items():
+    for name, f in s.forces.items():
         fast = compiled(f)[0]
         if not wait(PATIENCE):
             raise NotApplicable(f'{name} was not compiled within {PATIENCE:g} s')
@@ -265,11 +268,8 @@ EXACT = 1e-9
 
 def derivatives(s: Subject) -> None:
     """Check exact derivatives of motion and contact force against differences."""
-    functions = {'dynamics': s.mode.dynamics}
-    if s.mode.wrench is not None:
-        functions['wrench'] = s.mode.wrench
     n = s.x.size
-    for name, f in functions.items():
+    for name, f in s.forces.items():
         symbols = [ca.MX.sym(f'a{k}', f.numel_in(k)) for k in range(4)]
         wanted = ca.vertcat(symbols[0], symbols[1])
         J = ca.Function('J', symbols, [ca.densify(ca.jacobian(f(*symbols), wanted))])
