@@ -56,26 +56,10 @@ class Follower(Protocol):
         """Return the quantities at the end of the motion so far, shape (k,), in their units."""
 
 
-class _Same:
-    """A function of CasADi as a key: what is one object there is equal."""
-
-    def __init__(self, function: ca.Function) -> None:
-        """Wrap a function, which lives as long as the key."""
-        self.function = function
-
-    def __hash__(self) -> int:
-        """Return where the function stands in memory."""
-        return hash(self.function)
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether both are one function."""
-        return isinstance(other, _Same) and hash(self) == hash(other)
-
-
 @lru_cache(maxsize=32)
-def _mapped(same: _Same, count: int) -> ca.Function:
+def _mapped(function: ca.Function, count: int) -> ca.Function:
     """Return a function of many points, one beside the other."""
-    return same.function.map(count)
+    return function.map(count)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,7 +309,7 @@ class Trajectory:
         if not f.sparsity_out(0).is_dense():
             value = f(self.recorded[here].T, self.controls[here].T, t[None, :], parameters)
             return np.array(value).T
-        fast = FastFunction(_mapped(_Same(f), count))
+        fast = FastFunction(_mapped(f, count))
         p = np.tile(parameters, count)
         given = self.recorded[here], self.controls[here], t, p
         for array, values in zip(fast.inputs, given, strict=True):
