@@ -212,10 +212,10 @@ def test_a_reset_forgets_how_often_modes_changed():
     """A ball leaves a wall and hits it in each of many episodes, the clock starting again."""
     system, p, x = named_system('labyrinth')[:3]
     batch = BatchSimulator(system, 1, 0.01)
-    batch._lanes.changes[:], batch._lanes.changed[:] = 40, 5.0  # of an episode before
+    batch._batch.changes[:], batch._batch.changed[:] = 40, 5.0  # of an episode before
     batch.reset(states=x, parameters=p)
-    assert batch._lanes.changes[0] == 0
-    assert batch._lanes.changed[0] < 0
+    assert batch._batch.changes[0] == 0
+    assert batch._batch.changed[0] < 0
 
 
 @pytest.mark.parametrize('name', SYSTEMS)
