@@ -214,7 +214,7 @@ def test_a_pose_on_goal_pose_is_gone_to(nodes, peer):
 
     until(lambda: publisher.get_subscription_count() > 0)
     publisher.publish(pose)
-    with peer.every(30.0, lambda: publisher.publish(pose)):  # a message may be lost
+    with peer.every(10.0, lambda: publisher.publish(pose)):  # a message may be lost
         peer.collect(Odometry, 'object/odometry', STREAM_READER, timeout=LONG, accept=is_there)
     peer.node.destroy_publisher(publisher)
 
