@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry, vector_entry
+from rolling_dynamics.contract.rolling_system import quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
-from rolling_dynamics.friction import MU
-from rolling_dynamics.inertia import inertia_matrix, inertia_moments
-from rolling_dynamics.internal_masses.masses import (
-    check_masses,
-    checked_coefficients,
-    Mass,
-)
+from rolling_dynamics.inertia import inertia_matrix
+from rolling_dynamics.internal_masses.masses import Mass
 from rolling_dynamics.internal_masses.obstacles import Box
-from rolling_dynamics.internal_masses.system import GRAVITY, MassDrivenSystem, RADIUS
+from rolling_dynamics.internal_masses.system import MassDrivenSystem
 
 
 class PlanePath:
@@ -135,73 +130,6 @@ class PointMassBall(MassDrivenSystem):
             obstacles=obstacles,
         )
 
-    @property
-    def _place(self) -> tuple[Entry, ...]:
-        if self.path is not None:
-            names = ('path_along', 'path_aside')
-            return (Entry('path', names, 'm', 'W', text='contact point on the path'),)
-        if not self.unilateral:
-            return (vector_entry('p', 'm', 'W', 'contact point', 'xy'),)
-        return (
-            vector_entry('p_WB', 'm', 'W', 'geometric centre'),
-            vector_entry('v_WB_W', 'm/s', 'W', 'velocity of the geometric centre'),
-        )
-
-    def _shell_inertia(self, p: Mapping[str, ca.SX]) -> ca.SX:
-        return inertia_matrix(p['inertia'])
-
-    def _attitude(self, x: Mapping[str, ca.SX]) -> ca.SX:
-        return x['q_WB']
-
-    def pack_parameters(
-        self,
-        *,
-        mass: float,
-        inertia: ArrayLike,
-        radius: float,
-        centre_of_mass: ArrayLike = (0.0, 0.0, 0.0),
-        gravity_W: ArrayLike = (0.0, 0.0, -GRAVITY),
-        mu: float = 1.0,
-        mu_kinetic: float | None = None,
-    ) -> Array:
-        """
-        Return the vector p; masses and rails stand in it with their own values.
-
-        Parameters
-        ----------
-        mass
-            m_0 of the shell [kg], zero or positive; the total must be positive.
-        inertia
-            About the centre of mass of the shell [kg m^2]: a number, 3 moments or a 3x3 matrix.
-        radius
-            r [m].
-        centre_of_mass
-            chi_0, from the geometric centre [m].
-        gravity_W
-            Gravity [m/s^2].
-        mu, mu_kinetic
-            Coefficients of static and kinetic friction; the kinetic one is mu if None.
-
-        Raises
-        ------
-        ParameterError
-            A value that no ball has, a rail that leaves the shell, or masses that meet.
-
-        """
-        RADIUS.check(radius)
-        MU.check(mu)
-        check_masses(self.masses, mass, radius, np.asarray(centre_of_mass, dtype=float))
-        static, kinetic = checked_coefficients(mu, mu_kinetic, no_slip=not self.unilateral)
-        return self.parameters.pack(
-            mass=mass,
-            inertia=inertia_moments(inertia),
-            radius=radius,
-            centre_of_mass=centre_of_mass,
-            gravity_W=gravity_W,
-            mu=static,
-            mu_kinetic=kinetic,
-        )
-
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:  # noqa: ARG002
         """Refuse a quaternion of norm 0 or far from 1."""
         q = np.asarray(x, dtype=float)[self.state.slice('q_WB')]
@@ -215,17 +143,15 @@ class PointMassBall(MassDrivenSystem):
         """Formulas of the external force, of masses and of the path."""
         return (*super().given_formulas, *(map(str, self.path.formulas) if self.path else ()))
 
-    @cached_property
-    def invariants(self) -> Mapping[str, ca.Function]:
-        """Energy, momenta, and the integrals of a ball without masses."""
-        return self.functions(self.integrals | ({} if self.masses else self._static))
-
     @property
-    def _static(self) -> dict[str, ca.SX]:
-        """The integrals of Jellett and of Routh."""
+    def integrals(self) -> dict[str, ca.SX]:
+        """Energy, momenta, and of a ball without masses the integrals of Jellett and of Routh."""
+        if self.masses:
+            return super().integrals
         p, at = self.symbols.params, self.shell
         m, inertia = p['mass'], inertia_matrix(p['inertia'])
         s = p['radius'] * at.R_WB[2, :].T + p['centre_of_mass']
         I1, I3 = inertia[0, 0], inertia[2, 2]
         inner = I1 * I3 + m * (I1 * (s[0] ** 2 + s[1] ** 2) + I3 * s[2] ** 2)
-        return {'jellett': ca.dot(inertia @ at.w, s), 'routh': at.w[2] * ca.sqrt(inner)}
+        own = {'jellett': ca.dot(inertia @ at.w, s), 'routh': at.w[2] * ca.sqrt(inner)}
+        return super().integrals | own

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses.ball import PointMassBall
-from rolling_dynamics.internal_masses.disk import PointMassDisk
 from rolling_dynamics.internal_masses.masses import rail_masses, RailMass
 from rolling_dynamics.internal_masses.obstacles import Box
+from rolling_dynamics.internal_masses.system import MassDrivenSystem
 from rolling_dynamics.robots.view import (
     AllModes,
     Ball,
@@ -30,14 +28,12 @@ from rolling_dynamics.robots.view import (
 )
 from rolling_dynamics.rotations import homogeneous
 
-MassRobot = PointMassBall | PointMassDisk
-
 
 def all_modes(
-    system: MassRobot,
+    system: MassDrivenSystem,
     view: RobotView,
     p: ArrayLike,
-    make: Callable[[MassRobot], RobotView],
+    make: Callable[[MassDrivenSystem], RobotView],
     *,
     sliding: bool,
 ) -> AllModes:
@@ -69,7 +65,7 @@ def all_modes(
             f'a {system.name} with coordinates along a path can only roll: leave out the entry '
             "'path' of the scenario to have it slide and fly"
         )
-    body = cast(MassRobot, system.freed())
+    body = system.freed()
     values, s = np.asarray(p, dtype=float), view.symbols
     centre = ca.Function('centre', [s.x, s.p], [view.centre, view.velocity])
 
@@ -90,7 +86,7 @@ DISK_SHARE = 0.04  # thickness of a disk, of its radius
 MASS_SHARE = 0.06  # radius of the heaviest mass that is drawn, of the shell's
 
 
-def view(system: MassRobot, p: ArrayLike) -> RobotView:
+def view(system: MassDrivenSystem, p: ArrayLike) -> RobotView:
     """Return the view of a ball or a disk with parameters p."""
     values, s = np.asarray(p, dtype=float), system.symbols
     general, bodies = general_view(system, p, s), system.flight.machine.links
@@ -117,23 +113,19 @@ def view(system: MassRobot, p: ArrayLike) -> RobotView:
     )
 
 
-def _numbers(system: MassRobot) -> list[int]:
+def _numbers(system: MassDrivenSystem) -> list[int]:
     """Return which masses have a rail, counted from 1 among all."""
     return [k for k, m in enumerate(system.masses, 1) if isinstance(m, RailMass)]
 
 
-def _perturbations(system: MassRobot) -> tuple[Array, Array]:
+def _perturbations(system: MassDrivenSystem) -> tuple[Array, Array]:
     """Return what shifts the robot on the floor and what turns it about its own axes."""
-    if isinstance(system, PointMassDisk):
-        turn = -tangent_columns(system, 'phi', [1], 3)  # phi turns from x to z, against y
-        if system.unilateral:
-            return tangent_columns(system, 'p_WB', [0, 1], 3)[:, [0, 2]], turn
-        return tangent_columns(system, 'p', [0], 2), turn
-    turn = tangent_columns(system, 'd_WB', range(3), 3)
-    if system.unilateral:
-        return tangent_columns(system, 'p_WB', range(3), 3)[:, :2], turn
-    place = 'p' if system.path is None else 'path'
-    return tangent_columns(system, place, range(2), 2), turn
+    place = next(n for n in ('p_WB', 'p', 'path') if n in system.state)
+    along = system.plane if system.unilateral else system.plane[:-1]
+    shift = tangent_columns(system, place, along, 3)[:, :2]
+    if system.axis is None:
+        return shift, tangent_columns(system, 'd_WB', range(3), 3)
+    return shift, tangent_columns(system, 'phi', [0], 1) @ np.array([system.axis])
 
 
 def _block(box: Box, longest: float) -> Block:
@@ -147,9 +139,9 @@ def _block(box: Box, longest: float) -> Block:
     )
 
 
-def _shapes(system: MassRobot, radius: float) -> list[Shape]:
+def _shapes(system: MassDrivenSystem, radius: float) -> list[Shape]:
     shell: Shape = Ball(name='shell', link='shell_link', radius=radius)
-    if isinstance(system, PointMassDisk):
+    if system.planar:
         shell = Disk(
             name='shell',
             link='shell_link',

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 import copy
 from dataclasses import replace
@@ -28,13 +27,18 @@ from rolling_dynamics.contract.rolling_system import (
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.friction import MU, MU_KINETIC
+from rolling_dynamics.inertia import inertia_matrix, inertia_moments
 from rolling_dynamics.internal_masses.masses import (
     accelerations,
+    check_masses,
+    checked_coefficients,
+    distance_from_plane,
     FreeMass,
     Mass,
     mass_joints,
     rail_masses,
     rail_value_names,
+    RailMass,
 )
 from rolling_dynamics.internal_masses.obstacles import Box, box_values, distance, SIDES
 from rolling_dynamics.mechanism import (
@@ -225,17 +229,33 @@ class MassDrivenSystem(PointContact):
         return theta, theta_rate, driven
 
     @property
-    @abstractmethod
     def _place(self) -> tuple[Entry, ...]:
         """Entries of the contact point, or of the centre and its velocity where it may leave."""
+        axes = ''.join('xyz'[k] for k in self.plane)
+        if self.path is not None:
+            names = ('path_along', 'path_aside')
+            return (Entry('path', names, 'm', 'W', text='contact point on the path'),)
+        if not self.unilateral:
+            return (vector_entry('p', 'm', 'W', 'contact point', axes[:-1]),)
+        return (
+            vector_entry('p_WB', 'm', 'W', 'geometric centre', axes),
+            vector_entry('v_WB_W', 'm/s', 'W', 'velocity of the geometric centre', axes),
+        )
 
-    @abstractmethod
     def _shell_inertia(self, p: Mapping[str, ca.SX]) -> ca.SX:
         """Return the inertia of the shell about its centre of mass (3, 3) [kg m^2]."""
+        given = p[self.inertia[0].name]
+        if self.axis is None:
+            return inertia_matrix(given)
+        axis = ca.sparsify(ca.DM(self.axis))
+        return given * (axis @ axis.T)
 
-    @abstractmethod
     def _attitude(self, x: Mapping[str, ca.SX]) -> ca.SX:
         """Return q_WB (4)."""
+        turned = x[self.turning[0].name]
+        if self.axis is None:
+            return turned
+        return ca.vertcat(ca.cos(turned / 2), ca.sin(turned / 2) * ca.DM(self.axis))
 
     def _rolling(self, p: Mapping[str, ca.SX]) -> Rolling:
         contact, *velocity = self._place
@@ -301,6 +321,65 @@ class MassDrivenSystem(PointContact):
         return self.spatial(self.taken(vector))
 
     # the system that follows from it
+
+    def pack_parameters(
+        self,
+        *,
+        mass: float,
+        radius: float,
+        centre_of_mass: ArrayLike | None = None,
+        gravity_W: ArrayLike = (0.0, 0.0, -GRAVITY),
+        mu: float = 1.0,
+        mu_kinetic: float | None = None,
+        **inertia: ArrayLike,
+    ) -> Array:
+        """
+        Return the vector p; masses and rails stand in it with their own values.
+
+        Parameters
+        ----------
+        mass
+            m_0 of the shell [kg], zero or positive; the total must be positive.
+        radius
+            r [m].
+        centre_of_mass
+            chi_0, from the geometric centre [m], of a disk along E1 and E3; there if None.
+        gravity_W
+            Gravity [m/s^2].
+        mu, mu_kinetic
+            Coefficients of static and kinetic friction; the kinetic one is mu if None.
+        **inertia
+            About the centre of mass of the shell [kg m^2]: ``inertia`` of a ball, a number, 3
+            moments or a 3x3 matrix; ``polar_inertia`` of a disk.
+
+        Raises
+        ------
+        ParameterError
+            A value that no such body has, a rail that leaves the shell or the plane of a disk, or
+            masses that meet.
+
+        """
+        RADIUS.check(radius)
+        MU.check(mu)
+        centre = np.zeros(len(self.plane)) if centre_of_mass is None else centre_of_mass
+        check_masses(self.masses, mass, radius, np.asarray(centre, dtype=float))
+        for k, m in enumerate(self.masses if self.planar else (), 1):
+            if isinstance(m, RailMass) and distance_from_plane(m.rail) > 1e-12 * radius:
+                raise ParameterError(
+                    f'rail {k} leaves the plane of the disk: its points must have y = 0'
+                )
+        if 'inertia' in inertia:
+            inertia['inertia'] = inertia_moments(inertia['inertia'])
+        static, kinetic = checked_coefficients(mu, mu_kinetic, no_slip=not self.unilateral)
+        return self.parameters.pack(
+            mass=mass,
+            radius=radius,
+            centre_of_mass=centre,
+            gravity_W=gravity_W,
+            mu=static,
+            mu_kinetic=kinetic,
+            **inertia,
+        )
 
     @property
     def symbols(self) -> Symbols:
@@ -485,6 +564,11 @@ class MassDrivenSystem(PointContact):
             r = self._sliding.response if mode == 'slipping' else self.contact.free
             power = self.flight.guiding_power(self.contact.rates(r))
         return self.function('actuator_power', power)
+
+    @cached_property
+    def invariants(self) -> Mapping[str, ca.Function]:
+        """What free motion keeps, see :attr:`integrals`."""
+        return self.functions(self.integrals)
 
     @property
     def integrals(self) -> dict[str, ca.SX]:
