@@ -104,7 +104,7 @@ class CarriedSystem(WrittenSystem, Generic[Whole]):
         return {name: self._own_mode(mode) for name, mode in self._whole_modes.items()}
 
     @cached_property
-    def mode(self) -> Mode:
+    def smooth_mode(self) -> Mode:
         """The mode in which plans and laws are made, that of the whole system."""
         first = next(iter(self._whole_modes))
         own = first == next(iter(self.whole.modes))

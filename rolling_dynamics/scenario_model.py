@@ -11,8 +11,7 @@ from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.equilibrium import is_unstable, measures_unstable
 from rolling_dynamics.errors import check_names, ParameterError
-from rolling_dynamics.robots import robot_view, RobotView
-from rolling_dynamics.robots.view import FAULTS
+from rolling_dynamics.robots.view import FAULTS, robot_view, RobotView
 from rolling_dynamics.scenario import load_scenario, Scenario
 
 if TYPE_CHECKING:

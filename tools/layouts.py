@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from rolling_dynamics.robots import robot_view
+from rolling_dynamics.robots.view import robot_view
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.experiments import Experiment, EXPERIMENTS
 from rolling_robotics.figures.states import COLOURS

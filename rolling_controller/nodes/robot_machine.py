@@ -19,7 +19,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.topics import SensorReader, TYPES
-from rolling_dynamics.robots import Observer
+from rolling_dynamics.robots.view import Observer
 from rolling_dynamics.scenario_model import load_robot, RobotModel
 from rolling_node_kit.cdr import decode_odometry, JointReader
 from rolling_node_kit.conversions import nanoseconds_to_time

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.robots import Ball, Block, Curve, Disk, general_view, RobotView, Rod
+from rolling_dynamics.robots.view import Ball, Block, Curve, Disk, general_view, RobotView, Rod
 
 THICKNESS = 0.04  # of the plate over its half width
 

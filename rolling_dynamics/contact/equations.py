@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 import math
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -157,8 +158,23 @@ def chart_view_layout(configuration: Sequence[Entry]) -> Layout:
     return Layout((angles, HAND_CONFIGURATION[1], *configuration, *HAND_VELOCITY, *rates))
 
 
-def parameter_layout(object_surface: Surface, hand_surface: Surface) -> Layout:
-    """Return the layout of p; dimensions and edges have those of the surfaces as defaults."""
+def parameter_layout(
+    object_surface: Surface,
+    hand_surface: Surface,
+    contact: Sequence[Entry] = (MU, MU_SPIN),
+    defaults: Mapping[str, tuple[float, ...]] = MappingProxyType({}),
+) -> Layout:
+    """
+    Return the layout of p; dimensions and edges have those of the surfaces as defaults.
+
+    Parameters
+    ----------
+    object_surface, hand_surface
+        The two surfaces.
+    contact, defaults
+        Parameters of the contact [SI units], and defaults of some.
+
+    """
     edges = [
         float(np.clip(value, -FAR, FAR)) for pair in hand_surface.chart.bounds for value in pair
     ]
@@ -175,13 +191,13 @@ def parameter_layout(object_surface: Surface, hand_surface: Surface) -> Layout:
                 suffixes=('xx', 'yy', 'zz', 'xy', 'xz', 'yz'),
             ),
             vector_entry('gravity_W', 'm/s^2', 'W', 'gravity'),
-            MU,
-            MU_SPIN,
+            *contact,
             Entry('object_surface', tuple(f'object_{n}' for n in object_surface.values), 'm'),
             Entry('hand_surface', tuple(f'hand_{n}' for n in hand_surface.values), 'm'),
             Entry('hand_edges', ('u_min', 'u_max', 'v_min', 'v_max'), 'chart', 'hand'),
         ),
         defaults={
+            **defaults,
             'object_surface': tuple(object_surface.values.values()),
             'hand_surface': tuple(hand_surface.values.values()),
             'hand_edges': tuple(edges),

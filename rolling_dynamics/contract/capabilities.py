@@ -319,6 +319,15 @@ class DrivenContacts(Protocol):
         """
 
 
+class SmoothMode(Protocol):
+    """Has a mode for plans and laws that is not its first one."""
+
+    @property
+    def smooth_mode(self) -> Mode:
+        """Rolling, with derivatives everywhere."""
+        ...
+
+
 def default_weights(system: RollingSystem) -> RegulatorWeights:
     """Return the weights of a regulator that a system offers, else those of its scales."""
     own = offers(system, DefaultWeights)
@@ -328,9 +337,9 @@ def default_weights(system: RollingSystem) -> RegulatorWeights:
 
 
 def smooth_mode(system: RollingSystem) -> Mode:
-    """Return the mode in which plans and laws of a system are made: its ``mode``, or the first."""
-    own: Mode | None = system.mode if has(system, 'mode') else None  # type: ignore[attr-defined]
-    return own or next(iter(system.modes.values()))
+    """Return the mode in which plans and laws of a system are made: its smooth one, or the first."""
+    own = offers(system, SmoothMode)
+    return next(iter(system.modes.values())) if own is None else own.smooth_mode
 
 
 def envelope(system: RollingSystem) -> Mapping[str, ca.Function]:

@@ -655,7 +655,7 @@ class WrittenSystem(ABC):
 
     @property
     def mode(self) -> Mode:
-        """The mode in which plans and laws are made: rolling, with derivatives everywhere."""
+        """The first mode."""
         return next(iter(self.modes.values()))
 
     @cached_property

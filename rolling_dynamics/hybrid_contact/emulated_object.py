@@ -226,18 +226,18 @@ def rolling_view(system: ContactSystem) -> dict[str, FastFunction]:
 def hybrid_views(system: Plant) -> dict[str, FastFunction]:
     """Return ``(x, u, t, p) -> numbers`` of an :class:`Observation` in each mode."""
     whole = system.whole if isinstance(system, Restriction) else system
-    e, s = whole.expressions, whole.scene
-    b, links = s.body, s.flight.machine.links
+    s = whole.scene
+    x, links = s.values, s.flight.machine.links
     R_WH, body = links['hand'].R_WB, links['object']
     both = ca.vertcat(
-        *(b.q_WH, b.p_WH, b.w_WH_H, b.v_WH_H),
-        *(product(b.q_WH, b.q_HO), body.p_WB, body.w, body.v),
-        ca.vec(homogeneous(R_WH, b.p_WH + R_WH @ s.contact.p_HC)),
+        *(x[name] for name in ('q_WH', 'p_WH', 'w_WH_H', 'v_WH_H')),
+        *(product(x['q_WH'], x['q_HO']), body.p_WB, body.w, body.v),
+        ca.vec(homogeneous(R_WH, x['p_WH'] + R_WH @ s.contact.p_HC)),
     )
     functions = [
         ca.Function(
             f'plant_view_{name}',
-            [e.x, e.u, e.t, e.p],
+            [*s],
             [ca.densify(ca.vertcat(both, mode.wrench, s.gap, mode.wrench[5]))],
         )
         for name, mode in whole.equations.items()

@@ -185,11 +185,9 @@ def model_state(plant: Plant, model: Model) -> ca.Function:
         own = ca.densify(whole[model.state_index.tolist()])
         return ca.Function('model_state', [x, p], [own], ['x', 'p'], ['y'])
     plant, model = _in_space(plant, model)
-    e = plant.expressions
-    values = plant.state.split(e.x)
-    values['contact_h'] = plant.scene.foot.uv
+    values = {**plant.scene.values, 'contact_h': plant.scene.foot.uv}
     out = ca.vertcat(*(values[entry.name] for entry in model.state.entries))
-    return ca.Function('model_state', [e.x, e.p], [ca.densify(out)], ['x', 'p'], ['y'])
+    return plant.of_state('model_state', out, names=['y'])
 
 
 def plant_state(plant: Plant, p: ArrayLike, model: Model, x: ArrayLike) -> Array:

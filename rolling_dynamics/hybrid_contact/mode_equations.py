@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import casadi as ca
 from rolling_dynamics.contact.equations import (
-    FAR,
     HAND_CONFIGURATION,
     hand_machine,
     HAND_VELOCITY,
@@ -62,95 +61,22 @@ STATE = Layout(
 FOOT = Entry('contact_h', ('u_h', 'v_h'), 'chart', 'hand', text='closest point of the hand')
 CURVED_STATE = Layout((*STATE.entries, FOOT))  # over a hand that is not a plane
 LEVER = 'lever_arm'
+DEFAULTS = {'rolling_resistance': (0.0,), 'restitution': (0.0,)}
 SLOW = 0.03  # rad/s: a body that slides may not roll, slower it is resisted in proportion
-INERTIA = tuple(f'inertia_{k}' for k in ('xx', 'yy', 'zz', 'xy', 'xz', 'yz'))
 
 
-@dataclass(frozen=True, eq=False)
-class BodyVectors:
-    """
-    Position, attitude and motion held by a state, as expressions.
-
-    Attributes
-    ----------
-    q_WH, p_WH
-        Attitude (w, x, y, z) and origin of the hand in W [m].
-    q_HO, p_HO_H
-        Attitude and centre of mass of the object in the hand, in H [m].
-    w_WH_H, v_WH_H
-        Velocities of the hand, in H [rad/s], [m/s].
-    w_HO_H, v_HO_H
-        Angular velocity of the object relative to the hand, and rate of p_HO_H.
-
-    """
-
-    q_WH: ca.SX
-    p_WH: ca.SX
-    q_HO: ca.SX
-    p_HO_H: ca.SX
-    w_WH_H: ca.SX
-    v_WH_H: ca.SX
-    w_HO_H: ca.SX
-    v_HO_H: ca.SX
-
-    @classmethod
-    def of(cls, values: Mapping[str, ca.SX]) -> BodyVectors:
-        """Return those among the entries of a state."""
-        return cls(**{f.name: values[f.name] for f in fields(cls)})
-
-
-def parameter_layout(surface: Surface, hand: Surface, *, dry: bool = False) -> Layout:
-    """Return the layout of p, of a contact with dry rolling resistance if wanted."""
-    names = tuple(f'hand_{n}' for n in hand.values)
-    of_hand = (Entry('hand_surface', names, 'm'),) if names else ()
-    text = 'of dry rolling resistance'
-    lever = (number_entry(LEVER, 'm', text, 'zero or positive'),) if dry else ()
-    return Layout(
-        (
-            number_entry('mass', 'kg', 'mass of the object', 'positive'),
-            Entry('inertia', INERTIA, 'kg m^2', 'O', text='about the centre of mass'),
-            vector_entry('gravity_W', 'm/s^2', 'W', 'gravity'),
-            MU,
-            MU_KINETIC,
-            MU_SPIN,
-            number_entry(
-                'rolling_resistance',
-                'm s/rad',
-                'torque against rolling over normal force and rate of rolling',
-                'zero or positive',
-            ),
-            *lever,
-            number_entry(
-                'restitution',
-                '',
-                'fraction of the work of compression that a landing gives back',
-                'zero or positive',
-            ),
-            Entry('object_surface', tuple(f'object_{n}' for n in surface.values), 'm'),
-            *of_hand,
-            Entry('hand_edges', ('u_min', 'u_max', 'v_min', 'v_max'), 'm', 'hand'),
-        ),
-        defaults={
-            'rolling_resistance': (0.0,),
-            'restitution': (0.0,),
-            'object_surface': tuple(surface.values.values()),
-            **({'hand_surface': tuple(hand.values.values())} if names else {}),
-            'hand_edges': (-FAR, FAR, -FAR, FAR),
-        },
-    )
+def friction_parameters(*, dry: bool) -> tuple[Entry, ...]:
+    """Return the parameters of the contact, of one with dry rolling resistance if wanted."""
+    text = 'torque against rolling over normal force and rate of rolling'
+    resistance = number_entry('rolling_resistance', 'm s/rad', text, 'zero or positive')
+    lever = number_entry(LEVER, 'm', 'of dry rolling resistance', 'zero or positive')
+    text = 'fraction of the work of compression that a landing gives back'
+    restitution = number_entry('restitution', '', text, 'zero or positive')
+    return MU, MU_KINETIC, MU_SPIN, resistance, *((lever,) if dry else ()), restitution
 
 
 DISTINCT = 1e-2  # of the turn of d over a step of the foot, by which a closest point stands apart
 CHART = 2e-2  # ratio of the lengths of the chart directions, below which it is near a pole
-
-
-class Surfaces(NamedTuple):
-    """Surface of body and hand, and their dimensions as expressions."""
-
-    body: Surface
-    hand: Surface
-    body_dimensions: ca.SX
-    hand_dimensions: ca.SX
 
 
 class Foot(NamedTuple):
@@ -182,24 +108,26 @@ class Foot(NamedTuple):
     margin: ca.SX
 
 
-def on_plane(surfaces: Surfaces, body: BodyVectors) -> tuple[ContactState, Foot]:
+def on_plane(
+    body: Surface, x: Mapping[str, ca.SX], p: Mapping[str, ca.SX]
+) -> tuple[ContactState, Foot]:
     """Return contact and foot on the plane z = 0 of H."""
-    values = {'q_HO': body.q_HO, 'contact_h': ca.SX.zeros(2), 'w_HO_H': body.w_HO_H}
+    values = {**x, 'contact_h': ca.SX.zeros(2)}
     touching = AttitudeRepresentation().evaluate(
-        values, surfaces.body, Plane(), surfaces.body_dimensions, ca.SX(0, 1)
+        values, body, Plane(), p['object_surface'], ca.SX(0, 1)
     )
     g = touching.geometry
-    lowest = body.p_HO_H + g.r_OC
+    lowest = x['p_HO_H'] + g.r_OC
     place = ca.vertcat(lowest[0:2], 0)
     contact = replace(
         touching,
         geometry=replace(g, p_HC=place),
         joint=replace(touching.joint, place_P=place),
     )
-    r_rate = ca.cross(body.w_HO_H, g.r_OC) + g.v_C
+    r_rate = ca.cross(x['w_HO_H'], g.r_OC) + g.v_C
     foot = Foot(
         uv=lowest[0:2],
-        uv_rate=(body.v_HO_H + r_rate)[0:2],
+        uv_rate=(x['v_HO_H'] + r_rate)[0:2],
         r_rate=r_rate,
         frame_rate=ca.SX(3, 3),
         step=ca.SX.zeros(2),
@@ -209,17 +137,18 @@ def on_plane(surfaces: Surfaces, body: BodyVectors) -> tuple[ContactState, Foot]
 
 
 def on_surface(
-    surfaces: Surfaces, body: BodyVectors, contact_h: ca.SX
+    body: Surface, hand_surface: Surface, x: Mapping[str, ca.SX], params: Mapping[str, ca.SX]
 ) -> tuple[ContactState, Foot]:
     """Return contact and foot on any surface at coordinates that the state holds."""
     q, uv, p = ca.SX.sym('q', 4), ca.SX.sym('uv', 2), ca.SX.sym('p', 3)
-    hand = surfaces.hand.geometry(uv, surfaces.hand_dimensions)
+    dimensions = params['object_surface'], params['hand_surface']
+    hand = hand_surface.geometry(uv, dimensions[1])
     R = rotation_matrix(q)
-    point, _ = support_point(surfaces.body, -(R.T @ hand.frame[:, 2]), surfaces.body_dimensions)
+    point, _ = support_point(body, -(R.T @ hand.frame[:, 2]), dimensions[0])
     r = R @ point
     E = hand.frame[:, 0:2].T @ (p + r - hand.position)
     over_uv = ca.jacobian(E, uv)
-    q_rate, v = rate_space(body.q_HO, body.w_HO_H), body.v_HO_H
+    q_rate, v = rate_space(x['q_HO'], x['w_HO_H']), x['v_HO_H']
     uv_rate = -inverse_2x2(over_uv) @ (ca.jacobian(E, q) @ q_rate + ca.jacobian(E, p) @ v)
     frame = ca.reshape(hand.frame, 9, 1)
     turn = over_uv @ inverse_2x2(hand.scale)  # minus the unit matrix on a plane
@@ -238,13 +167,9 @@ def on_surface(
             )
         ),
     )
-    here = [contact_h, body.q_HO, body.p_HO_H]
+    here = [x[name] for name in ('contact_h', 'q_HO', 'p_HO_H')]
     foot = Foot(*ca.substitute(list(foot), [uv, q, p], here))
-    values = {'q_HO': body.q_HO, 'contact_h': contact_h, 'w_HO_H': body.w_HO_H}
-    touching = AttitudeRepresentation().evaluate(
-        values, surfaces.body, surfaces.hand, surfaces.body_dimensions, surfaces.hand_dimensions
-    )
-    return touching, foot
+    return AttitudeRepresentation().evaluate(x, body, hand_surface, *dimensions), foot
 
 
 CONTACT_MODES = ('rolling', 'pure_rolling', 'slipping', 'resting')  # the last one if dry
@@ -260,14 +185,12 @@ class Accelerations(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Scene:
+class Scene(Symbols):
     """
     A body and a hand at a state, as expressions in H unless it is said otherwise.
 
     Attributes
     ----------
-    body
-        Placement and motion.
     contact
         Geometry of the contact, for the closest points of body and hand; its frame Ch has z along
         the normal out of the hand.
@@ -300,7 +223,6 @@ class Scene:
 
     """
 
-    body: BodyVectors
     contact: ContactGeometry
     flight: MachineSystem
     slipping: OneContact
@@ -317,9 +239,18 @@ class Scene:
     lever: ca.SX | None
 
     @property
+    def curved(self) -> bool:
+        """Whether the hand is not a plane."""
+        return 'contact_h' in self.values
+
+    def changed(self, **entries: ca.SX) -> ca.SX:
+        """Return the state with other vectors in place of some."""
+        return ca.vertcat(*({**self.values, **entries}).values())
+
+    @property
     def rolling_torque(self) -> ca.SX:
         """Torque of rolling resistance over the normal force [m]."""
-        w_Ch = self.contact.frame.T @ self.body.w_HO_H
+        w_Ch = self.contact.frame.T @ self.values['w_HO_H']
         torque = -self.resistance * w_Ch[0:2]
         if self.lever is not None:
             slow = STILL + self.lever * ca.if_else(ca.norm_2(self.slips) > CREEP, SLOW, 0)
@@ -329,7 +260,7 @@ class Scene:
     @property
     def turns(self) -> ca.SX:
         """Rates of rolling in Ch (2) times the lever arm of a dry resistance [m/s]."""
-        rates = self.contact.frame[:, 0:2].T @ self.body.w_HO_H
+        rates = self.contact.frame[:, 0:2].T @ self.values['w_HO_H']
         return ca.SX(0) if self.lever is None else self.lever * rates
 
     @property
@@ -340,7 +271,7 @@ class Scene:
     @property
     def spin(self) -> ca.SX:
         """Rate of turning about the normal, relative to the hand [rad/s]."""
-        return ca.dot(self.contact.frame[:, 2], self.body.w_HO_H)
+        return ca.dot(self.contact.frame[:, 2], self.values['w_HO_H'])
 
     def wrench(self, torque: ca.SX, force: ca.SX) -> ca.SX:
         """Return torque and force in Ch."""
@@ -423,35 +354,16 @@ def slipping(s: Scene, mu: ca.SX) -> ContactMotion:
     return ContactMotion(s.rates(motion.response), wrench, motion.margin * s.mass)
 
 
-@dataclass(frozen=True, eq=False)
-class HybridExpressions(Symbols):
-    """Symbols of the equations, and body and hand at a state."""
-
-    scene: Scene
-
-    @property
-    def curved(self) -> bool:
-        """Whether the hand is not a plane."""
-        return 'contact_h' in self.values
-
-    def changed(self, **entries: ca.SX) -> ca.SX:
-        """Return the state with other vectors in place of some."""
-        return ca.vertcat(*({**self.values, **entries}).values())
-
-
-def expressions_of(surface: Surface, hand: Surface, *, dry: bool = False) -> HybridExpressions:
+def scene_of(surface: Surface, hand: Surface, state: Layout, parameters: Layout) -> Scene:
     """Return symbols, and body and hand, of two surfaces."""
-    curved = hand.name != 'plane'
-    state = CURVED_STATE if curved else STATE
-    machine, x, p = hand_machine(state, parameter_layout(surface, hand, dry=dry))
-    body = BodyVectors.of(x)
-    surfaces = Surfaces(surface, hand, p['object_surface'], p.get('hand_surface', ca.SX(0, 1)))
-    at, foot = on_surface(surfaces, body, x['contact_h']) if curved else on_plane(surfaces, body)
+    machine, x, p = hand_machine(state, parameters)
+    curved = 'contact_h' in state
+    at, foot = on_surface(surface, hand, x, p) if curved else on_plane(surface, x, p)
     if curved:
         machine.rates['contact_h'] = foot.uv_rate
     machine.body('object', replace(at.joint, rates={}), solid(p), on='hand')
-    symbols, c, w = machine.symbols, at.geometry, body.w_HO_H
-    names = {e.name: e for e in state.entries}
+    c, w = at.geometry, x['w_HO_H']
+    names = {e.name: e for e in STATE.entries}
     position, attitude, velocity, speed = (
         names[name] for name in ('p_HO_H', 'q_HO', 'v_HO_H', 'w_HO_H')
     )
@@ -459,7 +371,7 @@ def expressions_of(surface: Surface, hand: Surface, *, dry: bool = False) -> Hyb
     flight = MachineSystem(machine.with_joint('object', flying))
     solved = flight.machine.links['object'].solved
     free = Accelerations(*(solved[entry.name][1] for entry in (speed, velocity)))
-    V = body.v_HO_H + ca.cross(w, c.r_OC)
+    V = x['v_HO_H'] + ca.cross(w, c.r_OC)
     moved = free.v + ca.cross(free.w, c.r_OC) + ca.cross(w, foot.r_rate)
     slips = OneContact(
         dynamics=flight.machine.dynamics,
@@ -471,15 +383,15 @@ def expressions_of(surface: Surface, hand: Surface, *, dry: bool = False) -> Hyb
         reach=c.r_OC,
         bias=ca.dot(c.frame[:, 2], moved) + ca.dot(foot.frame_rate[:, 2], V),
     )
-    s = Scene(
-        body=body,
+    return Scene(
+        **vars(machine.symbols),
         contact=c,
         flight=flight,
         slipping=slips,
         rolling=machine.dynamics,
         spin_rate=at.spin_rate,
         foot=foot,
-        gap=ca.dot(c.frame[:, 2], body.p_HO_H + c.r_OC - c.p_HC),
+        gap=ca.dot(c.frame[:, 2], x['p_HO_H'] + c.r_OC - c.p_HC),
         v_contact=c.frame.T @ V,
         bias=c.frame.T @ moved + foot.frame_rate.T @ V,
         free=free,
@@ -488,34 +400,31 @@ def expressions_of(surface: Surface, hand: Surface, *, dry: bool = False) -> Hyb
         patch=p['mu_spin'] / (SPINNING * p['mu'] + NONE),
         lever=p.get(LEVER),
     )
-    return HybridExpressions(**vars(symbols), scene=s)
 
 
-def mode_equations(mode: str, e: HybridExpressions) -> ModeEquations:
+def mode_equations(mode: str, s: Scene) -> ModeEquations:
     """Return the equations of a mode."""
-    s = e.scene
     if mode in FREE_MODES:
         guards = {'gap': s.gap} if mode == 'separated' else {}
         if mode == 'separated':
-            guards |= _foot_guard(e)
-        return ModeEquations(_rates(e, s.rates(s.slipping.free)), ca.SX.zeros(6), guards)
-    motion = contact_motion(mode, e)
-    return ModeEquations(_rates(e, motion.accelerations), motion.wrench, _guards(mode, e, motion))
+            guards |= _foot_guard(s)
+        return ModeEquations(_rates(s, s.rates(s.slipping.free)), ca.SX.zeros(6), guards)
+    motion = contact_motion(mode, s)
+    return ModeEquations(_rates(s, motion.accelerations), motion.wrench, _guards(mode, s, motion))
 
 
-def contact_motion(mode: str, e: HybridExpressions) -> ContactMotion:
+def contact_motion(mode: str, s: Scene) -> ContactMotion:
     """Return the motion in a mode of contact."""
-    s, q = e.scene, e.params
     if mode == 'resting':
         return resting(s)
     if mode.endswith('rolling'):
         return rolling(s, pure=mode.startswith('pure'))
-    return slipping(s, q['mu_kinetic'])
+    return slipping(s, s.params['mu_kinetic'])
 
 
-def _guards(mode: str, e: HybridExpressions, motion: ContactMotion) -> dict[str, ca.SX]:
+def _guards(mode: str, s: Scene, motion: ContactMotion) -> dict[str, ca.SX]:
     """Return what is positive within a mode of contact."""
-    s, q = e.scene, e.params
+    q = s.params
     point, edges = s.foot.uv, q['hand_edges']
     inside = ca.vertcat(point - edges[[0, 2]], edges[[1, 3]] - point)
     guards = {'painleve': motion.margin, 'edge': ca.mmin(inside), 'normal_force': motion.wrench[5]}
@@ -528,7 +437,7 @@ def _guards(mode: str, e: HybridExpressions, motion: ContactMotion) -> dict[str,
         guards['rest'] = ca.sqrt(ca.sumsqr(s.turns) + NONE) - CREEP
     if s.lever is not None and mode == 'resting':
         guards['turn'] = Cone(s.lever * motion.wrench[5], motion.wrench[:2]).margin
-    return guards | _foot_guard(e)
+    return guards | _foot_guard(s)
 
 
 def holding(mode: str, s: Scene, wrench: ca.SX) -> ca.SX:
@@ -538,40 +447,40 @@ def holding(mode: str, s: Scene, wrench: ca.SX) -> ca.SX:
     return held(wrench[3:5], ca.if_else(s.patch > 0, wrench[2] / (s.patch + NONE), 0))
 
 
-def _foot_guard(e: HybridExpressions) -> dict[str, ca.SX]:
+def _foot_guard(s: Scene) -> dict[str, ca.SX]:
     """Return what is positive where the closest point of a curved hand is determined."""
-    return {'foot': e.scene.foot.margin} if e.curved else {}
+    return {'foot': s.foot.margin} if s.curved else {}
 
 
-def on_the_foot(e: HybridExpressions) -> ca.SX:
+def on_the_foot(s: Scene) -> ca.SX:
     """Return the state with the closest point of the hand one step of Newton's nearer."""
-    return e.changed(contact_h=e.scene.foot.uv + e.scene.foot.step)
+    return s.changed(contact_h=s.foot.uv + s.foot.step)
 
 
-def slipping_by(e: HybridExpressions, way: ca.SX) -> ca.SX:
+def slipping_by(s: Scene, way: ca.SX) -> ca.SX:
     """Return the state, which rolls, with a slip (2) and a velocity of the rim of a patch."""
-    c, b = e.scene.contact, e.scene.body
-    w = b.w_HO_H + c.frame[:, 2] * (way[2] / (e.scene.patch + NONE))
-    return e.changed(w_HO_H=w, v_HO_H=c.frame[:, :2] @ way[:2] - ca.cross(w, c.r_OC))
+    c = s.contact
+    w = s.values['w_HO_H'] + c.frame[:, 2] * (way[2] / (s.patch + NONE))
+    return s.changed(w_HO_H=w, v_HO_H=c.frame[:, :2] @ way[:2] - ca.cross(w, c.r_OC))
 
 
-def turning_by(e: HybridExpressions, way: ca.SX) -> ca.SX:
+def turning_by(s: Scene, way: ca.SX) -> ca.SX:
     """Return the state, which rests, rolling by rates (2) times the lever arm [m/s]."""
-    c, lever = e.scene.contact, e.scene.lever
+    c, lever = s.contact, s.lever
     assert lever is not None  # noqa: S101  only what has one comes to rest
-    w = e.scene.body.w_HO_H + c.frame[:, :2] @ way / lever
-    return e.changed(w_HO_H=w, v_HO_H=-ca.cross(w, c.r_OC))
+    w = s.values['w_HO_H'] + c.frame[:, :2] @ way / lever
+    return s.changed(w_HO_H=w, v_HO_H=-ca.cross(w, c.r_OC))
 
 
-def projected(mode: str, e: HybridExpressions) -> ca.SX:
+def projected(mode: str, s: Scene) -> ca.SX:
     """Return the state on the constraints of a mode."""
-    s, b = e.scene, e.scene.body
-    fixed = {name: getattr(b, name) / ca.norm_2(getattr(b, name)) for name in ('q_WH', 'q_HO')}
+    b = s.values
+    fixed = {name: b[name] / ca.norm_2(b[name]) for name in ('q_WH', 'q_HO')}
     if mode in FREE_MODES:
-        return e.changed(**fixed)
+        return s.changed(**fixed)
     n = s.contact.frame[:, 2]
-    fixed['p_HO_H'] = b.p_HO_H - n * s.gap
-    w, v = b.w_HO_H, b.v_HO_H
+    fixed['p_HO_H'] = b['p_HO_H'] - n * s.gap
+    w, v = b['w_HO_H'], b['v_HO_H']
     if mode.startswith('pure'):
         w -= n * s.spin
     if mode == 'resting':
@@ -580,8 +489,8 @@ def projected(mode: str, e: HybridExpressions) -> ca.SX:
         v = -ca.cross(w, s.contact.r_OC)
     else:
         v -= n * ca.dot(n, v + ca.cross(w, s.contact.r_OC))
-    return e.changed(w_HO_H=w, v_HO_H=v, **fixed)
+    return s.changed(w_HO_H=w, v_HO_H=v, **fixed)
 
 
-def _rates(e: HybridExpressions, a: Accelerations) -> ca.SX:
-    return e.scene.flight.rate_of_state(ca.SX(6, 1), w_HO_H=a.w, v_HO_H=a.v)
+def _rates(s: Scene, a: Accelerations) -> ca.SX:
+    return s.flight.rate_of_state(ca.SX(6, 1), w_HO_H=a.w, v_HO_H=a.v)

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact.equations import CONTROL, FAR, GRAVITY
+from rolling_dynamics.contact.equations import CONTROL, FAR, GRAVITY, parameter_layout
 from rolling_dynamics.contract.rolling_system import (
     Layout,
     MotionState,
@@ -25,16 +25,16 @@ from rolling_dynamics.friction import SPINNING
 from rolling_dynamics.hybrid_contact.mode_equations import (
     CONTACT_MODES,
     CURVED_STATE,
-    expressions_of,
+    DEFAULTS,
     FREE_MODES,
+    friction_parameters,
     holding,
-    HybridExpressions,
     LEVER,
     mode_equations,
     on_the_foot,
-    parameter_layout,
     projected,
     Scene,
+    scene_of,
     slipping_by,
     STATE,
     turning_by,
@@ -216,7 +216,9 @@ class HybridContactSystem(PointContact):
         self.curved = self.hand_surface.name != 'plane'
         self.state: Layout = CURVED_STATE if self.curved else STATE
         self.resisted = (0,) if dry else ()
-        self.parameters = parameter_layout(object_surface, self.hand_surface, dry=dry)
+        friction = friction_parameters(dry=dry)
+        surfaces = self.object_surface, self.hand_surface
+        self.parameters = parameter_layout(*surfaces, friction, DEFAULTS)
 
     def pack_parameters(
         self,
@@ -279,27 +281,22 @@ class HybridContactSystem(PointContact):
             **({LEVER: lever_arm} if self.resisted else {}),
         )
 
-    @cached_property
-    def expressions(self) -> HybridExpressions:
-        """Symbols, and body and plate at a state."""
-        dry = bool(self.resisted)
-        return expressions_of(self.object_surface, self.hand_surface, dry=dry)
-
     @property
     def symbols(self) -> Symbols:
         """Symbols of state, control, time and parameters."""
-        return self.expressions
+        return self.scene
 
-    @property
+    @cached_property
     def scene(self) -> Scene:
         """Body and hand at a state, as expressions."""
-        return self.expressions.scene
+        surfaces = self.object_surface, self.hand_surface
+        return scene_of(*surfaces, self.state, self.parameters)
 
     @cached_property
     def equations(self) -> Mapping[str, ModeEquations]:
         """The equations of each mode, written once."""
         names = *CONTACT_MODES[: 4 if self.resisted else 3], *FREE_MODES
-        return {name: mode_equations(name, self.expressions) for name in names}
+        return {name: mode_equations(name, self.scene) for name in names}
 
     @property
     def flight(self) -> MachineSystem:
@@ -343,7 +340,7 @@ class HybridContactSystem(PointContact):
     @cached_property
     def nearer(self) -> ca.Function:
         """``(x, p) -> x`` with the closest point of the hand one step of Newton's nearer."""
-        return self.of_state('nearer', on_the_foot(self.expressions))
+        return self.of_state('nearer', on_the_foot(self.scene))
 
     @cached_property
     def nearness(self) -> ca.Function:
@@ -354,12 +351,11 @@ class HybridContactSystem(PointContact):
     @cached_property
     def projections(self) -> Mapping[str, ca.Function]:
         """``(x, p) -> x`` on the constraints of each mode: contact, rolling, spin, unit norms."""
-        e = self.expressions
+        x, _, _, p = self.symbols
         out = {}
         for name in self.equations:
-            on = self.of_state('on', projected(name, e))
-            y = on(self._settled(e.x, e.p), e.p)
-            out[name] = ca.Function('projection', [e.x, e.p], [y], ['x', 'p'], ['y'])
+            y = self.of_state('on', projected(name, self.scene))(self._settled(x, p), p)
+            out[name] = self.of_state('projection', y, names=['y'])
         return out
 
     def _settled(self, x: ca.SX, p: ca.SX) -> ca.SX:
@@ -422,11 +418,11 @@ class HybridContactSystem(PointContact):
 
     def turning_by(self, way: ca.SX) -> ca.SX:
         """Return the state, which rests, rolling by rates (2) times the lever arm [m/s]."""
-        return turning_by(self.expressions, way)
+        return turning_by(self.scene, way)
 
     def slipping_by(self, way: ca.SX) -> ca.SX:
         """Return the state, which rolls, with a slip (3) [m/s]."""
-        return slipping_by(self.expressions, way)
+        return slipping_by(self.scene, way)
 
     def held(self, mode: str) -> ca.SX:
         """Return what friction holds in a mode of rolling, a normal of its limit (3) [N]."""
@@ -446,9 +442,10 @@ class HybridContactSystem(PointContact):
     def hand_power(self, mode: str) -> ca.Function:
         """Return ``(x, u, t, p) -> power`` [W] that the hand gives to the object in a mode."""
         s, e = self.scene, self.equations[mode]
-        v_hand = s.body.v_WH_H + ca.cross(s.body.w_WH_H, s.contact.p_HC)
+        w, v = s.values['w_WH_H'], s.values['v_WH_H']
+        v_hand = v + ca.cross(w, s.contact.p_HC)
         C = s.contact.frame
-        power = ca.dot(C @ e.wrench[3:6], v_hand) + ca.dot(C @ e.wrench[0:3], s.body.w_WH_H)
+        power = ca.dot(C @ e.wrench[3:6], v_hand) + ca.dot(C @ e.wrench[0:3], w)
         return self.function('hand_power', power)
 
     @cached_property

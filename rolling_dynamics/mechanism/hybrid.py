@@ -59,10 +59,10 @@ class HybridMachine(MachineSystem, ContactModes):
         self.parts = {self.mode_of(phases): MachineSystem(machine, phases) for phases in every}
 
     @cached_property
-    def mode(self) -> Mode:
+    def smooth_mode(self) -> Mode:
         """Rolling, for plans and laws: slow turning is resisted in proportion to its rate."""
         if not self.resisted:
-            return super().mode
+            return self.mode
         machine = copy(self.machine)
         machine.contacts = [replace(c, slow=SLOW) for c in machine.contacts]
         return MachineSystem(machine).mode

@@ -11,14 +11,21 @@ from geometry_msgs.msg import Point
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.robots import Ball, Block, Curve, Disk, Floor, RobotView, Rod, Shape
 from rolling_dynamics.robots.view import (
+    Ball,
+    Block,
+    Curve,
+    Disk,
+    Floor,
     GLASS,
     HAND,
     OBJECT,
     OTHER_COLOUR,
     PART_COLOURS,
     pose_along,
+    RobotView,
+    Rod,
+    Shape,
     SHELL,
     with_opacity,
 )

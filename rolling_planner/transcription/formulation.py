@@ -271,7 +271,7 @@ def _formulate(problem: PlanProblem) -> Formulation:
         s.x,
         s.u,
         at_nodes,
-        model.mode.dynamics(*s),
+        model.smooth_mode.dynamics(*s),
         ca.vertcat(*path) if path else ca.SX(0, 1),
         cost.running,
     )
@@ -297,7 +297,7 @@ def _formulate(problem: PlanProblem) -> Formulation:
 
 def _contact_force(problem: PlanProblem, model: Restriction[RollingSystem]) -> ca.SX:
     """Return the contact force over the weight; it vanishes where the contact ends."""
-    s, function = model.symbols, model.mode.wrench
+    s, function = model.symbols, model.smooth_mode.wrench
     if function is None:
         raise ParameterError(f'release: a system of kind {problem.system.name!r} has no contact')
     params = problem.system.parameters.split(model.whole_parameters(s.p))

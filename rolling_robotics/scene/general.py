@@ -9,13 +9,20 @@ from typing import Any
 import numpy as np
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import plugin_of
-from rolling_dynamics.robots import Ball, Block, Curve, Disk, Floor, robot_view, Rod, Shape
 from rolling_dynamics.robots.view import (
+    Ball,
+    Block,
+    Curve,
+    Disk,
+    Floor,
     GLASS,
     OBJECT,
     OTHER_COLOUR,
     PART_COLOURS,
     pose_along,
+    robot_view,
+    Rod,
+    Shape,
     SHELL,
 )
 from rolling_dynamics.scenario import load_scenario, Scenario

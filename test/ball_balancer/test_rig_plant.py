@@ -8,8 +8,8 @@ from rolling_controller.ball_balancer.protocol import place_on
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_dynamics.ball_balancer.rig_file import emulated_rig
 from rolling_dynamics.ball_balancer.scenario import rig_of
-from rolling_dynamics.robots import robot_view
 from rolling_dynamics.robots.emulated_robot import EmulatedRobot
+from rolling_dynamics.robots.view import robot_view
 from rolling_dynamics.scenario import load_scenario
 
 STEP = 1 / 445.5

@@ -16,7 +16,7 @@ from rolling_controller.robot_laws.regulator import DEFAULT
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.plugin import roles
-from rolling_dynamics.robots import robot_view
+from rolling_dynamics.robots.view import robot_view
 from rolling_planner.gait_planner import plan_gaits
 from rolling_planner.gait_planner.problem import read_gait_problem
 from rolling_planner.plan import check_plan_fits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import casadi as ca
@@ -29,20 +30,20 @@ class Scene:
     def __init__(self, system: HybridContactSystem) -> None:
         """Take the placement and the geometry of the contact from a system."""
         s, q = system.scene, system.symbols.params
-        self.body, self.contact, self.foot = s.body, s.contact, s.foot
+        self.body, self.contact, self.foot = SimpleNamespace(**s.values), s.contact, s.foot
         self.mass, self.resistance = q['mass'], q['rolling_resistance']
         self.inertia_O = inertia_matrix(q['inertia'])
-        self.gravity_H = rotation_matrix(s.body.q_WH).T @ q['gravity_W']
+        self.gravity_H = rotation_matrix(self.body.q_WH).T @ q['gravity_W']
         u = system.symbols.u
-        self.hand = HandMotion(w=s.body.w_WH_H, alpha=u[0:3], a=u[3:6])
-        w, frame = s.body.w_HO_H, s.contact.frame
-        V = s.body.v_HO_H + ca.cross(w, s.contact.r_OC)
+        self.hand = HandMotion(w=self.body.w_WH_H, alpha=u[0:3], a=u[3:6])
+        w, frame = self.body.w_HO_H, s.contact.frame
+        V = self.body.v_HO_H + ca.cross(w, s.contact.r_OC)
         # rate of the contact's velocity in Ch at zero rates of the velocities
         self.bias = frame.T @ ca.cross(w, s.foot.r_rate) + s.foot.frame_rate.T @ V
         R = s.contact.R_HO
         self.J = R @ self.inertia_O @ R.T
         self.rolling_torque = -self.resistance * (frame[:, 0:2] @ (frame.T @ w)[0:2])
-        h, p, v = self.hand, s.body.p_HO_H, s.body.v_HO_H
+        h, p, v = self.hand, self.body.p_HO_H, self.body.v_HO_H
         self.carried = h.a + ca.cross(h.alpha, p) + ca.cross(h.w, ca.cross(h.w, p) + 2 * v)
         self.carried_turn = h.alpha + ca.cross(h.w, w)
 

@@ -524,7 +524,7 @@ def test_plans_keep_force_and_spin_torque_in_one_limit():
 def test_plans_and_laws_have_a_resistance_with_derivatives_at_rest():
     """Slower than 0.03 rad/s it is proportional to the rate, faster it is as it rolls."""
     system = resisted()
-    smooth, u, t = system.mode.dynamics, np.zeros(0), 0.0
+    smooth, u, t = system.smooth_mode.dynamics, np.zeros(0), 0.0
     speed = system.state.slice('v_ball').start
 
     def slows(f, rate):

@@ -296,7 +296,7 @@ def hand_motion(system, mode):
 @pytest.mark.parametrize('mode', [m for m in CONTACT_MODES if m != 'resting'])  # test_resting.py
 def test_contact_under_friction_is_as_by_hand_and_costs_no_more(name, mode):
     system = HybridContactSystem(*HANDS[name])
-    hand, own = hand_motion(system, mode), contact_motion(mode, system.expressions)
+    hand, own = hand_motion(system, mode), contact_motion(mode, system.scene)
     frame = system.scene.contact.frame
     given = (*hand.accelerations, hand.wrench(frame), hand.margin)
     found = (*own.accelerations, own.wrench, own.margin)

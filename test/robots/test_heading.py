@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from rolling_dynamics.robots import Heading
+from rolling_dynamics.robots.view import Heading
 
 SLOW = 1e-3
 

@@ -6,8 +6,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from robot_plants import make_plant
-from rolling_dynamics.robots import Curve, Floor
 from rolling_dynamics.robots.urdf import CURVE_RODS, robot_urdf
+from rolling_dynamics.robots.view import Curve, Floor
 from transforms3d.euler import euler2mat
 
 

@@ -9,7 +9,7 @@ import pytest
 from robot_plants import DT, make_plant
 from rolling_dynamics import plugin
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.robots import Curve, robot_view
+from rolling_dynamics.robots.view import Curve, robot_view
 from rolling_dynamics.scenario import load_scenario
 from transforms3d.axangles import axangle2mat
 

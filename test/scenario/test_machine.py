@@ -13,8 +13,8 @@ from rolling_dynamics.mechanism import (
     Rolling,
     Sphere,
 )
-from rolling_dynamics.robots import Disk, robot_view
 from rolling_dynamics.robots.urdf import robot_urdf
+from rolling_dynamics.robots.view import Disk, robot_view
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.faults import schema_of
 from rolling_dynamics.scenario.machine import MachineFile

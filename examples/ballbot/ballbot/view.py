@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from rolling_dynamics.robots import Ball, general_view, RobotView, Rod
+from rolling_dynamics.robots.view import Ball, general_view, RobotView, Rod
 
 from ballbot.system import Ballbot
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from rolling_dynamics.robots import Curve, Disk, general_view, RobotView, Rod
+from rolling_dynamics.robots.view import Curve, Disk, general_view, RobotView, Rod
 
 from rolling_cylinder.system import RotorCylinder
 
