@@ -27,7 +27,7 @@ from rolling_dynamics.contract.rolling_system import (
     Outcome,
     Transition,
 )
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_choice
 from rolling_dynamics.mechanism import Machine
 
 BALL = several('ball', 'm', 'contact on the plate', 0.05, frame='H')
@@ -114,8 +114,7 @@ class BallBalancer(BallOnPlate):
             ``breakaway`` or ``smooth``.
 
         """
-        if resistance not in RESISTANCES:
-            raise ParameterError(f'resistance must be one of {RESISTANCES}, got {resistance!r}')
+        check_choice('resistance', resistance, RESISTANCES)
         self.drive: Drive = Gimbal() if drive is None else drive
         self.resistance = resistance
         super().__init__(ball_balancer(self.drive))

@@ -33,7 +33,7 @@ from rolling_dynamics.contact.representation import (
     Representation,
 )
 from rolling_dynamics.contract.rolling_system import Layout, Mode, RegulatorWeights
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_choice, ParameterError
 from rolling_dynamics.inertia import inertia_moments
 from rolling_dynamics.mechanism import MachineSystem
 from rolling_dynamics.rotations import homogeneous, roll_pitch_yaw
@@ -93,16 +93,12 @@ class ContactSystem(MachineSystem):
             An option is unknown, or the object's surface does not allow the representation.
 
         """
-        if friction not in FRICTION_MODELS:
-            raise ParameterError(f'friction must be one of {FRICTION_MODELS}, got {friction!r}')
+        check_choice('friction', friction, FRICTION_MODELS)
         makers: dict[str, Callable[[], Any]] = {
             'attitude': lambda: AttitudeRepresentation(hand_chart),
             'coordinates': lambda: CoordinatesRepresentation(object_chart, hand_chart),
         }
-        if representation not in makers:
-            raise ParameterError(
-                f'representation must be one of {tuple(makers)}, got {representation!r}'
-            )
+        check_choice('representation', representation, makers)
         self.object_surface, self.hand_surface = object_surface, hand_surface
         self.friction = friction
         self.object_chart, self.hand_chart = object_chart, hand_chart

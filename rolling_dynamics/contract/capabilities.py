@@ -337,7 +337,7 @@ def default_weights(system: RollingSystem) -> RegulatorWeights:
 
 
 def smooth_mode(system: RollingSystem) -> Mode:
-    """Return the mode in which plans and laws of a system are made: its smooth one, or the first."""
+    """Return the mode in which plans and laws of a system are made: a smooth one, or the first."""
     own = offers(system, SmoothMode)
     return next(iter(system.modes.values())) if own is None else own.smooth_mode
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import casadi as ca
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_choice
 from rolling_dynamics.mechanism.mass import Moments
 from rolling_dynamics.rotations import rate_body, rate_space, rotation_about, rotation_matrix
 
@@ -178,8 +178,7 @@ def attitude_in(
     axes: str, attitude: ca.SX, speed: ca.SX, axis: Sequence[float] | None = None
 ) -> Attitude:
     """Return an attitude from a quaternion, or from an angle about an axis of the world."""
-    if axes not in AXES:
-        raise ParameterError(f'axes must be one of {AXES}, got {axes!r}')
+    check_choice('axes', axes, AXES)
     turns = ca.SX.eye(3) if axis is None else ca.SX(ca.sparsify(ca.DM(axis)))
     R = rotation_matrix(attitude) if axis is None else rotation_about(turns, attitude)
     if axis is not None:

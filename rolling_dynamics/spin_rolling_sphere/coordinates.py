@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 import math
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry
+from rolling_dynamics.contract.rolling_system import Entry, number_entry, quaternion_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import rate_space, rotation_matrix
 
@@ -18,13 +17,7 @@ POLE = math.pi / 2  # |v_o| of the poles
 TURN = 2 * math.pi
 
 
-def checked_radius(radius: float) -> float:
-    """Return a radius [m]; raise ParameterError unless it is positive and finite."""
-    if isinstance(radius, bool) or not isinstance(radius, (int, float, np.number)):
-        raise ParameterError(f'radius must be a number [m], got {radius!r}')
-    if not (math.isfinite(radius) and radius > 0):
-        raise ParameterError(f'radius must be positive and finite [m], got {radius!r}')
-    return float(radius)
+RADIUS = number_entry('radius', 'm', 'radius of the sphere', 'positive')
 
 
 def attitude_expression(contact_o: ca.SX, psi: ca.SX) -> ca.SX:
@@ -119,41 +112,32 @@ def coordinate_rates(v_o: ca.SX, psi: ca.SX, w_SO_S: ca.SX) -> ca.SX:
     return matrix @ w_SO_S
 
 
-@dataclass(frozen=True)
-class Coordinates:
-    """The coordinates (u_o, v_o), psi of the paper; singular at v_o = +-pi/2."""
-
-    entries: tuple[Entry, ...] = (
+REPRESENTATIONS = {
+    'attitude': (quaternion_entry('q_SO', 'attitude of the sphere'),),
+    'coordinates': (
         Entry('contact_o', ('u_o', 'v_o'), 'rad', 'O', 'vector', 'contact on the sphere'),
         Entry('psi', ('psi',), 'rad', '', 'angle', 'angle of spin'),
-    )
-
-    def rates(self, named: Mapping[str, ca.SX], w_SO_S: ca.SX) -> ca.SX:
-        """Return (u_o, v_o, psi)-dot, Eq. (13)."""
-        return coordinate_rates(named['contact_o'][1], named['psi'], w_SO_S)
-
-    def tan_v_o(self, named: Mapping[str, ca.SX]) -> ca.SX:
-        """Return tan v_o."""
-        return ca.tan(named['contact_o'][1])
-
-
-@dataclass(frozen=True)
-class Attitude:
-    """The unit quaternion q_SO; Montana's equations have no singularity on it."""
-
-    entries: tuple[Entry, ...] = (quaternion_entry('q_SO', 'attitude of the sphere'),)
-
-    def rates(self, named: Mapping[str, ca.SX], w_SO_S: ca.SX) -> ca.SX:
-        """Return the derivative of the quaternion."""
-        return rate_space(named['q_SO'], w_SO_S)
-
-    def tan_v_o(self, named: Mapping[str, ca.SX]) -> ca.SX:
-        """Return tan v_o; the geodesic curvature of the chart is infinite at its poles."""
-        n = contact_normal(rotation_matrix(named['q_SO']))
-        return n[1] / ca.sqrt(n[0] ** 2 + n[2] ** 2)
-
-
-REPRESENTATIONS: dict[str, Attitude | Coordinates] = {
-    'attitude': Attitude(),
-    'coordinates': Coordinates(),
+    ),
 }
+
+
+def attitude(values: Mapping[str, ca.SX]) -> ca.SX:
+    """Return R_SO (3, 3) of the entries of a state."""
+    if 'q_SO' in values:
+        return rotation_matrix(values['q_SO'])
+    return attitude_expression(values['contact_o'], values['psi'])
+
+
+def attitude_rates(values: Mapping[str, ca.SX], w_SO_S: ca.SX) -> ca.SX:
+    """Return the rates of the entries of the attitude."""
+    if 'q_SO' in values:
+        return rate_space(values['q_SO'], w_SO_S)
+    return coordinate_rates(values['contact_o'][1], values['psi'], w_SO_S)
+
+
+def tan_v_o(values: Mapping[str, ca.SX]) -> ca.SX:
+    """Return the tangent of the latitude of the contact on the sphere."""
+    if 'q_SO' not in values:
+        return ca.tan(values['contact_o'][1])
+    n = contact_normal(attitude(values))
+    return n[1] / ca.sqrt(n[0] ** 2 + n[2] ** 2)

@@ -16,15 +16,22 @@ from rolling_dynamics.contract.rolling_system import (
     RegulatorWeights,
     WrittenSystem,
 )
-from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rotations import homogeneous, rotation_matrix
+from rolling_dynamics.errors import check_choice, ParameterError
+from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.spin_rolling_sphere.coordinates import (
-    attitude_expression,
-    checked_radius,
+    attitude,
+    attitude_rates,
     contact_velocity,
+    RADIUS,
     REPRESENTATIONS,
+    tan_v_o,
 )
-from rolling_dynamics.spin_rolling_sphere.inputs import checked_variant, input_law, INPUTS
+from rolling_dynamics.spin_rolling_sphere.inputs import (
+    angular_velocity,
+    control_layout,
+    INPUTS,
+    VARIANTS,
+)
 
 ATTITUDE = {'contact_s': 100.0, 'd_SO': 10.0}
 _TRACKING = {**ATTITUDE, 'contact_o': 10.0, 'psi': 10.0}
@@ -72,29 +79,21 @@ class SpinRollingSphere(WrittenSystem):
         phi: float = 0.0,
     ) -> None:
         """Build the system; see the attributes for what may be chosen."""
-        if representation not in REPRESENTATIONS:
-            raise ParameterError(
-                f'representation must be one of {tuple(REPRESENTATIONS)}, got {representation!r}'
-            )
-        if inputs not in INPUTS:
-            raise ParameterError(f'inputs must be one of {tuple(INPUTS)}, got {inputs!r}')
-        self.variant, self.inputs, self.phi = checked_variant(variant), inputs, float(phi)
-        self.representation = REPRESENTATIONS[representation]
+        check_choice('representation', representation, REPRESENTATIONS)
+        check_choice('inputs', inputs, INPUTS)
+        check_choice('variant', variant, VARIANTS)
+        self.variant, self.inputs, self.phi = variant, inputs, float(phi)
         default = 'time' if inputs == 'angular_velocity' else 'arc length'
         self.independent_variable = independent_variable or default
-        if self.independent_variable not in ('time', 'arc length'):
-            raise ParameterError(
-                "independent_variable must be 'time' or 'arc length', got "
-                f'{independent_variable!r}'
-            )
+        check_choice('independent_variable', self.independent_variable, ('time', 'arc length'))
         if inputs == 'angular_velocity' and self.independent_variable != 'time':
             raise ParameterError(
                 "independent_variable: 'angular_velocity' is over 'time'; use the inputs "
                 "'virtual_surface' or 'direction' for 'arc length'"
             )
-        self.control = input_law(inputs).layout(self.independent_variable)
-        self.state = Layout((CONTACT_S, *self.representation.entries))
-        self.parameters = Layout((Entry('radius', ('radius',), 'm', text='radius of the sphere'),))
+        self.control = control_layout(inputs, self.independent_variable)
+        self.state = Layout((CONTACT_S, *REPRESENTATIONS[representation]))
+        self.parameters = Layout((RADIUS,))
 
     def with_representation(self, representation: str) -> SpinRollingSphere:
         """Return the same model with another state."""
@@ -108,11 +107,11 @@ class SpinRollingSphere(WrittenSystem):
 
     def pack_parameters(self, *, radius: float) -> Array:
         """Return the vector p; raise ParameterError unless the radius [m] is positive."""
-        return self.parameters.pack(radius=checked_radius(radius))
+        return self.parameters.pack(radius=radius)
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
         """Raise ParameterError where no motion can start: no sphere, or a pole of the chart."""
-        checked_radius(float(np.asarray(p, dtype=float)[0]))
+        RADIUS.check(p)
         if 'contact_o' in self.state:
             v_o = float(np.asarray(x, dtype=float)[self.state.slice('contact_o')][1])
             if not np.cos(v_o) > POLE_MARGIN:
@@ -125,17 +124,15 @@ class SpinRollingSphere(WrittenSystem):
     def angular_velocity(self) -> ca.SX:
         """Angular velocity of the sphere in S, per independent variable, in ``symbols``."""
         s = self.symbols
-        u_named = self.control.split(s.u)
-        law = input_law(self.inputs)
-        rate = u_named.get('delta', 1)
-        tan_v_o = self.representation.tan_v_o(s.values)
-        return rate * law.rotation(u_named, s.p[0], tan_v_o, self.variant, self.phi)
+        u = self.control.split(s.u)
+        w = angular_velocity(u, s.p[0], tan_v_o(s.values), self.variant, self.phi)
+        return u.get('delta', 1) * w
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """One mode, rolling without slip; its guard is the pole of the coordinates."""
         s, w = self.symbols, self.angular_velocity
-        xdot = ca.vertcat(contact_velocity(s.p[0], w), self.representation.rates(s.values, w))
+        xdot = ca.vertcat(contact_velocity(s.p[0], w), attitude_rates(s.values, w))
         guards = {}
         if 'contact_o' in self.state:
             guards['pole'] = self.function('pole', ca.cos(s.values['contact_o'][1]) - POLE_MARGIN)
@@ -157,20 +154,14 @@ class SpinRollingSphere(WrittenSystem):
     @cached_property
     def attitude(self) -> ca.Function:
         """``x -> R_SO``."""
-        R_SO = ca.densify(self._attitude())
+        R_SO = ca.densify(attitude(self.symbols.values))
         return ca.Function('attitude', [self.symbols.x], [R_SO], ['x'], ['R_SO'])
-
-    def _attitude(self) -> ca.SX:
-        named = self.symbols.values
-        if 'q_SO' in self.state:
-            return rotation_matrix(named['q_SO'])
-        return attitude_expression(named['contact_o'], named['psi'])
 
     @cached_property
     def pose(self) -> ca.Function:
         """``(x, p) -> X_WO, X_WC``: sphere, and contact frame of the plane."""
         x, _, _, p = self.symbols
         low = ca.vertcat(x[0:2], 0)
-        body = homogeneous(self._attitude(), low + ca.vertcat(0, 0, p[0]))
+        body = homogeneous(attitude(self.symbols.values), low + ca.vertcat(0, 0, p[0]))
         contact = homogeneous(ca.SX.eye(3), low)
         return self.of_state('pose', body, contact, names=['object', 'contact'])
