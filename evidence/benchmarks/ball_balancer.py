@@ -26,7 +26,7 @@ from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.lockstep import ClosedLoop
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
-from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
+from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
 from rolling_robotics.plugins.labyrinth.demo import draw_runs
@@ -110,7 +110,7 @@ class Protocol:
 
 def rig_file() -> BallBalancerFile:
     """Return the published rig."""
-    return rig_of(load_scenario('ball_balancer'))
+    return BallBalancerFile.of(load_scenario('ball_balancer'))
 
 
 def jumped(file: BallBalancerFile, name: str, rig: RigModel, seed: int) -> ClosedLoop:

@@ -30,7 +30,7 @@ from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.export.cost import compiled_cost
 from rolling_controller.law import replay
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.ball_balancer.scenario import rig_of
+from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.scenario import load_scenario
 
 Real = Literal['float', 'double']
@@ -146,7 +146,7 @@ def rows() -> Iterator[Row]:
         yield Row('instructions of a step', None, reference=why)
         return
     scenario = load_scenario('ball_balancer')
-    file, rig = rig_of(scenario), RigModel.of(rig_of(scenario))
+    file, rig = BallBalancerFile.of(scenario), RigModel.of(BallBalancerFile.of(scenario))
     for name, write in sources_of(scenario).items():
         source, law = write(), LAWS.get(name, lqr_law)(rig)
         run = run_rig(file, law, protocol.jumps, SECONDS)

@@ -37,7 +37,7 @@ from rolling_controller.ball_balancer.estimator import RigModel
 from rolling_controller.ball_balancer.laws import LAWS
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_dynamics.ball_balancer.plate import breakaway_angle, wave_sum
-from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
+from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.identification.identify import identify
 from rolling_dynamics.identification.log import Log, moving, stretches
@@ -266,7 +266,7 @@ def identification(args: argparse.Namespace) -> tuple[list[str], bool]:
 
 def identified(seed: int) -> Ended:
     """Return true value, value and half width of each number from the log of a random seed."""
-    file = rig_of(load_scenario('ball_balancer'))
+    file = BallBalancerFile.of(load_scenario('ball_balancer'))
     log = emulated(file, seed)
     expected = truth(file, log, seed)
     found = identify(assumed(file.servo.count), log, BOUNDS, WINDOW, 0.0, LACKING)

@@ -21,7 +21,7 @@ from rolling_controller.step_law import StepLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.ball_balancer.rig_file import RigFile
-from rolling_dynamics.ball_balancer.scenario import BallBalancerFile, rig_of
+from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.driven import limited
 from rolling_dynamics.errors import ParameterError
@@ -174,7 +174,7 @@ def law_on_nodes(file: RigFile, name: str) -> Law[Any]:
 
 def sources_of(scenario: Scenario) -> dict[str, Callable[[], CSource]]:
     """Return what writes the laws for the rig of a scenario as C, by name."""
-    file = rig_of(scenario)
+    file = BallBalancerFile.of(scenario)
     system, _ = file.system_and_parameters()
     rig, control = RigModel.of(file), file.commanding(system)
 

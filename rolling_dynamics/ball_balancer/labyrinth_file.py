@@ -24,7 +24,7 @@ from rolling_dynamics.scenario.fields import (
     several,
     whole,
 )
-from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
+from rolling_dynamics.scenario.scenario import ScenarioFile
 from rolling_dynamics.scenario.surface_section import sphere_volume
 
 
@@ -99,11 +99,6 @@ class LabyrinthFile(RigFile, ScenarioFile):
     def nominal(self) -> LabyrinthFile:
         """Return it level, with the ball where the path starts."""
         return self.model_copy(update={'unknown': UnknownSection(offset=0.0, start=0.0)})
-
-    @classmethod
-    def of(cls, scenario: Scenario) -> LabyrinthFile:
-        """Return the entries of a scenario of this system, checked."""
-        return check(cls, scenario.raw)
 
     def bodies(self) -> Iterable[tuple[str, float, float]]:
         """Return path, mass and volume of the ball."""

@@ -21,6 +21,9 @@ from rolling_dynamics.scenario.fields import quantity, Section, TIME
 from rolling_dynamics.scenario.scenario import model_of
 from rolling_dynamics.simulation.emulation import Emulation
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 
 class CameraSection(Section):
     """The camera that sees the ball."""
@@ -79,6 +82,11 @@ class RigFile(ABC):
     commanded: ClassVar[str]
     message: ClassVar[str]
     unmodelled: ClassVar[tuple[float, float]]
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Self:
+        """Return the entries of a scenario of this system, checked."""
+        return check(cls, scenario.raw)
 
     @property
     def count(self) -> float:

@@ -14,7 +14,6 @@ from rolling_dynamics.ball_balancer.plate import random_maps, TURNING
 from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
 from rolling_dynamics.ball_balancer.system import BallBalancer, PARAMETERS
 from rolling_dynamics.driven import driven, DrivenSystem, limited, position_servo
-from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import (
     described,
     formulas,
@@ -26,7 +25,7 @@ from rolling_dynamics.scenario.fields import (
     section,
     whole,
 )
-from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
+from rolling_dynamics.scenario.scenario import ScenarioFile
 from rolling_dynamics.scenario.surface_section import sphere_volume
 
 INERTIAS = {'solid': 2 / 5, 'shell': 2 / 3}  # over mass and square of the radius
@@ -241,8 +240,3 @@ class BallBalancerFile(RigFile, ScenarioFile):
         angles = rig.servo_angles(limited(tilt, ca.SX(reach)) * count, own)
         counts = limited(ca.floor(angles / count + 0.5), ca.SX(reach))
         return ca.Function('commanding', [tilt, p], [ca.densify(counts * count)])
-
-
-def rig_of(scenario: Scenario) -> BallBalancerFile:
-    """Return the entries of a scenario of this system, checked."""
-    return check(BallBalancerFile, scenario.raw, '')

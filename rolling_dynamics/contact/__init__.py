@@ -4,7 +4,6 @@ from rolling_dynamics.contact.closest_points import closest_points, Touch
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import (
     convert_state,
-    to_attitude,
     to_coordinates,
 )
 from rolling_dynamics.contact.representation import second_order_kinematics
@@ -17,6 +16,5 @@ __all__ = [
     'convert_state',
     'second_order_kinematics',
     'solid_ellipsoid_inertia',
-    'to_attitude',
     'to_coordinates',
 ]

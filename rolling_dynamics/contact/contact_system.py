@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, TYPE_CHECKING
 
@@ -10,8 +10,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact.charts import chart_bounds, charts_in_state, ContactAtlas, in_lengths
-from rolling_dynamics.contact.conversions import object_motion, separation
+from rolling_dynamics.contact import charts, conversions
+from rolling_dynamics.contact.charts import chart_bounds, charts_in_state, ContactAtlas
 from rolling_dynamics.contact.equations import (
     chart_view_layout,
     check_contact,
@@ -247,24 +247,10 @@ class ContactSystem(MachineSystem):
         contact_h = np.asarray(x, dtype=float)[self.state.slice('contact_h')]
         self.hand_surface.check_regular(contact_h, self.hand_chart)
 
-    def in_lengths(
-        self,
-        p: Array,
-        x: Array,
-        x_goal: Array,
-        misses: Mapping[str, Array],
-        whole: Collection[str],
-    ) -> dict[str, Array]:
-        """Return what misses a goal as lengths [m] and rotations [rad] instead of chart steps."""
-        return in_lengths(self, p, x, x_goal, misses, whole)
-
-    def object_motion(self, entry: str) -> ca.Function:
-        """Return ``(x, p) -> values`` of the object's motion in the world."""
-        return object_motion(self, entry)
-
-    def separation(self, p: Array, x: Array, u: Array, u_rate: Array) -> dict[str, float]:
-        """Return how the bodies part when the contact force has vanished."""
-        return separation(self, p, x, u, u_rate)
+    in_lengths = charts.in_lengths
+    object_motion = conversions.object_motion
+    separation = conversions.separation
+    check_state = check_contact
 
     @cached_property
     def chart_view(self) -> tuple[Layout, ca.Function]:
@@ -336,10 +322,6 @@ class ContactSystem(MachineSystem):
         from rolling_dynamics.contact.followed_coordinates import ContactCoordinates  # noqa: PLC0415
 
         return ContactCoordinates(self, p)
-
-    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
-        """Raise ParameterError or SurfaceError where no rolling can start from a state."""
-        check_contact(self, p, x)
 
     @cached_property
     def projection(self) -> ca.Function:

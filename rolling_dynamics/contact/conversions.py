@@ -107,14 +107,6 @@ def to_coordinates(
     return convert_state(system, target, p, x, near_o)
 
 
-def to_attitude(
-    system: ContactSystem, p: ArrayLike, x: ArrayLike, *, hand_chart: int | None = None
-) -> Array:
-    """Return the state in the representation without charts on the object."""
-    target = system.with_representation('attitude', hand_chart=hand_chart)
-    return convert_state(system, target, p, x)
-
-
 @lru_cache(maxsize=64)
 def contact_view(system: ContactSystem) -> ca.Function:
     """Return ``(x, p) -> R_HO, p_HC, r_OC, R_HCh, w_HO_H``, vectors in H; Ch as in files."""

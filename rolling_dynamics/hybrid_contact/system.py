@@ -16,7 +16,6 @@ from rolling_dynamics.contact.equations import CONTROL, FAR, GRAVITY, parameter_
 from rolling_dynamics.contract.rolling_system import (
     Layout,
     MotionState,
-    RigidBody,
     Symbols,
     Transition,
 )
@@ -371,8 +370,8 @@ class HybridContactSystem(PointContact):
         for name in ('modes', 'impact_terms', 'gap_rows', 'contact_motion', 'pace', 'onset'):
             getattr(self, name)
         for what, mode in (('slip', 'rolling'), ('slips', 'slipping'), ('stop', 'rolling')):
-            self.evaluation(what, mode, 0)
-        self.evaluation('lift', 'separated', 0)
+            self.at_event(what, mode, 0)
+        self.at_event('lift', 'separated', 0)
         impact.get_ready()
 
     @cached_property
@@ -462,14 +461,6 @@ class HybridContactSystem(PointContact):
         rests = not any(np.any(values[name]) for name in ('w_WH_H', 'v_WH_H'))
         resisted = np.any(self.parameters.unpack(p)['rolling_resistance'])
         return ['energy'] if rests and not (resisted or self.resisted) else []
-
-    def rigid_bodies(self, p: Array) -> dict[str, RigidBody]:
-        """Return mass and inertia of the object."""
-        return self.scene.flight.rigid_bodies(p)
-
-    def gravity(self, p: Array) -> Array:
-        """Return gravity in W [m/s^2]."""
-        return self.scene.flight.gravity(p)
 
     @cached_property
     def contact_frame(self) -> ca.Function:

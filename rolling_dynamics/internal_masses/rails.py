@@ -15,6 +15,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 
 UNBOUNDED = (-math.inf, math.inf)
+Values = Mapping[str, ca.SX | float]
 IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -60,7 +61,7 @@ class Rail(ABC):
         self.stops, self.period = (low, high), period
 
     @abstractmethod
-    def position(self, theta: ca.SX, values: Mapping[str, ca.SX | float]) -> ca.SX:
+    def position(self, theta: ca.SX, values: Values) -> ca.SX:
         """Return zeta(theta) [m], body frame, shape (3,); every value of the rail is given."""
 
     def span(self) -> tuple[float, float]:
@@ -110,7 +111,7 @@ def vector_values(name: str, vector: ArrayLike) -> dict[str, float]:
     return {f'{name}_{s}': float(v) for s, v in zip('xyz', array, strict=True)}
 
 
-def vector_of(name: str, values: Mapping[str, ca.SX | float]) -> ca.SX:
+def vector_of(name: str, values: Values) -> ca.SX:
     """Return the vector of name_x, name_y, name_z; what is not there is zero."""
     return ca.vertcat(*(ca.SX(values.get(f'{name}_{s}', 0)) for s in 'xyz'))
 
@@ -186,7 +187,7 @@ class Straight(Rail):
         super().__init__(vector_values('centre', centre), stops, None)
         self.span()
 
-    def position(self, theta: ca.SX, values: Mapping[str, ca.SX | float]) -> ca.SX:
+    def position(self, theta: ca.SX, values: Values) -> ca.SX:
         """Return centre + theta direction."""
         d = ca.sparsify(ca.SX(ca.DM(self.direction)))
         return vector_of('centre', values) + theta * d
@@ -228,14 +229,11 @@ class FigureEight(Rail):
         values = {'length': length, 'width': width} | vector_values('centre', centre)
         super().__init__(values, stops, 2 * math.pi)
 
-    def position(self, theta: ca.SX, values: Mapping[str, ca.SX | float]) -> ca.SX:
+    def position(self, theta: ca.SX, values: Values) -> ca.SX:
         """Return the point at theta."""
         X, Z = (ca.sparsify(ca.SX(ca.DM(self.frame[:, k]))) for k in (0, 2))
         out = vector_of('centre', values) + values['length'] * X * ca.sin(theta)
         return out + values['width'] * Z * ca.sin(2 * theta)
-
-
-Values = Mapping[str, ca.SX | float]
 
 
 class Ellipse(Rail):
@@ -348,7 +346,7 @@ class ExpressionRail(Rail):
         self.span()
         self.position(ca.SX.sym('theta'), self.values)
 
-    def position(self, theta: ca.SX, values: Mapping[str, ca.SX | float]) -> ca.SX:
+    def position(self, theta: ca.SX, values: Values) -> ca.SX:
         """Return the three formulas at theta."""
         symbols = {name: ca.SX(values.get(name, 0)) for name in self._given}
         symbols['theta'] = theta
@@ -419,7 +417,7 @@ class Spline(Rail):
         """Return the range of theta; one turn of a closed curve."""
         return self._start, self._start + self._length
 
-    def position(self, theta: ca.SX, values: Mapping[str, ca.SX | float]) -> ca.SX:  # noqa: ARG002
+    def position(self, theta: ca.SX, values: Values) -> ca.SX:  # noqa: ARG002
         """Return the point at theta; beyond its ends an open curve goes on as it was."""
         if self.period is not None:
             turns = ca.floor((theta - self._start) / self._length)
@@ -445,15 +443,3 @@ def _choose(theta: ca.SX, inner: np.ndarray, values: np.ndarray) -> ca.SX:
         _choose(theta, inner[: middle - 1], values[:middle]),
         _choose(theta, inner[middle:], values[middle:]),
     )
-
-
-__all__ = [
-    'Circle',
-    'Ellipse',
-    'ExpressionRail',
-    'FigureEight',
-    'Rail',
-    'Spline',
-    'Straight',
-    'published_frame',
-]

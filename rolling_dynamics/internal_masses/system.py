@@ -20,7 +20,6 @@ from rolling_dynamics.contract.rolling_system import (
     MotionState,
     number_entry,
     RegulatorWeights,
-    RigidBody,
     Symbols,
     vector_entry,
 )
@@ -591,14 +590,6 @@ class MassDrivenSystem(PointContact):
         rates = self.state.unpack(x).get('theta_rate', np.zeros(0))
         carried = len(self._rails) == len(self.masses) and self.control.size == len(self._rails)
         return ['energy'] if not self._acting and carried and not np.any(rates) else []
-
-    def rigid_bodies(self, p: ArrayLike) -> dict[str, RigidBody]:
-        """Return masses and inertia of shell and masses."""
-        return self.flight.rigid_bodies(p)
-
-    def gravity(self, p: ArrayLike) -> Array:
-        """Return gravity in W [m/s^2]."""
-        return self.flight.gravity(p)
 
     def rest_goal(self, x_start: Array) -> dict[str, Array]:
         """Return what a goal at rest has by default: nothing moves."""

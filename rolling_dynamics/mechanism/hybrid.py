@@ -55,7 +55,6 @@ class HybridMachine(MachineSystem, ContactModes):
         for i in able:
             more = ['separated'] * (i in self.parting) + ['resting'] * (i in self.resisted)
             every = [p.moved(i, k) for p in every for k in ('rolling', 'slipping', *more)]
-        self._evaluations: dict[tuple[str, str, int], ca.Function] = {}
         self.parts = {self.mode_of(phases): MachineSystem(machine, phases) for phases in every}
 
     @cached_property
@@ -194,12 +193,9 @@ class HybridMachine(MachineSystem, ContactModes):
 
     def evaluation(self, what: str, mode: str, i: int) -> ca.Function:
         """Return a function by which it is decided what follows an event at a contact."""
-        key = what, mode, i
-        if key not in self._evaluations:
-            make = {'slips': self._begins, 'turns': self._begins, 'stop': self._stops}
-            make |= {'slip': self._carried, 'turn': self._carried, 'lift': self._lifts}
-            self._evaluations[key] = make[what](what, self.parts[mode], i)
-        return self._evaluations[key]
+        make = {'slips': self._begins, 'turns': self._begins, 'stop': self._stops}
+        make |= {'slip': self._carried, 'turn': self._carried, 'lift': self._lifts}
+        return make[what](what, self.parts[mode], i)
 
     def _carried(self, what: str, part: MachineSystem, i: int) -> ca.Function:
         contact, at = self.machine.contacts[i], part.judged[self.able[i]]

@@ -24,8 +24,8 @@ class Joint(ABC):
 
     """
 
-    configured: ClassVar[tuple[str, ...]]
-    moving: ClassVar[tuple[str, ...]]
+    configured: ClassVar[tuple[str, ...]] = ('attitude',)
+    moving: ClassVar[tuple[str, ...]] = ('speed',)
 
     @property
     def configuration(self) -> tuple[Entry, ...]:
@@ -65,9 +65,6 @@ class Spherical(Joint):
     axes: str = 'world'
     place: ca.SX | ca.DM | Sequence[float] = (0.0, 0.0, 0.0)
 
-    configured: ClassVar[tuple[str, ...]] = ('attitude',)
-    moving: ClassVar[tuple[str, ...]] = ('speed',)
-
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent."""
         turned = attitude_in(self.axes, at[self.attitude.name], at[self.speed.name])
@@ -106,7 +103,6 @@ class Revolute(Joint):
     place: ca.SX | ca.DM | Sequence[float] = (0.0, 0.0, 0.0)
 
     configured: ClassVar[tuple[str, ...]] = ('angle',)
-    moving: ClassVar[tuple[str, ...]] = ('speed',)
 
     @classmethod
     def named(
@@ -159,7 +155,6 @@ class Prismatic(Joint):
     place: ca.SX | ca.DM | Sequence[float] = (0.0, 0.0, 0.0)
 
     configured: ClassVar[tuple[str, ...]] = ('travel',)
-    moving: ClassVar[tuple[str, ...]] = ('speed',)
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent, in the axes of the parent."""
@@ -312,7 +307,6 @@ class Custom(Joint):
     p_PB: ca.SX
 
     configured: ClassVar[tuple[str, ...]] = ('coordinates',)
-    moving: ClassVar[tuple[str, ...]] = ('speed',)
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent, in axes of its own."""

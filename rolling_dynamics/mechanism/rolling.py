@@ -77,7 +77,6 @@ class Rolling(Joint):
     damping: ca.SX | float = 0.0
 
     configured: ClassVar[tuple[str, ...]] = ('contact', 'attitude', 'velocity')
-    moving: ClassVar[tuple[str, ...]] = ('speed',)
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent."""
@@ -174,7 +173,6 @@ class PureRolling(Joint):
     mu: ca.SX | float = 1.0
 
     configured: ClassVar[tuple[str, ...]] = ('contact', 'attitude')
-    moving: ClassVar[tuple[str, ...]] = ('speed',)
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent, in the axes of the parent's frame."""
@@ -246,8 +244,6 @@ class SurfaceRolling(Joint):
     spin_rate: ca.SX | None = None
     mu: ca.SX | float = 1.0
     mu_spin: ca.SX | float = 0.0
-
-    moving: ClassVar[tuple[str, ...]] = ('speed',)
 
     @property
     def configuration(self) -> tuple[Entry, ...]:

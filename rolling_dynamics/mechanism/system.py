@@ -476,9 +476,7 @@ class MachineSystem(WrittenSystem):
         after = ca.substitute(self.symbols.x, self._speeds, self._speeds - free @ P)
         return after, ca.dot(rows, P) / 2
 
-    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
-        """Refuse a state that its contacts do not allow; see :func:`.check_start`."""
-        check_start(self, p, x)
+    check_state = check_start
 
     @cached_property
     def row_function(self) -> ca.Function:

@@ -116,6 +116,17 @@ class ContactModes(WrittenSystem):
 
         """
 
+    def at_event(self, what: str, mode: str, i: int) -> ca.Function:
+        """Return :meth:`evaluation`, written out once."""
+        key = what, mode, i
+        if key not in self._evaluations:
+            self._evaluations[key] = self.evaluation(what, mode, i)
+        return self._evaluations[key]
+
+    @cached_property
+    def _evaluations(self) -> dict[tuple[str, str, int], ca.Function]:
+        return {}
+
     @property
     @abstractmethod
     def contact_motion(self) -> ca.Function:
@@ -260,7 +271,7 @@ class ContactModes(WrittenSystem):
 
     def _begun(self, what: str, i: int, mode: str, way: Array, s: MotionState) -> MotionState:
         """Return a state in another mode, with velocities of a contact just above the creep."""
-        x = self.evaluation(what, mode, i)(s.x, s.p, way / (np.linalg.norm(way) + TINY))
+        x = self.at_event(what, mode, i)(s.x, s.p, way / (np.linalg.norm(way) + TINY))
         return replace(s, x=np.array(x).ravel(), mode=mode)
 
     def _stick(self, i: int, s: MotionState, u: Array) -> MotionState:
@@ -279,13 +290,13 @@ class ContactModes(WrittenSystem):
 
     def _stopped(self, i: int, mode: str, s: MotionState, u: Array) -> MotionState:
         """Return a state in another mode; an impulse, as friction gives, takes out the rest."""
-        x = self.evaluation('stop', mode, i)(s.x, u, s.t, s.p)
+        x = self.at_event('stop', mode, i)(s.x, u, s.t, s.p)
         return replace(s, x=np.array(x).ravel(), mode=mode)
 
     def _part(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact part whose normal force has vanished, or slip if the bodies would meet."""
         away = replace(s, mode=self.moved(s, i, 'separated'))
-        lift = self.evaluation('lift', away.mode, i)
+        lift = self.at_event('lift', away.mode, i)
         if not self.rigid(i) or float(lift(s.x, u, s.t, s.p)) >= LIFTS:
             return away.noted('lift_off', f'{self.able[i]} parts')
         if self.phase(s.mode, i) in {'rolling', 'resting'}:
@@ -385,7 +396,7 @@ class ContactModes(WrittenSystem):
 
     def _at(self, i: int, s: MotionState, u: Array, what: str = 'slip') -> Array:
         """Return along what a contact would slip or turn, its normal force [N], and its margin."""
-        return np.array(self.evaluation(what, s.mode, i)(s.x, u, s.t, s.p)).ravel()
+        return np.array(self.at_event(what, s.mode, i)(s.x, u, s.t, s.p)).ravel()
 
     def _holds(self, i: int, s: MotionState, u: Array) -> bool:
         """Return whether friction can hold a contact."""

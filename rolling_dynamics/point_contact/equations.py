@@ -172,8 +172,3 @@ class OneContact:
         margin = self._lift(per_force)
         N = -(self._lift(start) + self.bias) / margin
         return Sliding(start.plus(N, per_force), N * unit, constant + N * twist, margin)
-
-    def mobility(self, axes: ca.SX) -> ca.SX:
-        """Return the change of the contact's velocity under unit impulses, in axes (3, 3)."""
-        answers = (self.acceleration(self.answer(e)) for e in ca.horzsplit(axes))
-        return axes.T @ ca.horzcat(*answers)

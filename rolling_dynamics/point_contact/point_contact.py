@@ -9,11 +9,13 @@ from typing import ClassVar, NamedTuple, TYPE_CHECKING
 
 import casadi as ca
 from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import (
     Jump,
     Mode,
     MotionState,
     Outcome,
+    RigidBody,
     Transition,
 )
 from rolling_dynamics.mechanism.transitions import ContactModes, START
@@ -191,18 +193,8 @@ class PointContact(ContactModes):
         """Return the mode in which the contact does what is given."""
         return phases[0]
 
-    @cached_property
-    def _evaluations(self) -> dict[tuple[str, str], ca.Function]:
-        return {}
-
-    def evaluation(self, what: str, mode: str, i: int) -> ca.Function:  # noqa: ARG002
-        """Return a function by which it is decided what follows an event at the contact."""
-        key = what, mode
-        if key not in self._evaluations:
-            self._evaluations[key] = self._evaluated(what, mode)
-        return self._evaluations[key]
-
-    def _evaluated(self, what: str, mode: str) -> ca.Function:
+    def evaluation(self, what: str, mode: str, i: int) -> ca.Function:  # noqa: ARG002  the only one
+        """Return a function by which it is decided what follows an event."""
         s, e = self.symbols, self.equations[mode]
         if what == 'lift':
             return self.function(what, self.contact.lift)
@@ -257,6 +249,14 @@ class PointContact(ContactModes):
         return self.of_state(
             'pace', ca.norm_2(self.slip_velocity), ca.norm_2(self.turning_velocity)
         )
+
+    def rigid_bodies(self, p: ArrayLike) -> dict[str, RigidBody]:
+        """Return masses and inertia of what is not driven."""
+        return self.flight.rigid_bodies(p)
+
+    def gravity(self, p: ArrayLike) -> Array:
+        """Return gravity in W [m/s^2]."""
+        return self.flight.gravity(p)
 
     @property
     def speed_names(self) -> list[str]:

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip('rosbags')
 
-from rolling_dynamics.ball_balancer.scenario import rig_of
+from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.identification.log import Column
 from rolling_dynamics.scenario import load_scenario
@@ -96,7 +96,7 @@ def bag(tmp_path_factory):
 
 
 def rig():
-    return rig_of(load_scenario('ball_balancer')).system_and_parameters()[0]
+    return BallBalancerFile.of(load_scenario('ball_balancer')).system_and_parameters()[0]
 
 
 def test_a_recording_is_read_as_a_log(bag):

@@ -7,7 +7,7 @@ from rolling_controller.ball_balancer.laws import LAWS
 from rolling_controller.ball_balancer.protocol import place_on
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_dynamics.ball_balancer.rig_file import emulated_rig
-from rolling_dynamics.ball_balancer.scenario import rig_of
+from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.robots.emulated_robot import EmulatedRobot
 from rolling_dynamics.robots.view import robot_view
 from rolling_dynamics.scenario import load_scenario
@@ -22,7 +22,10 @@ def scenario():
 
 @pytest.fixture
 def plant(scenario):
-    view, rig = robot_view(scenario.system, scenario.p), emulated_rig(rig_of(scenario))
+    view, rig = (
+        robot_view(scenario.system, scenario.p),
+        emulated_rig(BallBalancerFile.of(scenario)),
+    )
     made = EmulatedRobot(view, np.zeros_like(scenario.x0), rig)
     made.reset()
     return made
@@ -55,7 +58,7 @@ def test_frames_come_with_the_delay_of_the_camera(plant):
 
 def test_in_lockstep_it_does_what_the_rig_does(plant, scenario):
     """Commands are taken with the next step, 0.45 ms after the frame: less than 0.5 mm."""
-    file = rig_of(scenario)
+    file = BallBalancerFile.of(scenario)
     law = LAWS['lqr'](RigModel.of(file))
     memory, u = law.start(), plant.brake()
     goal = np.array([0.03, 0.02])

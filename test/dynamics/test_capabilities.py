@@ -19,6 +19,7 @@ from rolling_dynamics.contract.capabilities import (
     Projection,
     RestGoal,
     RigidBodies,
+    SmoothMode,
     StartMode,
     StateBounds,
     StateCheck,
@@ -34,7 +35,7 @@ ALL = {
 } - {capabilities.Atlas, capabilities.RollingSystem}
 BALL = ContactSystem(Sphere(0.02), Plane())
 OFFERED = {
-    'contact': (BALL, ALL - {GivenFormulas, StartMode}),
+    'contact': (BALL, ALL - {GivenFormulas, SmoothMode, StartMode}),
     'point_mass_ball': (
         PointMassBall(),
         {Envelope, StateBounds, StateCheck, RestGoal, DefaultWeights, PlanSeeds}

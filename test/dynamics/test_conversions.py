@@ -20,8 +20,8 @@ import pytest
 from rolling_dynamics.contact import (
     closest_points,
     ContactSystem,
+    convert_state,
     second_order_kinematics,
-    to_attitude,
     to_coordinates,
 )
 from rolling_dynamics.errors import SurfaceError
@@ -63,7 +63,7 @@ def test_round_trip_between_representations(name, seed, object_chart, hand_chart
     there = system.with_representation(
         'coordinates', object_chart=object_chart, hand_chart=hand_chart
     )
-    back = to_attitude(there, p, y, hand_chart=0)
+    back = convert_state(there, there.with_representation('attitude', hand_chart=0), p, y)
     assert difference(system, back, x) < 1e-12
     again = to_coordinates(system, p, back, object_chart=object_chart, hand_chart=hand_chart)
     assert difference(there, again, y) < 1e-12
