@@ -11,6 +11,7 @@ MU = number_entry('mu', '', 'coefficient of static friction', 'zero or positive'
 MU_KINETIC = number_entry('mu_kinetic', '', 'coefficient of kinetic friction', 'zero or positive')
 MU_SPIN = number_entry('mu_spin', 'm', 'coefficient of spin friction', 'zero or positive')
 STILL = 1e-12  # m/s: keeps the direction of no motion a number
+SLOW = 0.03  # rad/s: slower, dry rolling resistance of what slides is in proportion, and of plans
 SPINNING = 3 * math.pi / 16  # torque over mu N a of a patch that only spins
 _SLOPE = 3 * math.pi / 8  # friction over mu N of such a patch, by speed over that of the rim
 _RIM = 0.3  # coefficient of the Pade form: 8 % of mu N from the integral at most

@@ -34,6 +34,7 @@ from rolling_dynamics.friction import (
     MU,
     MU_KINETIC,
     MU_SPIN,
+    SLOW,
     SPINNING,
     STILL,
 )
@@ -62,7 +63,6 @@ FOOT = Entry('contact_h', ('u_h', 'v_h'), 'chart', 'hand', text='closest point o
 CURVED_STATE = Layout((*STATE.entries, FOOT))  # over a hand that is not a plane
 LEVER = 'lever_arm'
 DEFAULTS = {'rolling_resistance': (0.0,), 'restitution': (0.0,)}
-SLOW = 0.03  # rad/s: a body that slides may not roll, slower it is resisted in proportion
 
 
 def friction_parameters(*, dry: bool) -> tuple[Entry, ...]:

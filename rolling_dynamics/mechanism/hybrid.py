@@ -13,14 +13,12 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Mode, MotionState, Transition
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.friction import SPINNING
+from rolling_dynamics.friction import SLOW, SPINNING
 from rolling_dynamics.mechanism.loops import Phases
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.structure import Structure
 from rolling_dynamics.mechanism.system import CREEP, MachineSystem, ROLLING
 from rolling_dynamics.mechanism.transitions import ContactModes, START
-
-SLOW = 0.03  # rad/s below which plans and laws take a resistance to be in proportion to it
 
 
 class HybridMachine(MachineSystem, ContactModes):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.friction import against, against_patch, held, STILL
+from rolling_dynamics.friction import against, against_patch, held, SLOW, STILL
 from rolling_dynamics.mechanism.cones import null_space
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.link import ground, Link
@@ -135,7 +135,8 @@ class Contact:
         if phase == 'resting':
             return dict(enumerate(ca.horzsplit(units)))
         if size > first and self.resistance is not None:
-            units[first:, 2] = against(u[first:], STILL + ca.SX(self.resistance) * self.slow)
+            slow = SLOW if phase == 'slipping' else self.slow  # what slides need not roll
+            units[first:, 2] = against(u[first:], STILL + ca.SX(self.resistance) * slow)
         if phase == 'rolling':
             return dict(enumerate(ca.horzsplit(units)[:first]))
         mu = ca.SX(0 if self.mu_kinetic is None else self.mu_kinetic)

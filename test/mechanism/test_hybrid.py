@@ -484,6 +484,26 @@ def test_a_ball_rolls_up_a_slope_rests_there_or_comes_back():
         assert motion.events[0].time == pytest.approx(abs(v) / (up + over), rel=1e-3)
 
 
+@pytest.mark.parametrize('v', [0.02, 0.5])
+def test_a_spinning_ball_slides_on_where_its_resistance_stops_the_turning(v):
+    """With a lever arm over which friction, weak beside the spin, hardly turns it: it spins on."""
+    radius, lever, spin, patch = 0.108, 2e-2, 20.0, 2e-3
+    machine = Machine('ball')
+    even = ca.SX(0.4 * MASS * radius**2)
+    machine.body('ball', free('ball'), Revolution(ca.SX(MASS), even))
+    shape, friction = Sphere(ca.SX(radius)), {'mu': 0.3, 'mu_kinetic': 0.3}
+    machine.contact(Contact(body='ball', shape=shape, resistance=lever, patch=patch, **friction))
+    system = HybridMachine(machine)
+    x = system.state.pack(p_ball=[0, 0, radius], v_ball=[v, 0, 0], w_ball=[0, 0, spin])
+    motion = run(system, x, 1.0)
+    assert motion.times[-1] == 1.0
+    assert len(motion.times) < 2000
+    last = system.state.unpack(motion.states[-1])
+    slows = 3 * math.pi / 16 * 0.3 * G * patch / (0.4 * radius**2)
+    assert spin - 1.001 * slows < last['w_ball'][2] < spin
+    assert last['v_ball'][0] < v
+
+
 def test_resistance_without_kinetic_friction_is_refused():
     with pytest.raises(ParameterError, match="the contact of 'ball': resistance needs a mu_kin"):
         Contact(body='ball', shape=Sphere(ca.SX(R)), resistance=LEVER)
