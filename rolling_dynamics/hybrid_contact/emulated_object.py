@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -19,52 +19,33 @@ from rolling_dynamics.rotations import homogeneous, matrix_quaternion, product
 from rolling_dynamics.simulation.emulation import EmulatedMachine, Emulation, SEPARATED, STOPPED
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(NamedTuple):
     """
     What can be seen of an object on a hand at one instant.
 
     Attributes
     ----------
-    numbers
-        What follows, then the gap [m] and the margins.
-    margin_names
-        Names of the margins.
+    hand
+        Q (w, x, y, z), p [m] in the world, w [rad/s], v [m/s] in the body, shape (13,).
+    object_
+        The same of the object, of its centre of mass, shape (13,), SI units.
+    X_WCh
+        Pose of the contact frame of the hand, position in [m], shape (4, 4).
+    wrench
+        Torque [N m] and force [N] on the object in the hand's contact frame, shape (6,).
+    gap
+        Distance between the bodies [m].
+    margins
+        Margins of the contact by name: positive inside the envelope.
 
     """
 
-    numbers: Array
-    margin_names: tuple[str, ...]
-
-    @property
-    def hand(self) -> Array:
-        """Q (w, x, y, z), p [m] in the world, w [rad/s], v [m/s] in the body, shape (13,)."""
-        return self.numbers[0:13]
-
-    @property
-    def object_(self) -> Array:
-        """The same of the object, of its centre of mass, shape (13,), SI units."""
-        return self.numbers[13:26]
-
-    @property
-    def X_WCh(self) -> Array:
-        """Pose of the contact frame of the hand, position in [m], shape (4, 4)."""
-        return self.numbers[26:42].reshape(4, 4, order='F')
-
-    @property
-    def wrench(self) -> Array:
-        """Torque [N m] and force [N] on the object in the hand's contact frame, shape (6,)."""
-        return self.numbers[42:48]
-
-    @property
-    def gap(self) -> float:
-        """Distance between the bodies [m]."""
-        return float(self.numbers[48])
-
-    @property
-    def margins(self) -> dict[str, float]:
-        """Margins of the contact by name: positive inside the envelope."""
-        return dict(zip(self.margin_names, self.numbers[49:].tolist(), strict=True))
+    hand: Array
+    object_: Array
+    X_WCh: Array
+    wrench: Array
+    gap: float
+    margins: dict[str, float]
 
 
 class EmulatedObject(EmulatedMachine[Observation]):
@@ -200,7 +181,10 @@ class EmulatedObject(EmulatedMachine[Observation]):
     def _look(self, dt: float) -> Observation:  # noqa: ARG002
         machine, state = self.emulation, self.emulation.state
         numbers = self._views[state.mode](state.x, machine.u, state.t, state.p)
-        return Observation(numbers, self._margins)
+        hand, object_, X_WCh, wrench, rest = np.split(numbers, (13, 26, 42, 48))
+        gap, *margins = rest.tolist()
+        named = dict(zip(self._margins, margins, strict=True))
+        return Observation(hand, object_, X_WCh.reshape(4, 4).T, wrench, gap, named)
 
 
 def rolling_view(system: ContactSystem) -> dict[str, FastFunction]:

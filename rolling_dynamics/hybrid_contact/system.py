@@ -12,6 +12,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contact.closest_points import within_period
 from rolling_dynamics.contact.equations import CONTROL, FAR, GRAVITY, parameter_layout
 from rolling_dynamics.contract.rolling_system import (
     Layout,
@@ -57,7 +58,7 @@ SAME = 1e-6  # of (u, v): two searches came to one point
 class ClosestPoint(NamedTuple):
     """A place (u, v) of the hand that the body is closest to, and its distance [m]."""
 
-    uv: tuple[float, float]
+    uv: Array
     gap: float
 
 
@@ -96,7 +97,7 @@ def closest_points(system: HybridContactSystem, p: Array, x: Array) -> list[Clos
     found: list[ClosestPoint] = []
     for k in np.argsort(gap[0]):
         inside = surface.is_inside(uv[k]) and np.all((low <= uv[k]) & (uv[k] <= high))
-        place = _in_period(surface.chart.periods, uv[k])
+        place = within_period(surface, uv[k], 0)
         known = any(np.abs(np.subtract(place, f.uv)).max() < SAME for f in found)
         if good[k] and (inside or k == 0) and not known:
             found.append(ClosestPoint(place, float(gap[0, k])))
@@ -140,15 +141,6 @@ def _box(system: HybridContactSystem, p: Array) -> tuple[Array, Array]:
     edges = p[system.parameters.slice('hand_edges')].reshape(2, 2)
     near = np.abs(edges) < FAR
     return np.where(near[:, 0], edges[:, 0], low), np.where(near[:, 1], edges[:, 1], high)
-
-
-def _in_period(periods: tuple[float | None, float | None], uv: Array) -> tuple[float, float]:
-    """Return coordinates from -half to half a period."""
-    u, v = (
-        float(value) if not period else float(math.remainder(value, period))
-        for value, period in zip(uv, periods, strict=True)
-    )
-    return u, v
 
 
 NO_FOOT = (
@@ -314,18 +306,18 @@ class HybridContactSystem(PointContact):
         return {n: partial(self._alone, f) for n, f in out.items()} if self.curved else out
 
     def _alone(self, follow: Transition, s: MotionState, u: Array) -> MotionState:
-        out, periods = follow(s, u), self.hand_surface.chart.periods
-        uv = np.array(self.foot(out.x, out.p)).ravel()
+        out, surface = follow(s, u), self.hand_surface
+        here = within_period(surface, np.array(self.foot(out.x, out.p)).ravel(), 0)
         near = OPEN if out.mode in CONTACT_MODES else -OPEN
         others = [
             f
             for f in closest_points(self, out.p, out.x)
-            if f.gap <= near and math.dist(f.uv, _in_period(periods, uv)) > SAME
+            if f.gap <= near and math.dist(f.uv, here) > SAME
         ]
         if not others:
             return out
-        here = ClosestPoint((uv[0], uv[1]), 0.0)
-        return out.noted('several_contacts', _told([here, *others]), ends=True)
+        told = _told([ClosestPoint(here, 0.0), *others])
+        return out.noted('several_contacts', told, ends=True)
 
     def _close(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let the body land, or pass beside the hand."""

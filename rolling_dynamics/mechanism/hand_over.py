@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 import copy
 from dataclasses import replace
 from functools import cached_property
@@ -16,7 +16,6 @@ from rolling_dynamics.contract.rolling_system import Jump, Mode, MotionState, Ou
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.shapes import Barrel
-from rolling_dynamics.mechanism.structure import Structure
 from rolling_dynamics.mechanism.system import MachineSystem
 
 WHOLE = 1e-9  # rad: by which the rollers may miss or overlap the rim of the wheel
@@ -123,17 +122,9 @@ class HandOver(MachineSystem):
         x, p = (np.array(a, dtype=float) for a in (x, p))
         return MotionState(t=t, x=x, mode=self.on_roller(p, x), p=p)
 
-    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
-        """Refuse a state as :meth:`MachineSystem.check_state`, on its roller."""
-        self.parts[self.on_roller(p, x)].check_state(p, x)
-
-    def placed(self, p: ArrayLike, x: ArrayLike, kept: Container[str] = ()) -> Array:
-        """Return the nearest state that rolls, on the roller that is lowest there."""
-        return self.parts[self.on_roller(p, x)].placed(p, x, kept)
-
-    def structure(self, p: ArrayLike, x: ArrayLike) -> Structure:
-        """Return what contacts leave free on the roller of a state."""
-        return self.parts[self.on_roller(p, x)].structure(p, x)
+    def part_at(self, p: ArrayLike, x: ArrayLike) -> MachineSystem:
+        """Return the machine on the roller of a state."""
+        return self.parts[self.on_roller(p, x)]
 
     def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
         """Return nothing: each roller that takes over loses energy."""

@@ -16,7 +16,6 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.friction import SLOW, SPINNING
 from rolling_dynamics.mechanism.loops import Phases
 from rolling_dynamics.mechanism.machine import Machine
-from rolling_dynamics.mechanism.structure import Structure
 from rolling_dynamics.mechanism.system import CREEP, MachineSystem, ROLLING
 from rolling_dynamics.mechanism.transitions import ContactModes, START
 
@@ -105,13 +104,9 @@ class HybridMachine(MachineSystem, ContactModes):
             of = of.moved(i, phase)
         return self.mode_of(of)
 
-    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
-        """Refuse a state as :meth:`MachineSystem.check_state`, in the mode in which it is."""
-        self.parts[self._mode_at(p, x)].check_state(p, x)
-
-    def structure(self, p: ArrayLike, x: ArrayLike) -> Structure:
-        """Return what contacts leave free in the mode of a state."""
-        return self.parts[self._mode_at(p, x)].structure(p, x)
+    def part_at(self, p: ArrayLike, x: ArrayLike) -> MachineSystem:
+        """Return the machine in the mode of a state."""
+        return self.parts[self._mode_at(p, x)]
 
     def rigid(self, i: int) -> bool:
         """Return whether a contact keeps its gap closed."""
@@ -221,4 +216,4 @@ class HybridMachine(MachineSystem, ContactModes):
 
     def conserved(self, p: Array, x: Array) -> list[str]:
         """Return what rolling keeps; nothing while a contact slips."""
-        return [] if self.parts[self._mode_at(p, x)].phases.slipping else super().conserved(p, x)
+        return [] if self.part_at(p, x).phases.slipping else super().conserved(p, x)

@@ -476,22 +476,32 @@ class MachineSystem(WrittenSystem):
         after = ca.substitute(self.symbols.x, self._speeds, self._speeds - free @ P)
         return after, ca.dot(rows, P) / 2
 
-    check_state = check_start
+    def part_at(self, p: ArrayLike, x: ArrayLike) -> MachineSystem:  # noqa: ARG002
+        """Return the machine in the mode of a state."""
+        return self
+
+    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
+        """Refuse a state that its contacts do not allow; see :func:`.check_start`."""
+        check_start(self.part_at(p, x), p, x)
+
+    @property
+    def _prescribed_names(self) -> list[str]:
+        """Entries of the speeds that are prescribed."""
+        joints = (body.joint for body in self.machine.bodies.values())
+        return [e.name for j in joints if isinstance(j, Driven) for e in j.joint.speeds]
 
     @cached_property
     def row_function(self) -> ca.Function:
         """``(x, p) -> velocities that vanish, derivatives by speeds and by those prescribed``."""
         rows, values = ca.vertcat(ca.SX(0, 1), *self.rows), self.symbols.values
-        joints = (body.joint for body in self.machine.bodies.values())
-        driven = [values[e.name] for j in joints if isinstance(j, Driven) for e in j.joint.speeds]
-        by = [ca.jacobian(rows, s) for s in (self._speeds, ca.vertcat(ca.SX(0, 1), *driven))]
+        driven = ca.vertcat(ca.SX(0, 1), *(values[name] for name in self._prescribed_names))
+        by = [ca.jacobian(rows, s) for s in (self._speeds, driven)]
         return self.of_state('rows', rows, *by)
 
     @cached_property
     def driven_contacts(self) -> tuple[ca.Function, Sequence[str], Sequence[str]] | None:
         """Derivatives of the velocities at contacts that are not separated, by all speeds."""
-        joints = (body.joint for body in self.machine.bodies.values())
-        driven = [e.name for j in joints if isinstance(j, Driven) for e in j.joint.speeds]
+        driven = self._prescribed_names
         names = [*self.speed_names, *driven]
         closed = (r for i, r in enumerate(self.closures) if self.phases.of(i) != 'separated')
         v = ca.vertcat(ca.SX(0, 1), *(r.velocity[:3] for r in closed))
@@ -507,6 +517,8 @@ class MachineSystem(WrittenSystem):
 
     def structure(self, p: ArrayLike, x: ArrayLike) -> Structure:
         """Return what the contacts beside the joints leave free at a state."""
+        if (part := self.part_at(p, x)) is not self:
+            return part.structure(p, x)
         names, rows = list(self.contacts)[len(self.contacts) - len(self.closures) :], []
         closing = zip(names, self.machine.contacts, self.closures, strict=True)
         for i, (name, contact, of) in enumerate(closing):
@@ -523,7 +535,7 @@ class MachineSystem(WrittenSystem):
 
     def placed(self, p: ArrayLike, x: ArrayLike, kept: Container[str] = ()) -> Array:
         """Return the nearest state with closed contacts that roll; see :func:`.placed`."""
-        return placed(self, p, x, kept)
+        return placed(self.part_at(p, x), p, x, kept)
 
     def outlines(self, p: ArrayLike) -> list[Shape]:
         """Return what is drawn of the machine."""

@@ -170,11 +170,6 @@ class ViewSymbols:
     brake_time: ca.SX
 
 
-def view_symbols(x: ca.SX, u: ca.SX, t: ca.SX, p: ca.SX) -> ViewSymbols:
-    """Return the symbols of a system with those that a view adds."""
-    return ViewSymbols(x, u, t, p, ca.SX.sym('yaw'), ca.SX.sym('brake_time'))
-
-
 @dataclass(frozen=True, eq=False)
 class Link:
     """
@@ -365,7 +360,7 @@ def general_view(
     rate = next(iter(system.modes.values())).dynamics(x, u, t, params)
     return RobotView(
         system=system,
-        symbols=view_symbols(x, u, t, params),
+        symbols=ViewSymbols(x, u, t, params, ca.SX.sym('yaw'), ca.SX.sym('brake_time')),
         radius=size,
         on_floor=False,
         centre=centre,

@@ -152,8 +152,7 @@ def Cylinder(
         Ends along the axis [m].
 
     """
-    if not (math.isfinite(radius) and radius > 0):
-        raise ParameterError(f'cylinder: radius must be positive and finite, got {radius!r}')
+    _check_lengths('cylinder', {'radius': radius})
     uv, r = ca.SX.sym('uv', 2), ca.SX.sym('radius')
     chart = Chart(
         name='cylinder',

@@ -260,20 +260,18 @@ class Surface:
         uv = np.asarray(uv, dtype=float)
         return np.array(self.numeric(chart)(uv, self.parameter_values)[0]).reshape(3)
 
-    def regularity(self, uv: ArrayLike, chart: int = 0) -> float:
+    def regularity(
+        self, uv: ArrayLike, chart: int = 0, parameters: ArrayLike | None = None
+    ) -> float:
         """
         Return how far the chart is from degenerate at (u, v).
 
         1 where the two chart directions are orthogonal and as long as they are at the best place
         of the chart, 0 at a pole or a fold, and where lengths are too small to be squared.
         """
-        values = self.numeric(chart)(np.asarray(uv, dtype=float), self.parameter_values)
-        frame, g = np.array(values[1]), np.array(values[2])
-        scale = float(np.trace(g)) / 2
-        if not (math.isfinite(scale) and scale > 0 and np.isfinite(frame).all()):
-            return 0.0
-        g /= scale
-        return math.sqrt(max(g[0, 0] * g[1, 1] - g[0, 1] * g[1, 0], 0.0))
+        values = self.parameter_values if parameters is None else np.asarray(parameters, float)
+        regular = float(regularity_function(self, chart)(np.asarray(uv, dtype=float), values))
+        return regular if math.isfinite(regular) else 0.0
 
     def box(self) -> tuple[Array, Array]:
         """
@@ -574,8 +572,7 @@ def regularities(surface: Surface, point: ArrayLike, parameters: ArrayLike | Non
             uv = locate_on_chart(surface, point, k, values)
         except SurfaceError:
             continue
-        value = float(regularity_function(surface, k)(uv, values))
-        out[k] = value if np.isfinite(value) else 0.0
+        out[k] = surface.regularity(uv, k, values)
     return out
 
 
