@@ -20,6 +20,13 @@ TURN = 2 * math.pi
 RADIUS = number_entry('radius', 'm', 'radius of the sphere', 'positive')
 
 
+def check_radius(radius: object) -> None:
+    """Raise ParameterError unless a radius [m] is a number, positive and finite."""
+    if isinstance(radius, bool) or not isinstance(radius, (int, float, np.number)):
+        raise ParameterError(f'radius must be a number [m], got {radius!r}')
+    RADIUS.check(radius)
+
+
 def attitude_expression(contact_o: ca.SX, psi: ca.SX) -> ca.SX:
     """Return R_SO of contact coordinates: R_psi with opposite normals after the Gauss frame."""
     u, v, c, s = contact_o[0], contact_o[1], ca.cos(psi), ca.sin(psi)

@@ -21,6 +21,7 @@ from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.spin_rolling_sphere.coordinates import (
     attitude,
     attitude_rates,
+    check_radius,
     contact_velocity,
     RADIUS,
     REPRESENTATIONS,
@@ -107,6 +108,7 @@ class SpinRollingSphere(WrittenSystem):
 
     def pack_parameters(self, *, radius: float) -> Array:
         """Return the vector p; raise ParameterError unless the radius [m] is positive."""
+        check_radius(radius)
         return self.parameters.pack(radius=radius)
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:

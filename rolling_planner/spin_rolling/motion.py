@@ -35,8 +35,8 @@ from rolling_dynamics.scenario.fields import (
 )
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_dynamics.spin_rolling_sphere.coordinates import (
+    check_radius,
     coordinates_from_attitude,
-    RADIUS,
 )
 
 Vector: TypeAlias = tuple[float, float, float]
@@ -544,7 +544,7 @@ class SpinRollingProblem:
 
     def __post_init__(self) -> None:
         """Refuse what no planner can do."""
-        RADIUS.check(self.radius)
+        check_radius(self.radius)
         check_choice('mode', self.mode, Mode)
         for name in ('start', 'goal'):
             contact = getattr(self, name)
