@@ -292,10 +292,10 @@ def test_a_cart_on_omni_and_on_mecanum_wheels_moves_as_by_newton(rollers):
         )
         system.check_state(p, x)
         found = system.state.unpack(np.array(system.mode.dynamics(x, torques, 0, p)).ravel())
-        assert found['v_cart'] == pytest.approx([*expected[:2], 0], abs=1e-9)
-        assert found['w_cart'] == pytest.approx([0, 0, expected[2]], abs=1e-9)
+        assert found['v_cart'] == pytest.approx([*expected[:2], 0], abs=1e-10)
+        assert found['w_cart'] == pytest.approx([0, 0, expected[2]], abs=1e-10)
         turned = [found[name][0] for name in names]
-        assert turned == pytest.approx(expected[3:], abs=1e-8)
+        assert turned == pytest.approx(expected[3:], abs=1e-10)
 
 
 def test_a_ball_on_a_soft_floor_bounces_at_the_root_of_stiffness_over_mass():
