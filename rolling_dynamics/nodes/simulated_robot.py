@@ -22,9 +22,9 @@ from rolling_dynamics.nodes.simulated import (
     Slow,
 )
 from rolling_dynamics.nodes.topics import ratio
-from rolling_dynamics.robots.view import Observation
 from rolling_dynamics.robots.emulated_robot import emulated_robot, EmulatedRobot, MOTIONS
 from rolling_dynamics.robots.urdf import robot_urdf
+from rolling_dynamics.robots.view import Observation
 from rolling_dynamics.scenario_model import load_robot
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.cdr import OdometryEncoder
