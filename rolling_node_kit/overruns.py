@@ -19,7 +19,7 @@ class Overruns:
     """
     Counts the missed deadlines within a window that moves along.
 
-    The share is that of all deadlines in a whole window, so that a loop that has just started is
+    The fraction is of all deadlines in a whole window, so that a loop that has just started is
     not judged by its first turns.
     """
 
@@ -43,7 +43,7 @@ class Overruns:
             self._missed.clear()
             self._total = 0
 
-    def share(self, now: float, period: float, pending: int = 0) -> float:
+    def fraction(self, now: float, period: float, pending: int = 0) -> float:
         """
         Return the fraction of missed deadlines, 0 to 1.
 
@@ -62,13 +62,13 @@ class Overruns:
             missed = self._total + pending
         return min(missed * period / self._thresholds['overrun_window'], 1.0)
 
-    def exceeds(self, level: str, share: float) -> str:
-        """Return what to say if a share is above the threshold of a level, or nothing."""
+    def exceeds(self, level: str, fraction: float) -> str:
+        """Return what to say if a fraction is above the threshold of a level, or nothing."""
         threshold = self._thresholds[f'overrun_{level}']
-        if share <= threshold:
+        if fraction <= threshold:
             return ''
         return (
-            f'{share:.0%} of the deadlines in {self._thresholds["overrun_window"]:g} s were '
+            f'{fraction:.0%} of the deadlines in {self._thresholds["overrun_window"]:g} s were '
             f'missed; overrun_{level} is {threshold:.0%}'
         )
 

@@ -172,7 +172,7 @@ class PeriodicLoop:
             return 0.0
         now = time.monotonic()
         pending = int((now - self.deadline) / self.period) - 1 if self.running else 0
-        return self.overruns.share(now, self.period, max(pending, 0))
+        return self.overruns.fraction(now, self.period, max(pending, 0))
 
     def _overrun(self, now: float, count: int) -> None:
         if self.overruns is None:
@@ -180,7 +180,7 @@ class PeriodicLoop:
         self.overruns.note(now, count)
         if self._on_overrun is None:
             return
-        text = self.overruns.exceeds('abort', self.overruns.share(now, self.period))
+        text = self.overruns.exceeds('abort', self.overruns.fraction(now, self.period))
         if text:
             self.overruns.forget()
             self._on_overrun(text)

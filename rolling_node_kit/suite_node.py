@@ -25,7 +25,7 @@ from rolling_node_kit.signals import take_priority
 READY_LIMIT = 120.0  # longest wait for what is prepared, in a transition asked for by others [s]
 READY_PERIOD = 0.1  # between two looks whether everything is ready [s]
 PROGRESS_PERIOD = 5.0  # between two lines of the log while a node prepares [s]
-MISSED_SHARE = 'fraction of missed deadlines'  # key of the diagnostics
+MISSED = 'fraction of missed deadlines'  # key of the diagnostics
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 Health = tuple[bytes, str, dict[str, Any]]
 
@@ -325,7 +325,7 @@ def _with_punctuality(
     loop: PeriodicLoop, level: bytes, message: str, values: dict[str, Any]
 ) -> Health:
     """Add the figures of a loop, and the alarm that they give."""
-    record, share = loop.read_punctuality(), loop.overrun_fraction()
+    record, fraction = loop.read_punctuality(), loop.overrun_fraction()
     values = values | {
         'ticks': record.ticks,
         'misses': record.misses,
@@ -335,9 +335,9 @@ def _with_punctuality(
     }
     if loop.overruns is None:
         return level, message, values
-    values[MISSED_SHARE] = share
+    values[MISSED] = fraction
     for grade, name in ((ERROR, 'error'), (WARN, 'warn')):
-        text = loop.overruns.exceeds(name, share)
+        text = loop.overruns.exceeds(name, fraction)
         if text:
             return max(level, grade), f'{message}; {text}', values
     return level, message, values

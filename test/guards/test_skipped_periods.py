@@ -106,9 +106,9 @@ def test_skipped_periods_are_missed_deadlines(clock):
     values = {'overrun_window': 4.0, 'overrun_abort': 0.5}
     told, overruns = [], Overruns(values)
     loop, _ = run(clock, [0.25], overruns=overruns, on_overrun=told.append)
-    assert loop.overrun_fraction() == overruns.share(clock.now, 0.125) == 1 / 32
+    assert loop.overrun_fraction() == overruns.fraction(clock.now, 0.125) == 1 / 32
     run(clock, [1.125], overruns=overruns, on_overrun=told.append)  # behind by 8 periods
-    assert overruns.share(clock.now, 0.125) == 10 / 32
+    assert overruns.fraction(clock.now, 0.125) == 10 / 32
     assert told == []
     run(clock, [1.125, 0.0], overruns=overruns, on_overrun=told.append)
     assert told == ['59% of the deadlines in 4 s were missed; overrun_abort is 50%']
