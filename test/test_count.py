@@ -63,12 +63,13 @@ def test_layout_does_not_change_the_count(counted):
 def test_code_that_is_moved_away_has_a_row(counted):
     text = 'SOURCE = """\nint main(void) {\n  return 0;\n}\n"""\nNAME = "no code; words"\n'
     files = {'a/a.py': text, 'test/test_a.py': 'x = 1\n', 'a/a.c': '/* two\nlines */\nint x;\n'}
+    files |= {'test/a/ball_by_hand.py': 'y = 1\n', 'test/oracles/b.py': 'z = 1\n'}
     files |= {'a/s.pyi': 'x: int\n', 'a/p.html': '<!-- a -->\n<p>\n', 'a/w.js': '// a\nf();\n'}
     files |= {'docs/a.yaml': '# a\nx: 1\n', 'config/a.yaml': 'x: 1\ny: 2\n', 'a/s.css': 'a {}\n'}
     files |= {'config/security/a.policy.xml': '<policy>\n</policy>\n'}
     found = counted(files)
     assert found['outside test/'] == (6, 6, 1, 0, 5)
-    assert found['test/'].lines == 1
+    assert (found['test/'].lines, found['oracles in test/'].lines) == (3, 2)
     others = ('.c', '.pyi', '.html', '.js', '.css', '.yaml outside config/')
     assert [found[name].lines for name in others] == [1] * 6
     assert found['generated'] == (2, 0, 1, 0, 0)

@@ -4,8 +4,9 @@ Count the code outside test/, without docstrings, comments and blank lines.
     .venv/bin/python tools/count.py [FOLDER ...]
 
 Files that git tracks count. Python is counted on a copy formatted with the settings below, so
-formatting changes nothing; a line counts that holds a token. Code in other languages, in strings
-and in generated files has rows of its own. Given folders have a row each, and one for their sum.
+formatting changes nothing; a line counts that holds a token. Code in other languages, in strings,
+in oracles of tests and in generated files has rows of its own. Given folders have a row each, and
+one for their sum.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ GENERATED = (
     'config/*.foxglove.json', 'config/*.plotjuggler.xml', 'config/security/*.policy.xml',
     'requirements/*.txt',
 )  # fmt: skip
+ORACLES = 'oracles/*.py', '*_by_hand.py', '*_oracle.py'  # in test/, second derivations
 CODE_IN_TEXT = re.compile(
     r'\S;$|[^{]\{$|^\s*\};?$'  # ends of lines of C, JavaScript and CSS
     r'|^\s*(# *(include|define|if)|def|import|from \S+ import)\b'  # preprocessor, Python
@@ -120,7 +122,8 @@ def rows(root: Path, folders: list[str]) -> dict[str, Count]:
     paths = [name for name in names if name and (root / name).is_file()]
     python = formatted(root, [path for path in paths if path.endswith(('.py', '.pyi'))])
     counts = {path: count_python(text) for path, text in python.items()}
-    code = {p: c for p, c in counts.items() if p.endswith('.py') and not p.startswith('test/')}
+    left_out = () if folders else 'test/'
+    code = {p: c for p, c in counts.items() if p.endswith('.py') and not p.startswith(left_out)}
 
     def below(*tops: str) -> Count:
         return total(c for p, c in code.items() if p.startswith(tops))
@@ -134,7 +137,10 @@ def rows(root: Path, folders: list[str]) -> dict[str, Count]:
     out['outside test/'] = below('')
     out['without evidence/'] = total(c for p, c in code.items() if not p.startswith('evidence/'))
     out['test/'] = total(c for p, c in counts.items() if p.startswith('test/'))
-    generated = {p for p in paths for g in GENERATED if PurePosixPath(p).match(g)}
+    out['oracles in test/'] = total(
+        c for p, c in counts.items() if p.startswith('test/') and _matches(p, ORACLES)
+    )
+    generated = {p for p in paths if _matches(p, GENERATED)}
     others = {p: PurePosixPath(p).suffix for p in paths if not p.startswith(('test/', 'config/'))}
     for suffix in ('.pyi', *COMMENTS):
         own = [p for p, end in others.items() if end == suffix and p not in generated]
@@ -143,6 +149,10 @@ def rows(root: Path, folders: list[str]) -> dict[str, Count]:
         )
     out['generated'] = total(count_other(_text(root / p), '') for p in generated)
     return out
+
+
+def _matches(path: str, patterns: Iterable[str]) -> bool:
+    return any(PurePosixPath(path).match(pattern) for pattern in patterns)
 
 
 def _text(path: Path) -> str:
