@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.internal_masses.ball import PointMassBall
-from rolling_dynamics.internal_masses.disk import PointMassDisk
+from rolling_dynamics.internal_masses.ball import PointMassBall, PointMassDisk
 from rolling_dynamics.internal_masses.masses import RailMass
 from rolling_dynamics.internal_masses.rails import Circle, published_frame
 from rolling_dynamics.simulation import simulate, Trajectory

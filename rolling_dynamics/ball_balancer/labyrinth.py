@@ -8,8 +8,7 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.ball_balancer.drives import tilted
-from rolling_dynamics.ball_balancer.plate import AXES, BallOnPlate, carry_ball, several
+from rolling_dynamics.ball_balancer.plate import AXES, BallOnPlate, carry_ball, several, tilted
 from rolling_dynamics.contract.rolling_system import (
     Entry,
     Jump,

@@ -9,8 +9,7 @@ import casadi as ca
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.ball_balancer.drives import DRIVES
-from rolling_dynamics.ball_balancer.plate import random_maps, TURNING
+from rolling_dynamics.ball_balancer.plate import DRIVES, random_maps, TURNING
 from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
 from rolling_dynamics.ball_balancer.system import BallBalancer, PARAMETERS
 from rolling_dynamics.driven import driven, DrivenSystem, limited, position_servo

@@ -10,11 +10,12 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.ball_balancer.drives import Drive, Gimbal
 from rolling_dynamics.ball_balancer.plate import (
     BallOnPlate,
     breakaway_angle,
     carry_ball,
+    Drive,
+    Gimbal,
     several,
     wave_entries,
     wave_sum,

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses.masses import rail_masses, RailMass
-from rolling_dynamics.internal_masses.obstacles import Box
+from rolling_dynamics.internal_masses.masses import Box, rail_masses, RailMass
 from rolling_dynamics.internal_masses.system import MassDrivenSystem
 from rolling_dynamics.robots.view import (
     AllModes,

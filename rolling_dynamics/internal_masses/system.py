@@ -29,8 +29,11 @@ from rolling_dynamics.friction import MU, MU_KINETIC
 from rolling_dynamics.inertia import inertia_matrix, inertia_moments
 from rolling_dynamics.internal_masses.masses import (
     accelerations,
+    Box,
+    box_values,
     check_masses,
     checked_coefficients,
+    distance,
     distance_from_plane,
     FreeMass,
     Mass,
@@ -38,8 +41,8 @@ from rolling_dynamics.internal_masses.masses import (
     rail_masses,
     rail_value_names,
     RailMass,
+    SIDES,
 )
-from rolling_dynamics.internal_masses.obstacles import Box, box_values, distance, SIDES
 from rolling_dynamics.mechanism import (
     Flying,
     Machine,

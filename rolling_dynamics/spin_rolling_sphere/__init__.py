@@ -4,11 +4,11 @@ from rolling_dynamics.spin_rolling_sphere.coordinates import (
     attitude_from_coordinates,
     coordinates_from_attitude,
 )
-from rolling_dynamics.spin_rolling_sphere.inputs import (
+from rolling_dynamics.spin_rolling_sphere.system import (
     frame_angle,
     published_angles,
+    SpinRollingSphere,
 )
-from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 
 __all__ = [
     'SpinRollingSphere',

@@ -4,8 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics import ContactSystem, Plane, simulate, Sphere
-from rolling_dynamics.ball_balancer.drives import DRIVES
-from rolling_dynamics.ball_balancer.plate import random_maps, TURNING
+from rolling_dynamics.ball_balancer.plate import DRIVES, random_maps, TURNING
 from rolling_dynamics.ball_balancer.system import BallBalancer
 from rolling_dynamics.driven import driven, position_servo
 from rolling_dynamics.scenario import load_scenario

@@ -9,7 +9,7 @@ from mass_driven_examples import hop, mirror_masses
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError, ScenarioError
-from rolling_dynamics.internal_masses.obstacles import Box, box_values, distance
+from rolling_dynamics.internal_masses.masses import Box, box_values, distance
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.document import read_document
 from rolling_robotics.cli import main

@@ -7,9 +7,8 @@ import numpy as np
 import object_by_hand
 import plate_by_hand
 import pytest
-from rolling_dynamics.ball_balancer.drives import DRIVES, tilted
 from rolling_dynamics.ball_balancer.labyrinth import Labyrinth
-from rolling_dynamics.ball_balancer.plate import wave_sum
+from rolling_dynamics.ball_balancer.plate import DRIVES, tilted, wave_sum
 from rolling_dynamics.ball_balancer.system import BallBalancer
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.hybrid_contact.mode_equations import (
