@@ -51,8 +51,10 @@ def _built_once(build):
     return load
 
 
-# Many tests are of the same scenarios, whose equations take long to derive.
-scenario.load_plain = _built_once(scenario.load_plain)
+# Many tests are of the same scenarios, whose equations take long to derive. Under tools/mutate.py
+# each test builds its own: a change in what builds them is tried by the tests that call it.
+if 'mutmut' not in sys.modules:
+    scenario.load_plain = _built_once(scenario.load_plain)
 
 # A shell has its background jobs ignore SIGINT, and programs started by the tests inherit that:
 # those that are to end by Ctrl-C would never hear it.
