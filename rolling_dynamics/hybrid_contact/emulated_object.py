@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -13,10 +13,18 @@ from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.instruments import PlantDrive, Sensor
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.from_contact_system import placed_state, Plant
+from rolling_dynamics.hybrid_contact.from_contact_system import (
+    hybrid_of,
+    placed_state,
+    planar_hybrid_of,
+    Plant,
+)
 from rolling_dynamics.restriction import Restriction
 from rolling_dynamics.rotations import homogeneous, matrix_quaternion, product
 from rolling_dynamics.simulation.emulation import EmulatedMachine, Emulation, SEPARATED, STOPPED
+
+if TYPE_CHECKING:
+    from rolling_dynamics.scenario_model import Model
 
 
 class Observation(NamedTuple):
@@ -230,3 +238,32 @@ def hybrid_views(system: Plant) -> dict[str, FastFunction]:
         functions = [system.of(function) for function in functions]
     pairs = zip(whole.equations, compiled(*functions), strict=True)
     return {name: FastFunction(function) for name, function in pairs}
+
+
+def held_object(model: Model, value: Callable[[str], Any]) -> EmulatedObject:
+    """
+    Return the object of a scenario, which may leave the hand, held at its start.
+
+    Parameters
+    ----------
+    model
+        Of the scenario.
+    value
+        Returns a parameter of the simulator by name: ``planar``, ``slip_share``, ``rolling_resistance`` and
+        ``brake_time``.
+
+    """
+    bodies = planar_hybrid_of if value('planar') else hybrid_of
+    return EmulatedObject(
+        model.system,
+        model.params,
+        model.start,
+        hybrid=bodies(
+            model.system,
+            model.params,
+            slip_share=value('slip_share'),
+            resistance=value('rolling_resistance'),
+        ),
+        brake_time=value('brake_time'),
+        limits=model.control_limits,
+    )

@@ -10,8 +10,11 @@ from nav_msgs.msg import Odometry
 import numpy as np
 from rolling_dynamics.contact.contact_view import ContactView, NAMES
 from rolling_dynamics.errors import ParameterError, quoted
-from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject, Observation
-from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, planar_hybrid_of
+from rolling_dynamics.hybrid_contact.emulated_object import (
+    EmulatedObject,
+    held_object,
+    Observation,
+)
 from rolling_dynamics.nodes.markers import (
     ContactMarkers,
     HAND_COLOURS,
@@ -278,22 +281,7 @@ class HybridObject(RollingObject):
 
     def emulated(self, model: Model) -> EmulatedObject:
         """Return the object, held at its start."""
-        v = self.node.values
-        bodies = planar_hybrid_of if v['planar'] else hybrid_of
-        hybrid = bodies(
-            model.system,
-            model.params,
-            slip_share=v['slip_share'],
-            resistance=v['rolling_resistance'],
-        )
-        return EmulatedObject(
-            model.system,
-            model.params,
-            model.start,
-            hybrid=hybrid,
-            brake_time=v['brake_time'],
-            limits=model.control_limits,
-        )
+        return held_object(model, self.node.values.__getitem__)
 
     def obey(self, stamp: int, command: Any) -> Any:
         """Return the accelerations of the hand; the first one after a reset frees the object."""

@@ -15,7 +15,7 @@ example:
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.commands.arguments import add_scenario
@@ -24,9 +24,7 @@ from rolling_robotics.console import Progress, say
 LONGEST = 3600.0  # s
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the options."""
-    add_scenario(parser)
+add_arguments = add_scenario
 
 
 def run(args: Namespace) -> int:

@@ -15,15 +15,12 @@ example:
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 
 from rolling_robotics.commands.arguments import add_scenario_and_result
 from rolling_robotics.console import Progress, say
 
-
-def add_arguments(parser: ArgumentParser) -> None:
-    """Declare the options."""
-    add_scenario_and_result(parser)
+add_arguments = add_scenario_and_result
 
 
 def run(args: Namespace) -> int:

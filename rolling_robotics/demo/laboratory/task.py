@@ -17,8 +17,7 @@ from rolling_controller.law import answered, gathered, MODE, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
-from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, planar_hybrid_of
+from rolling_dynamics.hybrid_contact.emulated_object import held_object
 from rolling_dynamics.scenario_model import load_model
 from rolling_hw_interface.arm import Chain
 from rolling_hw_interface.arm_urdf import chain_from
@@ -54,21 +53,7 @@ class LockstepTrials:
         self._dt = 1.0 / float(given['rate'])
         self._subject = subject_of(experiment, model)
         self._prepared = self._subject.prepare()
-        bodies = planar_hybrid_of if given['planar'] else hybrid_of
-        hybrid = bodies(
-            model.system,
-            model.params,
-            slip_share=given['slip_share'],
-            resistance=given.get('rolling_resistance', 0.0),
-        )
-        self._plant = EmulatedObject(
-            model.system,
-            model.params,
-            model.start,
-            hybrid=hybrid,
-            brake_time=given['brake_time'],
-            limits=model.control_limits,
-        )
+        self._plant = held_object(model, {'rolling_resistance': 0.0, **given}.__getitem__)
 
     def run(self, trial: Trial) -> tuple[Record, Array, list[tuple[float, str]]]:
         """
@@ -329,38 +314,23 @@ def start(seed: int) -> dict[str, Any]:
     }
 
 
-FLIP_UP = Demo(
-    task=LaboratoryTask(experiment='flip_up'),
-    criterion=CRITERIA['flip_up'],
-    duration=7.0,
-    compared={'replay_balance': 7.0, OPEN_LOOP: 7.0},
-    start=start,
-    trials=12,
-)
-DAMPING = Demo(
-    task=LaboratoryTask(experiment='damping'),
-    criterion=CRITERIA['damping'],
-    duration=4.0,
-    compared={OPEN_LOOP: 28.0},  # at rest after 20 to 24 s
-    start=start,
-    trials=4,
-    faster=5.0,
-)
-THROW_CATCH = Demo(
-    task=LaboratoryTask(experiment='throw_catch'),
-    criterion=CRITERIA['throw_catch'],
-    duration=5.0,
-    compared={OPEN_LOOP: 5.0},
-    start=start,
-    trials=12,
-)
-BALANCE_3D = Demo(
+def _demo(experiment: str, duration: float, compared: Mapping[str, float], **given: Any) -> Demo:
+    known = {'task': LaboratoryTask(experiment=experiment), 'trials': 12, **given}
+    criterion = known.pop('criterion', CRITERIA.get(experiment))
+    return Demo(duration=duration, compared=compared, criterion=criterion, start=start, **known)
+
+
+FLIP_UP = _demo('flip_up', 7.0, {'replay_balance': 7.0, OPEN_LOOP: 7.0})
+DAMPING = _demo(
+    'damping', 4.0, {OPEN_LOOP: 28.0}, trials=4, faster=5.0
+)  # at rest after 20 to 24 s
+THROW_CATCH = _demo('throw_catch', 5.0, {OPEN_LOOP: 5.0})
+BALANCE_3D = _demo(
+    'balance_3d',
+    5.0,
+    {OPEN_LOOP: 1.0},
     task=LaboratoryTask(experiment='balance_3d', angle=tilt, spatial=True),
     criterion=AngleHeld(goal=0.0),
-    duration=5.0,
-    compared={OPEN_LOOP: 1.0},
-    start=start,
-    trials=12,
 )
 LABORATORY: Mapping[str, Demo] = MappingProxyType(
     {demo.task.experiment: demo for demo in (DAMPING, FLIP_UP, THROW_CATCH, BALANCE_3D)}
