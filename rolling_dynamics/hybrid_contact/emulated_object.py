@@ -249,8 +249,8 @@ def held_object(model: Model, value: Callable[[str], Any]) -> EmulatedObject:
     model
         Of the scenario.
     value
-        Returns a parameter of the simulator by name: ``planar``, ``slip_share``, ``rolling_resistance`` and
-        ``brake_time``.
+        Returns a parameter of the simulator by name: ``planar``, ``slip_share``,
+        ``rolling_resistance`` and ``brake_time``.
 
     """
     bodies = planar_hybrid_of if value('planar') else hybrid_of

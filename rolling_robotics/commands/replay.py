@@ -44,9 +44,9 @@ def run(args: Namespace) -> int:
         opened('replay', args.recording, args.scenario) as recorded,
         Progress('replaying') as progress,
     ):
-        from rolling_robotics.nodes.replay.replayer import replay
+        from rolling_robotics.nodes.replay.executions import replay_recording
 
-        found = replay(recorded, progress.say)
+        found = replay_recording(recorded, progress.say)
     for replayed in found:
         for line in replayed.lines():
             print(line)

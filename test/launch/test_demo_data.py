@@ -9,7 +9,8 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.system import PARAMETERS
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.arrays import layout_series
-from rolling_robotics.demo import clock, plan_lockstep, run
+from rolling_robotics.demo import clock, run
+from rolling_robotics.demo import demo as demo_module
 from rolling_robotics.demo.clock import judged, MISSED_SHARE, too_late
 from rolling_robotics.demo.demo import Demo, PlanTask
 from rolling_robotics.demo.laboratory.task import LABORATORY
@@ -263,5 +264,5 @@ def test_without_nodes_the_predictive_law_reaches_the_goal(tmp_path, capsys):
 def test_the_plan_of_the_nodes_is_the_one_that_is_executed_in_lockstep(monkeypatch):
     """It is not made again; a trial without one is left out."""
     task, trials = PLANS['ball_on_plate'].task, PLANS['ball_on_plate'].all_trials()
-    monkeypatch.setattr(plan_lockstep, 'planned', lambda *_: pytest.fail('planned again'))
+    monkeypatch.setattr(demo_module, 'planned', lambda *_: pytest.fail('planned again'))
     assert task.in_lockstep(trials, [Record(ended='no plan')] * 2) == []

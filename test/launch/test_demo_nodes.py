@@ -12,7 +12,7 @@ import threading
 import pytest
 from rolling_robotics.experiments import EXPERIMENTS
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.replayer import replay
+from rolling_robotics.nodes.replay.executions import replay_recording
 import yaml
 
 pytest.importorskip('rclpy')
@@ -99,7 +99,7 @@ def test_the_labyrinth_is_passed(tmp_path):
 def assert_replayed(recording):
     """All commands come out of a replay bit by bit."""
     with Recorded(recording) as opened:
-        runs = replay(opened)
+        runs = replay_recording(opened)
     assert all(run.same for run in runs)
     assert sum(run.equal for run in runs) > 300
 

@@ -21,8 +21,7 @@ from rolling_node_kit.qos import COMMAND, EVENT, STREAM_READER
 from rolling_planner import plan_rolling
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_planner.problem.scenario import read_problem
-from rolling_robotics.demo.demo import GoalReached
-from rolling_robotics.demo.plan_lockstep import PlanLockstep
+from rolling_robotics.demo.demo import GoalReached, PlanLockstep
 from rolling_robotics.nodes.trial_client import TrialClient
 from rolling_robotics.trials.trial import Trial
 from sensor_msgs.msg import JointState

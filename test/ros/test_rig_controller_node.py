@@ -20,7 +20,7 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
 from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, LOG, SENSOR_DATA
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.replayer import replay
+from rolling_robotics.nodes.replay.executions import replay_recording
 from rolling_robotics.recordings.writer import Recording, Topic
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
@@ -267,21 +267,21 @@ def test_commands_come_out_of_a_replay_bit_by_bit(peer, run_process, answered, t
     )
     assert node.stop() == 0, node.text
     with Recorded(recording_of(tmp_path / 'same', settings, frames, commands)) as recorded:
-        (run,) = replay(recorded)
+        (run,) = replay_recording(recorded)
     assert (run.same, run.equal, run.title) == (True, len(places), 'run 1, lqr')
     sent = commands[-1].points[0].positions
     sent[0] = float(np.nextafter(sent[0], 1.0))
     with Recorded(recording_of(tmp_path / 'other', settings, frames, commands)) as recorded:
-        (run,) = replay(recorded)
+        (run,) = replay_recording(recorded)
     assert (run.same, run.equal) == (False, len(places) - 1)
     with (
         Recorded(recording_of(tmp_path / 'late', settings, frames[1:], commands)) as recorded,
         pytest.raises(ParameterError, match='lacks the beginning'),
     ):
-        replay(recorded)
+        replay_recording(recorded)
     frames[0].name = ['ball_x']
     with (
         Recorded(recording_of(tmp_path / 'damaged', settings, frames, commands)) as recorded,
         pytest.raises(ParameterError, match='controller/frames is damaged'),
     ):
-        replay(recorded)
+        replay_recording(recorded)

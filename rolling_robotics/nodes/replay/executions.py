@@ -25,6 +25,7 @@ from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.measurements import Measurements
+from rolling_dynamics.plugin import plugins
 from rolling_dynamics.scenario_model import load_any, Model, RobotModel
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.parameters import FINGERPRINT
@@ -33,7 +34,15 @@ from rolling_planner.plan import check_states_fit, Plan
 from rolling_robotics.arrays import layout_series
 from rolling_robotics.figures.beside import motion_of_plan
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.runs import Answer, NOT_AGAIN, recorded_values, Replayed, Timed
+from rolling_robotics.nodes.replay.estimates import replay_estimates
+from rolling_robotics.nodes.replay.runs import (
+    Answer,
+    NOT_AGAIN,
+    recorded_values,
+    replay_runs,
+    Replayed,
+    Timed,
+)
 from rolling_robotics.trials.trial import CLOSED_LOOP, OPEN_LOOP, Record
 
 SETTINGS, PLAN = 'execution/settings', 'execution/plan'
@@ -220,3 +229,31 @@ def _commands(stretches: list[dict[int, Array]], start: int, end: float) -> dict
     """Return the commands of the execution that starts at a time [ns], before the next starts."""
     within = ({t: u for t, u in s.items() if start <= t < end} for s in stretches)
     return next((commands for commands in within if commands), {})
+
+
+def replay_recording(
+    recorded: Recorded, say: Callable[[str], None] = lambda _: None
+) -> list[Replayed]:
+    """
+    Compute every estimate and command of a recording again.
+
+    Parameters
+    ----------
+    recorded
+        The recording.
+    say
+        Called with what is at work.
+
+    Raises
+    ------
+    ParameterError
+        Nothing in it can be replayed, or a part of what is needed is missing.
+
+    """
+    say('estimates')
+    found = [*replay_estimates(recorded), *replay_runs(recorded, say)]
+    for of_system in dict.fromkeys(plugin.load('replay') for plugin in plugins().values()):
+        found += of_system(recorded, say) if of_system is not None else []
+    if not found or recorded.topic(PLAN):
+        found += replay_executions(recorded, say)
+    return found

@@ -14,7 +14,7 @@ from rolling_dynamics.ball_balancer.rig_file import RigFile
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.figures.states import saved_panels
-from rolling_robotics.plugins.ball_balancer.course import BALL, Course, Leg
+from rolling_robotics.plugins.ball_balancer.demo import BALL, Course, Leg
 from rolling_robotics.trials.trial import Criterion, Outcome, Record
 
 WALL, HOLE, DRIVEN, PLAN = '#7a4b1e', '#444444', '#1f6fb4', '#c1440e'
