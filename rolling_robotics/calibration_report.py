@@ -25,7 +25,12 @@ from rolling_hw_interface.calibration.rocking import calibrate_rocking, calibrat
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.vision import camera_from, camera_pose, ClockOffset
 from rolling_robotics.files import written_beside
-from rolling_robotics.recordings.recorded_topics import read_joints, read_poses, RecordedPoses
+from rolling_robotics.recordings.recorded_topics import (
+    read_joints,
+    read_poses,
+    RecordedJoints,
+    RecordedPoses,
+)
 from transforms3d.quaternions import mat2quat, qmult
 import yaml
 
@@ -75,9 +80,7 @@ Found = tuple[list[str], dict[str, dict[str, Any]]]
 
 def camera(recording: Path, params: Path | None, mount: Sequence[float]) -> Found:
     """Return pose, clock and latency of the camera."""
-    given = read_parameters(params)
-    names = given.get('joint_names', NAMES)
-    moved = read_joints(recording, given.get('state_topic', JOINTS_TOPIC), names)
+    given, moved = _moved(recording, params)
     poses = read_poses(recording, POSES_TOPIC)
     start = moved.times[0]
     found = calibrate_camera(
@@ -119,11 +122,16 @@ def _in_camera(poses: RecordedPoses, X_WC: Array, start: float) -> MeasuredPoses
     )
 
 
-def joints(recording: Path, params: Path | None) -> Found:
-    """Return inertia and friction of the drives."""
+def _moved(recording: Path, params: Path | None) -> tuple[dict[str, Any], RecordedJoints]:
+    """Return the parameters in a file, and how the joints moved."""
     given = read_parameters(params)
     names = given.get('joint_names', NAMES)
-    moved = read_joints(recording, given.get('state_topic', JOINTS_TOPIC), names)
+    return given, read_joints(recording, given.get('state_topic', JOINTS_TOPIC), names)
+
+
+def joints(recording: Path, params: Path | None) -> Found:
+    """Return inertia and friction of the drives."""
+    given, moved = _moved(recording, params)
     motors = model_from(MotorModel, given, 'motors')
     arm = Arm(chain_from(given))
     found = calibrate_joints(
@@ -166,9 +174,7 @@ def rocking(recording: Path, scenario_file: str | None) -> list[str]:
 def sliding(recording: Path, params: Path | None, scenario_file: str | None) -> list[str]:
     """Return the friction of object and plate, as lines: it belongs into its scenario."""
     system, scenario = _scenario(scenario_file)
-    given = read_parameters(params)
-    names = given.get('joint_names', NAMES)
-    moved = read_joints(recording, given.get('state_topic', JOINTS_TOPIC), names)
+    given, moved = _moved(recording, params)
     poses = read_poses(recording, POSES_TOPIC)
     clock = ClockOffset(given.get('least_latency', LEAST_LATENCY), window=math.inf)
     for stamp, arrival in zip(poses.stamps, poses.arrivals, strict=True):

@@ -29,15 +29,10 @@ from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import EVENT, FRAMES_POLLED, LATCHED, STREAM_READER
-from rolling_robotics.nodes.recorded_scene import marker_shapes, STILL
+from rolling_robotics.nodes.recorded_scene import bodies_of, marker_shapes, Shapes
 from rolling_robotics.scene.parts import ghost_of
 from rolling_robotics.scene.scene import (
-    ABOVE,
-    Body,
     Frame,
-    GROUND,
-    Line,
-    Mesh,
     NewestFrames,
     Pose,
     Scene,
@@ -135,7 +130,6 @@ PREDICTED = 0.5  # age of a predicted path from which on it is not drawn any mor
 WIDE = 2.0  # times a robot, at first in the picture
 CONTACT_FRAMES = ('contact_hand', 'base_footprint')
 PLANNED = ('object', 'shell_link')  # bodies whose plan may come under another name
-Shapes = tuple[tuple[Mesh, ...], tuple[Line, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,21 +240,7 @@ def _newest(subscription: PolledSubscription, before: Any) -> Any:
 def standing_scene(topics: LiveTopics) -> Scene:
     """Return the bodies, their ghosts at the end of the plan, and the contact frames."""
     position, attitude = still(1)
-    bodies = []
-    for name in sorted({key[0] for key in topics.shapes}):
-        parts = [shapes for key, shapes in topics.shapes.items() if key[0] == name]
-        meshes = tuple(m for found, _ in parts for m in found)
-        lines = tuple(line for _, found in parts for line in found)
-        bodies.append(
-            Body(
-                name=name,
-                position=position,
-                attitude=attitude,
-                meshes=meshes,
-                lines=lines,
-                layer=GROUND if name in STILL else ABOVE,
-            )
-        )
+    bodies = sorted(bodies_of(topics.shapes, lambda _: still(1)), key=lambda body: body.name)
     ends = _plan_ends(topics, [b.name for b in bodies])
     rows = {name: np.array([pose]) for name, pose in ends.items()}
     ghosts = (

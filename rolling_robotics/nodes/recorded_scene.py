@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +44,10 @@ CUBE, SPHERE, CYLINDER, LINE_STRIP, TRIANGLE_LIST = 1, 2, 3, 4, 11  # of visuali
 ROUND = 12  # cells of a small ball
 
 
-def marker_shapes(marker: Any) -> tuple[tuple[Mesh, ...], tuple[Line, ...]]:
+Shapes = tuple[tuple[Mesh, ...], tuple[Line, ...]]
+
+
+def marker_shapes(marker: Any) -> Shapes:
     """Return what a marker looks like in its frame; nothing if its kind is not drawn."""
     rgba = (marker.color.r, marker.color.g, marker.color.b, marker.color.a)
     colour: Colour = (float(rgba[0]), float(rgba[1]), float(rgba[2]))
@@ -163,18 +166,38 @@ def _bodies(recorded: Recorded, frames: Transforms, times: Values, prefix: str) 
             if not moves and not (marker.type == LINE_STRIP and marker.ns == 'contact'):
                 frame = marker.header.frame_id.removeprefix(prefix)
                 markers[frame, marker.ns, marker.id] = marker
-    shapes: dict[str, list[Any]] = {}
-    for (frame, _, _), marker in markers.items():
-        shapes.setdefault(frame, []).append(marker_shapes(marker))
-    return [
-        Body(
-            **_named(frame, frames, times),
+    shapes = {key: marker_shapes(marker) for key, marker in markers.items()}
+    return bodies_of(shapes, lambda frame: frames.poses(frame, times))
+
+
+def bodies_of(
+    shapes: Mapping[tuple[str, str, int], Shapes], pose: Callable[[str], tuple[Values, Values]]
+) -> list[Body]:
+    """
+    Return one body for each frame that has shapes.
+
+    Parameters
+    ----------
+    shapes
+        By frame, namespace and number of their marker.
+    pose
+        From a frame to its position [m], shape (T, 3), and attitude (w, x, y, z), shape (T, 4).
+
+    """
+    out = []
+    for name in dict.fromkeys(key[0] for key in shapes):
+        parts = [shapes[key] for key in shapes if key[0] == name]
+        position, attitude = pose(name)
+        body = Body(
+            name=name,
+            position=position,
+            attitude=attitude,
             meshes=tuple(m for meshes, _ in parts for m in meshes),
             lines=tuple(line for _, lines in parts for line in lines),
-            layer=GROUND if frame in STILL else ABOVE,
+            layer=GROUND if name in STILL else ABOVE,
         )
-        for frame, parts in shapes.items()
-    ]
+        out.append(body)
+    return out
 
 
 def _ghosts(recorded: Recorded, bodies: list[Body], times: Values) -> tuple[Body, ...]:
