@@ -221,8 +221,9 @@ def right_jacobian(r: Array) -> Array:
     return np.asarray(np.eye(3) - first * K + second * (K @ K))
 
 
-def _jacobian_rate(r: Array, rate: Array, step: float = 1e-5) -> Array:
+def _jacobian_rate(r: Array, rate: Array) -> Array:
     """Return dJ/dt by a central difference along the motion."""
+    step = 1e-5
     return (right_jacobian(r + step * rate) - right_jacobian(r - step * rate)) / (2 * step)
 
 

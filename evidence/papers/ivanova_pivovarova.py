@@ -223,13 +223,6 @@ def stated(_: list[Row]) -> list[str]:
     ]
 
 
-def figures(folder: Path) -> list[Path]:
-    """Draw figures 3, 4, 7, 8, 9 and 10 into a folder and return the files."""
-    # matplotlib is slow to import
-
-    return draw_all(folder)
-
-
 def example(velocity: tuple[float, float], direction: float) -> Replay:
     """Return a swing of 0.5 in 5 in a direction, and the free rolling after it."""
     params = paper_sphere()
@@ -305,8 +298,8 @@ def _numbers() -> Iterator[Row]:
 FRICTION = 0.8  # coefficient for which the surfaces are masked
 
 
-def draw_all(folder: Path) -> list[Path]:
-    """Write every figure as PNG and return the files."""
+def figures(folder: Path) -> list[Path]:
+    """Draw figures 3, 4, 7, 8, 9 and 10 into a folder and return the files."""
     drawings = {
         'figure_3': speed_figure,
         'figure_4': example_1_figure,
@@ -474,6 +467,3 @@ def _curves(
         a.margins(x=0)
     for a in axes[-len(curves) // 2 :]:
         a.set_xlabel('$t$')
-
-
-__all__ = ['Replay', 'draw_all']

@@ -151,19 +151,12 @@ def stated(rows: list[Row]) -> list[str]:
     ]
 
 
-def figures(folder: Path) -> list[Path]:
-    """Draw figures 5.3, 5.4, 6.2, 6.3 and 6.4 into a folder and return the files."""
-    # matplotlib is slow to import
-
-    return draw_all(folder)
-
-
 COUNT = 2001
 ARROWS = 60
 
 
-def draw_all(folder: Path) -> list[Path]:
-    """Write every figure as PNG and return the files."""
+def figures(folder: Path) -> list[Path]:
+    """Draw figures 5.3, 5.4, 6.2, 6.3 and 6.4 into a folder and return the files."""
     drawings = {
         'figure_5_3': disk_motion,
         'figure_5_4': disk_forces,

@@ -296,19 +296,12 @@ def _curvature_rows() -> list[Row]:
     ]
 
 
-def figures(folder: Path) -> list[Path]:
-    """Draw figures 4 and 5, as published and corrected, and return the files."""
-    # matplotlib is slow to import
-
-    return draw_all(folder)
-
-
 VARIANT_TITLES = {'as_published': 'as published', 'corrected': 'corrected'}
 THETAS = np.linspace(-math.pi, math.pi, 241)
 
 
-def draw_all(folder: Path) -> list[Path]:
-    """Write both figures as PNG and return the files."""
+def figures(folder: Path) -> list[Path]:
+    """Draw figures 4 and 5, as published and corrected, and return the files."""
     return write_drawings(folder, 'tafrishi', {'figure_4': figure_4, 'figure_5': figure_5})
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-import heapq
 import math
 from typing import Annotated, Any, ClassVar
 
@@ -24,6 +23,7 @@ from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import Brought, entry, quantity, SECTION, several
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
 from rolling_planner.plan import Plan
+from scipy.sparse.csgraph import csgraph_from_dense, dijkstra
 
 Point = tuple[float, float]
 AMPLITUDE = 1.2  # rad, of a planned swing; beyond, more angle gives little more speed
@@ -267,28 +267,12 @@ class VisibilityGraph:
         n = len(self.nodes)
         points = np.vstack([self.nodes, start, goal])
         ends = self._edges(points[n:], points)
-        cost = np.full(n + 2, np.inf)
-        cost[n] = 0
-        before = np.full(n + 2, -1)
-        queue, done = [(0.0, n)], np.zeros(n + 2, dtype=bool)
-        done[list(banned)] = True
-        while queue:
-            d, k = heapq.heappop(queue)
-            if done[k]:
-                continue
-            done[k] = True
-            if k == n + 1:
-                return self._trace(points, before, n)
-            row = ends[k - n] if k >= n else np.append(self.lengths[k], ends[:, k])
-            better = (d + row < cost - 1e-12) & ~done
-            cost[better], before[better] = d + row[better], k
-            for j in np.flatnonzero(better):
-                heapq.heappush(queue, (float(cost[j]), int(j)))
-        return None
-
-    def _trace(
-        self, points: Array, before: NDArray[np.int_], n: int
-    ) -> tuple[list[Array], list[int]]:
+        lengths = np.block([[self.lengths, ends[:, :n].T], [ends]])
+        lengths[list(banned)] = np.inf  # nothing goes on from there
+        graph = csgraph_from_dense(lengths, null_value=np.inf)
+        least, before = dijkstra(graph, indices=n, return_predecessors=True)
+        if not np.isfinite(least[n + 1]):
+            return None
         chain = [n + 1]
         while chain[-1] != n:
             chain.append(int(before[chain[-1]]))
@@ -484,9 +468,9 @@ SWEEPS = 60
 class PeriodTable:
     """Least period of a swing for a change of speed, within limits."""
 
-    def __init__(self, params: SphereParameters, limits: GaitLimits, size: int = 40) -> None:
+    def __init__(self, params: SphereParameters, limits: GaitLimits) -> None:
         """Tabulate between 3 and 40 of the paper's units of time."""
-        self.periods = scales_of(params).time * np.geomspace(3, 40, size)
+        self.periods = scales_of(params).time * np.geomspace(3, 40, 40)
         most = [greatest_change(params, float(T), limits, 160) for T in self.periods]
         self.changes = np.maximum.accumulate(most)
         if not self.changes[-1] > 0:

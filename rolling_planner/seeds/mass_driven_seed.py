@@ -26,6 +26,7 @@ from transforms3d.quaternions import qmult, quat2mat
 
 NEWTON = 30
 CLOSE = 1e-12  # kg m
+NODES, STEPS = 201, 8  # samples of a seed, and midpoint rotations between two
 
 
 def smooth_share(t: Array) -> Array:
@@ -51,8 +52,6 @@ def rolling_seed(
     path: PlanePath,
     ends: tuple[float, float],
     horizon: float,
-    *,
-    nodes: int = 201,
 ) -> Plan:
     """
     Return a motion of the ball along a path from rest to rest, to start a plan from.
@@ -67,8 +66,6 @@ def rolling_seed(
         Parameter s of the path at start and end.
     horizon
         Duration [s].
-    nodes
-        Samples.
 
     Returns
     -------
@@ -82,7 +79,7 @@ def rolling_seed(
         The masses cannot keep the balance along this path.
 
     """
-    times = np.linspace(0.0, horizon, nodes)
+    times = np.linspace(0.0, horizon, NODES)
     s = ends[0] + (ends[1] - ends[0]) * smooth_share(times / horizon)
     place, _ = path.samples(s)
     spline = CubicSpline(times, place, bc_type=((1, [0.0, 0.0]), (1, [0.0, 0.0])))
@@ -117,14 +114,12 @@ def rolling_seed(
     )
 
 
-def _attitudes(
-    q0: Array, spline: CubicSpline, times: Array, radius: float, steps: int = 8
-) -> Array:
+def _attitudes(q0: Array, spline: CubicSpline, times: Array, radius: float) -> Array:
     """Return the attitudes of a ball that rolls without spin, by midpoint rotations."""
     out, q = [np.array(q0)], np.array(q0)
     for a, b in pairwise(times):
-        h = (b - a) / steps
-        for k in range(steps):
+        h = (b - a) / STEPS
+        for k in range(STEPS):
             vx, vy = spline(a + (k + 0.5) * h, 1)
             turn = np.array([-vy, vx, 0.0]) / radius * h
             angle = float(np.linalg.norm(turn))

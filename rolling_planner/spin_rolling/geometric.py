@@ -31,6 +31,7 @@ from rolling_planner.spin_rolling.motion import (
     pruned,
     roll,
     tangent,
+    transpose,
     unit,
     Vector,
     wrap,
@@ -208,17 +209,12 @@ def _turns(
         turns.append(roll(direction, angle))
         heading, arriving = direction, cross(axis, b)
     if arriving is None:
-        d = apply(goal.R_SO, apply(_transposed(start), (1.0, 0.0, 0.0)))
+        d = apply(goal.R_SO, apply(transpose(start.R_SO), (1.0, 0.0, 0.0)))
         turns.append((0.0, 0.0, math.atan2(d[1], d[0])))
     else:
         d = apply(goal.R_SO, arriving)
         turns.append((0.0, 0.0, wrap(math.atan2(d[1], d[0]) - heading)))
     return turns
-
-
-def _transposed(contact: Contact) -> tuple[Vector, Vector, Vector]:
-    R = contact.R_SO
-    return ((R[0][0], R[1][0], R[2][0]), (R[0][1], R[1][1], R[2][1]), (R[0][2], R[1][2], R[2][2]))
 
 
 class Limits:

@@ -214,11 +214,12 @@ class Motion:
         return (
             min(_distance_on_turn(a, w) for a, w in zip(self.contacts, self.turns, strict=False))
             if self.turns
-            else _from_pole(self.start.normal)
+            else from_pole(self.start.normal)
         )
 
 
-def _from_pole(n: Vector) -> float:
+def from_pole(n: Sequence[float]) -> float:
+    """Return the angle from a normal to the nearest pole of the chart [rad]."""
     return math.atan2(math.hypot(n[0], n[2]), abs(n[1]))
 
 
@@ -226,7 +227,7 @@ def _distance_on_turn(start: Contact, w: Vector) -> float:
     """Return the least angle to a pole while the sphere turns about w, in closed form."""
     size = math.sqrt(w[0] ** 2 + w[1] ** 2 + w[2] ** 2)
     if size < NOTHING:
-        return _from_pole(start.normal)
+        return from_pole(start.normal)
     k = (w[0] / size, w[1] / size, w[2] / size)
     # the pole's direction y(t) = exp([w] t) y0 in S; the contact is at -z
     y0 = (start.R_SO[0][1], start.R_SO[1][1], start.R_SO[2][1])

@@ -31,6 +31,7 @@ from rolling_planner.spin_rolling.motion import (
     arc_is_free,
     Contact,
     ContactRegion,
+    from_pole,
     goal_error,
     Motion,
     multiply,
@@ -276,16 +277,11 @@ def _fits(
     for w in turns:
         u, v, R = u + radius * w[1], v - radius * w[0], multiply(rotation(w), R)
     end = Contact(u, v, R)
-    if not inside.holds_point((u, v)) or _from_pole(end) < inside.pole_margin:
+    if not inside.holds_point((u, v)) or from_pole(end.normal) < inside.pole_margin:
         return False
     if not angle_between(unit(inside.axis), end.normal) <= inside.half_angle:
         return False
     return _stays(radius, start, turns, region)
-
-
-def _from_pole(contact: Contact) -> float:
-    n = contact.normal
-    return math.atan2(math.hypot(n[0], n[2]), abs(n[1]))
 
 
 def _between(

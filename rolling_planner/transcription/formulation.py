@@ -94,8 +94,6 @@ def cost_data(problem: PlanProblem, shares: Array, guess_end: Array, *, tracking
     """
     w, k = problem.weights, len(shares)
     R = np.broadcast_to(np.asarray(w.control, dtype=float), (len(problem.active_controls),))
-    if not np.all(np.isfinite(R)) or np.any(R < 0):
-        raise ParameterError(f'weights.control must be zero or positive, got {w.control!r}')
     # the model's controls stand in the order of the system's layout
     R = R[np.argsort([problem.system.control.names.index(c) for c in problem.active_controls])]
     view = tracked_view(problem)
@@ -129,8 +127,6 @@ def _view(system: RollingSystem, view: str) -> tuple[Layout, ca.Function]:
 def _diagonal(layout: Layout, weights: Mapping[str, float], what: str) -> Array:
     out = np.zeros(layout.size)
     for name, value in weights.items():
-        if not (np.isfinite(value) and value >= 0):
-            raise ParameterError(f'{what}.{name} must be zero or positive, got {value!r}')
         out[layout.index(name, f'{what}: no entry')] = value
     return out
 

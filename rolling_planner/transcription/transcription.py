@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
@@ -153,85 +153,20 @@ def terminal_functions(z: ca.SX, d: ca.SX, cost: ca.SX, rows: ca.SX) -> Terminal
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Triplets:
+def matrix_of(shape: tuple[int, int], *parts: tuple[ArrayLike, ArrayLike, ArrayLike]) -> ca.DM:
     """
-    A sparse matrix; entries at one place add up.
+    Return the sparse matrix with entries (rows, columns, values), no two of them at one place.
 
-    Attributes
-    ----------
-    rows, columns
-        Where the entries stand.
-    values
-        The entries.
-    shape
-        Number of rows and columns.
-
+    Values may be one number, in any unit.
     """
+    whole = [np.broadcast_arrays(*part) for part in parts]
+    r, c, v = (np.concatenate([np.zeros(0), *(p[k].ravel() for p in whole)]) for k in range(3))
+    return ca.DM.triplet(r.astype(int).tolist(), c.astype(int).tolist(), ca.DM(v), *shape)
 
-    rows: NDArray[np.int_]
-    columns: NDArray[np.int_]
-    values: Array
-    shape: tuple[int, int]
 
-    @classmethod
-    def of(
-        cls, shape: tuple[int, int], *parts: tuple[ArrayLike, ArrayLike, ArrayLike]
-    ) -> Triplets:
-        """
-        Return the matrix made of (rows, columns, values).
-
-        Values may be one number, in any unit.
-        """
-        whole = [np.broadcast_arrays(*part) for part in parts]
-        if not whole:
-            return cls(np.zeros(0, int), np.zeros(0, int), np.zeros(0), shape)
-        r, c, v = (np.concatenate([np.ravel(part[k]) for part in whole]) for k in range(3))
-        return cls(r.astype(int), c.astype(int), v.astype(float), shape)
-
-    @classmethod
-    def eye(cls, n_rows: int, n_columns: int, first: int = 0) -> Triplets:
-        """Return the matrix that picks ``n_rows`` entries from the ``first`` one on."""
-        k = np.arange(n_rows)
-        return cls.of((n_rows, n_columns), (k, first + k, 1.0))
-
-    @classmethod
-    def dense(cls, matrix: Array, first_column: int, n_columns: int) -> Triplets:
-        """Return a dense matrix, in any unit, whose columns begin at ``first_column``."""
-        r, c = np.nonzero(matrix)
-        return cls.of((len(matrix), n_columns), (r, first_column + c, matrix[r, c]))
-
-    @classmethod
-    def stack(cls, blocks: Sequence[Triplets]) -> Triplets:
-        """Return the blocks below each other."""
-        starts = np.cumsum([0, *(b.shape[0] for b in blocks)])
-        return cls(
-            np.concatenate([b.rows + s for b, s in zip(blocks, starts[:-1], strict=True)]),
-            np.concatenate([b.columns for b in blocks]),
-            np.concatenate([b.values for b in blocks]),
-            (int(starts[-1]), blocks[0].shape[1]),
-        )
-
-    @property
-    def transposed(self) -> Triplets:
-        """The transposed matrix."""
-        return Triplets(self.columns, self.rows, self.values, self.shape[::-1])
-
-    def kron(self, other: Triplets) -> Triplets:
-        """Return the Kronecker product."""
-        m, n = other.shape
-        return Triplets(
-            np.add.outer(self.rows * m, other.rows).ravel(),
-            np.add.outer(self.columns * n, other.columns).ravel(),
-            np.multiply.outer(self.values, other.values).ravel(),
-            (self.shape[0] * m, self.shape[1] * n),
-        )
-
-    def to_casadi(self) -> ca.DM:
-        """Return the matrix for CasADi."""
-        key, where = np.unique(self.columns * self.shape[0] + self.rows, return_inverse=True)
-        values = np.bincount(where, weights=self.values, minlength=len(key))
-        return ca.DM(pattern(key % self.shape[0], key // self.shape[0], self.shape), values)
+def picks(count: int, size: int, first: int = 0) -> ca.DM:
+    """Return the sparse matrix that picks entries of ``size`` from the ``first`` one on."""
+    return ca.DM.eye(size)[first : first + count, :]
 
 
 def pattern(
@@ -262,9 +197,9 @@ class CollocationRule:
 
     node_times: Array
     segment_nodes: NDArray[np.int_]
-    state_rows: Triplets
-    rate_rows: Triplets
-    control_rows: Triplets
+    state_rows: ca.DM
+    rate_rows: ca.DM
+    control_rows: ca.DM
     weights: Array
 
 
@@ -278,9 +213,9 @@ def trapezoidal(times: Array) -> CollocationRule:
     return CollocationRule(
         node_times=times,
         segment_nodes=np.arange(N + 1),
-        state_rows=Triplets.of(shape, (k, k + 1, 1.0), (k, k, -1.0)),
-        rate_rows=Triplets.of(shape, (k, k, -h / 2), (k, k + 1, -h / 2)),  # (49)
-        control_rows=Triplets.of((0, N + 1)),
+        state_rows=matrix_of(shape, (k, k + 1, 1.0), (k, k, -1.0)),
+        rate_rows=matrix_of(shape, (k, k, -h / 2), (k, k + 1, -h / 2)),  # (49)
+        control_rows=matrix_of((0, N + 1)),
         weights=weights,
     )
 
@@ -303,7 +238,7 @@ def hermite_simpson(times: Array) -> CollocationRule:
     return CollocationRule(
         node_times=node_times,
         segment_nodes=2 * np.arange(N + 1),
-        state_rows=Triplets.of(
+        state_rows=matrix_of(
             (2 * N, M),
             (simpson, right, 1.0),
             (simpson, left, -1.0),
@@ -311,7 +246,7 @@ def hermite_simpson(times: Array) -> CollocationRule:
             (hermite, left, -0.5),
             (hermite, right, -0.5),
         ),
-        rate_rows=Triplets.of(
+        rate_rows=matrix_of(
             (2 * N, M),
             (simpson, left, -h / 6),
             (simpson, middle, -4 * h / 6),
@@ -319,7 +254,7 @@ def hermite_simpson(times: Array) -> CollocationRule:
             (hermite, left, -h / 8),
             (hermite, right, h / 8),
         ),
-        control_rows=Triplets.of((N, M), (k, middle, 1.0), (k, left, -0.5), (k, right, -0.5)),
+        control_rows=matrix_of((N, M), (k, middle, 1.0), (k, left, -0.5), (k, right, -0.5)),
         weights=weights,
     )
 
@@ -414,16 +349,16 @@ def transcribe(
     w = np.zeros((M, ny))
     w[:, -1] = rule.weights
     y = ca.vec(nodes.value.map(M)(zm, dm))
-    f, g = ca.dot(ca.DM(w.ravel()), y), E.to_casadi() @ z + D.to_casadi() @ y
+    f, g = ca.dot(ca.DM(w.ravel()), y), E @ z + D @ y
     poll()
     place, shape = _stacked(nodes.jacobian_sparsity, M, ny, nz), (ny * M, nz * M)
     jac_nz = ca.vec(nodes.jacobian.map(M)(zm, dm))
     jac_g = _jacobian(E, D, place, shape, jac_nz)
     poll()
-    grad_f = _gradient_map(w.ravel(), place, nz * M).to_casadi() @ jac_nz
+    grad_f = _gradient_map(w.ravel(), place, nz * M) @ jac_nz
     n_main = g.numel()
     lam_g = ca.MX.sym('lam_g', n_main + (terminal.n_rows if terminal else 0))
-    multiplier = D.transposed.to_casadi() @ lam_g[:n_main] + lam_f * ca.DM(w.ravel())
+    multiplier = D.T @ lam_g[:n_main] + lam_f * ca.DM(w.ravel())
     hess = _block_diagonal(
         nodes.hessian_sparsity,
         M,
@@ -433,7 +368,7 @@ def transcribe(
     poll()
     if terminal is not None:
         last = z[nz * (M - 1) :], d[n_data * (M - 1) :]
-        pick = Triplets.eye(nz, nz * M, nz * (M - 1)).to_casadi()
+        pick = picks(nz, nz * M, nz * (M - 1))
         cost, values = terminal.value(*last)
         gradient, jacobian = terminal.jacobian(*last)
         f, grad_f = f + cost, grad_f + pick.T @ gradient
@@ -462,27 +397,23 @@ def transcribe(
 
 def _constraints(
     rule: CollocationRule, nodes: NodeFunctions, goal_rows: Array
-) -> tuple[Triplets, Triplets, dict[str, slice]]:
+) -> tuple[ca.DM, ca.DM, dict[str, slice]]:
     """Return E, D and the rows of g = E z + D y."""
     nx, nu, nh = nodes.n_states, nodes.n_controls, nodes.n_path
     nz, ny, M = nodes.size, nodes.n_values, len(rule.node_times)
-    pick_x, pick_u = Triplets.eye(nx, nz), Triplets.eye(nu, nz, nx)
-    pick_f, pick_h = Triplets.eye(nx, ny), Triplets.eye(nh, ny, nx)
     n_control, n_goal = rule.control_rows.shape[0] * nu, len(goal_rows)
-    E = Triplets.stack(
-        [
-            rule.state_rows.kron(pick_x),
-            rule.control_rows.kron(pick_u),
-            Triplets.dense(goal_rows, nz * (M - 1), nz * M),
-            Triplets.of((nh * M, nz * M)),
-        ]
+    rows, columns = np.nonzero(goal_rows)
+    last = nz * (M - 1) + columns
+    E = ca.vertcat(
+        ca.kron(rule.state_rows, picks(nx, nz)),
+        ca.kron(rule.control_rows, picks(nu, nz, nx)),
+        matrix_of((n_goal, nz * M), (rows, last, goal_rows[rows, columns])),
+        ca.DM(nh * M, nz * M),
     )
-    D = Triplets.stack(
-        [
-            rule.rate_rows.kron(pick_f),
-            Triplets.of((n_control + n_goal, ny * M)),
-            Triplets.eye(M, M).kron(pick_h),
-        ]
+    D = ca.vertcat(
+        ca.kron(rule.rate_rows, picks(nx, ny)),
+        ca.DM(n_control + n_goal, ny * M),
+        ca.kron(ca.DM.eye(M), picks(nh, ny, nx)),
     )
     ends = np.cumsum([0, rule.state_rows.shape[0] * nx, n_control, n_goal, nh * M]).tolist()
     names = ('motion', 'control', 'goal', 'path')
@@ -505,35 +436,38 @@ def _block_diagonal(sparsity: ca.Sparsity, M: int, n: int, nonzeros: ca.MX) -> c
 
 
 def _jacobian(
-    E: Triplets,
-    D: Triplets,
+    E: ca.DM,
+    D: ca.DM,
     place: tuple[NDArray[np.int_], NDArray[np.int_]],
     shape: tuple[int, int],
     jac_nz: ca.MX,
 ) -> ca.MX:
     """Return E + D J as an MX whose nonzeros are a constant plus a constant matrix times nz(J)."""
     rows, columns = place
+    E_rows, E_columns = sparsity_pattern(E.sparsity())
+    D_rows, D_columns = sparsity_pattern(D.sparsity())
     by_row = np.argsort(rows, kind='stable')
     starts = np.searchsorted(rows[by_row], np.arange(shape[0] + 1))
     # every product D_ri J_ic: an entry at (r, c) with coefficient D_ri and source nz(J)_ic
-    counts = np.diff(starts)[D.columns]
-    owner = np.repeat(np.arange(len(D.rows)), counts)
+    counts = np.diff(starts)[D_columns]
+    owner = np.repeat(np.arange(len(D_rows)), counts)
     offset = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    source = by_row[np.repeat(starts[D.columns], counts) + offset]
+    source = by_row[np.repeat(starts[D_columns], counts) + offset]
     n = E.shape[0]
-    key = np.concatenate([E.columns * n + E.rows, columns[source] * n + D.rows[owner]])
+    key = np.concatenate([E_columns * n + E_rows, columns[source] * n + D_rows[owner]])
     unique, where = np.unique(key, return_inverse=True)
-    split = len(E.rows)
-    constant = np.bincount(where[:split], weights=E.values, minlength=len(unique))
-    linear = Triplets.of((len(unique), len(rows)), (where[split:], source, D.values[owner]))
+    split = len(E_rows)
+    constant = np.bincount(where[:split], weights=E.nonzeros(), minlength=len(unique))
+    values = np.array(D.nonzeros())[owner]
+    linear = matrix_of((len(unique), len(rows)), (where[split:], source, values))
     return ca.MX(
         pattern(unique % n, unique // n, E.shape),
-        linear.to_casadi() @ jac_nz + ca.DM(constant),
+        linear @ jac_nz + ca.DM(constant),
     )
 
 
-def _gradient_map(w: Array, place: tuple[NDArray[np.int_], NDArray[np.int_]], n: int) -> Triplets:
+def _gradient_map(w: Array, place: tuple[NDArray[np.int_], NDArray[np.int_]], n: int) -> ca.DM:
     """Return the matrix that maps nz(J) to J^T w."""
     rows, columns = place
     used = np.flatnonzero(w[rows])
-    return Triplets.of((n, len(rows)), (columns[used], used, w[rows[used]]))
+    return matrix_of((n, len(rows)), (columns[used], used, w[rows[used]]))

@@ -7,7 +7,13 @@ import pytest
 from rolling_dynamics.simulation import simulate
 from rolling_planner import PlanProblem
 from rolling_planner.transcription.formulation import formulate, Formulation, plan_bounds
-from rolling_planner.transcription.transcription import METHODS, node_functions, RULES, Triplets
+from rolling_planner.transcription.transcription import (
+    matrix_of,
+    METHODS,
+    node_functions,
+    picks,
+    RULES,
+)
 from scipy.sparse.linalg import spsolve
 
 STEP = 1e-6
@@ -168,14 +174,15 @@ def test_the_quadrature_is_exact_for_straight_lines(method):
     assert rule.weights @ (2 + 3 * rule.node_times) == pytest.approx(3.5)
 
 
-def test_triplets_are_matrices():
+def test_a_sparse_matrix_is_that_of_its_entries():
     rng = np.random.default_rng(0)
-    a = Triplets.of((3, 4), (rng.integers(0, 3, 7), rng.integers(0, 4, 7), rng.normal(size=7)))
-    b = Triplets.dense(rng.normal(size=(2, 2)), 1, 4)
-    A, B = np.array(a.to_casadi()), np.array(b.to_casadi())
-    np.testing.assert_allclose(np.array(a.kron(b).to_casadi()), np.kron(A, B))
-    np.testing.assert_allclose(np.array(Triplets.stack([a, b]).to_casadi()), np.vstack([A, B]))
-    np.testing.assert_allclose(np.array(a.transposed.to_casadi()), A.T)
+    at, values = np.array([1, 6, 2, 11]), rng.normal(size=4)
+    expected = np.zeros(12)
+    expected[at] = values
+    found = matrix_of((3, 4), (at[:3] // 4, at[:3] % 4, values[:3]), (2, 3, values[3]))
+    np.testing.assert_array_equal(np.array(found), expected.reshape(3, 4))
+    assert found.nnz() == len(at)
+    np.testing.assert_array_equal(np.array(picks(2, 4, 1)), np.eye(4)[1:3])
 
 
 def test_what_constraints_repeat_is_evaluated_once():
