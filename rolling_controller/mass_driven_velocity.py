@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.law import FunctionLaw, state_inputs, VELOCITY_W
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
+from rolling_dynamics.internal_masses.system import MassDrivenSystem
 from rolling_dynamics.per_system import once_per_system
 
-MassDriven = PointMassBall | PointMassDisk
 HALVINGS = 12  # of a command that would leave the envelope
 WEAK = 1e-3  # of the greatest singular value, below which one counts as zero
 TINY = 1e-300  # keeps a quotient a number where it is not taken
@@ -79,7 +78,7 @@ class MassDrivenVelocity(FunctionLaw):
 
     def __init__(
         self,
-        ball: MassDriven,
+        ball: MassDrivenSystem,
         p: ArrayLike,
         gains: VelocityGains | None = None,
         *,
@@ -105,7 +104,7 @@ class MassDrivenVelocity(FunctionLaw):
             There are too few masses to drive it wherever it can roll.
 
         """
-        least = 1 if isinstance(ball, PointMassDisk) else 2
+        least = len(ball.plane) - 1  # directions along the floor
         if ball.control.size < least or ball.control.size != len(ball.masses):
             raise ParameterError(
                 'velocity control takes a ball with two masses on rails or more, or a disk with '
@@ -118,7 +117,7 @@ class MassDrivenVelocity(FunctionLaw):
 
 
 @once_per_system
-def _accelerations(ball: MassDriven) -> ca.Function:
+def _accelerations(ball: MassDrivenSystem) -> ca.Function:
     """Return ``(inputs, t, [gains, limits, p]) -> theta''``."""
     s, shell, S_B = ball.symbols, ball.shell, ball.first_moment
     names = [field.name for field in fields(VelocityGains)]
@@ -151,12 +150,12 @@ def _accelerations(ball: MassDriven) -> ca.Function:
     return ca.Function('mass_driven_velocity', [inputs, s.t, given], [ca.cse(out)])
 
 
-def _mass(ball: MassDriven) -> ca.SX:
+def _mass(ball: MassDrivenSystem) -> ca.SX:
     params = ball.symbols.params
     return params['mass'] + ca.sum1(params['masses'])
 
 
-def _moment(ball: MassDriven, g: SimpleNamespace, error: ca.SX, depth: ca.SX) -> ca.SX:
+def _moment(ball: MassDrivenSystem, g: SimpleNamespace, error: ca.SX, depth: ca.SX) -> ca.SX:
     """Return the horizontal moment of the masses [kg m] that corrects a velocity."""
     params = ball.symbols.params
     inertia = params.get('polar_inertia', ca.SX(0))

@@ -43,7 +43,6 @@ from rolling_dynamics.inertia import inertia_moments
 from rolling_dynamics.mechanism.start import OPEN
 from rolling_dynamics.mechanism.system import MachineSystem
 from rolling_dynamics.point_contact import impact
-from rolling_dynamics.point_contact.equations import OneContact
 from rolling_dynamics.point_contact.point_contact import ModeEquations, PointContact, Touching
 from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.surfaces.quadrics import Plane
@@ -173,7 +172,6 @@ class HybridContactSystem(PointContact):
     """
 
     name = 'contact'
-    velocity_entry = 'v_HO_H'
     called: ClassVar[Mapping[str, str]] = {'slip': 'stick'}
     leads: ClassVar[Mapping[str, tuple[str, str]]] = {
         'edge': ('off_hand', 'the contact runs over the edge of the plate'),
@@ -376,36 +374,12 @@ class HybridContactSystem(PointContact):
         """``(x, p) -> r_OC`` from centre of mass to closest point of the body, in H [m]."""
         return self.of_state('arm', self.scene.contact.r_OC)
 
-    @property
+    @cached_property
     def touching(self) -> Touching:
         """Where and how body and hand touch, in H and Ch."""
-        s = self.scene
-        return Touching(s.gap, s.v_contact, s.contact.p_HC, s.spin, s.contact.frame)
-
-    @property
-    def contact(self) -> OneContact:
-        """Equations of flight and slip."""
-        return self.scene.slipping
-
-    @property
-    def bias(self) -> ca.SX:
-        """Rate (3) of the velocity of the contact at zero rates of the speeds, in Ch."""
-        return self.scene.bias
-
-    @property
-    def slip_torque(self) -> ca.SX:
-        """Torque on the body over the normal force, where it slips without spin (3) [m]."""
-        return self.scene.rolling_torque
-
-    @property
-    def slip_velocity(self) -> ca.SX:
-        """Velocity of the contact over the hand in Ch (2), and of the rim of its patch [m/s]."""
-        return self.scene.slips
-
-    @property
-    def turning_velocity(self) -> ca.SX:
-        """Rates of rolling in Ch (2) times the lever arm of dry resistance [m/s]."""
-        return self.scene.turns
+        s, frame = self.scene, self.scene.contact.frame
+        at = s.gap, s.v_contact, s.contact.p_HC, s.spin, frame
+        return Touching(*at, s.slipping, s.bias, s.slips, s.rolling_torque, s.turns)
 
     def turning_by(self, way: ca.SX) -> ca.SX:
         """Return the state, which rests, rolling by rates (2) times the lever arm [m/s]."""

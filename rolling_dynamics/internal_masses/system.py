@@ -117,7 +117,6 @@ class MassDrivenSystem(PointContact):
     turning: ClassVar[tuple[Entry, Entry]]
     inertia: ClassVar[tuple[Entry, ...]]
     path: PlaneCoordinates | None = None
-    velocity_entry = 'v_WB_W'
     called: ClassVar[Mapping[str, str]] = {'clearance': 'gap'}
     leads: ClassVar[Mapping[str, tuple[str, str]]] = {
         'stop': ('', 'a mass has come to the stop of its rail'),
@@ -420,9 +419,9 @@ class MassDrivenSystem(PointContact):
     def equations(self) -> Mapping[str, ModeEquations]:
         """The equations of each mode, written once."""
         rolls, none = self.rolls, ca.SX.zeros(3)
-        e, motion, free = rolls.expressions, self._sliding, self.contact.free
+        e, motion, free = rolls.expressions, self._sliding, self.touching.equations.free
         slipping = {
-            'painleve': motion.margin * self.contact.mass,
+            'painleve': motion.margin * self.touching.equations.mass,
             'normal_force': motion.force[2],
             'stick': ca.norm_2(self._slip_velocity[:2]) - CREEP,
         }
@@ -444,7 +443,9 @@ class MassDrivenSystem(PointContact):
     @property
     def _sliding(self) -> Sliding:
         slip, mu = self._slip_velocity, self.symbols.params['mu_kinetic']
-        return self.contact.sliding(slip / ca.sqrt(ca.sumsqr(slip) + (CREEP / 10) ** 2), mu)
+        return self.touching.equations.sliding(
+            slip / ca.sqrt(ca.sumsqr(slip) + (CREEP / 10) ** 2), mu
+        )
 
     def _xdot(self, r: Response) -> ca.SX:
         free, gained = self.shell.solved, self.gained(r)
@@ -456,9 +457,12 @@ class MassDrivenSystem(PointContact):
         return {self.turning[1].name: r.turn, 'v_WB_W': self.taken(r.centre)}
 
     @cached_property
-    def contact(self) -> OneContact:
-        """Equations of flight and slip."""
-        return OneContact(
+    def touching(self) -> Touching:
+        """Where and how body and plane touch, in W; its bias is the acceleration of free fall."""
+        place, turning = self.shell.p_WB + self._down, self.shell.R_WF @ self.shell.w
+        velocity = self.velocity_W + ca.cross(turning, self._down)
+        bias = self.flight.machine.gravity_W
+        equations = OneContact(
             dynamics=self.flight.machine.dynamics,
             body=0,
             moves=len(self.plane),
@@ -466,20 +470,17 @@ class MassDrivenSystem(PointContact):
             normal=ca.SX(E3),
             reach_F=-self.symbols.params['radius'] * self.shell.R_WB[2, :].T,
             reach=self._down,
-            bias=self.bias[2],
+            bias=bias[2],
         )
+        slips = velocity[: len(self.plane) - 1]
+        at = place[2], velocity, place, ca.SX(0), ca.SX.eye(3)
+        return Touching(*at, equations, bias, slips, None, ca.SX(0))
 
-    @property
-    def bias(self) -> ca.SX:
-        """Acceleration (3) of free fall [m/s^2]."""
-        return self.flight.machine.gravity_W
-
-    @property
-    def touching(self) -> Touching:
-        """Where and how body and plane touch, in W."""
-        place, turning = self.shell.p_WB + self._down, self.shell.R_WF @ self.shell.w
-        velocity = self.velocity_W + ca.cross(turning, self._down)
-        return Touching(place[2], velocity, place, ca.SX(0), ca.SX.eye(3))
+    def slipping_by(self, way: ca.SX) -> ca.SX:
+        """Return the state, which rolls, with a slip [m/s]."""
+        values = dict(self.symbols.values)
+        values['v_WB_W'] += self.taken(ca.vertcat(way[:2], 0))
+        return ca.vertcat(*values.values())
 
     @cached_property
     def projections(self) -> Mapping[str, ca.Function]:
@@ -563,8 +564,8 @@ class MassDrivenSystem(PointContact):
         if mode == 'rolling':
             power = self.rolls.guiding_power(self.rolls.machine.dynamics.rates)
         else:
-            r = self._sliding.response if mode == 'slipping' else self.contact.free
-            power = self.flight.guiding_power(self.contact.rates(r))
+            r = self._sliding.response if mode == 'slipping' else self.touching.equations.free
+            power = self.flight.guiding_power(self.touching.equations.rates(r))
         return self.function('actuator_power', power)
 
     @cached_property

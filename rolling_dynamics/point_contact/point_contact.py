@@ -43,6 +43,16 @@ class Touching(NamedTuple):
         Rate of turning about the normal [rad/s].
     axes
         From the contact frame to that in which the state has velocities (3, 3).
+    equations
+        Equations of flight and slip.
+    bias
+        Rate (3) of the velocity of the contact at zero rates of the speeds, in its axes [m/s^2].
+    slips
+        Velocity that friction opposes [m/s].
+    torque
+        On the body over the normal force, where it slips without spin (3) [m]; None for none.
+    turns
+        Velocity that a resistance opposes by which the contact comes to rest [m/s].
 
     """
 
@@ -51,6 +61,11 @@ class Touching(NamedTuple):
     place: ca.SX
     spin: ca.SX
     axes: ca.SX
+    equations: OneContact
+    bias: ca.SX
+    slips: ca.SX
+    torque: ca.SX | None
+    turns: ca.SX
 
 
 class ModeEquations(NamedTuple):
@@ -70,8 +85,6 @@ class PointContact(ContactModes):
 
     Attributes
     ----------
-    velocity_entry
-        Entry of the state that holds the velocity of the body's centre.
     called
         What guards are otherwise called whose fall the contact decides about.
     leads
@@ -82,7 +95,6 @@ class PointContact(ContactModes):
 
     able: Mapping[int, str] = {0: 'the contact'}
     parting, overlap = (0,), 'the object overlaps the plate'
-    velocity_entry: ClassVar[str]
     called: ClassVar[Mapping[str, str]]
     leads: ClassVar[Mapping[str, tuple[str, str]]]
 
@@ -96,48 +108,17 @@ class PointContact(ContactModes):
     def flight(self) -> MachineSystem:
         """The machine whose body flies."""
 
-    @property
-    @abstractmethod
-    def contact(self) -> OneContact:
-        """Equations of flight and slip."""
-
-    @property
-    @abstractmethod
-    def bias(self) -> ca.SX:
-        """Rate (3) of the velocity of the contact at zero rates of the speeds, in its axes."""
-
-    @property
-    def slip_torque(self) -> ca.SX | None:
-        """Torque on the body over the normal force, where it slips without spin (3) [m]."""
-        return None
-
-    @property
-    def slip_velocity(self) -> ca.SX:
-        """Velocity of the contact that friction opposes [m/s]."""
-        return self.touching.velocity[: 1 if self.planar else 2]
-
-    @property
-    def turning_velocity(self) -> ca.SX:
-        """Velocity that a resistance opposes by which the contact comes to rest [m/s]."""
-        return ca.SX(0)
-
     def turning_by(self, way: ca.SX) -> ca.SX:
         """Return the state, which rests, with such a velocity [m/s]."""
         raise NotImplementedError
 
+    @abstractmethod
     def slipping_by(self, way: ca.SX) -> ca.SX:
         """Return the state, which rolls, with a slip [m/s]."""
-        entry, values = self.velocity_entry, dict(self.symbols.values)
-        values[entry] += self.taken(self.touching.axes[:, :2] @ way[:2])
-        return ca.vertcat(*values.values())
 
     def held(self, mode: str) -> ca.SX:
         """Return what friction holds in a mode of rolling [N]."""
         return self.equations[mode].wrench[3:5]
-
-    def taken(self, vector: ca.SX) -> ca.SX:
-        """Return the components of a velocity that the state has."""
-        return vector
 
     @property
     @abstractmethod
@@ -152,9 +133,9 @@ class PointContact(ContactModes):
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """Modes of motion by name."""
-        out, fades = {}, {'slipping': self.of_state('slip', self.slip_velocity)}
+        out, fades = {}, {'slipping': self.of_state('slip', self.touching.slips)}
         if self.resisted:
-            turns = self.of_state('slip', self.turning_velocity)
+            turns = self.of_state('slip', self.touching.turns)
             fades |= dict.fromkeys(('rolling', 'pure_rolling'), turns)
         for name, e in self.equations.items():
             guards = self.functions(e.guards)
@@ -197,7 +178,7 @@ class PointContact(ContactModes):
         """Return a function by which it is decided what follows an event."""
         s, e = self.symbols, self.equations[mode]
         if what == 'lift':
-            return self.function(what, self.contact.lift)
+            return self.function(what, self.touching.equations.lift)
         if what == 'stop':
             return self.function(what, self.projections[mode](s.x, s.p))
         if what == 'slip':
@@ -208,7 +189,7 @@ class PointContact(ContactModes):
         if what == 'turn':
             return self.function(what, ca.vertcat(e.wrench[:2], e.wrench[5], e.guards[what]))
         turns = what == 'turns'
-        way = ca.SX.sym('way', (self.turning_velocity if turns else self.held('rolling')).numel())
+        way = ca.SX.sym('way', (self.touching.turns if turns else self.held('rolling')).numel())
         begun = self.turning_by(way) if turns else self.slipping_by(way)
         slips = ca.Function(what, [s.x, s.p, way], [begun])
         x = slips(self.projections['rolling'](s.x, s.p), s.p, START * self.creep * way)
@@ -221,10 +202,10 @@ class PointContact(ContactModes):
 
         Where the margin is not positive, Coulomb friction does not determine the force (Painleve).
         """
-        d, contact, axes = ca.SX.sym('direction', 2), self.contact, self.touching.axes
+        d, contact, axes = ca.SX.sym('direction', 2), self.touching.equations, self.touching.axes
         way, mu = ca.vertcat(d[0], 0 if self.planar else d[1], 0), self.symbols.params
-        motion = contact.sliding(axes @ way, mu['mu_kinetic'], self.slip_torque)
-        slip = axes.T @ contact.acceleration(motion.response) + self.bias
+        motion = contact.sliding(axes @ way, mu['mu_kinetic'], self.touching.torque)
+        slip = axes.T @ contact.acceleration(motion.response) + self.touching.bias
         outputs = slip[:2], ca.dot(axes[:, 2], motion.force), motion.margin * contact.mass
         return ca.Function('onset', [*self.symbols, d], [ca.densify(o) for o in outputs])
 
@@ -247,7 +228,7 @@ class PointContact(ContactModes):
     def pace(self) -> ca.Function:
         """``(x, p) -> speed of slip, of turning against a resistance`` [m/s]."""
         return self.of_state(
-            'pace', ca.norm_2(self.slip_velocity), ca.norm_2(self.turning_velocity)
+            'pace', ca.norm_2(self.touching.slips), ca.norm_2(self.touching.turns)
         )
 
     def rigid_bodies(self, p: ArrayLike) -> dict[str, RigidBody]:
@@ -267,7 +248,7 @@ class PointContact(ContactModes):
     def impact_terms(self) -> ca.Function:
         """``(x, u, t, p) ->`` mass matrix, rows (3) of the contact, coefficients of friction."""
         dynamics, s = self.flight.machine.dynamics, self.symbols
-        solved = dynamics.links[self.contact.body].solved
+        solved = dynamics.links[self.touching.equations.body].solved
         turns = ca.vertcat(*(solved[name][0] for name in self.speed_names))
         speeds = ca.vertcat(*(s.values[name] for name in self.speed_names))
         names = 'mu', 'mu_kinetic', 'restitution'

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -52,8 +52,7 @@ class Chart:
     inverse: Callable[[Any, Any], Pair] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class LocalGeometry:
+class LocalGeometry(NamedTuple):
     """
     Geometry of a chart at a point, as expressions.
 
@@ -185,11 +184,8 @@ class Surface:
         """
         c = self.charts[chart]
         g = _geometry(c, -1.0 if self.side == 'inside' else 1.0)
-        fields = ('position', 'frame', 'metric', 'scale', 'second_form', 'curvature', 'connection')
-        out = ca.substitute(
-            [getattr(g, f) for f in fields], [c.coordinates, self.parameters], [uv, parameters]
-        )
-        return LocalGeometry(*out)
+        here = [uv, parameters]
+        return LocalGeometry(*ca.substitute([*g], [c.coordinates, self.parameters], here))
 
     def contact_frame(self, point: ca.SX, normal: ca.SX, parameters: ca.SX) -> ca.SX:
         """
@@ -236,13 +232,8 @@ class Surface:
         if ('numeric', chart) not in self._cache:
             uv, p = ca.SX.sym('uv', 2), ca.SX.sym('p', self.parameters.numel())
             g = self.geometry(uv, p, chart)
-            self._cache['numeric', chart] = ca.Function(
-                'geometry',
-                [uv, p],
-                [g.position, g.frame, g.metric, g.scale, g.second_form, g.curvature, g.connection],
-                ['uv', 'p'],
-                ['position', 'frame', 'metric', 'scale', 'second_form', 'curvature', 'connection'],
-            )
+            names = ['uv', 'p'], list(g._fields)
+            self._cache['numeric', chart] = ca.Function('geometry', [uv, p], [*g], *names)
         function: ca.Function = self._cache['numeric', chart]
         return function
 

@@ -93,8 +93,8 @@ def compare_functions(functions, size):
 
 def in_flight(system, push):
     """Return accelerations in flight, and what a force at the lowest point adds to them."""
-    free, answer = system.contact.free, system.contact.answer(ca.SX(push))
-    centre = system.taken(free.centre + system.bias), system.taken(answer.centre)
+    free, answer = system.touching.equations.free, system.touching.equations.answer(ca.SX(push))
+    centre = system.taken(free.centre + system.touching.bias), system.taken(answer.centre)
     both = ca.vertcat(free.turn, centre[0], answer.turn, centre[1])
     return system.function('own', both)
 
