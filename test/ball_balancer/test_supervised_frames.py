@@ -217,8 +217,10 @@ def test_the_supervisor_of_a_rig_knows_its_camera_its_plate_and_its_servos(rig):
     white, walk = file.unmodelled
     drifts = np.sqrt(np.diag(state._Q))
     np.testing.assert_allclose(drifts[of['ball_rate']], white)
-    np.testing.assert_allclose(drifts[tangent.size :], walk)
-    np.testing.assert_allclose(state._spread[tangent.size :], UNLEVEL * file.gravity)
+    unknown = np.full(2, UNLEVEL * file.gravity)  # of the ball along x and y
+    np.testing.assert_allclose(state._spread[tangent.size :], unknown, strict=True)
+    np.testing.assert_allclose(drifts[tangent.size :], np.full(2, walk), strict=True)
+    np.testing.assert_array_equal(state._B[of['ball_rate']], np.eye(2))
     assert found._latency == camera.delay + file.servo.dead_time > camera.delay
     assert found._greatest == file.greatest / file.count
 
@@ -226,10 +228,14 @@ def test_the_supervisor_of_a_rig_knows_its_camera_its_plate_and_its_servos(rig):
 def test_a_run_of_a_rig_is_that_of_its_seed(rig):
     """Noise and maps are drawn by it; 0 is the default."""
     file, law = rig
-    runs = [
-        run_rig(file, law, lambda _: np.zeros(2), 0.4, *seed, ball=(0.02, 0.01))
-        for seed in ((), (0,), (1,))
-    ]
+    asked = []
+
+    def still(t):
+        asked.append(t)
+        return np.zeros(2)
+
+    runs = [run_rig(file, law, still, 0.4, *seed, ball=(0.02, 0.01)) for seed in ((), (0,), (1,))]
+    assert asked[0] == file.camera.delay  # when the first frame is there
     assert (runs[0].states == runs[1].states).all()
     assert abs(runs[0].states - runs[2].states).max() > 1e-6
 
