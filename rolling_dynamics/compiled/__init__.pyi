@@ -1,4 +1,3 @@
-from .fast_function import FastFunction as FastFunction
 from .library import forget_failures as forget_failures
 from .policy import BEHIND as BEHIND
 from .policy import cache_folder as cache_folder
@@ -11,6 +10,7 @@ from .policy import when as when
 from .store import compiled as compiled
 from .store import compiled_once as compiled_once
 from .store import compiled_source as compiled_source
+from .store import FastFunction as FastFunction
 from .store import newest as newest
 from .store import pending as pending
 from .store import renew as renew
