@@ -19,7 +19,7 @@ def lines(found: Found) -> Iterator[str]:
     log = found.log
     for name, e in found.estimates.items():
         yield e.line(name)
-    for a, b, related in found.alike:
+    for a, b, related in found.correlated:
         yield f'{a} and {b} cannot be distinguished: their correlation is {related:.3f}'
     yield (
         f'{"":20} {"residual":>12} {"explained":>12} {"predicted":>12} {"velocity held":>14}  '
@@ -38,7 +38,7 @@ def lines(found: Found) -> Iterator[str]:
         )
     if log.repeated:
         yield f'{log.repeated} rows with the time of the row before were left out'
-    if not found.tells:
+    if not found.explains:
         yield 'the model explains nothing of this log: check columns, units and signs'
 
 
@@ -49,7 +49,7 @@ def to_dict(found: Found) -> dict[str, Any]:
         values |= {k: v if math.isfinite(v) else None for k, v in values.items()}
     return {
         'parameters': {name: asdict(e) for name, e in found.estimates.items()},
-        'alike': [list(pair) for pair in found.alike],
+        'alike': [list(pair) for pair in found.correlated],
         'errors': errors,
         'windows': found.windows,
         'held_out': found.held_out,

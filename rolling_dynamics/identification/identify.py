@@ -105,7 +105,7 @@ class Found:
         The log.
     estimates
         Parameters by name.
-    alike
+    correlated
         Pairs that cannot be distinguished, and their correlation.
     errors
         Of each measured component.
@@ -122,7 +122,7 @@ class Found:
 
     log: Log
     estimates: Mapping[str, Estimate]
-    alike: Sequence[tuple[str, str, float]]
+    correlated: Sequence[tuple[str, str, float]]
     errors: Mapping[str, Errors]
     windows: int
     held_out: int
@@ -133,14 +133,14 @@ class Found:
     p: Array
 
     @property
-    def tells(self) -> bool:
+    def explains(self) -> bool:
         """Whether the model explains anything of the log."""
         return any(e.explained >= EXPLAINED for e in self.errors.values())
 
     @property
     def complete(self) -> bool:
         """Whether every parameter was determined."""
-        return self.tells and all(e.half_width is not None for e in self.estimates.values())
+        return self.explains and all(e.half_width is not None for e in self.estimates.values())
 
 
 def identify(
@@ -203,7 +203,7 @@ def identify(
         if fit.weigh(z):
             break  # nothing is explained, nothing to be refined
     named = {c: e.unit for e in _fitted(scenario).entries for c in (e.name, *e.components)}
-    estimates, alike = fit.estimates(z, bounds, [named[name] for name in bounds])
+    estimates, correlated = fit.estimates(z, bounds, [named[name] for name in bounds])
     values = low + z * (high - low)
     begun[fitted] = values
     p = begun[: scenario.p.size]
@@ -212,7 +212,7 @@ def identify(
     return Found(
         log=log,
         estimates=estimates,
-        alike=alike,
+        correlated=correlated,
         errors=_errors(log.names, residuals, _scatter(chosen), predicted),
         windows=len(chosen),
         held_out=len(kept),
@@ -285,7 +285,7 @@ def _motions(windows: Sequence[Window]) -> NDArray[np.intp]:
 
 
 def _places(windows: Sequence[Window]) -> NDArray[np.intp]:
-    """Return groups of windows that lie near each other: what a model lacks there errs alike."""
+    """Return groups of windows that lie near each other, where a model errs in one direction."""
     middle = np.array([np.nanmean(w.measured, axis=0) for w in windows])
     low, width = middle.min(axis=0), np.ptp(middle, axis=0)
     cells = np.minimum((CELLS * (middle - low) / width).astype(int), CELLS - 1)

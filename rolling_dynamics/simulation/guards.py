@@ -199,7 +199,7 @@ class GuardWatch:
         self.inside = [True] * levels.size
 
     @property
-    def at_ease(self) -> bool:
+    def all_inside(self) -> bool:
         """Whether nothing has to be looked for in a step that is clear."""
         return self._guards is None or False not in self.inside
 
@@ -217,7 +217,7 @@ class GuardWatch:
 
     def search(self, solver: Solver) -> list[tuple[float, int]]:
         """Return time and index of every fall in the last step, in order of time."""
-        if self._guards is None or (solver.clear and self.at_ease):
+        if self._guards is None or (solver.clear and self.all_inside):
             return []
         times, states = solver.samples()
         table = np.array(

@@ -256,7 +256,7 @@ class Run:
         while self._solver.t < piece.end and not self._stopped:
             solver = self._solver
             before = self._recorder.steps
-            self._recorder.steps += solver.advance(PROGRESS if self._watch.at_ease else 0)
+            self._recorder.steps += solver.advance(PROGRESS if self._watch.all_inside else 0)
             hits = self._watch.search(solver)
             if hits:
                 self._handle(hits, piece)

@@ -259,7 +259,7 @@ def test_noise_determines_nothing():
     times, angles = swung()
     angles = np.random.default_rng(1).standard_normal(angles.shape)
     found = identify(scenario(), log_of(times, angles), BOUNDS, 1.0)
-    assert not found.tells
+    assert not found.explains
     assert not found.complete
 
 
