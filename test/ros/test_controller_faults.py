@@ -30,7 +30,7 @@ FOLLOWED = 15.0  # of a plan [s], longer than any fault takes; each second is si
 PUSH = 1e-9  # each control of the plan that is followed: it moves nothing
 SECOND = 1_000_000_000
 SETTINGS = {
-    'rate': 100.0,
+    'rate': 200.0,
     'state_timeout': TIMEOUT,
     'stamp_tolerance': TOLERANCE,
     'diagnostics_period': 0.1,
