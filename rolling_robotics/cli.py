@@ -28,8 +28,7 @@ from rolling_dynamics.errors import (
 from rolling_dynamics.one_thread import one_thread
 from rolling_node_kit.signals import quiet_end
 from rolling_robotics.commands import command, NAMES
-from rolling_robotics.console import say
-from rolling_robotics.version import version
+from rolling_robotics.console import say, version
 
 OK, NOT_MET, BAD_INPUT, FAULT, INTERRUPTED = 0, 1, 2, 3, 130
 FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG  # a disk, a quota, the size of a file

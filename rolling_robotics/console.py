@@ -1,4 +1,4 @@
-"""Text on the console: lines, progress, and the end by Ctrl-C."""
+"""Text on the console: lines, progress, the version, and the end by Ctrl-C."""
 
 from __future__ import annotations
 
@@ -162,3 +162,13 @@ class Progress:
         if self._text:
             parts.append(self._text)
         return ', '.join(parts)
+
+
+def version() -> str:
+    """Return the version, as `rolling --version` shows it."""
+    from importlib import metadata  # noqa: PLC0415  (slow to import)
+
+    try:
+        return metadata.version('rolling_robotics')
+    except metadata.PackageNotFoundError:
+        return 'not installed'

@@ -16,8 +16,7 @@ from rolling_dynamics.simulation.trajectory import Follower, Segment
 from rolling_planner.planners.planner import Planned
 from rolling_planner.refinement.rollout import Rollout
 from rolling_robotics.arrays import common_arrays, entry_series, layout_series
-from rolling_robotics.console import Progress
-from rolling_robotics.version import version
+from rolling_robotics.console import Progress, version
 
 
 def simulation_result(scenario: Scenario, trajectory: Trajectory) -> dict[str, Any]:

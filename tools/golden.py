@@ -246,7 +246,7 @@ def lockstep() -> Entries:
     from rolling_controller.ball_balancer.estimator import RigModel  # noqa: PLC0415
     from rolling_controller.ball_balancer.labyrinth import arrived, labyrinth_law, run_labyrinth  # noqa: PLC0415
     from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile  # noqa: PLC0415
-    from rolling_robotics.demo.laboratory.task import LABORATORY  # noqa: PLC0415
+    from rolling_robotics.demo.laboratory import LABORATORY  # noqa: PLC0415
     from rolling_robotics.trials.run import LAWS, run_many  # noqa: PLC0415
 
     out: Entries = {}
@@ -292,7 +292,7 @@ def _verdicts(trials: Iterable[tuple[str, str]]) -> Entries:
 
 def ros() -> Entries:
     """Return how every demonstration ends on its nodes, in simulated time."""
-    from rolling_robotics.demo.laboratory.task import LABORATORY  # noqa: PLC0415
+    from rolling_robotics.demo.laboratory import LABORATORY  # noqa: PLC0415
 
     out: Entries = {}
     for name in EXPERIMENTS:

@@ -27,10 +27,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.bringup import die_with_parent
+from rolling_robotics.console import version
 from rolling_robotics.files import written_beside
 from rolling_robotics.sweep.outcome import failure, Row, run_points
 from rolling_robotics.sweep.points import Sweep
-from rolling_robotics.version import version
 
 HASH = b'scenario_hash'
 TEXTS = {'status', 'error', 'event'}

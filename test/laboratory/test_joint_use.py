@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rolling_hw_interface.arm import ArmModel
-from rolling_robotics.demo.laboratory.task import joint_use
+from rolling_robotics.demo.laboratory import joint_use
 from rolling_robotics.recordings.recorded_topics import RecordedJoints
 
 CHAIN = ArmModel(

@@ -13,7 +13,7 @@ from rolling_robotics.demo import clock, run
 from rolling_robotics.demo import demo as demo_module
 from rolling_robotics.demo.clock import judged, MISSED_SHARE, too_late
 from rolling_robotics.demo.demo import Demo, PlanTask
-from rolling_robotics.demo.laboratory.task import LABORATORY
+from rolling_robotics.demo.laboratory import LABORATORY
 from rolling_robotics.demo.run import draw
 from rolling_robotics.experiments import EXPERIMENTS, find_experiment
 from rolling_robotics.plugins.ball_balancer.demo import EveryJump, JUMPS

@@ -9,9 +9,9 @@ import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_planner.laboratory.laboratory import FLAT
 from rolling_robotics.bringup import Bringup
+from rolling_robotics.demo import laboratory as module
 from rolling_robotics.demo import run
-from rolling_robotics.demo.laboratory import task as module
-from rolling_robotics.demo.laboratory.task import contact_events, LABORATORY, pitch, start, tilt
+from rolling_robotics.demo.laboratory import contact_events, LABORATORY, pitch, start, tilt
 from rolling_robotics.demo.run import draw, run_demo
 from rolling_robotics.experiments import EXPERIMENTS
 from rolling_robotics.hardware import EMULATED, REAL, SIMULATED

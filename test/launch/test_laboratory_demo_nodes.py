@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from rolling_robotics.demo.laboratory.task import LABORATORY
+from rolling_robotics.demo.laboratory import LABORATORY
 import yaml
 
 pytest.importorskip('rclpy')

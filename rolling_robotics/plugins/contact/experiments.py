@@ -65,7 +65,7 @@ def _in_laboratory(name: str, text: str, scenario_file: str, *laws: str) -> Expe
             '/diagnostics',
         ),
         laws=laws,
-        demo=f'rolling_robotics.demo.laboratory.task:{name.upper()}',
+        demo=f'rolling_robotics.demo.laboratory:{name.upper()}',
     )
 
 

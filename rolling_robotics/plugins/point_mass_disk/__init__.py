@@ -11,6 +11,6 @@ PLUGIN = SystemPlugin(
     arrays='rolling_robotics.plugins.point_mass_ball.report:mass_arrays',
     scene='rolling_robotics.plugins.point_mass_ball.scene:mass_scene',
     report='rolling_robotics.plugins.point_mass_ball.report',
-    experiments='rolling_robotics.plugins.point_mass_disk.experiments:EXPERIMENTS',
+    experiments='rolling_robotics.plugins.point_mass_ball.experiments:DISK',
     example='point_mass_disk',
 )

@@ -1,1 +1,0 @@
-"""Demonstrations of the laboratory: trials of an experiment through ROS, each with a verdict."""

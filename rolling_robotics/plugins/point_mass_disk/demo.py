@@ -1,8 +1,0 @@
-"""The demonstration of a disk with masses inside."""
-
-from rolling_robotics.demo.demo import plan_demo
-from rolling_robotics.trials.trial import state_goal
-
-SHIFT, RADIUS = 0.02, 0.3  # where the disk is and how it is turned are one: it has rolled there
-TURN = round(SHIFT / RADIUS, 4)
-DEMO = plan_demo('point_mass_disk', state_goal, (SHIFT, 0.0), (0.0, TURN, 0.0))
