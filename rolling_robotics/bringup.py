@@ -69,10 +69,10 @@ def free_domain() -> Iterator[int]:
     raise BringupError(f'every ROS domain from {DOMAINS[0]} to {DOMAINS[-1]} is in use')
 
 
-def realtime_allowed(priority: int = 20) -> bool:
+def realtime_allowed() -> bool:
     """Return whether processes started here may take a real-time priority."""
     try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(20))
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
     except (OSError, AttributeError):
         return False

@@ -121,23 +121,10 @@ FAULTS = (
 )
 
 
-def inject_fault(
-    fault: Fault, *, seed: int = 0, imperfections: Imperfections | None = None
-) -> FaultRow:
-    """
-    Return what a fault leads to.
-
-    Parameters
-    ----------
-    fault
-        One of ``FAULTS``.
-    seed, imperfections
-        Of the laboratory, as of a trial.
-
-    """
-    laboratory = Laboratory.of_paper()
-    imperfections = imperfections or Imperfections(shift=0.0, turn=0.0)
-    chain = HardwareInterface(laboratory, laboratory.rest(FLAT), imperfections, seed)
+def inject_fault(fault: Fault) -> FaultRow:
+    """Return the result of a fault, one of ``FAULTS``, in a laboratory of random seed 0."""
+    laboratory, imperfections = Laboratory.of_paper(), Imperfections(shift=0.0, turn=0.0)
+    chain = HardwareInterface(laboratory, laboratory.rest(FLAT), imperfections, seed=0)
     _swing(chain, STILL, still=True)
     chain.machine.release()
     before = _swing(chain, BEFORE)

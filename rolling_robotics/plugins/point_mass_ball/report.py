@@ -153,7 +153,7 @@ def lines(result: Mapping[str, Any]) -> list[str]:
     ]
 
 
-SAMPLES = 4000
+SAMPLES = 4000  # at which the ratio is computed before its maximum is refined
 
 
 class RequiredFriction(NamedTuple):
@@ -193,20 +193,10 @@ def contact_forces(trajectory: Trajectory, times: Array) -> tuple[Array, Array, 
     return F[:, 2], F[:, :2], friction_ratio(F[:, 2], np.hypot(F[:, 0], F[:, 1]), math.inf)
 
 
-def required_friction(trajectory: Trajectory, samples: int = SAMPLES) -> RequiredFriction:
-    """
-    Return the coefficient of static friction that a rolling run needs.
-
-    Parameters
-    ----------
-    trajectory
-        A run in the mode ``rolling``.
-    samples
-        Points at which the ratio is looked at before its maximum is refined.
-
-    """
+def required_friction(trajectory: Trajectory) -> RequiredFriction:
+    """Return the coefficient of static friction that a run in the mode ``rolling`` needs."""
     start, end = trajectory.segments[0].start, trajectory.segments[-1].end
-    times = np.linspace(start, end, samples)
+    times = np.linspace(start, end, SAMPLES)
     borders = np.asarray(getattr(trajectory.control, 'times', []), dtype=float)
     inner = borders[(borders > start) & (borders < end)]
     times = np.unique(np.concatenate([times, inner, np.nextafter(inner, -np.inf)]))
