@@ -16,6 +16,7 @@ from pathlib import Path
 import subprocess
 import sys
 import tempfile
+from typing import Any
 
 import numpy as np
 
@@ -81,12 +82,60 @@ def reality(path: Path) -> None:
     figure.savefig(path)
 
 
+def predictive(path: Path) -> None:
+    """Draw a pushed ball under the regulator and the predictive law: its path, and friction."""
+    from evidence.benchmarks import predictive as pushed  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415
+    from rolling_controller import run_lockstep, TimeVaryingLqr  # noqa: PLC0415
+    from rolling_controller.law import Law  # noqa: PLC0415
+
+    system = pushed.SYSTEM
+    chance = pushed.drawn(np.random.default_rng(3007))
+    problem, plan = pushed.planned(chance.problem)
+    spin = system.state.slice('w_HO_H')
+
+    def push(x: np.ndarray) -> np.ndarray:
+        """Return the state after the push."""
+        x[spin] += chance.push * pushed.PUSHED / pushed.STEP
+        return x
+
+    figure = Figure(figsize=(8.2, 3.2), dpi=110, layout='constrained')
+    top, friction = figure.subplots(1, 2, width_ratios=(1, 1.5))
+    where = system.state.slice('contact_h')
+    top.plot(*plan.states[:, where].T, color='grey', linestyle='--', label='plan')
+    friction.axhline(0, color='grey', linewidth=0.6)
+    friction.axvline(chance.pushed_at, color='grey', linestyle=':', label='push')
+    margin = next(iter(system.modes.values())).guards['friction']
+    laws: dict[str, Law[Any]] = {
+        'linear regulator': TimeVaryingLqr(system, problem.p, plan, control_limits=pushed.LIMIT),
+        'predictive law': pushed.predictive_law(problem, plan),
+    }
+    for colour, (name, law) in zip(('#d65e00', '#0073b2'), laws.items(), strict=True):
+        run = run_lockstep(
+            system, chance.plant, chance.start, law, 3.5, pushes=[(chance.pushed_at, push)]
+        )
+        states, controls, times = run.states, run.controls, run.times
+        top.plot(*states[:, where].T, color=colour, label=name)
+        values = [
+            float(margin(x, u, t, chance.plant))
+            for x, u, t in zip(states[: len(controls)], controls, times, strict=False)
+        ]
+        friction.plot(times[: len(values)], values, color=colour)
+    top.set(title='contact on the plate [m]', aspect='equal')
+    figure.legend(frameon=False, loc='outside lower center', ncols=4)
+    friction.set(title='margin of friction [weights]', xlabel='time [s]')
+    figure.savefig(path)
+
+
+DRAWN = {'reality.png': reality, 'predictive.png': predictive}
+
+
 def main() -> None:
     """Make the pictures that are named, or all."""
     with tempfile.TemporaryDirectory() as folder:
-        for name in sys.argv[1:] or [*PICTURES, 'reality.png']:
-            if name == 'reality.png':
-                reality(ROOT / 'docs' / 'images' / name)
+        for name in sys.argv[1:] or [*PICTURES, *DRAWN]:
+            if name in DRAWN:
+                DRAWN[name](ROOT / 'docs' / 'images' / name)
                 continue
             for command in commands(name, Path(folder)):
                 subprocess.run(command, check=True)
