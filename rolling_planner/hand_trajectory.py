@@ -44,10 +44,6 @@ class HandTrajectory:
     start: dict[str, Array]
     controls: Callable[[Array], Array]
 
-    def control(self, t: float) -> Array:
-        """Return (alpha_WH_H, a_WH_H) at a time [s], 6 numbers."""
-        return np.asarray(self.controls(np.array([t]))[0])
-
 
 def hand_trajectory(
     times: ArrayLike,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from rolling_dynamics.arrays import Array
@@ -18,26 +18,24 @@ MAX_NUMBERS = 1_000_000  # in states, and in controls: 8 MB
 MIN_DURATION = 1e-6  # [s], or [m] where the arc length is the independent variable
 
 
-class Sizes(NamedTuple):
-    """Lengths of the lists of a plan; states and controls as one row of numbers."""
+def check_sizes(n: int, m: int, k: int, states: int, controls: int, wrenches: int) -> None:
+    """
+    Raise ParameterError unless the lists of a plan fit together and are not too long.
 
-    state_names: int
-    control_names: int
-    times: int
-    states: int
-    controls: int
-    contact_wrenches: int
+    Parameters
+    ----------
+    n, m, k
+        Numbers of names of states and of controls, and of times.
+    states, controls, wrenches
+        Numbers in states and in controls; number of contact wrenches.
 
-
-def check_sizes(sizes: Sizes) -> None:
-    """Raise ParameterError unless the lists fit together and are not too long."""
-    n, m, k = sizes.state_names, sizes.control_names, sizes.times
+    """
     if not (n and m and k > 1):
         raise ParameterError(
             'plan: state_names and control_names must not be empty and times must be two or '
             f'more, got {n} names of states, {m} names of controls and {k} times'
         )
-    for name, given, names in (('states', sizes.states, n), ('controls', sizes.controls, m)):
+    for name, given, names in (('states', states, n), ('controls', controls, m)):
         if given != k * names:
             raise ParameterError(
                 f'plan.{name} must have {k * names} numbers, got {given}: one for each of '
@@ -48,10 +46,9 @@ def check_sizes(sizes: Sizes) -> None:
                 f'plan.{name} must have at most {MAX_NUMBERS} numbers, got {given}: give at most '
                 f'{MAX_NUMBERS // names} times, or several plans one after the other'
             )
-    if sizes.contact_wrenches not in (0, k):
+    if wrenches not in (0, k):
         raise ParameterError(
-            f'plan.contact_wrenches must be one for each of {k} times or empty, got '
-            f'{sizes.contact_wrenches}'
+            f'plan.contact_wrenches must be one for each of {k} times or empty, got {wrenches}'
         )
 
 
@@ -188,7 +185,7 @@ class Plan:
             object.__setattr__(self, 'contact_wrenches', np.zeros((0, 6)))
         n, m, k = len(self.state_names), len(self.control_names), self.times.size
         wrenches = self.contact_wrenches.size
-        check_sizes(Sizes(n, m, k, self.states.size, self.controls.size, -(-wrenches // 6)))
+        check_sizes(n, m, k, self.states.size, self.controls.size, -(-wrenches // 6))
         shapes = {
             'times': (k,),
             'states': (k, n),

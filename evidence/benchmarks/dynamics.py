@@ -8,7 +8,7 @@ from pathlib import Path
 import timeit
 
 from evidence.benchmarks.plans import hard
-from evidence.benchmarks.row import Row, timed
+from evidence.benchmarks.row import evaluation_time, Row, timed
 from evidence.papers.woodruff_lynch.ball_on_plate import (
     geometric_plans,
     length,
@@ -16,12 +16,11 @@ from evidence.papers.woodruff_lynch.ball_on_plate import (
     places,
 )
 import numpy as np
-from rolling_dynamics.compiled import compiled, compiles, FastFunction
+from rolling_dynamics.compiled import compiled, compiles
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere, Surface
 from rolling_planner import plan_rolling
 
-CALLS, REPEATS = 20_000, 7
 BODIES: dict[str, Surface] = {
     'ball on a plate': Sphere(0.1),
     'ellipsoid on a plate': Ellipsoid(0.12, 0.1, 0.08),
@@ -32,14 +31,11 @@ def rows() -> Iterator[Row]:
     """Yield the figures."""
     for name, surface in BODIES.items():
         system = ContactSystem(surface, Plane())
-        f = FastFunction(compiled(system.mode.dynamics)[0])
         p = system.pack_parameters(mass=0.1, inertia=4e-4)
         rng = np.random.default_rng(0)
         x = rng.normal(size=system.state.size)
         u = rng.normal(size=system.control.size)
-        for array, value in zip(f.inputs, (x, u, np.zeros(1), p), strict=True):
-            array[:] = value
-        best = min(timeit.repeat(f.evaluate, number=CALLS, repeat=REPEATS)) / CALLS
+        best = evaluation_time(compiled(system.mode.dynamics)[0], x, u, 0.0, p)
         plain_call = partial(system.mode.dynamics, x, u, 0.0, p)
         plain = min(timeit.repeat(plain_call, number=500, repeat=3)) / 500
         yield Row(

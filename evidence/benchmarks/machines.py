@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 import os
 import tempfile
 import time
 import timeit
+from unittest import mock
 
 import casadi as ca
-from evidence.benchmarks.row import Row
+from evidence.benchmarks.row import CALLS, evaluation_time, REPEATS, Row
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.compiled import compiled, compiles, FastFunction
+from rolling_dynamics.compiled import compiled, compiles
 from rolling_dynamics.configuration import examples
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import (
@@ -33,7 +33,6 @@ from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_dynamics.simulation import simulate
 from transforms3d.quaternions import mat2quat
 
-CALLS, REPEATS = 5_000, 5
 FREE = (ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST)
 
 
@@ -42,21 +41,6 @@ def operations(function: ca.Function) -> int:
     inputs = [ca.SX.sym(f'i{k}', function.sparsity_in(k)) for k in range(function.n_in())]
     once = ca.Function('f', inputs, [ca.cse(function(*inputs))])
     return sum(once.instruction_id(k) not in FREE for k in range(once.n_instructions()))
-
-
-@contextmanager
-def _empty_cache() -> Iterator[None]:
-    """Let compiled code be made, in a folder that is removed afterwards."""
-    before = os.environ.get('ROLLING_CACHE_DIR')
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ['ROLLING_CACHE_DIR'] = folder
-        try:
-            yield
-        finally:
-            if before is None:
-                del os.environ['ROLLING_CACHE_DIR']
-            else:
-                os.environ['ROLLING_CACHE_DIR'] = before
 
 
 def rows() -> Iterator[Row]:
@@ -69,16 +53,16 @@ def rows() -> Iterator[Row]:
         yield Row(f'operations of {name}', operations(dynamics), 'operations')
         if not compiles():
             continue
-        with _empty_cache():
+        with (  # an empty cache
+            tempfile.TemporaryDirectory() as folder,
+            mock.patch.dict(os.environ, ROLLING_CACHE_DIR=folder),
+        ):
             start = time.perf_counter()
             (fast,) = compiled(dynamics)
             seconds = time.perf_counter() - start
         yield Row(f'compilation of {name}', seconds, 's', goal='at most 20')
-        f = FastFunction(fast)
         u = scenario.control(0.0, scenario.x0)
-        for array, value in zip(f.inputs, (scenario.x0, u, 0.0, scenario.p), strict=True):
-            array[:] = value
-        best = min(timeit.repeat(f.evaluate, number=CALLS, repeat=REPEATS)) / CALLS
+        best = evaluation_time(fast, scenario.x0, u, 0.0, scenario.p)
         yield Row(f'one evaluation of {name}', 1e6 * best, 'us', reference=_beside(scenario))
 
 

@@ -92,10 +92,10 @@ def rows() -> Iterator[Row]:
     yield from _comparison()
 
 
-def course(params: SphereParameters | None = None, **options: Any) -> GaitProblem:  # noqa: ANN401
+def course(**options: Any) -> GaitProblem:  # noqa: ANN401
     """Return the manoeuvre of twenty swings round five obstacles, with options of its own."""
     return GaitProblem(
-        params=params or paper_parameters(),
+        params=paper_parameters(),
         start=(0.0, 0.0),
         waypoints=[Waypoint(position=p) for p in COURSE],
         obstacles=[Circle(center=c, radius=r) for c, r in OBSTACLES],
@@ -212,6 +212,7 @@ def plan_effort(plan: Plan) -> dict[str, float]:
 
 LEAD = 2.0  # s of holding before the first swing, in which the slope is learnt
 SETTLE = 3.0  # s of holding after the last swing
+RATE = 250.0  # of measurement and command [Hz]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -306,13 +307,7 @@ def random_disturbance(seed: int) -> Disturbance:
     )
 
 
-def follow(
-    plan: GaitSequence,
-    disturbance: Disturbance,
-    *,
-    follower: GaitFollower | None = None,
-    rate: float = 250.0,
-) -> Arrival:
+def follow(plan: GaitSequence, disturbance: Disturbance) -> Arrival:
     """
     Return how the feedback carries a disturbed sphere along a plan, in lockstep.
 
@@ -322,20 +317,15 @@ def follow(
         Made for the undisturbed sphere.
     disturbance
         What is not as believed.
-    follower
-        The feedback; a new one if None.
-    rate
-        Of measurement and command [Hz].
 
     """
     true = disturbance.applied(plan.params)
-    system, dt = PendulumSphere(), 1 / rate
+    system, dt = PendulumSphere(), 1 / RATE
     p = system.pack_parameters(true)
     plant = Stepper(system, p, max_step=dt / 2)
-    follower = follower or GaitFollower(plan)
     rng = np.random.default_rng([7, disturbance.seed])
     x = system.rolling_state(plan.params, contact=plan.start)  # hangs as if the floor were level
-    steps = round((LEAD + plan.duration + SETTLE) * rate)
+    steps = round((LEAD + plan.duration + SETTLE) * RATE)
     states, torques = np.empty((steps + 1, STATE.size)), np.zeros((steps + 1, 3))
     states[0] = x
 
@@ -344,7 +334,7 @@ def follow(
             torques[k] = yield k * dt - LEAD, measured(states[k], disturbance.noise, rng)
             states[k + 1] = plant.step(states[k], torques[k], dt)
 
-    _, memory = answered(follower, motion())
+    _, memory = answered(GaitFollower(plan), motion())
     x, torques[-1] = states[-1], torques[-2]
     wrench = system.function('wrench', system.expressions.wrench)
     force = np.array(wrench(states.T, torques.T, 0, p)).T[:, 3:]

@@ -8,11 +8,14 @@ import math
 import re
 import statistics
 import time
+import timeit
 from typing import Any, TypeVar
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract import RollingSystem
 from rolling_dynamics.simulation import simulate
 
@@ -90,6 +93,7 @@ class Row:
 
 
 T = TypeVar('T')
+CALLS, REPEATS = 10_000, 6  # of a function
 RUNS, DURATION = 5, 20.0  # of a simulation [s]
 TOLERANCE, EXACT = 1e-10, 3e-14
 
@@ -104,6 +108,14 @@ def timed(
         found = call()
         spent.append(clock() - start)
     return spent, found
+
+
+def evaluation_time(function: ca.Function, *values: ArrayLike) -> float:
+    """Return the time of an evaluation with these values [s]."""
+    fast = FastFunction(function)
+    for array, value in zip(fast.inputs, values, strict=True):
+        array[:] = value
+    return min(timeit.repeat(fast.evaluate, number=CALLS, repeat=REPEATS)) / CALLS
 
 
 def simulated(

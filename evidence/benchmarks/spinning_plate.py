@@ -10,26 +10,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-import math
 import time
-from typing import cast
 
-import casadi as ca
 from evidence.benchmarks.row import Row, timed
 from evidence.papers.woodruff_lynch.spinning_plate import (
+    COMPARED,
     contact_path,
     divergence,
+    drift_velocity,
     MODEL,
     mujoco_path,
+    path,
+    PERIOD,
+    plate,
     STEP,
+    TILTED,
     TUNINGS,
+    WEIGHT,
+    wrench_of,
 )
 import numpy as np
-from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.simulation import simulate
-from rolling_dynamics.surfaces import Plane, Sphere
 
 REPEATS = 3
 HEAD = f"""
@@ -200,38 +201,29 @@ def mujoco_steps(
     return 1e-6 * threads * count / min(spent)
 
 
-RATE, RADIUS, MASS, GRAVITY = 7.0, 0.2, 0.1, 9.81
-CIRCLE, ORBIT_RATE = 0.1, 2.0  # m, rad/s
-DURATION, TILT = 120.0, 0.01
-COMPARED = 10.0  # s
-PERIOD = math.pi  # of the circle [s]
+DURATION = 120.0  # s
 
 
 def rows() -> Iterator[Row]:
     """Yield the figures."""
-    system = ContactSystem(Sphere(RADIUS), Plane())
-    p = system.pack_parameters(mass=MASS, inertia=0.4 * MASS * RADIUS**2)
-    simulate(system, p, _start(system, 0.0), None, 1.0)  # warm
+    system, p, x0 = plate()
+    simulate(system, p, x0, None, 1.0)  # warm
     times = np.linspace(0.0, DURATION, 2401)
     began = time.process_time()
-    motion = simulate(
-        system, p, _start(system, 0.0), None, DURATION, t_eval=times, dense=False, events=()
-    )
+    motion = simulate(system, p, x0, None, DURATION, t_eval=times, dense=False, events=())
     seconds = time.process_time() - began
-    place = contact_path(system, p, motion.states)
-    radius = np.linalg.norm(place[:, :2] - [CIRCLE, 0.0], axis=1)
     yield Row(
         name='spinning plate, radius divergence in 120 s',
         unit='%',
         goal='at most 1e-8',
-        value=100 * float(np.abs(radius - CIRCLE).max()) / CIRCLE,
+        value=divergence(contact_path(system, p, motion.states)),
         reference='closed solution, Eqs. (14)-(16)',
     )
-    wrench = motion.evaluate(_wrench)
+    wrench = motion.evaluate(wrench_of)
     yield Row(
         name='spinning plate, normal force over weight - 1',
         goal='at most 1e-10',
-        value=float(np.abs(wrench[:, 5] / (MASS * GRAVITY) - 1).max()),
+        value=float(np.abs(wrench[:, 5] / WEIGHT - 1).max()),
         reference='closed solution: the weight',
     )
     yield Row(
@@ -242,8 +234,8 @@ def rows() -> Iterator[Row]:
         reference=f'{DURATION:g} s in {seconds:.3g} CPU s',
     )
     for tuning in TUNINGS:
-        path = mujoco_path(COMPARED, tuning)
-        value = None if path is None else divergence(path)
+        found = mujoco_path(COMPARED, tuning)
+        value = None if found is None else divergence(found)
         said = f'for comparison, {COMPARED:g} s at 1 ms'
         yield Row(
             name=f'the same in MuJoCo, {tuning}',
@@ -251,38 +243,12 @@ def rows() -> Iterator[Row]:
             unit='%',
             reference=said if value is not None else 'mujoco is not installed',
         )
-    yield from _tilted(system, p)
-
-
-def _tilted(system: ContactSystem, p: Array) -> Iterator[Row]:
-    """Yield the drift on a tilted plate, from places that are whole turns apart."""
-    times = np.arange(0, 39) * PERIOD
-    motion = simulate(
-        system, p, _start(system, TILT), None, float(times[-1]) + 1e-9, t_eval=times, events=()
-    )
-    place = contact_path(system, p, motion.states)
-    drift = np.linalg.norm(np.diff(place, axis=0), axis=1) / PERIOD
-    exact = 5 / 2 * GRAVITY / RATE * math.sin(TILT)  # (17)
+    # places that are whole turns apart
+    _, points = path(TILTED, 38 * PERIOD, 39)
+    drift, exact = np.linalg.norm(np.diff(points, axis=0), axis=1) / PERIOD, drift_velocity()
     yield Row(
         name='tilted plate, relative error of the drift velocity',
         goal='at most 1e-9',
         value=float(np.abs(drift / exact - 1).max()),
         reference=f'Eq. (17): {exact:.6g} m/s',
     )
-
-
-def _start(system: ContactSystem, tilt: float) -> Array:
-    """Return the start: the ball rolls along -y of the world, without spin in the world."""
-    return system.state.pack(
-        q_WH=[math.cos(tilt / 2), math.sin(tilt / 2), 0, 0],
-        p_WH=np.zeros(3),
-        q_HO=[1, 0, 0, 0],
-        contact_h=[0, 0],
-        w_WH_H=[0, 0, RATE],
-        v_WH_H=np.zeros(3),
-        w_HO_H=[1, 0, -RATE],
-    )
-
-
-def _wrench(system: RollingSystem) -> ca.Function:
-    return cast('ca.Function', next(iter(system.modes.values())).wrench)

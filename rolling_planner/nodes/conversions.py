@@ -28,7 +28,7 @@ from rolling_node_kit.conversions import (
 )
 from rolling_node_kit.qos import LATCHED
 from rolling_node_kit.suite_node import SuiteNode
-from rolling_planner.plan import check_sizes, Plan, Sizes
+from rolling_planner.plan import check_sizes, Plan
 from rolling_planner.workers.worker import CANCELLED, DONE, FAULT, Outcome
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
@@ -61,17 +61,16 @@ def message_to_plan(message: RollingPlan) -> Plan:
 
     """
     n, m, k = len(message.state_names), len(message.control_names), len(message.times)
-    check_sizes(
-        Sizes(n, m, k, len(message.states), len(message.controls), len(message.contact_wrenches))
-    )
+    states, controls = message.states, message.controls
+    check_sizes(n, m, k, len(states), len(controls), len(message.contact_wrenches))
     return Plan(
         system=message.system,
         model_hash=message.model_hash,
         state_names=tuple(message.state_names),
         control_names=tuple(message.control_names),
         times=np.array(message.times),
-        states=np.array(message.states).reshape(k, n),
-        controls=np.array(message.controls).reshape(k, m),
+        states=np.array(states).reshape(k, n),
+        controls=np.array(controls).reshape(k, m),
         contact_wrenches=np.array([wrench_to_array(w) for w in message.contact_wrenches]).reshape(
             -1, 6
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -199,9 +199,8 @@ def _judge(problem: PlanProblem, found: Attempt) -> None:
     found.broken = violations(problem, rollout, envelope_bounds(problem), ENVELOPE_TOLERANCE)
     parting = offers(system, Separation)
     if problem.release and np.isfinite(found.error) and parting is not None:
-        release = judge_release(system, parting, problem.p, rollout)
-        found.release = release.to_dict()
-        found.broken += release_violations(release, float(rollout.times[-1]))
+        found.release = release_of(system, parting, problem.p, rollout)
+        found.broken += release_violations(found.release, float(rollout.times[-1]))
 
 
 def as_guess(problem: PlanProblem, formulation: Formulation, found: Attempt) -> Guess:
@@ -220,56 +219,40 @@ def as_guess(problem: PlanProblem, formulation: Formulation, found: Attempt) -> 
 FORCE_TOLERANCE = 2e-3  # of the contact force at the end, in weights
 
 
-@dataclass(frozen=True)
-class Release:
-    """
-    The end of a plan in free flight.
-
-    Attributes
-    ----------
-    force
-        Norm of the contact force at the end, in weights.
-    force_rate
-        Rate of the normal force at the end, in weights a second: negative where the bodies part.
-    acceleration_excess
-        a_z,rel - a_z,roll [m/s^2] 10 ms later.
-    gap
-        Distance of the bodies [m] then.
-
-    """
-
-    force: float
-    force_rate: float
-    acceleration_excess: float
-    gap: float
-
-    def to_dict(self) -> dict[str, float]:
-        """Return the numbers by name."""
-        return asdict(self)
-
-
-def judge_release(
+def release_of(
     system: RollingSystem, parting: Separation, p: Array, rollout: Rollout
-) -> Release:
-    """Return how a simulated plan releases the object."""
+) -> dict[str, float]:
+    """
+    Return how a simulated plan releases the object.
+
+    Returns
+    -------
+    dict
+        ``force``: norm of the contact force at the end, in weights; ``force_rate``: rate of the
+        normal force there, in weights a second, negative where the bodies part;
+        ``acceleration_excess``: a_z,rel - a_z,roll [m/s^2] 10 ms later; ``gap``: distance of the
+        bodies [m] then.
+
+    """
     params = system.parameters.unpack(p)
     weight = float(params['mass'][0] * np.linalg.norm(params['gravity_W']) or params['mass'][0])
     dt = float(rollout.times[-1] - rollout.times[-2])
     f_z = rollout.wrenches[:, 5] / weight
     slope = (rollout.controls[-1] - rollout.controls[-2]) / dt
     x, u = rollout.states[-1], rollout.controls[-1]
-    return Release(
-        force=float(np.linalg.norm(rollout.wrenches[-1, 3:])) / weight,
-        force_rate=float((f_z[-1] - f_z[-2]) / dt),
+    return {
+        'force': float(np.linalg.norm(rollout.wrenches[-1, 3:])) / weight,
+        'force_rate': float((f_z[-1] - f_z[-2]) / dt),
         **parting.separation(p, x, u, slope),
-    )
+    }
 
 
-def release_violations(release: Release, end: float) -> list[Violation]:
+def release_violations(release: dict[str, float], end: float) -> list[Violation]:
     """Return what keeps a plan from ending in free flight."""
     found = []
-    if not release.force <= FORCE_TOLERANCE:
-        found.append(Violation('release (contact force at the end)', release.force, end))
-    if not release.force_rate < 0:
-        found.append(Violation('release (the hand does not part)', release.force_rate, end))
+    if not release['force'] <= FORCE_TOLERANCE:
+        text = 'release (contact force at the end)'
+        found.append(Violation(text, release['force'], end))
+    if not release['force_rate'] < 0:
+        found.append(Violation('release (the hand does not part)', release['force_rate'], end))
     return found

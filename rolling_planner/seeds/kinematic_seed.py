@@ -282,14 +282,8 @@ def _misses(ends: Array, target: Array) -> Array:
     q = ends[:, :4] / np.linalg.norm(ends[:, :4], axis=1)[:, None]
     g = target[:4]
     w = q @ g
-    v = g[0] * q[:, 1:] - q[:, :1] * g[1:] + _cross(q[:, 1:], g[1:])
+    v = g[0] * q[:, 1:] - q[:, :1] * g[1:] + np.cross(q[:, 1:], g[1:])
     v *= np.where(w < 0, -1.0, 1.0)[:, None]
     n = np.linalg.norm(v, axis=1)
     factor = np.where(n < 1e-9, 2.0, 2 * np.arctan2(n, np.abs(w)) / np.maximum(n, 1e-300))
     return np.hstack([v * factor[:, None], ends[:, 4:] - target[4:]])
-
-
-def _cross(a: Array, b: Array) -> Array:
-    """Return a x b for rows a and one b."""
-    x, y, z = a.T
-    return np.column_stack([y * b[2] - z * b[1], z * b[0] - x * b[2], x * b[1] - y * b[0]])

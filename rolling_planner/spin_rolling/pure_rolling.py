@@ -83,40 +83,171 @@ def plan_pure_rolling(
     region = region or ContactRegion()
     for name, contact in (('start', start), ('goal', goal)):
         region.check(name, (contact.u_s, contact.v_s), contact.normal)
-    stuck = {'start': True, 'goal': True}
-    best: Motion | None = None
-    for room in _rooms(radius, region):
-        ways = [_inward(radius, contact, region, room) for contact in (start, goal)]
-        stuck = {k: stuck[k] and way is None for k, way in zip(stuck, ways, strict=True)}
-        if ways[0] is None or ways[1] is None:
-            continue
-        found = sorted(
-            _between(radius, start, goal, region, room, ways[0], ways[1]), key=lambda c: c.length
-        )
-        if best is not None and found and found[0].length * radius > best.length:
-            return best  # smaller loops are longer
-        best = next(_judged(radius, start, goal, region, found, best), best)
-    if best is None:
-        raise PlanningError(_why(stuck))
-    return best
+    return _Search(radius, start, goal, region).best()
 
 
-def _judged(
-    radius: float,
-    start: Contact,
-    goal: Contact,
-    region: ContactRegion,
-    candidates: list[_Candidate],
-    best: Motion | None,
-) -> Iterator[Motion]:
-    """Yield the motions that are shorter than the best, reach the goal and stay in the region."""
-    for candidate in candidates:
-        if best is not None and candidate.length * radius >= best.length:
+class _Search(NamedTuple):
+    """Radius [m], contacts and attitudes of start and goal, and where the contact may be."""
+
+    radius: float
+    start: Contact
+    goal: Contact
+    region: ContactRegion
+
+    def best(self) -> Motion:
+        """Return the shortest motion that was found."""
+        stuck = {'start': True, 'goal': True}
+        best: Motion | None = None
+        for room in self._rooms():
+            ways = [self._inward(contact, room) for contact in (self.start, self.goal)]
+            stuck = {k: stuck[k] and way is None for k, way in zip(stuck, ways, strict=True)}
+            if ways[0] is None or ways[1] is None:
+                continue
+            found = sorted(self._between(room, ways[0], ways[1]), key=lambda c: c.length)
+            if best is not None and found and found[0].length * self.radius > best.length:
+                return best  # smaller loops are longer
+            best = next(self._judged(found, best), best)
+        if best is None:
+            raise PlanningError(_why(stuck))
+        return best
+
+    def _judged(self, candidates: list[_Candidate], best: Motion | None) -> Iterator[Motion]:
+        """Yield motions shorter than the best that reach the goal and stay in the region."""
+        for candidate in candidates:
+            if best is not None and candidate.length * self.radius >= best.length:
+                return
+            motion = Motion(self.radius, self.start, candidate.turns())
+            near = goal_error(motion.end, self.goal) <= REACHED * max(1.0, self.radius)
+            if near and stays_inside(motion, self.region, self.goal):
+                yield motion
+
+    def _rooms(self) -> Iterator[float]:
+        """Yield rooms for loops, the greatest first, in units of the radius."""
+        radius, region = self.radius, self.region
+        widths = [(high - low) / radius for low, high in (region.u_bounds, region.v_bounds)]
+        half = min(WIDEST, region.half_angle, *(w / 2 for w in widths))
+        for share in ROOMS:
+            yield share * half
+
+    def _narrower(self, room: float) -> ContactRegion | None:
+        """Return a region whose points have room for loops, None if there are none."""
+        radius, region = self.radius, self.region
+        half = region.half_angle
+        try:
+            return replace(
+                region,
+                u_bounds=(region.u_bounds[0] + room * radius, region.u_bounds[1] - room * radius),
+                v_bounds=(region.v_bounds[0] + room * radius, region.v_bounds[1] - room * radius),
+                half_angle=half if half == math.pi else half - room,
+                pole_margin=min(2 * (region.pole_margin + room), MARGIN),
+            )
+        except ParameterError:
+            return None
+
+    def _inward(self, start: Contact, room: float) -> tuple[Vector, ...] | None:
+        """Return the shortest of some rolls after which loops have room, None without one."""
+        inside = self._narrower(room)
+        if inside is None:
+            return None
+        tries = [
+            (angle, roll(2 * math.pi * k / DIRECTIONS, angle))
+            for reach in REACH
+            for angle in (reach * room,)
+            for k in range(DIRECTIONS if reach else 1)
+        ]
+        for _, w in tries:
+            if self._fits(start, (w,), inside):
+                return pruned([w])
+        short = [t for t in tries if t[0] > 0]
+        pairs = sorted(itertools.product(short, short), key=lambda pair: pair[0][0] + pair[1][0])
+        firsts = {w: self._stays(start, (w,)) for _, w in short}
+        for (_, v), (_, w) in pairs:
+            if firsts[v] and self._fits(start, (v, w), inside):
+                return (v, w)
+        return self._turned_inward(start, room)
+
+    def _turned_inward(self, start: Contact, room: float) -> tuple[Vector, ...] | None:
+        """
+        Return small loops and a roll after which larger loops have room, None if none were found.
+
+        The loops turn the sphere until the middle of its cap lies in the direction of the middle
+        of the plane's rectangle, so that one roll leads away from both edges.
+        """
+        inside = self._narrower(room)
+        for share in SMALLER:
+            small = share * room
+            first = self._narrower(small)
+            if (
+                inside is None
+                or first is None
+                or loops_for(math.pi, small).rounds * SIDES > MOST / 4
+            ):
+                continue
+            for angle, k in itertools.product((0.0, small, 2 * small), range(DIRECTIONS)):
+                w = roll(2 * math.pi * k / DIRECTIONS, angle)
+                if not self._fits(start, (w,), first):
+                    continue
+                here = Motion(self.radius, start, (w,)).end
+                heading, spin, far = self._to_the_middle(here)
+                loops = spin_by_loops(spin, small)
+                for reach in REACH[1:]:
+                    last = roll(heading, min(reach * room, far))
+                    turns = pruned([w, *loops, last])
+                    if self._fits(start, turns, inside):
+                        return turns
+        return None
+
+    def _to_the_middle(self, here: Contact) -> tuple[float, float, float]:
+        """Return heading to the rectangle's middle, spin that turns the cap's there, distance."""
+        radius, region = self.radius, self.region
+        to = [
+            sum(bounds) / 2 - at if all(map(math.isfinite, bounds)) else 0.0
+            for bounds, at in ((region.u_bounds, here.u_s), (region.v_bounds, here.v_s))
+        ]
+        on_plane, far = math.atan2(to[1], to[0]), math.hypot(*to) / radius
+        axis, normal = unit(region.axis), here.normal
+        away = angle_between(axis, normal)
+        if region.half_angle == math.pi or away < NOTHING:
+            return on_plane, 0.0, far
+        d = apply(here.R_SO, tangent(normal, axis))
+        on_sphere = math.atan2(d[1], d[0])
+        if far < NOTHING:
+            return on_sphere, 0.0, away
+        return on_plane, wrap(on_plane - on_sphere), max(far, away)
+
+    def _stays(self, start: Contact, turns: tuple[Vector, ...]) -> bool:
+        motion = Motion(self.radius, start, pruned(turns))
+        return stays_inside(motion, self.region, motion.end)
+
+    def _fits(self, start: Contact, turns: tuple[Vector, ...], inside: ContactRegion) -> bool:
+        """Return whether rolls end where loops have room, and stay in the region on their way."""
+        u, v, R = start
+        for w in turns:
+            u, v, R = u + self.radius * w[1], v - self.radius * w[0], multiply(rotation(w), R)
+        end = Contact(u, v, R)
+        if not inside.holds_point((u, v)) or from_pole(end.normal) < inside.pole_margin:
+            return False
+        if not angle_between(unit(inside.axis), end.normal) <= inside.half_angle:
+            return False
+        return self._stays(start, turns)
+
+    def _between(
+        self, room: float, way_in: tuple[Vector, ...], way_out: tuple[Vector, ...]
+    ) -> Iterator[_Candidate]:
+        """Yield motions by two places inside, with the folds to either side."""
+        inside = self._narrower(room)
+        if inside is None:
             return
-        motion = Motion(radius, start, candidate.turns())
-        near = goal_error(motion.end, goal) <= REACHED * max(1.0, radius)
-        if near and stays_inside(motion, region, goal):
-            yield motion
+        here = Motion(self.radius, self.start, way_in).end
+        there = Motion(self.radius, self.goal, way_out).end
+        for signs in SIGNS:
+            try:
+                between = plan_geometric(self.radius, here, there, inside, signs)
+            except (PlanningError, ParameterError):
+                continue
+            out = _Candidate(room, way_in, between.turns, way_out)
+            if sum(loops_for(s, room).rounds * SIDES for s in out.spins()) <= MOST:
+                yield out
 
 
 class _Candidate(NamedTuple):
@@ -158,155 +289,6 @@ def _why(stuck: dict[str, bool]) -> str:
         f'goal: no pure rolling of at most {MOST} rolls stays in the contact region and off the '
         "poles; widen the region, lessen pole_margin, or allow spin (mode 'spin_rolling')"
     )
-
-
-def _rooms(radius: float, region: ContactRegion) -> Iterator[float]:
-    """Yield rooms for loops, the greatest first, in units of the radius."""
-    widths = [(high - low) / radius for low, high in (region.u_bounds, region.v_bounds)]
-    half = min(WIDEST, region.half_angle, *(w / 2 for w in widths))
-    for share in ROOMS:
-        yield share * half
-
-
-def _narrower(radius: float, region: ContactRegion, room: float) -> ContactRegion | None:
-    """Return a region whose points have room for loops, None if there are none."""
-    half = region.half_angle
-    try:
-        return replace(
-            region,
-            u_bounds=(region.u_bounds[0] + room * radius, region.u_bounds[1] - room * radius),
-            v_bounds=(region.v_bounds[0] + room * radius, region.v_bounds[1] - room * radius),
-            half_angle=half if half == math.pi else half - room,
-            pole_margin=min(2 * (region.pole_margin + room), MARGIN),
-        )
-    except ParameterError:
-        return None
-
-
-def _inward(
-    radius: float, start: Contact, region: ContactRegion, room: float
-) -> tuple[Vector, ...] | None:
-    """Return the shortest of some rolls after which loops have room, None if none was found."""
-    inside = _narrower(radius, region, room)
-    if inside is None:
-        return None
-    tries = [
-        (angle, roll(2 * math.pi * k / DIRECTIONS, angle))
-        for reach in REACH
-        for angle in (reach * room,)
-        for k in range(DIRECTIONS if reach else 1)
-    ]
-    for _, w in tries:
-        if _fits(radius, start, (w,), region, inside):
-            return pruned([w])
-    short = [t for t in tries if t[0] > 0]
-    pairs = sorted(itertools.product(short, short), key=lambda pair: pair[0][0] + pair[1][0])
-    firsts = {w: _stays(radius, start, (w,), region) for _, w in short}
-    for (_, v), (_, w) in pairs:
-        if firsts[v] and _fits(radius, start, (v, w), region, inside):
-            return (v, w)
-    return _turned_inward(radius, start, region, room)
-
-
-def _turned_inward(
-    radius: float, start: Contact, region: ContactRegion, room: float
-) -> tuple[Vector, ...] | None:
-    """
-    Return small loops and a roll after which larger loops have room, None if none were found.
-
-    The loops turn the sphere until the middle of its cap lies in the direction of the middle of
-    the plane's rectangle, so that one roll leads away from both edges.
-    """
-    inside = _narrower(radius, region, room)
-    for share in SMALLER:
-        small = share * room
-        first = _narrower(radius, region, small)
-        if inside is None or first is None or loops_for(math.pi, small).rounds * SIDES > MOST / 4:
-            continue
-        for angle, k in itertools.product((0.0, small, 2 * small), range(DIRECTIONS)):
-            w = roll(2 * math.pi * k / DIRECTIONS, angle)
-            if not _fits(radius, start, (w,), region, first):
-                continue
-            here = Motion(radius, start, (w,)).end
-            heading, spin, far = _to_the_middle(radius, here, region)
-            loops = spin_by_loops(spin, small)
-            for reach in REACH[1:]:
-                last = roll(heading, min(reach * room, far))
-                turns = pruned([w, *loops, last])
-                if _fits(radius, start, turns, region, inside):
-                    return turns
-    return None
-
-
-def _to_the_middle(
-    radius: float, here: Contact, region: ContactRegion
-) -> tuple[float, float, float]:
-    """Return heading to the rectangle's middle, spin that turns the cap's there, distance."""
-    to = [
-        sum(bounds) / 2 - at if all(map(math.isfinite, bounds)) else 0.0
-        for bounds, at in ((region.u_bounds, here.u_s), (region.v_bounds, here.v_s))
-    ]
-    on_plane, far = math.atan2(to[1], to[0]), math.hypot(*to) / radius
-    axis, normal = unit(region.axis), here.normal
-    away = angle_between(axis, normal)
-    if region.half_angle == math.pi or away < NOTHING:
-        return on_plane, 0.0, far
-    d = apply(here.R_SO, tangent(normal, axis))
-    on_sphere = math.atan2(d[1], d[0])
-    if far < NOTHING:
-        return on_sphere, 0.0, away
-    return on_plane, wrap(on_plane - on_sphere), max(far, away)
-
-
-def _stays(
-    radius: float, start: Contact, turns: tuple[Vector, ...], region: ContactRegion
-) -> bool:
-    motion = Motion(radius, start, pruned(turns))
-    return stays_inside(motion, region, motion.end)
-
-
-def _fits(
-    radius: float,
-    start: Contact,
-    turns: tuple[Vector, ...],
-    region: ContactRegion,
-    inside: ContactRegion,
-) -> bool:
-    """Return whether rolls end where loops have room, and stay in the region on their way."""
-    u, v, R = start
-    for w in turns:
-        u, v, R = u + radius * w[1], v - radius * w[0], multiply(rotation(w), R)
-    end = Contact(u, v, R)
-    if not inside.holds_point((u, v)) or from_pole(end.normal) < inside.pole_margin:
-        return False
-    if not angle_between(unit(inside.axis), end.normal) <= inside.half_angle:
-        return False
-    return _stays(radius, start, turns, region)
-
-
-def _between(
-    radius: float,
-    start: Contact,
-    goal: Contact,
-    region: ContactRegion,
-    room: float,
-    way_in: tuple[Vector, ...],
-    way_out: tuple[Vector, ...],
-) -> Iterator[_Candidate]:
-    """Yield motions by two places inside, with the folds to either side."""
-    inside = _narrower(radius, region, room)
-    if inside is None:
-        return
-    here = Motion(radius, start, way_in).end
-    there = Motion(radius, goal, way_out).end
-    for signs in SIGNS:
-        try:
-            between = plan_geometric(radius, here, there, inside, signs)
-        except (PlanningError, ParameterError):
-            continue
-        out = _Candidate(room, way_in, between.turns, way_out)
-        if sum(loops_for(s, room).rounds * SIDES for s in out.spins()) <= MOST:
-            yield out
 
 
 def stays_inside(motion: Motion, region: ContactRegion, goal: Contact) -> bool:

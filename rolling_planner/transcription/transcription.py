@@ -108,12 +108,6 @@ def node_functions(
     )
 
 
-def sparsity_pattern(sparsity: ca.Sparsity) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
-    """Return the row and the column index of each nonzero, in their order, shape (nonzeros,)."""
-    rows, columns = sparsity.get_triplet()
-    return np.array(rows, dtype=int), np.array(columns, dtype=int)
-
-
 @dataclass(frozen=True, eq=False)
 class Terminal:
     """
@@ -167,14 +161,6 @@ def matrix_of(shape: tuple[int, int], *parts: tuple[ArrayLike, ArrayLike, ArrayL
 def picks(count: int, size: int, first: int = 0) -> ca.DM:
     """Return the sparse matrix that picks entries of ``size`` from the ``first`` one on."""
     return ca.DM.eye(size)[first : first + count, :]
-
-
-def pattern(
-    rows: NDArray[np.int_], columns: NDArray[np.int_], shape: tuple[int, int]
-) -> ca.Sparsity:
-    """Return the pattern of entries by index, vectors sorted by column, then row, each once."""
-    starts = np.searchsorted(columns, np.arange(shape[1] + 1))
-    return ca.Sparsity(*shape, starts.tolist(), rows.tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -351,19 +337,15 @@ def transcribe(
     y = ca.vec(nodes.value.map(M)(zm, dm))
     f, g = ca.dot(ca.DM(w.ravel()), y), E @ z + D @ y
     poll()
-    place, shape = _stacked(nodes.jacobian_sparsity, M, ny, nz), (ny * M, nz * M)
-    jac_nz = ca.vec(nodes.jacobian.map(M)(zm, dm))
-    jac_g = _jacobian(E, D, place, shape, jac_nz)
+    J = _block_diagonal(nodes.jacobian_sparsity, nodes.jacobian.map(M)(zm, dm))
+    jac_g = E + D @ J
     poll()
-    grad_f = _gradient_map(w.ravel(), place, nz * M) @ jac_nz
+    grad_f = J.T @ ca.DM(w.ravel())
     n_main = g.numel()
     lam_g = ca.MX.sym('lam_g', n_main + (terminal.n_rows if terminal else 0))
     multiplier = D.T @ lam_g[:n_main] + lam_f * ca.DM(w.ravel())
     hess = _block_diagonal(
-        nodes.hessian_sparsity,
-        M,
-        nz,
-        ca.vec(nodes.hessian.map(M)(zm, dm, ca.reshape(multiplier, ny, M))),
+        nodes.hessian_sparsity, nodes.hessian.map(M)(zm, dm, ca.reshape(multiplier, ny, M))
     )
     poll()
     if terminal is not None:
@@ -420,54 +402,6 @@ def _constraints(
     return E, D, {n: slice(a, b) for n, a, b in zip(names, ends[:-1], ends[1:], strict=True)}
 
 
-def _stacked(
-    sparsity: ca.Sparsity, M: int, n_rows: int, n_columns: int
-) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
-    """Return rows and columns of the nonzeros of the block diagonal matrix of M blocks."""
-    r, c = sparsity_pattern(sparsity)
-    k = np.arange(M)[:, None]
-    return (r + k * n_rows).ravel(), (c + k * n_columns).ravel()
-
-
-def _block_diagonal(sparsity: ca.Sparsity, M: int, n: int, nonzeros: ca.MX) -> ca.MX:
-    """Return the block diagonal matrix of M blocks; column after column, as nonzeros stand."""
-    rows, columns = _stacked(sparsity, M, n, n)
-    return ca.MX(pattern(rows, columns, (n * M, n * M)), nonzeros)
-
-
-def _jacobian(
-    E: ca.DM,
-    D: ca.DM,
-    place: tuple[NDArray[np.int_], NDArray[np.int_]],
-    shape: tuple[int, int],
-    jac_nz: ca.MX,
-) -> ca.MX:
-    """Return E + D J as an MX whose nonzeros are a constant plus a constant matrix times nz(J)."""
-    rows, columns = place
-    E_rows, E_columns = sparsity_pattern(E.sparsity())
-    D_rows, D_columns = sparsity_pattern(D.sparsity())
-    by_row = np.argsort(rows, kind='stable')
-    starts = np.searchsorted(rows[by_row], np.arange(shape[0] + 1))
-    # every product D_ri J_ic: an entry at (r, c) with coefficient D_ri and source nz(J)_ic
-    counts = np.diff(starts)[D_columns]
-    owner = np.repeat(np.arange(len(D_rows)), counts)
-    offset = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    source = by_row[np.repeat(starts[D_columns], counts) + offset]
-    n = E.shape[0]
-    key = np.concatenate([E_columns * n + E_rows, columns[source] * n + D_rows[owner]])
-    unique, where = np.unique(key, return_inverse=True)
-    split = len(E_rows)
-    constant = np.bincount(where[:split], weights=E.nonzeros(), minlength=len(unique))
-    values = np.array(D.nonzeros())[owner]
-    linear = matrix_of((len(unique), len(rows)), (where[split:], source, values))
-    return ca.MX(
-        pattern(unique % n, unique // n, E.shape),
-        linear @ jac_nz + ca.DM(constant),
-    )
-
-
-def _gradient_map(w: Array, place: tuple[NDArray[np.int_], NDArray[np.int_]], n: int) -> ca.DM:
-    """Return the matrix that maps nz(J) to J^T w."""
-    rows, columns = place
-    used = np.flatnonzero(w[rows])
-    return matrix_of((n, len(rows)), (columns[used], used, w[rows[used]]))
+def _block_diagonal(sparsity: ca.Sparsity, nonzeros: ca.MX) -> ca.MX:
+    """Return the block diagonal matrix of the blocks whose nonzeros stand in columns."""
+    return ca.MX(ca.diagcat(*[sparsity] * nonzeros.shape[1]), ca.vec(nonzeros))

@@ -4,48 +4,48 @@ from cart import plan_of
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_planner.plan import check_sizes, MAX_NUMBERS, Sizes
+from rolling_planner.plan import check_sizes, MAX_NUMBERS
 
-FITS = Sizes(2, 1, 3, 6, 3, 0)
+FITS = {'n': 2, 'm': 1, 'k': 3, 'states': 6, 'controls': 3, 'wrenches': 0}
 
 
 def test_sizes_that_fit():
-    check_sizes(FITS)
-    check_sizes(FITS._replace(contact_wrenches=3))
-    check_sizes(Sizes(1, 1, 2, 2, 2, 0))
+    check_sizes(**FITS)
+    check_sizes(**(FITS | {'wrenches': 3}))
+    check_sizes(1, 1, 2, 2, 2, 0)
     k = MAX_NUMBERS // 2
-    check_sizes(Sizes(2, 2, k, 2 * k, 2 * k, 0))
+    check_sizes(2, 2, k, 2 * k, 2 * k, 0)
 
 
 @pytest.mark.parametrize(
     ('change', 'text'),
     [
-        ({'state_names': 0}, 'got 0 names of states, 1 names of controls and 3 times'),
-        ({'control_names': 0}, 'got 2 names of states, 0 names of controls and 3 times'),
-        ({'times': 0}, 'got 2 names of states, 1 names of controls and 0 times'),
-        ({'times': 1}, 'plan: state_names and control_names must not be empty and times must be'),
+        ({'n': 0}, 'got 0 names of states, 1 names of controls and 3 times'),
+        ({'m': 0}, 'got 2 names of states, 0 names of controls and 3 times'),
+        ({'k': 0}, 'got 2 names of states, 1 names of controls and 0 times'),
+        ({'k': 1}, 'plan: state_names and control_names must not be empty and times must be'),
         ({'states': 5}, r'plan\.states must have 6 numbers, got 5: one for each of 3 times and 2'),
         ({'states': 7}, r'plan\.states must have 6 numbers, got 7'),
         ({'controls': 2}, r'plan\.controls must have 3 numbers, got 2: one for each of 3 times'),
-        ({'contact_wrenches': 1}, 'contact_wrenches must be one for each of 3 times or empty, go'),
-        ({'contact_wrenches': 4}, 'or empty, got 4$'),
+        ({'wrenches': 1}, 'contact_wrenches must be one for each of 3 times or empty, go'),
+        ({'wrenches': 4}, 'or empty, got 4$'),
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(change, text):
     with pytest.raises(ParameterError, match=text):
-        check_sizes(FITS._replace(**change))
+        check_sizes(**(FITS | change))
 
 
 @pytest.mark.parametrize(
     ('sizes', 'text'),
     [
-        (Sizes(2, 1, 500_001, 1_000_002, 500_001, 0), 'states .*: give at most 500000 times, or'),
-        (Sizes(1, 2, 500_001, 500_001, 1_000_002, 0), 'controls must have at most 1000000 number'),
+        ((2, 1, 500_001, 1_000_002, 500_001, 0), 'states .*: give at most 500000 times, or'),
+        ((1, 2, 500_001, 500_001, 1_000_002, 0), 'controls must have at most 1000000 number'),
     ],
 )
 def test_plans_that_would_take_the_memory_are_refused(sizes, text):
     with pytest.raises(ParameterError, match=text):
-        check_sizes(sizes)
+        check_sizes(*sizes)
 
 
 def made(**given):

@@ -129,8 +129,9 @@ def test_attitudes_are_met_at_the_samples():
     w, alpha = zero.copy(), zero.copy()
     w[:, 1], alpha[:, 1] = rate, bend
     hand = hand_trajectory(t, q, zero, w_WH_H=w, v_WH_H=zero, alpha_WH_H=alpha, a_WH_H=zero)
-    for s in np.linspace(0, 1, 33):
-        np.testing.assert_allclose(hand.control(s), [0, 1.8 * s, 0, 0, 0, 0], atol=1e-8)
+    s = np.linspace(0, 1, 33)
+    expected = np.outer(s, [0, 1.8, 0, 0, 0, 0])
+    np.testing.assert_allclose(hand.controls(s), expected, atol=1e-8)
 
 
 def test_the_right_jacobian():

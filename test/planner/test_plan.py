@@ -12,7 +12,7 @@ import pytest
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.simulation.control import PiecewiseLinear
 from rolling_planner import Plan
-from rolling_planner.plan import MAX_NUMBERS, Sizes
+from rolling_planner.plan import MAX_NUMBERS
 
 EXAMPLES = [30, pytest.param(10_000, marks=pytest.mark.slow)]
 
@@ -85,12 +85,12 @@ def test_sizes_are_judged_before_anything_is_allocated():
     tracemalloc.start()
     try:
         for sizes in (
-            Sizes(10**9, 1, 10**9, 10**18, 10**9, 0),
-            Sizes(1, 1, 10**9, 10**9, 10**9, 10**9),
-            Sizes(1, 1, 2, 2, 2, 10**9),
+            (10**9, 1, 10**9, 10**18, 10**9, 0),
+            (1, 1, 10**9, 10**9, 10**9, 10**9),
+            (1, 1, 2, 2, 2, 10**9),
         ):
             with pytest.raises(ParameterError, match=r'at most|one for each'):
-                check_sizes(sizes)
+                check_sizes(*sizes)
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:
         tracemalloc.stop()

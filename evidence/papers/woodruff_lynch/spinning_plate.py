@@ -186,6 +186,7 @@ HORIZONTAL, TILTED = 'spinning_plate', 'tilted_spinning_plate'
 CENTRE, CIRCLE, ORBIT_RATE = 0.1, 0.1, 2.0  # m, m, rad/s
 PERIOD = 2 * math.pi / ORBIT_RATE
 LONG, COMPARED = 120.0, 10.0  # s
+WEIGHT = 0.1 * 9.81  # N
 MEAN_STEP = 0.01  # s, of the paper's run
 DIVERGENCE_AT_MEAN_STEP = 4.4e-5  # %
 
@@ -263,9 +264,8 @@ def rows() -> list[Row]:
 def _horizontal() -> list[Row]:
     times, points = path(HORIZONTAL, LONG, 2401)
     motion = run(HORIZONTAL, LONG, 2401)
-    wrench = motion.evaluate(_wrench)
+    wrench = motion.evaluate(wrench_of)
     angle = np.unwrap(np.arctan2(points[:, 1], points[:, 0] - CENTRE))
-    weight = 0.1 * 9.81
     q_dot, spin = _start_rates(*plate())
     return [
         Row('V-C1: rate of the circle, (14)', 2.0, _slope(times, angle), 1e-8, 'rad/s'),
@@ -291,7 +291,7 @@ def _horizontal() -> list[Row]:
         Row(
             'V-C1: normal force, greatest difference from the weight',
             None,
-            float(np.abs(wrench[:, 5] - weight).max()),
+            float(np.abs(wrench[:, 5] - WEIGHT).max()),
             1e-10,
             'N',
             0.0,
@@ -382,7 +382,8 @@ def _slope(times: Array, angle: Array) -> float:
     return float((angle[-1] - angle[0]) / (times[-1] - times[0]))
 
 
-def _wrench(system: RollingSystem) -> ca.Function:
+def wrench_of(system: RollingSystem) -> ca.Function:
+    """Return the contact wrench of the first mode."""
     return cast('ca.Function', next(iter(system.modes.values())).wrench)
 
 
