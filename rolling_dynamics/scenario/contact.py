@@ -42,7 +42,6 @@ from rolling_dynamics.scenario.hand_motion import (
     HandMotion,
     HandStart,
     quaternion_of,
-    resting,
 )
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 from rolling_dynamics.scenario.surface_section import Edges
@@ -90,7 +89,7 @@ class ContactFile(ScenarioFile):
         """Return the scenario."""
         self._check_hybrid()
         system, p = self._system()
-        driven = self.hand_motion.driven(self.duration) if self.hand_motion else resting()
+        driven = self.hand_motion.driven(self.duration) if self.hand_motion else Driven()
         hand = self._hand(driven)
         if self.hybrid is None:
             system, x0 = self._rolling(system, p, hand)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import casadi as ca
 import numpy as np
@@ -110,7 +110,7 @@ class Driven:
     Attributes
     ----------
     u
-        Control as an expression in the time and in ``TWIST``.
+        Control as an expression in the time and in ``TWIST``; by default the hand goes on.
     start
         Start of the hand, where the motion fixes it.
     samples
@@ -118,7 +118,7 @@ class Driven:
 
     """
 
-    u: ca.SX
+    u: ca.SX = field(default_factory=lambda: ca.SX(6, 1))
     start: HandStart | None = None
     samples: Samples | None = None
 
@@ -262,18 +262,9 @@ class HandMotion(OneOf):
     def driven(self, duration: float) -> Driven:
         """Return what drives the hand."""
         form, given = self.only
-        driven: Driven = (
-            _twist_rate(given, duration) if form == 'twist_rate' else given.driven(duration)
-        )
-        return driven
-
-
-def resting() -> Driven:
-    """Return what drives a hand of which nothing is said: nothing."""
-    return Driven(u=ca.SX(6, 1))
-
-
-def _twist_rate(given: Formulas, duration: float) -> Driven:
-    """Turn the derivative of the components into the true acceleration, dv/dt + w x v."""
-    rate = _column(given, f'{PATH}.twist_rate', duration)
-    return Driven(u=ca.vertcat(rate[0:3], rate[3:6] + ca.cross(TWIST[:3], TWIST[3:])))
+        if form != 'twist_rate':
+            driven: Driven = given.driven(duration)
+            return driven
+        rate = _column(given, f'{PATH}.twist_rate', duration)
+        w_x_v = ca.cross(TWIST[:3], TWIST[3:])  # of the true acceleration, dv/dt + w x v
+        return Driven(u=ca.vertcat(rate[0:3], rate[3:6] + w_x_v))
