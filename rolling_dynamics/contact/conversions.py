@@ -13,6 +13,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.closest_points import closest_points
 from rolling_dynamics.contact.representation import support_point
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.inertia import inertia_of
 from rolling_dynamics.rotations import conjugate, product, rotation_matrix
 from rolling_dynamics.surfaces.surface import locate_on_chart, Surface
 from transforms3d.axangles import axangle2mat
@@ -166,8 +167,7 @@ def _excess(system: ContactSystem, p: Array, x: Array, u: Array) -> float:
     """
     params = system.parameters.unpack(p)
     R_HO, _, r, frame, _ = (np.array(v) for v in contact_view(system)(x, p))
-    j = params['inertia']
-    J = R_HO @ np.array([[j[0], j[3], j[4]], [j[3], j[1], j[5]], [j[4], j[5], j[2]]]) @ R_HO.T
+    J = R_HO @ inertia_of(params['inertia']) @ R_HO.T
     cross = np.array(ca.skew(ca.DM(r)))
     W = np.eye(3) / params['mass'][0] - cross @ np.linalg.inv(J) @ cross
     wrench = system.mode.wrench
@@ -182,8 +182,7 @@ def _gap_after(system: ContactSystem, p: Array, x: Array, u: Array, slope: Array
     params, values = system.parameters.unpack(p), system.state.unpack(x)
     X_WH, X_WO, _ = (np.array(X) for X in system.pose(x, p))
     twist_WO_O = (np.array(v).ravel() for v in system.object_twist(x, p))
-    j, h = params['inertia'], AFTER / STEPS
-    J = np.array([[j[0], j[3], j[4]], [j[3], j[1], j[5]], [j[4], j[5], j[2]]])
+    J, h = inertia_of(params['inertia']), AFTER / STEPS
     hand, obj = (
         [X[:3, :3], X[:3, 3], w, X[:3, :3] @ v]
         for X, (w, v) in ((X_WH, (values['w_WH_H'], values['v_WH_H'])), (X_WO, twist_WO_O))
@@ -192,7 +191,8 @@ def _gap_after(system: ContactSystem, p: Array, x: Array, u: Array, slope: Array
         now = u + slope * (k + 0.5) * h
         w = obj[2]
         _advance(hand, now[:3], hand[0] @ now[3:6], h)
-        _advance(obj, np.linalg.solve(J, -np.cross(w, J @ w)), params['gravity_W'], h)
+        turns = np.asarray(np.linalg.solve(J, -np.cross(w, J @ w)), dtype=float)
+        _advance(obj, turns, params['gravity_W'], h)
     R_HO, p_HO = hand[0].T @ obj[0], hand[0].T @ (obj[1] - hand[1])
     return float(
         closest_points(

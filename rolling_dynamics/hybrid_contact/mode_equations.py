@@ -213,9 +213,6 @@ class Scene(Symbols):
         Its rate [m/s^2] where nothing but the hand accelerates the body.
     free
         Rates of the velocities that need no force.
-    mass, resistance
-        Of the body [kg], and torque of rolling resistance on it over the normal force and -w_HO_H
-        along the plate [m s/rad].
     patch
         Radius [m] over which sliding and spinning resist each other; 0 where the spin is free.
     lever
@@ -233,8 +230,6 @@ class Scene(Symbols):
     v_contact: ca.SX
     bias: ca.SX
     free: Accelerations
-    mass: ca.SX
-    resistance: ca.SX
     patch: ca.SX
     lever: ca.SX | None
 
@@ -251,7 +246,7 @@ class Scene(Symbols):
     def rolling_torque(self) -> ca.SX:
         """Torque of rolling resistance over the normal force [m]."""
         w_Ch = self.contact.frame.T @ self.values['w_HO_H']
-        torque = -self.resistance * w_Ch[0:2]
+        torque = -self.params['rolling_resistance'] * w_Ch[0:2]
         if self.lever is not None:
             slow = STILL + self.lever * ca.if_else(ca.norm_2(self.slips) > CREEP, SLOW, 0)
             torque += self.lever * against(self.turns, slow)
@@ -321,12 +316,12 @@ def rolling(s: Scene, *, pure: bool) -> ContactMotion:
         spin_torque = (s.spin_rate - ca.dot(n, w)) / grip
         along = -ca.dot(n, turn) / grip
         w, turn, torque = w + spin_torque * held, turn + along * held, torque + along * n
-    push = s.mass * ca.cross(turn, r)
+    push = s.params['mass'] * ca.cross(turn, r)
     margin = 1 + ca.dot(n, push)
     force = s.rolling.carried(1, w).force
     f_z = ca.dot(n, force) / margin
     force -= f_z * push
-    a = Accelerations(w + f_z * turn, force / s.mass + s.free.v)
+    a = Accelerations(w + f_z * turn, force / s.params['mass'] + s.free.v)
     return ContactMotion(a, s.wrench(f_z * torque + n * spin_torque, force), margin)
 
 
@@ -336,7 +331,7 @@ def resting(s: Scene) -> ContactMotion:
     spins = ca.dot(n, right) / ca.dot(n, matrix @ n)
     w = n * ca.if_else(s.patch > 0, 0, spins)
     force = s.rolling.carried(1, w).force
-    a = Accelerations(w, force / s.mass + s.free.v)
+    a = Accelerations(w, force / s.params['mass'] + s.free.v)
     return ContactMotion(a, s.wrench(matrix @ w - right, force), ca.SX(1))
 
 
@@ -351,7 +346,7 @@ def slipping(s: Scene, mu: ca.SX) -> ContactMotion:
     torque = s.rolling_torque + s.contact.frame[:, 2] * (mu * s.patch * rim)
     motion = s.slipping.sliding(-s.contact.frame[:, :2] @ force, mu, torque)
     wrench = s.wrench(motion.torque, motion.force)
-    return ContactMotion(s.rates(motion.response), wrench, motion.margin * s.mass)
+    return ContactMotion(s.rates(motion.response), wrench, motion.margin * s.params['mass'])
 
 
 def scene_of(surface: Surface, hand: Surface, state: Layout, parameters: Layout) -> Scene:
@@ -395,8 +390,6 @@ def scene_of(surface: Surface, hand: Surface, state: Layout, parameters: Layout)
         v_contact=c.frame.T @ V,
         bias=c.frame.T @ moved + foot.frame_rate.T @ V,
         free=free,
-        mass=p['mass'],
-        resistance=p['rolling_resistance'],
         patch=p['mu_spin'] / (SPINNING * p['mu'] + NONE),
         lever=p.get(LEVER),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import casadi as ca
 
@@ -53,29 +52,6 @@ class Moments:
         turning = self.even * ca.sumsqr(w) + self.excess * ca.dot(self.axis, w) ** 2
         turning += ca.dot(w, self.rest @ w)
         return self.mass * ca.sumsqr(v) + 2 * ca.dot(v, ca.cross(w, self.first)) + turning
-
-
-class Distribution(Protocol):
-    """How the mass of a body is distributed."""
-
-    @property
-    def mass(self) -> ca.SX:
-        """Mass [kg]."""
-        ...
-
-    @property
-    def centre(self) -> ca.SX:
-        """Centre of mass in the frame of the body (3) [m]."""
-        ...
-
-    @property
-    def about_centre(self) -> ca.SX:
-        """Inertia about the centre of mass in the frame of the body (3, 3) [kg m^2]."""
-        ...
-
-    def moments(self, R_FB: ca.SX, pivot: ca.SX) -> Moments:
-        """Return the moments in axes F about a point from the origin of the body (3) [m]."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +137,9 @@ class Solid:
             even=ca.SX(1, 1),
             rest=turned + point_second(self.mass, arm),
         )
+
+
+Distribution = Revolution | Solid
 
 
 def together(body: Moments, carried: Moments, point: ca.SX) -> Moments:

@@ -190,16 +190,6 @@ class SpinRollingSphere(WrittenSystem):
         self.state = Layout((CONTACT_S, *REPRESENTATIONS[representation]))
         self.parameters = Layout((RADIUS,))
 
-    def with_representation(self, representation: str) -> SpinRollingSphere:
-        """Return the same model with another state."""
-        return SpinRollingSphere(
-            variant=self.variant,
-            inputs=self.inputs,
-            representation=representation,
-            independent_variable=self.independent_variable,
-            phi=self.phi,
-        )
-
     def pack_parameters(self, *, radius: float) -> Array:
         """Return the vector p; raise ParameterError unless the radius [m] is positive."""
         check_radius(radius)
