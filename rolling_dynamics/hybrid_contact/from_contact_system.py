@@ -198,14 +198,12 @@ def plant_state(plant: Plant, p: ArrayLike, model: Model, x: ArrayLike) -> Array
     plant, model = _in_space(plant, model)
     d = model.state.unpack(np.asarray(x, dtype=float))
     values = {e.name: d[e.name] for e in plant.state.entries if e.name in d}
-    size = plant.state.entry('p_HO_H').size
-    y = plant.state.pack(p_HO_H=np.zeros(size), v_HO_H=np.zeros(size), **values)
-    point = np.array(plant.touch(y, p)[2]).ravel()
-    start, along = plant.state.slice('p_HO_H').start, size - 1
+    y = plant.state.pack(p_HO_H=np.zeros(3), v_HO_H=np.zeros(3), **values)
+    point, place = np.array(plant.touch(y, p)[2]).ravel(), y[plant.state.slice('p_HO_H')]
     if plant.curved:  # the closest point of the object comes there
-        y[start : start + size] = point - np.array(plant.arm(y, p)).ravel()
+        place[:] = point - np.array(plant.arm(y, p)).ravel()
     else:
-        y[start : start + along] += d['contact_h'] - point[:along]  # the lowest point comes there
+        place[:2] += d['contact_h'] - point[:2]  # the lowest point comes there
     return np.array(plant.projections['rolling'](y, p)).ravel()
 
 

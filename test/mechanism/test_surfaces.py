@@ -3,6 +3,7 @@
 import math
 
 import casadi as ca
+from kane_oracle import rates_by_kane
 import numpy as np
 import pytest
 from rolling_dynamics.contract.rolling_system import Entry, quaternion_entry, vector_entry
@@ -120,6 +121,49 @@ def test_a_hamster_ball_moves_in_a_plane_as_by_lagrange():
         assert found['w_chassis'][1] == pytest.approx(expected[2], abs=1e-10)
         mean = (found['left_rate'] + found['right_rate']) / 2
         assert mean == pytest.approx(wheel_rate - expected[2], abs=1e-9)
+
+
+def edges_do_not_slip(poses, moving, turning):
+    """Return velocities over the shell of the wheels' edges, but for one along the axle."""
+    shell, rows = poses['shell'][:3, 3], []
+    for name in ('left', 'right'):
+        centre, axis = poses[name][:3, 3], poses[name][:3, 1]
+        across = centre - shell - axis * ca.dot(axis, centre - shell)
+        spoke = WHEEL * across / ca.norm_2(across)
+        normal = (centre + spoke - shell) / ca.norm_2(centre + spoke - shell)
+        of_wheel = moving[name] + ca.cross(turning[name], spoke)
+        of_shell = moving['shell'] + ca.cross(turning['shell'], centre + spoke - shell)
+        slip, along = of_wheel - of_shell, ca.cross(axis, normal)
+        rows += [ca.dot(normal, slip), ca.dot(along / ca.norm_2(along), slip)]
+        if name == 'left':  # the force on the right one is given there
+            rows.append(ca.dot(ca.cross(normal, along / ca.norm_2(along)), slip))
+    return ca.vertcat(*rows)
+
+
+def test_a_hamster_ball_moves_in_space_as_by_kane():
+    """With multipliers for the edges, at states of a motion in which the cart swings and turns."""
+    system, p = hamster_ball()
+    x = axle_at(system, 0.6)
+    x[system.state.slice('w_chassis')] = [0.5, 1.0, 2.0]
+    x = np.array(system.projection(x, p)).ravel()
+    axle = system.machine.links['chassis'].R_WB[:, 1]
+
+    def motors(turning, u):
+        return sum(
+            u[k] * ca.dot(axle, turning[name] - turning['chassis'])
+            for k, name in enumerate(('left', 'right'))
+        )
+
+    kane = rates_by_kane(system, system.speed_names, motors, edges_do_not_slip)
+    events, u = dict.fromkeys(system.mode.guards, 'record'), np.array([0.1, -0.07])
+    run = simulate(system, p, x, u, 1.0, rtol=1e-11, atol=1e-12, events=events)
+    own = [k for n in system.speed_names for k in range(system.state.size)[system.state.slice(n)]]
+    for state in run.states[:: len(run.states) // 6]:
+        y = np.array(system.projection(state, p)).ravel()
+        expected = np.array(kane(y, u, 0, p)).ravel()
+        found = np.array(system.mode.dynamics(y, u, 0, p)).ravel()[own]
+        np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
+    assert np.abs(expected).min() > 1e-3  # every speed changes
 
 
 def test_a_hamster_ball_keeps_its_energy_and_its_wheels_at_the_shell():
