@@ -223,7 +223,8 @@ def test_it_is_held_where_a_restart_of_the_plant_puts_it(robot, scenario):
 @pytest.mark.parametrize('size', [pytest.param(2.0, marks=pytest.mark.slow), 10.0])  # N s
 def test_it_recovers_from_a_push(robot, size):
     robot.hold()
-    place = robot.after(1.0)
+    robot.after(1.0)
+    place = robot.plan.states[0]
     robot.push(size, lambda x: np.abs(robot.error(x, place)[:2]).max() > 0.01 * size)
     robot.stands()
     assert np.abs(robot.error(robot.after(1.0), place)).max() < 5 * STILL
