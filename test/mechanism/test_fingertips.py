@@ -28,6 +28,14 @@ def run_of(scenario, **options):
     )
 
 
+def turning(scenario, x, t):
+    """Return the rates of the cylinder's angular velocity at a state and a time."""
+    system, p = scenario.system, scenario.p
+    y = np.array(system.projection(x, p)).ravel()
+    xdot = system.mode.dynamics(y, scenario.control(t, y), t, p)
+    return np.array(xdot).ravel()[system.state.slice('w_cylinder')]
+
+
 def test_three_fingertips_turn_a_cylinder_by_rolling_round_it():
     """
     A ball that does not turn rolls by its arc a theta; the cylinder follows by b (phi - theta).
@@ -43,6 +51,9 @@ def test_three_fingertips_turn_a_cylinder_by_rolling_round_it():
     lifted = 0.05 / math.pi * (t - np.sin(math.pi * t) / math.pi)
     for s, z in zip(state, lifted, strict=True):
         assert s['p_cylinder'] == pytest.approx([0, 0, z], abs=1e-9)
+    for x, now in zip(run.states, t, strict=True):
+        expected = [0, 0, 0.4 * (1 + 0.015 / 0.038)]
+        assert turning(scenario, x, now) == pytest.approx(expected, abs=1e-10)
     # each tip presses with its stiffness, and all three carry the weight
     system, u = scenario.system, scenario.control(2.0, run.states[-1])
     for k in (1, 2, 3):
@@ -75,6 +86,9 @@ def test_a_cylinder_between_two_fingertips_swings_as_a_pendulum():
     angle = [2 * math.atan2(q[2], q[0]) for q in run.states[:, where]]
     assert min(expected) < -0.79
     assert angle == pytest.approx(expected, abs=1e-8)
+    for x, now, a in zip(run.states, t, angle, strict=True):
+        expected = [0, -(rate**2) * math.sin(a), 0]
+        assert turning(scenario, x, now) == pytest.approx(expected, abs=1e-10)
     assert np.ptp(run.evaluate(lambda s: s.invariants['energy'])[:, 0]) < 1e-9
     place = run.states[:, scenario.system.state.slice('p_cylinder')]
     assert np.abs(place).max() < 1e-10
