@@ -42,7 +42,7 @@ exclude_patterns = ['_build', '_ext']
 myst_enable_extensions = ['dollarmath']
 myst_heading_anchors = 3
 myst_html_meta = {
-    'property=og:image': '_static/preview.svg',
+    'property=og:image': '_static/preview.png',
     'description': 'Exact dynamics, planning and control of things that roll',
 }
 bibtex_bibfiles = ['references.bib']
