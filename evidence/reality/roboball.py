@@ -240,6 +240,7 @@ def rows(data: Path | None) -> list[Row]:
             rival=late[0] if drake[1] is None else drake[1],
             published='the rigid round shell of the row above' if drake[1] is None else DRAKE,
             goal=GOAL,
-            lacks='a torque linear in the angle; hysteresis and lumps of the shell are left out',
+            lacks='lumps of the shell; Stribeck friction, free play, hysteresis and an offset of '
+            'its centre of mass, each added and fitted on the same part, predict worse',
         ),
     ]

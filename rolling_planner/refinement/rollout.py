@@ -128,27 +128,28 @@ class RolloutSimulator:
             ``samples`` points a segment, and the end.
 
         """
-        s, n, N = self.samples, self.system.state.size, len(times) - 1
-        share = np.arange(s + 1) / s
-        spread = times[:-1, None] + share[:-1] * np.diff(times)[:, None]
-        T = np.append(spread.ravel(), times[-1])
-        slope = np.diff(controls, axis=0)
-        U = (controls[:-1, None] + share[None, :-1, None] * slope[:, None]).reshape(N * s, -1)
-        U = np.vstack([U, controls[-1:]])
-        X = np.empty((N * s + 1, n))
-        X[0] = x_start
+        s, N = self.samples, len(times) - 1
+        T, U = np.empty(N * s + 1), np.empty((N * s + 1, controls.shape[1]))
+        X = np.empty((N * s + 1, self.system.state.size))
         judged = np.empty((N * s + 1, 6 + len(self.envelope)))
-        all_p = np.tile(p, s)
+        T[-1], U[-1], X[0], all_p = times[-1], controls[-1], x_start, np.tile(p, s)
         for k in range(N):
             a, b = k * s, (k + 1) * s
-            h = (times[k + 1] - times[k]) / s
-            after = controls[k] + share[1:, None] * slope[k]
-            block = self._segment(X[a], U[a:b].ravel(), after.ravel(), T[a:b], h, all_p)
-            X[a + 1 : b + 1] = block.reshape(s, n)
+            T[a:b], U[a:b], X[a + 1 : b + 1] = self._along(p, times, k, X[a], controls)
             found = self._judge(X[a:b].ravel(), U[a:b].ravel(), T[a:b], all_p)
             judged[a:b] = found.reshape(s, -1)
         judged[-1] = self._judge_end(X[-1], U[-1], T[-1], p)
         return self._rollout(T, X, U, judged)
+
+    def _along(
+        self, p: Array, times: Array, k: int, x: Array, controls: Array
+    ) -> tuple[Array, Array, Array]:
+        """Return times and controls before, and states after, each step of a segment."""
+        s, length, rise = self.samples, times[k + 1] - times[k], controls[k + 1] - controls[k]
+        share = np.arange(s + 1) / s
+        t, u = times[k] + share[:-1] * length, controls[k] + share[:, None] * rise
+        block = self._segment(x, u[:-1].ravel(), u[1:].ravel(), t, length / s, np.tile(p, s))
+        return t, u[:-1], block.reshape(s, -1)
 
     def _rollout(self, times: Array, states: Array, controls: Array, judged: Array) -> Rollout:
         margins = {name: judged[:, 6 + k] for k, name in enumerate(self.envelope)}
@@ -173,16 +174,9 @@ class RolloutSimulator:
             Shape (N, n).
 
         """
-        s, all_p = self.samples, np.tile(p, self.samples)
-        share = np.arange(s + 1)[:, None] / s
-        out = np.empty_like(starts)
-        for k, x in enumerate(starts):
-            u = controls[k] + share * (controls[k + 1] - controls[k])
-            t = times[k] + share[:-1, 0] * (times[k + 1] - times[k])
-            h = (times[k + 1] - times[k]) / s
-            block = self._segment(x, u[:-1].ravel(), u[1:].ravel(), t, h, all_p)
-            out[k] = block.reshape(s, -1)[-1]
-        return out
+        return np.array(
+            [self._along(p, times, k, x, controls)[2][-1] for k, x in enumerate(starts)]
+        )
 
     def run_under(
         self,

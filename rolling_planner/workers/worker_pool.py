@@ -25,15 +25,14 @@ ANSWER_AFTER = 0.1  # from the request to cancel to the answer, whatever the wor
 KILL_AFTER = 3.0  # from there to the end of a worker that does not heed the request [s]
 LOOK_AGAIN = 0.5  # for a worker that is ready, while a job waits for one [s]
 READY_WITHIN = 600.0  # from its start, with an empty cache on a slow machine [s]
+SIZE = 2  # the worker for the job at hand, and a warm spare
 REPLACE_AFTER = 0.3  # starting a process costs time that the answer to a cancel needs [s]
 
 
 class WorkerPool:
     """A worker for the job at hand and a warm spare."""
 
-    def __init__(
-        self, function: str, warm_up: Mapping[str, Any] | None = None, *, spares: int = 1
-    ) -> None:
+    def __init__(self, function: str, warm_up: Mapping[str, Any] | None = None) -> None:
         """
         Start the processes.
 
@@ -41,8 +40,6 @@ class WorkerPool:
         ----------
         function, warm_up
             See :class:`Worker`.
-        spares
-            Number of workers that wait beside the one at work.
 
         """
         self._function, self._warm_up = function, warm_up
@@ -52,8 +49,7 @@ class WorkerPool:
         self._at_work: Worker | None = None
         self._deadline: threading.Timer | None = None
         self._closed = False
-        self._size = 1 + spares
-        self._workers = [self._worker() for _ in range(self._size)]
+        self._workers = [self._worker() for _ in range(SIZE)]
 
     @property
     def pids(self) -> list[int]:
@@ -195,7 +191,7 @@ class WorkerPool:
             elif worker.stopped and worker.at_work_on is None:
                 worker.kill()
         living = [w for w in self._workers if w.alive]
-        missing = self._size - len(living)
+        missing = SIZE - len(living)
         self._workers = living + [self._worker() for _ in range(missing)]
         return why
 
