@@ -307,7 +307,8 @@ class Process:
 
     def _close(self):
         self._reader.join(2)
-        self.popen.stdout.close()
+        if not self._reader.is_alive():  # else a child has the pipe, and may stand
+            self.popen.stdout.close()
 
 
 @pytest.fixture(scope='module')

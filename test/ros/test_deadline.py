@@ -1,5 +1,7 @@
 """What tests of nodes wait by."""
 
+import os
+import signal
 import subprocess
 import sys
 
@@ -39,3 +41,15 @@ def test_threads_of_what_was_started_count_too():
     finally:
         child.communicate(b'\n')
     assert not any(pid == child.pid for pid, _ in kept())
+
+
+def test_a_process_ends_though_what_it_started_stands_still(run_process):
+    """As a worker of the planner that was stopped does, whose node is killed."""
+    process = run_process('last_child').wait_for('.')
+    try:
+        process.kill()
+    finally:
+        os.kill(int(process.text.partition(': ')[2].rstrip('.')), signal.SIGKILL)
+    process._reader.join(60)
+    assert not process._reader.is_alive()
+    process.popen.stdout.close()
