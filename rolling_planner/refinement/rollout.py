@@ -316,7 +316,8 @@ def growth(system: RollingSystem, segment_ends: SegmentEnds, plan: Plan) -> Grow
     def apart(x: Array, y: Array) -> Array:
         return np.array(system.difference(x, y)).ravel()
 
-    defects = [np.linalg.norm(apart(x, y)) for x, y in zip(ends, nodes[1:], strict=True)]
+    missed = system.difference.map(len(ends))(ends.T, nodes[1:].T)
+    defect = float(np.linalg.norm(np.array(missed), axis=0).max())
     direction, log = np.ones(system.tangent.size) / math.sqrt(system.tangent.size), 0.0
     for k, end in enumerate(ends):
         moved = np.array(system.retract(nodes[k], SMALL * direction)).ravel()
@@ -325,9 +326,9 @@ def growth(system: RollingSystem, segment_ends: SegmentEnds, plan: Plan) -> Grow
         d = apart(there, end) / SMALL
         size = float(np.linalg.norm(d))
         if not 0 < size < math.inf:
-            return Growth(size, float(max(defects)))
+            return Growth(size, defect)
         direction, log = d / size, log + math.log(size)
-    return Growth(math.exp(min(log, 700.0)), float(max(defects)))
+    return Growth(math.exp(min(log, 700.0)), defect)
 
 
 def collocated_states(system: RollingSystem, p: Array, plan: Plan, times: Array) -> Array:

@@ -9,7 +9,6 @@ ahead of it while the ball gains speed. The collocation starts from there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import cast
 
 import numpy as np
@@ -117,10 +116,10 @@ def rolling_seed(
 def _attitudes(q0: Array, spline: CubicSpline, times: Array, radius: float) -> Array:
     """Return the attitudes of a ball that rolls without spin, by midpoint rotations."""
     out, q = [np.array(q0)], np.array(q0)
-    for a, b in pairwise(times):
-        h = (b - a) / STEPS
-        for k in range(STEPS):
-            vx, vy = spline(a + (k + 0.5) * h, 1)
+    steps = np.diff(times) / STEPS
+    middles = times[:-1, None] + (np.arange(STEPS) + 0.5) * steps[:, None]
+    for h, velocities in zip(steps, spline(middles, 1), strict=True):
+        for vx, vy in velocities:
             turn = np.array([-vy, vx, 0.0]) / radius * h
             angle = float(np.linalg.norm(turn))
             axis = turn / angle if angle > 0 else turn
@@ -137,19 +136,20 @@ def _balanced(ball: PointMassBall, p: Array, x_start: Array, q: Array, a: Array)
     inertia = float(params['inertia'][:3].mean())
     theta, out = np.array(x_start[ball.state.slice('theta')]), []
     moment = _moment(ball, params)
+    value, slope = moment(theta)
     for quaternion, acceleration in zip(q, a, strict=True):
         R = quat2mat(quaternion)
-        reach = abs((R @ moment(theta)[0])[2])
+        reach = abs((R @ value)[2])
         wanted = (total * radius**2 + inertia) * acceleration / (radius * g)
         # the ball rolls ahead of its lowered centre of mass
         wanted *= max(0.2, 1 - 2 * reach / (total * radius))
         for _ in range(NEWTON):
-            value, slope = moment(theta)
             miss = (R @ value)[:2] - wanted
             if np.linalg.norm(miss) < CLOSE:
                 break
             theta = theta - np.linalg.pinv((R @ slope)[:2], rcond=1e-6) @ miss
-        if not np.linalg.norm((R @ moment(theta)[0])[:2] - wanted) <= 1e-3 * total * radius:
+            value, slope = moment(theta)
+        if not np.linalg.norm((R @ value)[:2] - wanted) <= 1e-3 * total * radius:
             raise ParameterError(
                 'no first guess: the masses cannot keep the centre of mass where this path needs '
                 'it; give a longer horizon, or rails that reach further'
