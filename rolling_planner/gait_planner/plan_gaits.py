@@ -232,7 +232,7 @@ def _steps(problem: GaitProblem, points: Array, timing: Timing, clock: float) ->
     periods = timing.periods()
     steps, t = [], clock
     for k, T in enumerate(periods):
-        before, after = timing.velocity(k - 1), timing.velocity(k)
+        before, after = (np.array(timing.velocity(j)) for j in (k - 1, k))
         swing = swing_for(problem.params, after - before, float(T), problem.limits)
         steps.append(
             GaitStep(

@@ -511,23 +511,20 @@ class Timing:
         """
         legs = np.diff(points, axis=0)
         self.lengths = np.hypot(*legs.T)
-        self.directions = legs / self.lengths[:, None]
+        self._directions = (legs / self.lengths[:, None]).tolist()
         self.table, self.max_speed, self.stretch = table, max_speed, stretch
         self.speeds = np.zeros(len(legs))
 
-    def velocity(self, k: int) -> Array:
-        """
-        Return the velocity on a leg [m/s], shape (2,).
-
-        Zero before the first and after the last.
-        """
-        if not 0 <= k < len(self.speeds):
-            return np.zeros(2)
-        return np.array(self.speeds[k] * self.directions[k])
+    def velocity(self, k: int) -> Point:
+        """Return the velocity on a leg [m/s]; zero before the first and after the last."""
+        if not 0 <= k < len(self._directions):
+            return 0.0, 0.0
+        v, (x, y) = float(self.speeds[k]), self._directions[k]
+        return v * x, v * y
 
     def period(self, k: int) -> float:
         """Return the least period of the swing at a corner."""
-        change = float(np.hypot(*(self.velocity(k) - self.velocity(k - 1))))
+        change = math.dist(self.velocity(k), self.velocity(k - 1))
         return float(self.stretch[k] * self.table.least(change))
 
     def periods(self) -> Array:
