@@ -36,15 +36,14 @@ class Example(NamedTuple):
         )
 
 
-def disk(*, unilateral: bool = False) -> Example:
+def disk() -> Example:
     """Return the disk of Section 5."""
-    system = PointMassDisk([RailMass(1.0, Circle(r)) for r in DISK_RADII], unilateral=unilateral)
+    system = PointMassDisk([RailMass(1.0, Circle(r)) for r in DISK_RADII])
     p = system.pack_parameters(
         mass=1.0, polar_inertia=1.0, radius=1.0, gravity_W=GRAVITY_W, mu=1.0
     )
-    place = {'p_WB': [0, 1], 'v_WB_W': [0, 0]} if unilateral else {'p': [0]}
     x0 = system.state.pack(
-        theta=np.full(4, -np.pi / 2), theta_rate=np.zeros(4), phi=0, phi_rate=0, **place
+        theta=np.full(4, -np.pi / 2), theta_rate=np.zeros(4), phi=0, phi_rate=0, p=[0]
     )
     signs = np.array([-1.0, 1.0, -1.0, 1.0])
     return Example(system, p, x0, (np.array(SHAPE_TIMES), np.outer(SHAPE, signs)))

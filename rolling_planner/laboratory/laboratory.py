@@ -170,6 +170,13 @@ class HandPose(NamedTuple):
     acceleration: Array
 
 
+def _powers(s: float) -> tuple[Array, Array, Array]:
+    """Return the powers 0 to 5 of a time, and their first and second derivatives by it."""
+    k = np.arange(6.0)
+    rate = np.where(k > 0, k * s ** np.maximum(k - 1, 0), 0.0)
+    return s**k, rate, np.where(k > 1, k * (k - 1) * s ** np.maximum(k - 2, 0), 0.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Transfer:
     """
@@ -193,11 +200,7 @@ class Transfer:
     def at(self, t: float) -> HandPose:
         """Return the hand at a time [s], held at both ends."""
         s = min(max(t - self.start, 0.0), self.duration)
-        k = np.arange(6)
-        powers = s ** np.arange(6.0)
-        rate = np.where(k > 0, k * s ** np.maximum(k - 1.0, 0.0), 0.0)
-        acceleration = np.where(k > 1, k * (k - 1) * s ** np.maximum(k - 2.0, 0.0), 0.0)
-        return HandPose(*(w @ self.coefficients for w in (powers, rate, acceleration)))
+        return HandPose(*(w @ self.coefficients for w in _powers(s)))
 
     def control(self, t: float) -> Array:
         """Return the control (alpha_WH_H_y, a_WH_H_x, a_WH_H_z), in the frame of the hand."""
@@ -227,16 +230,8 @@ def transfer(
     """
     if not duration > 0:
         raise ParameterError(f'there must be time to move the hand, got {duration:.3g} s')
-    T = duration
-    powers = T ** np.arange(6.0)
-    k = np.arange(6)
-    rows = [
-        powers,
-        np.where(k > 0, k * T ** np.maximum(k - 1.0, 0.0), 0.0),
-        np.where(k > 1, k * (k - 1) * T ** np.maximum(k - 2.0, 0.0), 0.0),
-    ]
     known = np.vstack([pose, rate, np.asarray(acceleration) / 2])
-    end = np.array(rows)
+    end = np.array(_powers(duration))
     wanted = np.vstack([goal, np.zeros(3), np.zeros(3)])
     rest = np.linalg.solve(end[:, 3:], wanted - end[:, :3] @ known)
     return Transfer(start, duration, np.vstack([known, rest]))
@@ -402,9 +397,9 @@ class ThrowCatchPlan:
             return self.carry.control_at(t)
         return self.move.control(t)
 
-    def greatest_controls(self, dt: float = 1e-3) -> Array:
+    def greatest_controls(self) -> Array:
         """Return the greatest size of each control from start to impact, shape (3,)."""
-        times = np.arange(0.0, self.touch, dt)
+        times = np.arange(0.0, self.touch, 1e-3)
         controls = np.array([self.control_at(float(t)) for t in times])
         return np.asarray(np.abs(controls).max(axis=0))
 
