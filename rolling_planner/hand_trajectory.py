@@ -83,7 +83,11 @@ def hand_trajectory(
     q, p = _samples('q_WH', q_WH, (k, 4)), _samples('p_WH', p_WH, (k, 3))
     norms = np.linalg.norm(q, axis=1)
     if not np.all(np.abs(norms - 1) < UNIT):
-        raise ParameterError('hand trajectory: q_WH must be unit quaternions (w, x, y, z)')
+        worst = norms[np.argmax(np.abs(norms - 1))]
+        raise ParameterError(
+            'hand trajectory: q_WH must be unit quaternions (w, x, y, z), one has norm '
+            f'{worst:.6g}'
+        )
     q = q / norms[:, None]
     velocities = _pair(k, w_WH_H=w_WH_H, v_WH_H=v_WH_H)
     accelerations = _pair(k, alpha_WH_H=alpha_WH_H, a_WH_H=a_WH_H)
