@@ -26,18 +26,18 @@ def _frames(
     structure: Structure, q: ca.SX, c: ca.SX
 ) -> tuple[list[tuple[ca.SX, ca.SX]], list[ca.SX], ca.SX]:
     """Return attitude and place of each link and of the hand, axes of the joints, q_WH."""
-    *links, hand = structure.frames(c)
+    *links, (R_hand, q_hand, p_hand) = structure.frames(c)
     R, p, turned = ca.SX.eye(3), ca.SX.zeros(3), ca.SX([1, 0, 0, 0])
     found, axes = [], []
-    for k, (link, axis) in enumerate(zip(links, structure.axes, strict=True)):
-        p, R = p + R @ link.p, R @ link.R
+    for k, ((R_link, q_link, p_link), axis) in enumerate(zip(links, structure.axes, strict=True)):
+        p, R = p + R @ p_link, R @ R_link
         axes.append(R[:, axis])
         R = R @ _turn(q[k], axis)
         half = ca.SX.zeros(3)
         half[axis] = ca.sin(q[k] / 2)
-        turned = product(product(turned, link.q), ca.vertcat(ca.cos(q[k] / 2), half))
+        turned = product(product(turned, q_link), ca.vertcat(ca.cos(q[k] / 2), half))
         found.append((R, p))
-    return [*found, (R @ hand.R, p + R @ hand.p)], axes, product(turned, hand.q)
+    return [*found, (R @ R_hand, p + R @ p_hand)], axes, product(turned, q_hand)
 
 
 def _turn(angle: ca.SX, axis: int) -> ca.SX:
@@ -401,14 +401,6 @@ class Link:
     torque: float
 
 
-class Frame(NamedTuple):
-    """Attitude, as a matrix and as a quaternion, and place, as expressions."""
-
-    R: ca.SX
-    q: ca.SX
-    p: ca.SX
-
-
 class Structure(NamedTuple):
     """
     What the equations of an arm are written for.
@@ -442,12 +434,12 @@ class Structure(NamedTuple):
         inputs = iter(range(self.size))
         return ca.vertcat(*(c[next(inputs)] if v is None else v for v in self.pattern))
 
-    def frames(self, c: ca.SX) -> list[Frame]:
-        """Return joints and hand, each in the frame before."""
+    def frames(self, c: ca.SX) -> list[tuple[ca.SX, ca.SX, ca.SX]]:
+        """Return matrix, quaternion and place of joints and hand, each in the frame before."""
         numbers, found = self._all(c), []
         for k in range(len(self.axes) + 1):
             n = numbers[FRAME * k : FRAME * (k + 1)]
-            found.append(Frame(ca.reshape(n[:9], 3, 3).T, n[9:13], n[13:16]))
+            found.append((ca.reshape(n[:9], 3, 3).T, n[9:13], n[13:16]))
         return found
 
     def bodies(self, c: ca.SX) -> Iterator[tuple[ca.SX, ca.SX, ca.SX]]:

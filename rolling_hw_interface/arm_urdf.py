@@ -20,6 +20,7 @@ from rolling_hw_interface.arm import Arm, ArmModel, Body, Chain, Link, Place
 from transforms3d.euler import mat2euler
 
 T = TypeVar('T')
+HAND = 'hand'  # link at the end of a description
 ROD_SHARE = 0.05  # radius of a drawn link, of the longest link
 MAX_BYTES = 1_000_000  # of a description
 REGULAR = 0.02  # minimum determinant of the Jacobian, of that at home
@@ -31,7 +32,7 @@ LIMITS = {'low': 'lower', 'high': 'upper', 'speed': 'velocity', 'acceleration': 
 def link_names(chain: Chain, prefix: str) -> list[str]:
     """Return the names of the base, the links and the hand, as frames have them."""
     links = [f'link_{k + 1}' for k in range(len(chain.links))]
-    return [f'{prefix}{name}' for name in ('base_link', *links, 'hand')]
+    return [f'{prefix}{name}' for name in ('base_link', *links, HAND)]
 
 
 def frame_places(chain: Chain) -> list[Place]:
@@ -97,11 +98,11 @@ def _add_inertia(link: ET.Element, body: Body) -> None:
     ET.SubElement(inertial, 'inertia', {name: text_of(v) for name, v in values})
 
 
-def arm_of_urdf(
-    path: str | Path, *, gravity: Sequence[float], home: Sequence[float], hand: str = 'hand'
-) -> Chain:
+def arm_of_urdf(path: str | Path, *, gravity: Sequence[float], home: Sequence[float]) -> Chain:
     """
-    Return the arm that a URDF describes.
+    Return the arm that a URDF describes, from its root, which is the world, to the link ``hand``.
+
+    The usual fraction of the determinant of the Jacobian at home is the minimum one.
 
     Parameters
     ----------
@@ -111,9 +112,6 @@ def arm_of_urdf(
         In the world [m/s^2], 3 numbers.
     home
         Joint angles near which the arm works [rad].
-    hand
-        Name of the link that is the hand; the chain goes from it to the root of the description,
-        which is the world.
 
     Raises
     ------
@@ -129,7 +127,7 @@ def arm_of_urdf(
     above = {_named(joint, 'child', 'link', path): joint for joint in root.findall('joint')}
     bodies = {link.get('name'): link for link in root.findall('link')}
     joints: list[tuple[ET.Element, Body]] = []
-    name = hand
+    name = HAND
     while name in above and len(joints) < len(above):
         joints.insert(0, (above[name], _body(bodies.get(name), path)))
         name = _named(above[name], 'parent', 'link', path)
@@ -141,13 +139,12 @@ def arm_of_urdf(
             links.append(_link(joint, _place(X), body, path))
             X, payload = np.eye(4), Body()
     if not links:
-        raise ParameterError(f'{path}: no joint leads to a link {hand!r}')
-    return _with_determinant(
-        Chain(
-            links=tuple(links), hand=_place(X), payload=payload,
-            gravity=tuple(gravity), home=tuple(home), determinant=0.0,
-        )
+        raise ParameterError(f'{path}: no joint leads to a link {HAND!r}')
+    chain = Chain(
+        links=tuple(links), hand=_place(X), payload=payload,
+        gravity=tuple(gravity), home=tuple(home), determinant=0.0,
     )  # fmt: skip
+    return replace(chain, determinant=REGULAR * Arm(chain).determinant(chain.home))
 
 
 def model_from(kind: type[T], given: Any, prefix: str) -> T:
@@ -183,11 +180,6 @@ def chain_from(given: Any) -> Chain:
     if not description:
         return planar.chain
     return arm_of_urdf(description, gravity=(x, 0.0, z), home=given.get('arm.home', ()))
-
-
-def _with_determinant(chain: Chain) -> Chain:
-    """Return the chain with the usual fraction of the determinant at home as the minimum one."""
-    return replace(chain, determinant=REGULAR * Arm(chain).determinant(chain.home))
 
 
 def _link(joint: ET.Element, place: Place, body: Body, path: str | Path) -> Link:

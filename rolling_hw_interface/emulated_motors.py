@@ -332,7 +332,7 @@ class EmulatedMotors:
         return self.arm.hand_state(self.q, self.qd)
 
 
-def encoders(motors: EmulatedMotors, topic: str = 'robot_joint_states') -> Sensor:
+def encoders(motors: EmulatedMotors) -> Sensor:
     """Return the sensor of what the amplifiers report, once in each period."""
     return Sensor(
         name='encoders',
@@ -341,7 +341,7 @@ def encoders(motors: EmulatedMotors, topic: str = 'robot_joint_states') -> Senso
         covariance=np.zeros((motors.state.size,) * 2),
         rate=1 / motors.period,
         message='joint_states',
-        topic=topic,
+        topic='robot_joint_states',
     )
 
 

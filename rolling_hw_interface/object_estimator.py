@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact import closest_points, ContactSystem
+from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_hw_interface.pose_filter import (
     at_rest,
@@ -26,6 +26,7 @@ from rolling_hw_interface.pose_filter import (
     odometry_of,
     plausible,
     PoseFilter,
+    touch_of,
 )
 from rolling_hw_interface.vision import ClockOffset
 from transforms3d.quaternions import quat2mat
@@ -202,7 +203,7 @@ class ObjectEstimator:
 
         """
         self._system, self._params = system, np.asarray(params, dtype=float)
-        self.filter = PoseFilter(system, params, model)
+        self.filter = PoseFilter(system, params, model or FilterModel())
         self.clock = ClockOffset(least_latency)
         self._host_clock = host_clock
         self.held, self.breaking = False, BREAKING
@@ -328,14 +329,7 @@ class ObjectEstimator:
     def _start(self, t: float, p: Array, q: Array) -> bool:
         hand = self._step_at(t).hand
         try:
-            touch = closest_points(
-                self._system.object_surface,
-                self._system.hand_surface,
-                *_relative(hand, p, q),
-                object_parameters=self._params[self._system.parameters.slice('object_surface')],
-                hand_parameters=self._params[self._system.parameters.slice('hand_surface')],
-                hand_chart=self._system.hand_chart,
-            )
+            touch = touch_of(self._system, self._params, hand, p, q)
         except RollingError as error:
             return self._refuse(str(error))
         self.filter.start(p, q, touch.contact_h, touching=touch.gap < self.breaking)
@@ -354,7 +348,7 @@ class ObjectEstimator:
         """Return object and contact point at a later time, from a time after a step on."""
         if step.held:
             return at_rest(body), near
-        return self.filter.mean_after(body, near, step.hand, step.u, t - step.time, end - t)[:2]
+        return self.filter.mean_after(body, near, step.hand, step.u, t - step.time, end - t)
 
     def _smooth(self) -> None:
         """Average the accelerations of the last steps over as many before as came after each."""
@@ -400,7 +394,7 @@ class ObjectEstimator:
         if held:
             self.filter.take_rest()
         if self.filter.touching:
-            _, self._rolling = self.filter.take_contact(hand, u, lead)
+            self._rolling = self.filter.take_contact(hand, u, lead)
         if self.filter.model.planar:
             self.filter.take_plane()
         if not self.filter.sound():
@@ -475,9 +469,3 @@ class ObjectEstimator:
         self.refused += 1
         self.reason = reason
         return False
-
-
-def _relative(hand: Array, p: Array, q: Array) -> tuple[Array, Array]:
-    """Return attitude and origin of the object in the hand."""
-    R_WH = quat2mat(hand[:4])
-    return R_WH.T @ quat2mat(q), R_WH.T @ (p - hand[4:7])

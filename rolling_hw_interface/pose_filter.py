@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact import closest_points, ContactSystem, Touch
 from rolling_dynamics.contact.conversions import posed_state
 from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
@@ -319,9 +319,7 @@ class PoseFilter:
 
     """
 
-    def __init__(
-        self, system: ContactSystem, params: ArrayLike, model: FilterModel | None = None
-    ) -> None:
+    def __init__(self, system: ContactSystem, params: ArrayLike, model: FilterModel) -> None:
         """
         Compile the equations.
 
@@ -333,7 +331,7 @@ class PoseFilter:
             What is believed.
 
         """
-        self.model = model or FilterModel()
+        self.model = model
         self._predict = FastFunction(prediction_function(system))
         self._contact = FastFunction(contact_function(system))
         learns = self.model.inertia > 0
@@ -378,9 +376,9 @@ class PoseFilter:
 
     def mean_after(
         self, body: Array, near: Array, hand: ArrayLike, u: ArrayLike, lead: float, dt: float
-    ) -> tuple[Array, Array, float]:
+    ) -> tuple[Array, Array]:
         """
-        Return object, contact point and gap after a time.
+        Return object and contact point after a time.
 
         Parameters
         ----------
@@ -395,15 +393,14 @@ class PoseFilter:
         f = self._predict
         f.inputs[2][:], f.inputs[3][:], f.inputs[6][0] = hand, u, self.touching
         steps = max(1, math.ceil(dt / LONGEST_STEP)) if math.isfinite(dt) else 1
-        gap = math.inf
         for k in range(steps):
             f.inputs[0][:], f.inputs[1][:] = body, near
             f.inputs[4][0], f.inputs[5][0] = lead + k * dt / steps, dt / steps
             out = f.evaluate()
             if not math.isfinite(out.sum()):  # no closest point here: a free body
-                return _coasted(body, dt - k * dt / steps), near, math.inf
-            body, near, gap = out[:13].copy(), out[13:15].copy(), float(out[15])
-        return body, near, gap
+                return _coasted(body, dt - k * dt / steps), near
+            body, near = out[:13].copy(), out[13:15].copy()
+        return body, near
 
     def spread(self, dt: float) -> None:
         """Move the covariance on by dt [s] as of a free body, from where the mean is."""
@@ -427,7 +424,7 @@ class PoseFilter:
             self._spread(F, dt)
         else:
             self.spread(dt)
-        self.body, self.near, _ = self.mean_after(self.body, self.near, hand, u, lead, dt)
+        self.body, self.near = self.mean_after(self.body, self.near, hand, u, lead, dt)
 
     def _spread(self, F: Array, dt: float) -> None:
         C = F @ self.covariance @ F.T
@@ -464,7 +461,7 @@ class PoseFilter:
         H[:3, 12], H[3:, 12] = -self.body[10:13], -self.body[7:10]
         return self._update(innovation, H, np.asarray(covariance, dtype=float))
 
-    def take_contact(self, hand: ArrayLike, u: ArrayLike, lead: float) -> tuple[bool, bool]:
+    def take_contact(self, hand: ArrayLike, u: ArrayLike, lead: float) -> bool:
         """
         Take that a touching contact has no gap and does not slip.
 
@@ -475,22 +472,20 @@ class PoseFilter:
 
         Returns
         -------
-        pressed, rolling
-            Whether the first and whether the second fits what is known.
+        bool
+            Whether that it does not slip fits what is known.
 
         """
         contact, J, _ = self.contact(self.body, self.near, hand, u, lead)
         if not math.isfinite(contact.sum() + J.sum()):
-            return False, False
+            return False
         self.near = contact[:2].copy()
         m = self.model
-        results = []
         for rows, deviations in (((2, 5), (m.gap, m.slip)), ((3, 4), (m.slip, m.slip))):
             H = np.zeros((2, self._size))
             H[:, :12] = J[list(rows)]
             fits, _ = self._update(-contact[list(rows)], H, np.diag(np.square(deviations)))
-            results.append(fits)
-        return results[0], results[1]
+        return fits
 
     def take_plane(self) -> None:
         """Take that the object moves in the plane x-z and turns about y."""
@@ -563,6 +558,37 @@ class PoseFilter:
             self.inertia = min(max(self.inertia * math.exp(float(d[13])), LIGHTEST), HEAVIEST)
             for place in self._inertias:
                 place[:] = self.inertia * self._believed
+
+
+def touch_of(system: ContactSystem, params: Array, hand: Array, p_WO: Array, q_WO: Array) -> Touch:
+    """
+    Return where object and hand are nearest, from poses in the world.
+
+    Parameters
+    ----------
+    system, params
+        Hand and object, and their parameters.
+    hand
+        q_WH (w, x, y, z) and p_WH [m], maybe more.
+    p_WO, q_WO
+        Place of the object [m], and its attitude (w, x, y, z).
+
+    Raises
+    ------
+    RollingError
+        There is no such point.
+
+    """
+    R_HW = quat2mat(hand[:4]).T
+    return closest_points(
+        system.object_surface,
+        system.hand_surface,
+        R_HW @ quat2mat(q_WO),
+        R_HW @ (p_WO - hand[4:7]),
+        object_parameters=params[system.parameters.slice('object_surface')],
+        hand_parameters=params[system.parameters.slice('hand_surface')],
+        hand_chart=system.hand_chart,
+    )
 
 
 def at_rest(body: Array) -> Array:

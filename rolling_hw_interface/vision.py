@@ -110,7 +110,7 @@ class MarkerPattern:
         if spread[1] < 0.05 * spread[0]:
             raise ParameterError('markers: they lie on a line; move one aside')
         self.positions, self.tolerance = P, float(tolerance)
-        self._stiffness: dict[tuple[int, ...], Stiffness] = {}  # by the markers that are used
+        self._unit: dict[tuple[int, ...], tuple[Array, Array]] = {}  # by the markers used
         self._check_distances()
 
     def _check_distances(self) -> None:
@@ -164,9 +164,10 @@ class MarkerPattern:
         if not rms <= self.tolerance:
             return rms
         used = tuple(places.tolist())
-        if used not in self._stiffness:
-            self._stiffness[used] = stiffness_of(model)
-        return MarkerFit(R, p, rms, used, False, unit_covariance(R, *self._stiffness[used]))
+        if used not in self._unit:
+            self._unit[used] = _centre_and_turn(model)
+        covariance = unit_covariance(R, len(used), *self._unit[used])
+        return MarkerFit(R, p, rms, used, False, covariance)
 
     def _relabel(self, seen: Array) -> NDArray[np.intp]:
         """Return the labels whose distances are nearest to those seen."""
@@ -177,30 +178,12 @@ class MarkerPattern:
         return np.asarray(choices[np.argmin(np.sum(misfit**2, axis=(1, 2)))], dtype=np.intp)
 
 
-class Stiffness(NamedTuple):
-    """
-    How well a pattern fixes a pose, in the frame of the body.
-
-    Attributes
-    ----------
-    markers, centre
-        Number of the markers, and their centroid [m].
-    turn
-        Covariance of a turn about it for a unit variance of each coordinate, shape (3, 3).
-
-    """
-
-    markers: int
-    centre: Array
-    turn: Array
-
-
-def stiffness_of(model: Array) -> Stiffness:
-    """Return it for markers in the frame of the body [m], shape (k, 3)."""
+def _centre_and_turn(model: Array) -> tuple[Array, Array]:
+    """Return centroid and covariance of a turn, see :func:`unit_covariance`, of markers (k, 3)."""
     centre = model.mean(axis=0)
     arms = model - centre
     information = np.sum(arms * arms) * np.eye(3) - arms.T @ arms
-    return Stiffness(len(model), centre, np.linalg.inv(information))
+    return centre, np.linalg.inv(information)
 
 
 def unit_covariance(R: Array, markers: int, centre: Array, turn: Array) -> Array:
@@ -211,8 +194,11 @@ def unit_covariance(R: Array, markers: int, centre: Array, turn: Array) -> Array
     ----------
     R
         Attitude of the body, shape (3, 3).
-    markers, centre, turn
-        See :class:`Stiffness`.
+    markers, centre
+        Number of the markers, and their centroid in the frame of the body [m].
+    turn
+        Covariance of a turn of the body about it, for a unit variance of each coordinate of each
+        marker, along the axes of the body, shape (3, 3).
 
     Returns
     -------

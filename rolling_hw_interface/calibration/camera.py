@@ -180,6 +180,7 @@ def _apart(X_WC: Array, bodies: list[Array], seen: MeasuredPoses) -> Array:
 
 SAMPLES = 500  # samples
 ORDER = 3  # of the polynomials that smooth the angles
+WINDOW = 0.04  # over which they do [s]
 SLOW = 0.03  # rate below which the sign of friction is not trusted [rad/s]
 LEAST_RATE = 0.1  # that each joint has to reach [rad/s]
 
@@ -216,13 +217,7 @@ class JointCalibration:
 
 
 def calibrate_joints(
-    arm: Arm,
-    times: ArrayLike,
-    joints: ArrayLike,
-    torques: ArrayLike,
-    gear: ArrayLike,
-    *,
-    window: float = 0.04,
+    arm: Arm, times: ArrayLike, joints: ArrayLike, torques: ArrayLike, gear: ArrayLike
 ) -> JointCalibration:
     """
     Return friction and inertia of the drives.
@@ -237,8 +232,6 @@ def calibrate_joints(
         Joint angles [rad] and torques of the motors [N m], shape (n, 3).
     gear
         Turns of the motor for one of each joint, shape (3,).
-    window
-        Time over which angles are smoothed [s].
 
     Raises
     ------
@@ -258,7 +251,7 @@ def calibrate_joints(
     even = np.arange(t[0], t[-1], dt)  # lost messages are bridged
     q = np.column_stack([np.interp(even, t, q[:, k]) for k in range(JOINTS)])
     tau = np.column_stack([np.interp(even, t, tau[:, k]) for k in range(JOINTS)])
-    width = max(2 * round(window / dt / 2) + 1, ORDER + 2)
+    width = max(2 * round(WINDOW / dt / 2) + 1, ORDER + 2)
     smooth = [savgol_filter(q, width, ORDER, deriv=k, delta=dt, axis=0) for k in range(3)]
     tau = savgol_filter(tau, width, ORDER, axis=0)
     inside = slice(width, -width)

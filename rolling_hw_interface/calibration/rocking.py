@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.contact import closest_points, ContactSystem
+from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.rotations import without_jumps
-from rolling_hw_interface.pose_filter import contact_function
+from rolling_hw_interface.pose_filter import contact_function, touch_of
 from transforms3d.quaternions import quat2mat
 
 FEWEST = 100  # samples
@@ -279,7 +279,10 @@ def _contacts(system: ContactSystem, p: Array, body: Array, hands: Array) -> tup
     """Return ``object_prediction.CONTACT`` (n, 6), slip in W, and the plate's normals (n, 3)."""
     function = FastFunction(contact_function(system))
     function.inputs[5][:] = p
-    near = _first(system, p, body[0], hands[0])
+    try:
+        near = touch_of(system, p, hands[0], body[0, 4:7], body[0, :4]).contact_h
+    except RollingError as error:
+        raise ParameterError(f'the first pose is not on the plate: {error}') from None
     contacts, normals = np.empty((len(body), 6)), np.empty((len(body), 3))
     for k, (o, h) in enumerate(zip(body, hands, strict=True)):
         for buffer, value in zip(function.inputs, (o, near, h), strict=False):
@@ -292,23 +295,6 @@ def _contacts(system: ContactSystem, p: Array, body: Array, hands: Array) -> tup
         R_WC = quat2mat(h[:4]) @ frame.reshape(3, 3)
         normals[k], contacts[k, 3:6] = R_WC[:, 2], R_WC @ contacts[k, 3:6]
     return np.nan_to_num(contacts, nan=math.inf), normals
-
-
-def _first(system: ContactSystem, p: Array, body: Array, hand: Array) -> Array:
-    R_WH = quat2mat(hand[:4])
-    try:
-        touch = closest_points(
-            system.object_surface,
-            system.hand_surface,
-            R_WH.T @ quat2mat(body[:4]),
-            R_WH.T @ (body[4:7] - hand[4:7]),
-            object_parameters=p[system.parameters.slice('object_surface')],
-            hand_parameters=p[system.parameters.slice('hand_surface')],
-            hand_chart=system.hand_chart,
-        )
-    except RollingError as error:
-        raise ParameterError(f'the first pose is not on the plate: {error}') from None
-    return np.asarray(touch.contact_h, dtype=float)
 
 
 def _inner(flags: NDArray[np.bool_], margin: int) -> NDArray[np.bool_]:
