@@ -10,10 +10,10 @@ them with much noise.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 import math
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,20 +67,6 @@ class Step:
         """Return it as a message of the log holds it."""
         kinds = (self.commands, self.joints, self.images)
         return [self.now, self.flags, *map(len, kinds), *(s for kind in kinds for s in kind)]
-
-
-class Stamped(Protocol):
-    """A message with its time."""
-
-    @property
-    def stamp(self) -> int:
-        """Time [ns]."""
-        ...
-
-
-def step_of(now: int, flags: int, inputs: Sequence[Sequence[Stamped]]) -> Step:
-    """Return the step that took these commands, joint states and images."""
-    return Step(now, flags, *(tuple(taken.stamp for taken in kind) for kind in inputs))
 
 
 def steps_in(data: Iterable[int]) -> Iterator[Step]:

@@ -8,7 +8,7 @@ inputs it gives the same estimates bit by bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from rolling_dynamics.arrays import Array
@@ -19,7 +19,7 @@ from rolling_hw_interface.arm_urdf import chain_from, model_from
 from rolling_hw_interface.encoder_filter import EncoderFilter, JointEstimate
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_hw_interface.nodes.conversions import checked_pose
-from rolling_hw_interface.object_estimator import Estimate, ObjectEstimator
+from rolling_hw_interface.object_estimator import Estimate, ObjectEstimator, Step
 from rolling_hw_interface.pose_filter import FilterModel
 from rolling_hw_interface.watchdog import Watchdog
 from rolling_node_kit.cdr import hand_control, JointReading, Stamped
@@ -27,14 +27,6 @@ from rolling_node_kit.cdr import hand_control, JointReading, Stamped
 LOST = 20  # measurements in a row without a joint, after which the hand is not known
 LONGEST_GAP = 0.2  # between two joint states, that is bridged [s]
 PATIENCE = 0.1  # for the joints that belong to an image [s]
-
-
-class Values(Protocol):
-    """Parameters of the estimator by name: those of a node, or those of a recording."""
-
-    def __getitem__(self, name: str) -> Any:
-        """Return the present value of one."""
-        ...
 
 
 class Inputs(NamedTuple):
@@ -55,6 +47,10 @@ class Inputs(NamedTuple):
     commands: Sequence[Stamped] = ()
     joints: Sequence[JointReading] = ()
     images: Sequence[Stamped] = ()
+
+    def step(self, now: int, flags: int) -> Step:
+        """Return what the log says of a step that takes them at a time [ns]."""
+        return Step(now, flags, *(tuple(taken.stamp for taken in kind) for kind in self))
 
 
 class Estimated(NamedTuple):
@@ -100,8 +96,8 @@ class Estimation:
 
     """
 
-    def __init__(self, values: Values) -> None:
-        """Load the scenario and make the filters, from the parameters of the node."""
+    def __init__(self, values: Any) -> None:
+        """Load the scenario and make the filters, from parameters of a node or of a recording."""
         self._values = values
         self.model = load_model(values['scenario_file'])
         self.arm = Arm(chain_from(values))

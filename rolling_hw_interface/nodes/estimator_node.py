@@ -36,7 +36,6 @@ from rolling_hw_interface.object_estimator import (
     ENABLED,
     Estimate,
     FORGET,
-    step_of,
     VISION_TIMEOUT,
 )
 from rolling_interfaces.msg import RollingContact
@@ -199,7 +198,7 @@ class EstimatorNode(CompilingNode, LoopNode):
             core.begin(now)
         if flags & FORGET:
             core.forget()
-        step = step_of(now, flags | (ENABLED if self.enabled else 0), inputs)
+        step = inputs.step(now, flags | (ENABLED if self.enabled else 0))
         if not (step.empty and core.idle):
             self._note(step.numbers())
         told = core.step(now, inputs, enabled=bool(step.flags & ENABLED))

@@ -10,7 +10,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import fingerprint
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
 from rolling_hw_interface.nodes.estimator_node import TABLE
-from rolling_hw_interface.object_estimator import BEGIN, ENABLED, FORGET, Step, step_of, steps_in
+from rolling_hw_interface.object_estimator import BEGIN, ENABLED, FORGET, Step, steps_in
 from rolling_node_kit.cdr import (
     ACCEL,
     accel_values,
@@ -113,7 +113,7 @@ def recording(tmp_path_factory):
             put(topic, message)
         if flags & FORGET:
             core.forget()
-        log += step_of(now, flags, inputs).numbers()
+        log += inputs.step(now, flags).numbers()
         for stamp, hand, found in core.step(now, inputs, enabled=bool(flags & ENABLED)):
             put('hand/odometry', encode['hand'](stamp, hand.tolist()))
             if found is not None:
