@@ -37,6 +37,7 @@ MOTOR_FAULTS = (
     'silent',  # no states are sent
 )
 SWEEPS = 6  # over the joints, for the friction impulses
+LOSS = 0.5  # of the commands, where messages are dropped
 LOCKED = 1e6  # friction of a stuck joint [N m]
 
 
@@ -231,7 +232,7 @@ class EmulatedMotors:
             raise ParameterError(
                 f'a command takes {self.arm.joints} finite numbers, got {wanted.tolist()}'
             )
-        if self._lost():
+        if self.fault == 'messages_dropped' and self._rng.random() < LOSS:
             return
         self._mode, self._wanted, self._commanded = mode, wanted.copy(), t
 
@@ -294,9 +295,6 @@ class EmulatedMotors:
             law[:, self.joint] = 0.0
         return law.ravel()
 
-    def _lost(self) -> bool:
-        return self.fault == 'messages_dropped' and bool(self._rng.random() < 0.5)
-
     # -- the drive of an emulation ------------------------------------------------------------
 
     @property
@@ -306,11 +304,6 @@ class EmulatedMotors:
         if self.fault == 'encoder_lost':
             position[self.joint] = velocity[self.joint] = math.nan
         return np.concatenate([position, velocity, self._effort])
-
-    @property
-    def positions(self) -> Array:
-        """Angles that the encoders report [rad], shape (n,)."""
-        return self.values[: self.arm.joints]
 
     def load(self, at: MotionExpressions) -> ca.SX:
         """Return the force [N] and torque [N m] on the hand about its origin, in W."""

@@ -104,22 +104,14 @@ class MotorModel:
     @property
     def reflected_inertia(self) -> Array:
         """Inertia of the rotors as the joints feel it [kg m^2], shape (n,)."""
-        return np.array([n * n * j for n, j in zip(self.gear, self.rotor_inertia, strict=True)])
-
-    @property
-    def torque_per_current(self) -> Array:
-        """Joint torque per current [N m/A], shape (n,)."""
-        return np.array([n * k for n, k in zip(self.gear, self.torque_constant, strict=True)])
+        return np.square(self.gear) * self.rotor_inertia
 
     @property
     def torque_limit(self) -> Array:
         """Greatest joint torque [N m], shape (n,)."""
-        limits = zip(self.torque_per_current, self.current_limit, strict=True)
-        return np.array([k * i for k, i in limits])
+        return np.array(self.gear) * self.torque_constant * self.current_limit
 
     @property
     def resolution(self) -> Array:
         """Joint angle of one encoder count [rad], shape (n,)."""
-        return np.array(
-            [2 * math.pi / (n * c) for n, c in zip(self.gear, self.counts, strict=True)]
-        )
+        return 2 * math.pi / (np.array(self.gear) * self.counts)

@@ -202,11 +202,6 @@ class ObjectEstimator:
         self.reason = ''
 
     @property
-    def started(self) -> bool:
-        """Whether an object is followed."""
-        return self._time is not None
-
-    @property
     def inertia(self) -> float:
         """Moments of inertia of the object over those believed; 1 where they are not in doubt."""
         return self.filter.inertia

@@ -8,7 +8,7 @@ inputs it gives the same estimates bit by bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from rolling_dynamics.arrays import Array
@@ -27,6 +27,9 @@ from rolling_node_kit.cdr import hand_control, JointReading, Stamped
 LOST = 20  # measurements in a row without a joint, after which the hand is not known
 LONGEST_GAP = 0.2  # between two joint states, that is bridged [s]
 PATIENCE = 0.1  # for the joints that belong to an image [s]
+# What a joint state gave: its stamp [ns]; pose and twist of the hand, shape (13,); and the object,
+# None while it is not known, or not known well enough.
+Estimated: TypeAlias = tuple[int, Array, Estimate | None]
 
 
 class Inputs(NamedTuple):
@@ -51,26 +54,6 @@ class Inputs(NamedTuple):
     def step(self, now: int, flags: int) -> Step:
         """Return what the log says of a step that takes them at a time [ns]."""
         return Step(now, flags, *(tuple(taken.stamp for taken in kind) for kind in self))
-
-
-class Estimated(NamedTuple):
-    """
-    What a joint state gave.
-
-    Attributes
-    ----------
-    stamp
-        Of the joint state [ns].
-    hand
-        Pose and twist of the hand, shape (13,).
-    found
-        The object; None while it is not known, or not known well enough.
-
-    """
-
-    stamp: int
-    hand: Array
-    found: Estimate | None
 
 
 class Estimation:
@@ -204,7 +187,7 @@ class Estimation:
         self.last = self.estimator.step(hand, u, self._seconds(stamp))
         if self.estimator.restarts > starts:
             self.refused = self.estimator.reason
-        return Estimated(stamp, hand, self._checked(self.last))
+        return stamp, hand, self._checked(self.last)
 
     def _checked(self, found: Estimate | None) -> Estimate | None:
         """Return an estimate that may be reported, or None."""

@@ -96,7 +96,7 @@ def test_current_is_limited_and_lags():
 def test_encoder_reads_whole_counts_below_the_angle():
     motors = make()
     run(motors, 0.2, 'velocity', [0.5, -0.3, 0.7])
-    seen, resolution = motors.positions, motors.motors.resolution
+    seen, resolution = motors.values[:3], motors.motors.resolution
     assert np.all((motors.q - seen >= 0) & (motors.q - seen < resolution))
     counts = seen / resolution
     assert counts == pytest.approx(np.round(counts), abs=1e-6)
@@ -158,13 +158,13 @@ def test_stuck_motor_does_not_turn():
 def test_encoder_faults():
     motors = make()
     motors.inject('encoder_frozen', 1)
-    before = motors.positions[1]
+    before = motors.values[1]
     run(motors, 0.1, 'effort', [0, 30.0, 0])
-    assert motors.positions[1] == before
+    assert motors.values[1] == before
     assert abs(motors.q[1] - before) > 0.01
     motors.inject('encoder_lost', 1)
-    assert math.isnan(motors.positions[1])
-    assert math.isfinite(motors.positions[0])
+    assert math.isnan(motors.values[1])
+    assert math.isfinite(motors.values[0])
 
 
 def test_motor_off_gives_no_torque():
