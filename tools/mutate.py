@@ -77,7 +77,8 @@ class Trials:
         for number, name in enumerate(self.mutants, 1):
             function = name.partition('__mutmut_')[0]
             tests = sorted(reach.get(function, ()), key=lambda k: (-kills[function][k], took[k]))
-            by = self._first_to_fail(session, name, tests, sum(took[k] for k in tests))
+            seconds = sum(took[k] for k in tests)
+            by = self._first_to_fail(session, name, tests, seconds) if tests else None
             self.noticed[name] = by is not None
             kills[function].update([by] if by in tests else [])
             rate = number / (time.monotonic() - begin)
