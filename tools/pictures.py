@@ -96,6 +96,7 @@ def predictive(path: Path) -> None:
 
     def push(x: np.ndarray) -> np.ndarray:
         """Return the state after the push."""
+        x = x.copy()
         x[spin] += chance.push * pushed.PUSHED / pushed.STEP
         return x
 
