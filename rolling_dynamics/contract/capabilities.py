@@ -325,7 +325,6 @@ class SmoothMode(Protocol):
     @property
     def smooth_mode(self) -> Mode:
         """Rolling, with derivatives everywhere."""
-        ...
 
 
 def default_weights(system: RollingSystem) -> RegulatorWeights:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
-from typing import Literal, TYPE_CHECKING
+from typing import Literal
 
 import numpy as np
 from pydantic import model_validator
@@ -38,9 +38,6 @@ from rolling_dynamics.scenario.surface_section import (
 )
 from rolling_dynamics.surfaces.surface import contact_frame, Surface
 from transforms3d.quaternions import mat2quat
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -110,10 +110,10 @@ class ModeMachine:
     def functions(self, mode: str) -> ModeFunctions:
         """Return the equations of a mode."""
         if mode not in self._functions:
-            these = mode_functions(self.system, mode)
-            self._functions[mode] = (
-                _watched(self.system, mode, self.extra) if self.extra else these
-            )
+            if self.extra:
+                self._functions[mode] = _watched(self.system, mode, self.extra)
+            else:
+                self._functions[mode] = mode_functions(self.system, mode)
         return self._functions[mode]
 
     def guards(self, mode: str) -> FastFunction | None:
