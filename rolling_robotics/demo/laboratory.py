@@ -321,9 +321,8 @@ def _demo(experiment: str, duration: float, compared: Mapping[str, float], **giv
 
 
 FLIP_UP = _demo('flip_up', 7.0, {'replay_balance': 7.0, OPEN_LOOP: 7.0})
-DAMPING = _demo(
-    'damping', 4.0, {OPEN_LOOP: 28.0}, trials=4, faster=5.0
-)  # at rest after 20 to 24 s
+REST = 28.0  # s; without feedback it is at rest after 20 to 24 s
+DAMPING = _demo('damping', 4.0, {OPEN_LOOP: REST}, trials=4, faster=5.0)
 THROW_CATCH = _demo('throw_catch', 5.0, {OPEN_LOOP: 5.0})
 BALANCE_3D = _demo(
     'balance_3d',
