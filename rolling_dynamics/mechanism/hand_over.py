@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 import copy
 from dataclasses import replace
 from functools import cached_property
@@ -125,6 +125,10 @@ class HandOver(MachineSystem):
     def part_at(self, p: ArrayLike, x: ArrayLike) -> MachineSystem:
         """Return the machine on the roller of a state."""
         return self.parts[self.on_roller(p, x)]
+
+    def placed(self, p: ArrayLike, x: ArrayLike, kept: Container[str] = ()) -> Array:
+        """Return the nearest state that rolls, on the roller that is lowest there."""
+        return self.part_at(p, x).placed(p, x, kept)
 
     def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
         """Return nothing: each roller that takes over loses energy."""

@@ -535,7 +535,7 @@ class MachineSystem(WrittenSystem):
 
     def placed(self, p: ArrayLike, x: ArrayLike, kept: Container[str] = ()) -> Array:
         """Return the nearest state with closed contacts that roll; see :func:`.placed`."""
-        return placed(self.part_at(p, x), p, x, kept)
+        return placed(self, p, x, kept)
 
     def outlines(self, p: ArrayLike) -> list[Shape]:
         """Return what is drawn of the machine."""

@@ -236,6 +236,16 @@ def test_a_rolling_joint_that_would_have_to_part_ends_the_motion():
     assert motion.times[-1] == pytest.approx(0.1 / (10.0 * R), rel=1e-9)
 
 
+@pytest.mark.parametrize(('height', 'speed'), [(R, 1.0), (R + 0.4, 0.0)])
+def test_a_start_that_slides_or_flies_is_left_as_it_is(height, speed):
+    """Contacts that may slip or part close no loop."""
+    system = ball(FLOOR)
+    x = system.state.pack(
+        p_ball=[0, 0, height], q_ball=[1, 0, 0, 0], v_ball=[speed, 0, 0], w_ball=[0] * 3
+    )
+    np.testing.assert_array_equal(system.placed([], x), x)
+
+
 def test_each_contact_of_a_body_that_only_rolls_is_judged_in_an_impact():
     machine, given = Machine('ball'), {'mu': 9.0, 'normal_force': 1.0, 'side_force': 0.0}
     machine.body('ball', free('ball'), Revolution(ca.SX(MASS), ca.SX(EVEN)))
