@@ -54,8 +54,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Plan if a goal is given, execute, and report."""
     goal = dict(args.goal)
-    if len(goal) < len(args.goal):
-        raise ParameterError('--goal: a name is given twice')
+    names = [name for name, _ in args.goal]
+    if len(goal) < len(names):
+        raise ParameterError(f'--goal: {max(names, key=names.count)} is given twice')
     if args.plan is not None and goal:
         raise ParameterError('give a plan or --goal, not both')
     if args.horizon and not goal:

@@ -114,7 +114,7 @@ def test_unknown_names_are_told(execute):
 @pytest.mark.parametrize(
     ('options', 'text'),
     [
-        (['--goal', 'u_h=1', 'u_h=2'], 'twice'),
+        (['--goal', 'u_h=1', 'u_h=2'], 'u_h is given twice'),
         (['--horizon', '2'], 'goes with --goal'),
         (['plan.json', '--goal', 'u_h=1'], 'not both'),
         (['missing.json'], 'missing.json'),
