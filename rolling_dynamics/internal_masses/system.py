@@ -23,7 +23,7 @@ from rolling_dynamics.contract.rolling_system import (
     Symbols,
     vector_entry,
 )
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.friction import MU, MU_KINETIC
 from rolling_dynamics.inertia import inertia_matrix, inertia_moments
@@ -344,7 +344,7 @@ class MassDrivenSystem(PointContact):
         radius
             r [m].
         centre_of_mass
-            chi_0, from the geometric centre [m], of a disk along E1 and E3; there if None.
+            chi_0, from the geometric centre [m], of a disk along E1 and E3; zero if None.
         gravity_W
             Gravity [m/s^2].
         mu, mu_kinetic
@@ -360,6 +360,7 @@ class MassDrivenSystem(PointContact):
             masses that meet.
 
         """
+        check_names(inertia, [e.name for e in self.inertia], f'{self.name}: no parameter')
         RADIUS.check(radius)
         MU.check(mu)
         centre = np.zeros(len(self.plane)) if centre_of_mass is None else centre_of_mass
