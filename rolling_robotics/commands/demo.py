@@ -85,7 +85,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Run it on nodes where ROS is there, else in this process."""
-    from rolling_robotics.demo import run_demo
+    from rolling_robotics.demo.run import run_demo
     from rolling_robotics.experiments import EXPERIMENTS
 
     laboratory = [name for name, experiment in EXPERIMENTS.items() if experiment.hardware]
