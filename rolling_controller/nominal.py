@@ -17,7 +17,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled_once, FastFunction
 from rolling_dynamics.contract.capabilities import smooth_mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
+from rolling_dynamics.errors import CancelledError, check_choice, ParameterError, SimulationError
 from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.simulation.stepper import step_of_order_4
 from rolling_planner.plan import check_states_fit, HOLD, Plan
@@ -174,8 +174,8 @@ def nominal_trajectory(
 
     """
     check_states_fit(plan, system)
-    if nominal not in (None, *NOMINALS):
-        raise ParameterError(f'nominal must be one of {NOMINALS}, got {nominal!r}')
+    if nominal is not None:
+        check_choice('nominal', nominal, NOMINALS)
     times = plan.times[0] + _knots(plan.duration, knot)
     controls = plan.controls_at(times)
     if nominal == 'plan':

@@ -16,7 +16,7 @@ from rolling_dynamics.batch.steps import AdaptiveSteps, FixedSteps, interpolated
 from rolling_dynamics.batch.trajectories import Attempt, Batch, Equations, equations, Index
 from rolling_dynamics.contract.capabilities import StartMode
 from rolling_dynamics.contract.rolling_system import Mode, MotionState, RollingSystem
-from rolling_dynamics.errors import check_names, ParameterError
+from rolling_dynamics.errors import check_choice, check_names, ParameterError
 from rolling_dynamics.simulation.control import PiecewiseLinear
 from rolling_dynamics.simulation.guards import joined, NOISE
 from rolling_dynamics.simulation.modes import ChatterError, IGNORE, ModeMachine, STOP
@@ -42,10 +42,8 @@ class Options:
 
     def __post_init__(self) -> None:
         """Refuse what is out of range."""
-        if self.method not in METHODS:
-            raise ParameterError(f'method must be one of {METHODS}, got {self.method!r}')
-        if self.dtype not in ROUNDING:
-            raise ParameterError(f'dtype must be one of {tuple(ROUNDING)}, got {self.dtype!r}')
+        check_choice('method', self.method, METHODS)
+        check_choice('dtype', self.dtype, ROUNDING)
         if self.method == ADAPTIVE and self.dtype != 'float64':
             raise ParameterError(f'{ADAPTIVE} needs dtype float64, got {self.dtype!r}')
         if not self.max_step > 0:

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import ParameterError, quoted, suggestion
+from rolling_dynamics.errors import check_choice, ParameterError, quoted, suggestion
 from rolling_dynamics.rotations import conjugate, exponential, logarithm, product
 
 TINY = 5e-324  # the least positive number
@@ -61,8 +61,7 @@ class Entry:
 
     def __post_init__(self) -> None:
         """Refuse an entry that no vector can hold."""
-        if self.kind not in KINDS:
-            raise ParameterError(f'{self.name}: kind must be one of {KINDS}, got {self.kind!r}')
+        check_choice(f'{self.name}: kind', self.kind, KINDS)
         if self.kind == 'quaternion' and len(self.components) != 4:
             raise ParameterError(f'{self.name}: a quaternion has 4 components w, x, y, z')
         if self.kind == 'turn' and len(self.components) != 2:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import offers, StartMode, StateCheck
 from rolling_dynamics.contract.rolling_system import MotionState, RollingSystem
-from rolling_dynamics.errors import check_names, ParameterError
+from rolling_dynamics.errors import check_choice, check_names, ParameterError
 from rolling_dynamics.simulation.control import as_control, ControlLike
 from rolling_dynamics.simulation.guards import off_pole
 from rolling_dynamics.simulation.modes import ACTIONS, RECORD, STOP
@@ -108,8 +108,8 @@ def simulate(
     duration, start = _number('duration', duration), _number('start', start)
     if not duration > 0:
         raise ParameterError(f'duration must be positive and finite [s], got {duration!r}')
-    if mode is not None and mode not in system.modes:
-        raise ParameterError(f'mode must be one of {tuple(system.modes)}, got {mode!r}')
+    if mode is not None:
+        check_choice('mode', mode, system.modes)
     times = _output_times(t_eval, start, start + duration)
     if times is None and not dense:
         raise ParameterError('without dense output, output times t_eval are needed')

@@ -15,7 +15,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import Rechart
 from rolling_dynamics.contract.rolling_system import Event, MotionState, RollingSystem
-from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
+from rolling_dynamics.errors import CancelledError, check_choice, ParameterError, SimulationError
 from rolling_dynamics.simulation.compiled_solver import closed, compile_step, CompiledSolver
 from rolling_dynamics.simulation.control import Feedback, Formula, Piece, StepControl
 from rolling_dynamics.simulation.guards import atlas_of, chart_guards, GuardWatch, off_pole
@@ -53,8 +53,7 @@ class Settings:
         for name in ('rtol', 'atol', 'max_step'):
             if not getattr(self, name) > 0:
                 raise ParameterError(f'{name} must be positive, got {getattr(self, name)!r}')
-        if self.method not in METHODS:
-            raise ParameterError(f'method must be one of {METHODS}, got {self.method!r}')
+        check_choice('method', self.method, METHODS)
 
 
 Solver = CompiledSolver | ScipySolver

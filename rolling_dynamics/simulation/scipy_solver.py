@@ -11,7 +11,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError, SimulationError
+from rolling_dynamics.errors import check_choice, SimulationError
 from rolling_dynamics.simulation.compiled_solver import not_finite
 from rolling_dynamics.simulation.control import Piece
 from rolling_dynamics.simulation.dormand_prince import SAMPLES
@@ -90,8 +90,7 @@ class ScipySolver:
         """
         from scipy import integrate  # noqa: PLC0415  (large, and the compiled solver needs none)
 
-        if method not in METHODS:
-            raise ParameterError(f'method must be one of {METHODS}, got {method!r}')
+        check_choice('method', method, METHODS)
         self._method: type[OdeSolver] = getattr(integrate, method)
         self._has_memory = method in HAS_MEMORY
         self._tolerance, self._max_step = tolerance, max_step
