@@ -22,7 +22,6 @@ from rolling_dynamics.surfaces.surface import (
     POLE,
     regularities,
     regularity,
-    regularity_function,
     Surface,
 )
 from transforms3d.quaternions import mat2quat
@@ -120,7 +119,7 @@ class ContactAtlas:
             return None
         uv = system.state.unpack(x)['contact_h']
         values = system.parameters.unpack(p)['hand_surface']
-        here = float(regularity_function(system.hand_surface, system.hand_chart)(uv, values))
+        here = system.hand_surface.regularity(uv, system.hand_chart, values)
         return None if here > POLE else self.rechart('hand_chart', p, x)
 
     def from_charts_of(self, source: RollingSystem, p: ArrayLike, x: ArrayLike) -> Array:

@@ -257,8 +257,8 @@ class Surface:
         """
         Return how far the chart is from degenerate at (u, v).
 
-        1 where the two chart directions are orthogonal and as long as they are at the best place
-        of the chart, 0 at a pole or a fold, and where lengths are too small to be squared.
+        1 where the two chart directions are orthogonal and equally long, 0 at a pole or a fold,
+        and where it is not a finite number. ``parameters`` are those of the surface if None.
         """
         values = self.parameter_values if parameters is None else np.asarray(parameters, float)
         regular = float(regularity_function(self, chart)(np.asarray(uv, dtype=float), values))
@@ -588,7 +588,7 @@ def contact_frame(surface: Surface, uv: ArrayLike, parameters: ArrayLike | None 
     values = surface.parameter_values if parameters is None else np.asarray(parameters, float)
     if len(surface.charts) == 1:
         surface.check_regular(uv)
-    if len(surface.charts) == 1 or surface.regularity(uv) > POLE:
+    if len(surface.charts) == 1 or surface.regularity(uv, 0, values) > POLE:
         return np.array(surface.numeric()(uv, values)[1])
     point = np.array(surface.numeric()(uv, values)[0]).ravel()
     best = best_chart(surface, point, values)
