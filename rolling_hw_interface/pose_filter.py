@@ -473,7 +473,7 @@ class PoseFilter:
         Returns
         -------
         bool
-            Whether that it does not slip fits what is known.
+            Whether what is known fits a contact that does not slip.
 
         """
         contact, J, _ = self.contact(self.body, self.near, hand, u, lead)
@@ -576,7 +576,7 @@ def touch_of(system: ContactSystem, params: Array, hand: Array, p_WO: Array, q_W
     Raises
     ------
     RollingError
-        There is no such point.
+        No such point was found.
 
     """
     R_HW = quat2mat(hand[:4]).T

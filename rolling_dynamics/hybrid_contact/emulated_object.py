@@ -189,10 +189,10 @@ class EmulatedObject(EmulatedMachine[Observation]):
     def _look(self, dt: float) -> Observation:  # noqa: ARG002
         machine, state = self.emulation, self.emulation.state
         numbers = self._views[state.mode](state.x, machine.u, state.t, state.p)
-        hand, object_, X_WCh, wrench, rest = np.split(numbers, (13, 26, 42, 48))
-        gap, *margins = rest.tolist()
+        X_WCh = numbers[26:42].reshape(4, 4).T
+        gap, *margins = numbers[48:].tolist()
         named = dict(zip(self._margins, margins, strict=True))
-        return Observation(hand, object_, X_WCh.reshape(4, 4).T, wrench, gap, named)
+        return Observation(numbers[:13], numbers[13:26], X_WCh, numbers[42:48], gap, named)
 
 
 def rolling_view(system: ContactSystem) -> dict[str, FastFunction]:

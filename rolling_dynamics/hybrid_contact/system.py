@@ -314,8 +314,8 @@ class HybridContactSystem(PointContact):
         ]
         if not others:
             return out
-        told = _told([ClosestPoint(here, 0.0), *others])
-        return out.noted('several_contacts', told, ends=True)
+        text = _told([ClosestPoint(here, 0.0), *others])
+        return out.noted('several_contacts', text, ends=True)
 
     def _close(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let the body land, or pass beside the hand."""

@@ -1,4 +1,4 @@
-"""Topics of sensors: measurements as standard messages, and back."""
+"""Topics of sensors, measurements as standard messages and back, and what contacts publish."""
 
 from __future__ import annotations
 

@@ -178,6 +178,7 @@ class SpinRollingSphere(WrittenSystem):
         check_choice('inputs', inputs, INPUTS)
         check_choice('variant', variant, VARIANTS)
         self.variant, self.inputs, self.phi = variant, inputs, float(phi)
+        self.representation = representation
         default = 'time' if inputs == 'angular_velocity' else 'arc length'
         self.independent_variable = independent_variable or default
         check_choice('independent_variable', self.independent_variable, ('time', 'arc length'))

@@ -93,7 +93,7 @@ def _structure(scenario: Scenario) -> Sequence[str]:
 
 def _draw(scenario: Scenario, path: Path) -> None:
     """Draw the start of a scenario."""
-    from dataclasses import replace  #  a quarter of the time of --help
+    from dataclasses import replace  # a quarter of the time of --help
 
     import numpy as np
     from rolling_robotics.animation.movie import Shot, write_movie

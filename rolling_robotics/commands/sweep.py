@@ -25,13 +25,12 @@ from typing import Any, TYPE_CHECKING
 
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.extras import need
+from rolling_robotics.commands.arguments import add_scenario, number
 from rolling_robotics.console import Progress, say
 
 if TYPE_CHECKING:
     from rolling_robotics.sweep.points import Sweep
     from rolling_robotics.sweep.run import Store
-
-from rolling_robotics.commands.arguments import add_scenario, number
 
 INTERRUPTED = 130
 

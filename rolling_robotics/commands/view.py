@@ -78,7 +78,6 @@ def _ready(address: str) -> None:
 
 
 def _live(args: Namespace) -> int:
-
     need_ros('view')
     from rolling_robotics.nodes.live_view import LiveOptions, view_live
 

@@ -240,7 +240,8 @@ def _newest(subscription: PolledSubscription, before: Any) -> Any:
 def standing_scene(topics: LiveTopics) -> Scene:
     """Return the bodies, their ghosts at the end of the plan, and the contact frames."""
     position, attitude = still(1)
-    bodies = sorted(bodies_of(topics.shapes, lambda _: still(1)), key=lambda body: body.name)
+    bodies = bodies_of(topics.shapes, lambda _: (position, attitude))
+    bodies.sort(key=lambda body: body.name)
     ends = _plan_ends(topics, [b.name for b in bodies])
     rows = {name: np.array([pose]) for name, pose in ends.items()}
     ghosts = (

@@ -125,7 +125,7 @@ class _File:
                     number, channel = _channel(data[begin:end])
                     channels.setdefault(number, channel)
                 elif kind == MESSAGE:
-                    number, time = _head(data[begin:end])
+                    number, time = _head(data, begin, end)
                     counts[number] = counts.get(number, 0) + 1
                     times.append(time)
         except DamageError:
@@ -151,16 +151,16 @@ class _File:
         data = self._load(block)
         for kind, begin, end in records(data):
             if kind == MESSAGE:
-                channel, time = _head(data[begin:end])
+                channel, time = _head(data, begin, end)
                 if channel in names:
                     yield time, names[channel], data[begin + MESSAGE_HEAD.size : end]
 
 
-def _head(data: bytes) -> tuple[int, int]:
-    """Return channel and time [ns] of a message."""
-    if len(data) < MESSAGE_HEAD.size:
+def _head(data: bytes, begin: int, end: int) -> tuple[int, int]:
+    """Return channel and time [ns] of a message, from where its record begins and ends."""
+    if end - begin < MESSAGE_HEAD.size:
         raise DamageError
-    channel, _, time, _ = MESSAGE_HEAD.unpack_from(data)
+    channel, _, time, _ = MESSAGE_HEAD.unpack_from(data, begin)
     return channel, time
 
 

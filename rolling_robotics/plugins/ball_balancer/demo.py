@@ -77,15 +77,16 @@ class Course(Task):
     def read(self, recording: Path, records: Sequence[Record]) -> list[Record]:
         """Return records with the states of the rig and its set points."""
         system, _ = self.file.system_and_parameters()
-        seen = read_joints(recording, 'robot/state', list(system.state.names))
-        told = read_poses(recording, 'set_point')
+        measured = read_joints(recording, 'robot/state', list(system.state.names))
+        set_points = read_poses(recording, 'set_point')
         out = []
         for record in records:
-            inside = (seen.times >= record.begin) & (seen.times <= record.begin + record.end)
-            times = seen.times[inside]
-            newest = np.searchsorted(told.stamps, times, side='right') - 1
-            goals = told.p[np.maximum(newest, 0), :2]
-            states = seen.position[inside]
+            end = record.begin + record.end
+            inside = (measured.times >= record.begin) & (measured.times <= end)
+            times = measured.times[inside]
+            newest = np.searchsorted(set_points.stamps, times, side='right') - 1
+            goals = set_points.p[np.maximum(newest, 0), :2]
+            states = measured.position[inside]
             out.append(_with_arrays(record, times - record.begin, states, goals, self.file))
         return out
 
