@@ -73,13 +73,16 @@ def hand_trajectory(
     Raises
     ------
     ParameterError
-        A shape is wrong, a number not finite, or times do not increase.
+        A shape is wrong, a number not finite, times do not increase, or a quaternion has not the
+        norm 1.
 
     """
     t = np.asarray(times, dtype=float).reshape(-1)
     k = t.size
-    if k < 2 or not np.all(np.isfinite(t)) or not np.all(np.diff(t) > 0):
-        raise ParameterError(f'hand trajectory: two or more increasing times are needed, got {k}')
+    if k < 2:
+        raise ParameterError(f'hand trajectory: two or more times are needed, got {k}')
+    if not (np.all(np.isfinite(t)) and np.all(np.diff(t) > 0)):
+        raise ParameterError('hand trajectory: times must be finite and increase')
     q, p = _samples('q_WH', q_WH, (k, 4)), _samples('p_WH', p_WH, (k, 3))
     norms = np.linalg.norm(q, axis=1)
     if not np.all(np.abs(norms - 1) < UNIT):
@@ -100,10 +103,12 @@ def hand_trajectory(
 
 def _samples(name: str, values: ArrayLike, shape: tuple[int, int]) -> Array:
     array = np.asarray(values, dtype=float)
-    if array.shape != shape or not np.all(np.isfinite(array)):
+    if array.shape != shape:
         raise ParameterError(
-            f'hand trajectory: {name} takes finite numbers of shape {shape}, got {array.shape}'
+            f'hand trajectory: {name} takes numbers of shape {shape}, got {array.shape}'
         )
+    if not np.all(np.isfinite(array)):
+        raise ParameterError(f'hand trajectory: {name} must be finite')
     return array
 
 

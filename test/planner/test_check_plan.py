@@ -151,8 +151,9 @@ def test_the_right_jacobian():
 @pytest.mark.parametrize(
     ('change', 'text'),
     [
-        ({'times': [0, 1, 1]}, 'increasing times'),
-        ({'p_WH': np.zeros((2, 3))}, 'p_WH takes finite numbers'),
+        ({'times': [0, 1, 1]}, 'times must be finite and increase'),
+        ({'p_WH': np.zeros((2, 3))}, 'p_WH takes numbers of shape'),
+        ({'p_WH': np.full((11, 3), np.nan)}, 'p_WH must be finite'),
         ({'q_WH': np.ones((11, 4))}, 'unit quaternions'),
         ({'v_WH_H': None}, 'v_WH_H is missing'),
         ({'w_WH_H': None, 'v_WH_H': None}, 'accelerations need velocities'),
