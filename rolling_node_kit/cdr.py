@@ -119,8 +119,9 @@ def hand_control(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 ODOMETRY = 7 + 36 + 6 + 36  # floats of an Odometry: pose and twist, each with its covariance
-_STATE = [6, 3, 4, 5, 0, 1, 2, 46, 47, 48, 43, 44, 45]  # q (w, x, y, z), p, w, v among them
-_COVARIANCES = [*range(7, 43), *range(49, 85)]
+# q (w, x, y, z), p, w, v among them; as arrays, which lists would become at each message
+_STATE = np.array([6, 3, 4, 5, 0, 1, 2, 46, 47, 48, 43, 44, 45])
+_COVARIANCES = np.array([*range(7, 43), *range(49, 85)])
 _UNKNOWN = (np.zeros((6, 6)),) * 2
 
 
@@ -223,9 +224,7 @@ class JointReader:
     Names are compared as bytes once those of a message are known.
     """
 
-    def __init__(
-        self, names: Sequence[str], fields: Sequence[str] = FIELDS, *, alone: bool = False
-    ) -> None:
+    def __init__(self, names: Sequence[str], *, alone: bool = False) -> None:
         """
         Expect messages of some joints.
 
@@ -233,15 +232,15 @@ class JointReader:
         ----------
         names
             The joints.
-        fields
-            The first of :data:`FIELDS`, which are read.
         alone
-            Whether a message must have these names, in this order, and no others.
+            Whether a message must have these names, in this order, and no others; then only
+            positions are read.
 
         """
-        self._names, self._fields, self._alone = list(names), tuple(fields), alone
+        self._names, self._alone = list(names), alone
+        self._fields = FIELDS[:1] if alone else FIELDS
         self._pieces: list[tuple[slice, bytes]] = []  # what stays, without the padding
-        self._order: list[int] = []
+        self._order = np.zeros(0, int)
         self._positions = self._all = 0
 
     def read(self, data: bytes) -> JointReading:
@@ -304,7 +303,7 @@ class JointReader:
                 f'names must be {", ".join(self._names)}, got {printable(", ".join(names))}'
             )
         try:
-            self._order = [names.index(name) for name in self._names]
+            self._order = np.array([names.index(name) for name in self._names], int)
         except ValueError:
             raise ParameterError(
                 f'joint states of {self._names} are needed, got {printable(names)}'

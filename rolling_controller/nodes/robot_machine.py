@@ -50,7 +50,7 @@ class RobotStates(NewestState[Array]):
     def __init__(self, layout: Layout, topic: str, check: StampCheck | None = None) -> None:
         """Take states of this layout; the topic is named where one is refused."""
         super().__init__(check)
-        self._reader = JointReader(layout.names, ['position'], alone=True)
+        self._reader = JointReader(layout.names, alone=True)
         self._topic = topic
         self._quaternions = [
             layout.slice(e.name) for e in layout.entries if e.kind == 'quaternion'

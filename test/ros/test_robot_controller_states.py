@@ -28,7 +28,7 @@ def message(position, names=NAMES, frame='odom', stamp=(3, 5), **more):
 @pytest.mark.parametrize('names', [['a'], ['ab', 'c'], NAMES, ['abc', 'defg', 'hijkl', 'm']])
 def test_numbers_are_read_wherever_they_stand(frame, names):
     rng = np.random.default_rng(len(frame))
-    decoder = JointReader(names, ['position'], alone=True)
+    decoder = JointReader(names, alone=True)
     for k in range(3):
         x = rng.normal(size=len(names))
         data = message(x, names, frame if k < 2 else frame + '_', (k, 10 * k), effort=[1.0])
@@ -51,7 +51,7 @@ def test_numbers_are_read_wherever_they_stand(frame, names):
     ids=['other name', 'too few', 'numbers', 'cut', 'empty', 'order of bytes'],  # not of padding
 )
 def test_other_messages_are_refused(data, text):
-    decoder = JointReader(NAMES, ['position'], alone=True)
+    decoder = JointReader(NAMES, alone=True)
     decoder.read(message([0.0, 0.0, 0.0]))
     with pytest.raises(ParameterError, match=text):
         decoder.read(data)
@@ -75,6 +75,7 @@ def test_newest_state_is_kept_with_a_unit_quaternion():
     [
         ([math.nan, 1, 0, 0, 0], 'robot/state is not finite'),
         ([0, 0, 0, 0, 0], 'a quaternion has the norm 0'),
+        ([0, 1, 0, 0], 'robot/state: joint states with position of '),
         ([0, 1, 0, 0], 'got 4 values of 5 joints'),
     ],
 )
