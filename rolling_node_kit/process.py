@@ -197,5 +197,5 @@ def _call(node: Node, name: str) -> bool:
     try:
         return getattr(node, name, lambda: None)() is not False
     except Exception as error:  # noqa: BLE001
-        node.get_logger().error(f'{name}: {type(error).__name__}: {printable(error)}')
+        node.get_logger().error(f'{name}: {printable(described(error))}')
         return False

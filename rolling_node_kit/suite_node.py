@@ -25,7 +25,7 @@ from rolling_node_kit.signals import take_priority
 READY_LIMIT = 120.0  # longest wait for what is prepared, in a transition asked for by others [s]
 READY_PERIOD = 0.1  # between two looks whether everything is ready [s]
 PROGRESS_PERIOD = 5.0  # between two lines of the log while a node prepares [s]
-MISSED = 'fraction of missed deadlines'  # key of the diagnostics
+MISSED_FRACTION = 'fraction of missed deadlines'  # key of the diagnostics
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 Health = tuple[bytes, str, dict[str, Any]]
 
@@ -335,7 +335,7 @@ def _with_punctuality(
     }
     if loop.overruns is None:
         return level, message, values
-    values[MISSED] = fraction
+    values[MISSED_FRACTION] = fraction
     for grade, name in ((ERROR, 'error'), (WARN, 'warn')):
         text = loop.overruns.exceeds(name, fraction)
         if text:

@@ -92,14 +92,8 @@ def predictive(path: Path) -> None:
     system = pushed.SYSTEM
     chance = pushed.drawn(np.random.default_rng(3007))
     problem, plan = pushed.planned(chance.problem)
-    spin = system.state.slice('w_HO_H')
-
-    def push(x: np.ndarray) -> np.ndarray:
-        """Return the state after the push."""
-        x = x.copy()
-        x[spin] += chance.push * pushed.PUSHED / pushed.STEP
-        return x
-
+    push = np.zeros(system.tangent.size)
+    push[system.tangent.slice('w_HO_H')] = chance.push * pushed.PUSHED / pushed.STEP
     figure = Figure(figsize=(8.2, 3.2), dpi=110, layout='constrained')
     top, friction = figure.subplots(1, 2, width_ratios=(1, 1.5))
     where = system.state.slice('contact_h')

@@ -9,7 +9,6 @@ from functools import partial
 import math
 import statistics
 import time
-from typing import Any
 
 from evidence.benchmarks.row import DURATION, Row, simulated, timed, TOLERANCE
 import numpy as np
@@ -92,14 +91,13 @@ def rows() -> Iterator[Row]:
     yield from _comparison()
 
 
-def course(**options: Any) -> GaitProblem:  # noqa: ANN401
-    """Return the manoeuvre of twenty swings round five obstacles, with options of its own."""
+def course() -> GaitProblem:
+    """Return the manoeuvre of twenty swings round five obstacles."""
     return GaitProblem(
         params=paper_parameters(),
         start=(0.0, 0.0),
         waypoints=[Waypoint(position=p) for p in COURSE],
         obstacles=[Circle(center=c, radius=r) for c, r in OBSTACLES],
-        **options,
     )
 
 

@@ -146,8 +146,8 @@ class RolloutSimulator:
     ) -> tuple[Array, Array, Array]:
         """Return times and controls before, and states after, each step of a segment."""
         s, length, rise = self.samples, times[k + 1] - times[k], controls[k + 1] - controls[k]
-        share = np.arange(s + 1) / s
-        t, u = times[k] + share[:-1] * length, controls[k] + share[:, None] * rise
+        fraction = np.arange(s + 1) / s
+        t, u = times[k] + fraction[:-1] * length, controls[k] + fraction[:, None] * rise
         block = self._segment(x, u[:-1].ravel(), u[1:].ravel(), t, length / s, np.tile(p, s))
         return t, u[:-1], block.reshape(s, -1)
 

@@ -10,8 +10,8 @@ from rolling_robotics.bringup import realtime_allowed
 from rolling_robotics.trials.trial import INCONCLUSIVE, say
 
 PERIOD, TURNS = 1e-3, 400  # of the loop that is tried [s]
-LATE_SHARE = 0.05  # of its turns that may begin a period late, or later
-MISSED_SHARE = 0.1  # of its deadlines in a second that the loop of a node may miss
+LATE = 0.05  # of its turns that may begin a period late, or later
+MISSED = 0.1  # of its deadlines in a second that the loop of a node may miss
 
 
 def unpunctual() -> str:
@@ -27,7 +27,7 @@ def unpunctual() -> str:
     if load > processors / 2:
         return f'{load:.1f} processes are at work on {processors} processors'
     late = late_fraction()
-    if late > LATE_SHARE:
+    if late > LATE:
         return f'a bare loop of {1 / PERIOD:g} Hz woke late in {late:.0%} of its iterations'
     return ''
 
@@ -47,12 +47,12 @@ def late_fraction(
     return late / TURNS
 
 
-def too_late(share: float, node: str) -> str:
+def too_late(fraction: float, node: str) -> str:
     """Return why a trial whose node missed so many deadlines is inconclusive, or ''."""
-    if share <= MISSED_SHARE:
+    if fraction <= MISSED:
         return ''
     return (
-        f'{node} missed {share:.0%} of its deadlines in a second, more than {MISSED_SHARE:.0%}: '
+        f'{node} missed {fraction:.0%} of its deadlines in a second, more than {MISSED:.0%}: '
         'this machine did not keep the clock'
     )
 

@@ -29,7 +29,7 @@ from rolling_node_kit.cdr import decode_odometry
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import EVENT, STREAM_READER
-from rolling_node_kit.suite_node import MISSED
+from rolling_node_kit.suite_node import MISSED_FRACTION
 from rolling_robotics.console import InterruptFlag
 from rolling_robotics.demo.clock import too_late
 from rolling_robotics.experiments import RECORDER
@@ -132,7 +132,7 @@ class Lateness:
             if name.rpartition('/')[2] == RECORDER.name:  # its loop is none from state to command
                 continue
             try:
-                fraction = float(values.get(MISSED, '0'))
+                fraction = float(values.get(MISSED_FRACTION, '0'))
             except ValueError:
                 continue
             self._worst = max(self._worst, (fraction, name))

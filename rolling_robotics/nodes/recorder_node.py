@@ -19,7 +19,7 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 from rclpy.experimental.events_executor import EventsExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from rolling_dynamics.errors import printable, quoted, RollingError
+from rolling_dynamics.errors import described, printable, quoted, RollingError
 from rolling_node_kit.overruns import Overruns
 from rolling_node_kit.parameters import fixed, OVERRUN
 from rolling_node_kit.periodic_loop import PeriodicLoop
@@ -228,7 +228,7 @@ class RecorderNode(SuiteNode):
             self._recording.put(name, stamp, data)
 
     def _fail(self, error: Exception) -> None:
-        self.get_logger().error(f'nothing is recorded any more: {type(error).__name__}: {error}')
+        self.get_logger().error(f'nothing is recorded any more: {printable(described(error))}')
 
     def _lost(self) -> int:
         return sum(topic.lost for topic in self._taken.values())

@@ -12,7 +12,7 @@ THRESHOLDS = {
 }
 
 
-def test_share_is_that_of_all_deadlines_in_the_window():
+def test_fraction_is_of_all_deadlines_in_the_window():
     overruns = Overruns(THRESHOLDS)
     for k in range(21):
         overruns.note(5.0 + k * PERIOD, 1)

@@ -11,7 +11,7 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.arrays import layout_series
 from rolling_robotics.demo import clock, run
 from rolling_robotics.demo import demo as demo_module
-from rolling_robotics.demo.clock import judged, MISSED_SHARE, too_late
+from rolling_robotics.demo.clock import judged, too_late
 from rolling_robotics.demo.demo import Demo, PlanTask
 from rolling_robotics.demo.laboratory import LABORATORY
 from rolling_robotics.demo.run import draw
@@ -240,7 +240,7 @@ def test_what_is_inconclusive_is_run_again_once_and_in_simulated_time(wanted, si
 
 
 def test_a_share_of_missed_deadlines_that_is_allowed_is_not_late():
-    assert too_late(MISSED_SHARE, 'controller') == ''
+    assert too_late(clock.MISSED, 'controller') == ''
     assert too_late(0.3, 'controller').startswith('controller missed 30% of its deadlines in a se')
 
 

@@ -135,7 +135,7 @@ class Peer:
 
     def send_goal(self, client, goal, on_feedback=None, timeout=PATIENCE):
         """Return the handle of a goal that was answered."""
-        self.until(client.server_is_ready, timeout)
+        self.until(client.server_is_ready, timeout, 'an action server')
         return self.answered(client.send_goal_async, goal, on_feedback, timeout=timeout)
 
     def result(self, handle, timeout=PATIENCE):
@@ -160,18 +160,18 @@ class Peer:
             if result.error_code != result.NONE or end.left < 0.0:
                 return result
 
-    def until(self, condition, timeout=PATIENCE):
+    def until(self, condition, timeout=PATIENCE, what='it'):
         """Wait until a condition holds, and return its value."""
         end = Deadline(timeout)
         while not (value := condition()):
-            assert end.left > 0.0, f'it did not come about {end}'
+            assert end.left > 0.0, f'{what} did not come about {end}'
             self._stop.wait(0.01)
         return value
 
     def call(self, kind, name, request, timeout=PATIENCE):
         client = self.node.create_client(kind, name)
         try:
-            self.until(client.service_is_ready, timeout)
+            self.until(client.service_is_ready, timeout, f'service {name}')
             return self.answered(client.call_async, request, timeout=timeout)
         finally:
             self.node.destroy_client(client)
@@ -184,7 +184,7 @@ class Peer:
         another request has come, for what is not a transition.
         """
         client = self.node.create_client(ChangeState, f'{node}/change_state')
-        self.until(client.service_is_ready, timeout)
+        self.until(client.service_is_ready, timeout, f'service of {node}')
         first, *requests = (
             ChangeState.Request(transition=Transition(id=number))
             for number in (Transition.TRANSITION_CREATE, *transitions)

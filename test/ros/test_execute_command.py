@@ -67,7 +67,9 @@ def execute(nodes, monkeypatch, capfd):
 
     def call(*options):
         status = main(['execute', *options])
-        return status, *capfd.readouterr()
+        out, errors = capfd.readouterr()
+        assert 'Traceback' not in errors
+        return status, out, errors
 
     return call
 
