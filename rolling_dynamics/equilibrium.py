@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+import math
 from typing import NamedTuple
 
 import casadi as ca
@@ -164,11 +165,7 @@ def is_unstable(system: RollingSystem, p: ArrayLike, x: ArrayLike) -> bool:
 def measures_unstable(
     system: RollingSystem, p: ArrayLike, x: ArrayLike, sensors: Sequence[Sensor]
 ) -> bool:
-    """
-    Return whether sensors observe all unstable motion about the equilibrium nearest a state.
-
-    By the Popov-Belevitch-Hautus test: no eigenvector that grows is invisible to all of them.
-    """
+    """Return whether sensors observe all unstable motion about the equilibrium nearest a state."""
     if not sensors:
         return False
     at, u = nearest_equilibrium(system, p, x)
@@ -176,6 +173,16 @@ def measures_unstable(
     functions = [s.function(system, next(iter(system.modes))) for s in sensors]
     y = ca.vertcat(*(f(system.retract(at, d), u, 0.0, p) for f in functions))
     H = np.array(ca.Function('H', [d], [ca.jacobian(y, d)])(0.0))
-    growing = [value for value in np.linalg.eigvals(A) if value.real > UNSTABLE]
-    tests = (np.vstack([value * np.eye(len(A)) - A, H]) for value in growing)
-    return all(np.linalg.matrix_rank(test, RANK**0.5) == len(A) for test in tests)
+    return not hidden_modes(A, H, UNSTABLE, math.inf)
+
+
+def hidden_modes(A: Array, H: Array, least: float, most: float) -> list[complex]:
+    """
+    Return the eigenvalues of A with real parts between two bounds that H does not observe.
+
+    By the Popov-Belevitch-Hautus test: H is zero on an eigenvector.
+    """
+    rates = [complex(value) for value in np.linalg.eigvals(A) if least < value.real < most]
+    tests = [np.vstack([rate * np.eye(len(A)) - A, H]) for rate in rates]
+    ranks = [np.linalg.matrix_rank(test, RANK**0.5) for test in tests]
+    return [rate for rate, rank in zip(rates, ranks, strict=True) if rank < len(A)]

@@ -25,7 +25,13 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract import RegulatorWeights
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.equilibrium import FAR, linear_model, nearest_equilibrium, UNSTABLE
+from rolling_dynamics.equilibrium import (
+    FAR,
+    hidden_modes,
+    linear_model,
+    nearest_equilibrium,
+    UNSTABLE,
+)
 from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.restriction import moving_directions
 
@@ -163,7 +169,9 @@ class BalanceLqr:
             ) from None
         K = np.linalg.solve(R_z + B.T @ S @ B, B.T @ S @ A)
         self.poles = np.linalg.eigvals(A - B @ K)
-        if not np.abs(self.poles).max() < 1:
+        # Without a weight on what neither grows nor dies out, rounding decides what is solved.
+        hidden = hidden_modes(d.A, d.V[Q > 0], -UNSTABLE, UNSTABLE)
+        if hidden or not np.abs(self.poles).max() < 1:
             raise ParameterError(
                 'the closed loop is not stable: give a weight to every part of the state that is '
                 'to come to rest'

@@ -11,16 +11,11 @@ from rolling_dynamics.driven import driven, Servo
 from rolling_dynamics.errors import ParameterError
 
 
-@pytest.mark.parametrize(
-    ('place', 'speed', 'text'),
-    [
-        (0.0, 1.0, 'has no solution: give a weight'),
-        (0.0, 0.0, 'closed loop is not stable: give a weight'),
-    ],
-)
-def test_a_hold_that_would_not_come_to_rest_is_refused(place, speed, text):
+@pytest.mark.parametrize(('place', 'speed'), [(0.0, 1.0), (0.0, 0.0)])
+def test_a_hold_that_would_not_come_to_rest_is_refused(place, speed):
+    """Whatever LAPACK's rounding makes of an eigenvalue on the unit circle."""
     weights = {'s': place, 'v': speed}
-    with pytest.raises(ParameterError, match=text):
+    with pytest.raises(ParameterError, match='give a weight to every part of the state'):
         Hold(
             Cart(),
             P,
