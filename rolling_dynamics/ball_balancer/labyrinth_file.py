@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Annotated, Any, ClassVar
 
 import casadi as ca
@@ -141,9 +142,7 @@ class LabyrinthFile(RigFile, ScenarioFile):
     ) -> tuple[DrivenSystem[Labyrinth], Array]:
         """Return the system and its parameters p, for a seed; that of the file if None."""
         board, servo = self.board, self.servo
-        rig = Labyrinth(len(board.walls), len(board.holes))
-        joints = rig.state.entry('servo'), rig.state.entry('servo_rate')
-        system = driven(rig, speed_servo(TURNING, *joints))
+        system = _plant(len(board.walls), len(board.holes))
         p = system.parameters.pack(
             radius=self.ball.radius,
             mass=self.ball.mass,
@@ -169,3 +168,12 @@ class LabyrinthFile(RigFile, ScenarioFile):
     def command(self, system: DrivenSystem[Labyrinth], p: Array, speeds: Array) -> Array:  # noqa: ARG002
         """Return what is commanded to the servos: speeds (2) [rad/s] within their maximum."""
         return np.clip(speeds, -self.servo.speed, self.servo.speed)
+
+
+@cache
+def _plant(walls: int, holes: int) -> DrivenSystem[Labyrinth]:
+    """Return the board with its servos, one for all files of the same equations."""
+    rig = Labyrinth(walls, holes)
+    return driven(
+        rig, speed_servo(TURNING, rig.state.entry('servo'), rig.state.entry('servo_rate'))
+    )

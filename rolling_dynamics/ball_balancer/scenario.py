@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import ClassVar, Literal
 
 import casadi as ca
@@ -13,6 +14,7 @@ from rolling_dynamics.ball_balancer.plate import DRIVES, random_maps, TURNING
 from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
 from rolling_dynamics.ball_balancer.system import BallBalancer, PARAMETERS
 from rolling_dynamics.driven import driven, DrivenSystem, limited, position_servo
+from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.scenario.fields import (
     described,
     formulas,
@@ -173,9 +175,8 @@ class BallBalancerFile(RigFile, ScenarioFile):
             Random seed of the maps; that of the file if None.
 
         """
-        rig = BallBalancer(DRIVES[self.plate.drive](), resistance=self.resistance.model)
-        joints = rig.state.entry('servo'), rig.state.entry('servo_rate')
-        system = driven(rig, position_servo(TURNING, *joints, lagged=self.servo.lag > 0))
+        system = _plant(self.plate.drive, self.resistance.model, lagged=self.servo.lag > 0)
+        rig = system.whole
         count, ball, servo = self.servo.count, self.ball, self.servo
         low, high = self.resistance.breakaway * count
         maps = random_maps(
@@ -233,9 +234,21 @@ class BallBalancerFile(RigFile, ScenarioFile):
 
     def commanding(self, system: DrivenSystem[BallBalancer]) -> ca.Function:
         """Return ``(tilt, p) -> command``: counts (2) to the angles of the servos [rad]."""
-        count, reach = self.servo.count, self.servo.reach
-        tilt, p = ca.SX.sym('tilt', 2), ca.SX.sym('p', system.parameters.size)
-        rig, own = system.whole, p[: system.whole.parameters.size]
-        angles = rig.servo_angles(limited(tilt, ca.SX(reach)) * count, own)
-        counts = limited(ca.floor(angles / count + 0.5), ca.SX(reach))
-        return ca.Function('commanding', [tilt, p], [ca.densify(counts * count)])
+        return _commanding(system, self.servo.count, self.servo.reach)
+
+
+@cache
+def _plant(drive: str, resistance: str, *, lagged: bool) -> DrivenSystem[BallBalancer]:
+    """Return the plate with its servos, one for all files of the same equations."""
+    rig = BallBalancer(DRIVES[drive](), resistance=resistance)
+    joints = rig.state.entry('servo'), rig.state.entry('servo_rate')
+    return driven(rig, position_servo(TURNING, *joints, lagged=lagged))
+
+
+@once_per_system
+def _commanding(system: DrivenSystem[BallBalancer], count: float, reach: float) -> ca.Function:
+    tilt, p = ca.SX.sym('tilt', 2), ca.SX.sym('p', system.parameters.size)
+    rig, own = system.whole, p[: system.whole.parameters.size]
+    angles = rig.servo_angles(limited(tilt, ca.SX(reach)) * count, own)
+    counts = limited(ca.floor(angles / count + 0.5), ca.SX(reach))
+    return ca.Function('commanding', [tilt, p], [ca.densify(counts * count)])
