@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import threading
-from typing import Any, Concatenate, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Concatenate, ParamSpec, TypeVar
 
 from rolling_dynamics.contract.rolling_system import RollingSystem
 
@@ -16,18 +15,20 @@ P = ParamSpec('P')
 
 def once_per_system(make: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
     """
-    Return the function with its results kept as long as their systems live.
+    Return the function with its results kept in their systems, and as long as they.
 
     A result of None is not kept. A thread that asks for what another one is making waits for it.
     """
-    made: WeakKeyDictionary[S, dict[Any, T]] = WeakKeyDictionary()
-    lock = threading.Lock()
+    name, lock = f'_results of {make.__module__}.{make.__qualname__}', threading.Lock()
 
     def kept(system: S, /, *args: P.args, **options: P.kwargs) -> T:
         key = (args, *options.items())
         with lock:
-            known = made.setdefault(system, {})
-            result = known.get(key)
+            owner, known = vars(system).get(name, (None, {}))
+            if owner is not system:  # a copy has the attributes of the original
+                known = {}
+                vars(system)[name] = system, known
+            result: T | None = known.get(key)
             if result is None:
                 result = known[key] = make(system, *args, **options)
             return result
