@@ -178,9 +178,9 @@ def measures_unstable(
 
 def hidden_modes(A: Array, H: Array, least: float, most: float) -> list[complex]:
     """
-    Return the eigenvalues of A with real parts between two bounds that H does not observe.
+    Return the eigenvalues [1/s] of A with real parts between two bounds that H does not observe.
 
-    By the Popov-Belevitch-Hautus test: H is zero on an eigenvector.
+    By the Popov-Belevitch-Hautus test: H, shape (m, n), is zero on an eigenvector of A (n, n).
     """
     rates = [complex(value) for value in np.linalg.eigvals(A) if least < value.real < most]
     tests = [np.vstack([rate * np.eye(len(A)) - A, H]) for rate in rates]

@@ -4,9 +4,11 @@ import copy
 import gc
 import weakref
 
-from rolling_dynamics.ball_balancer.rig_file import emulated_rig, rig_file
+import numpy as np
+import pytest
+from rolling_dynamics import simulate
 from rolling_dynamics.per_system import once_per_system
-from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.scenario import load_scenario, scenario
 
 
 @once_per_system
@@ -14,17 +16,19 @@ def named(system, name):
     return [system, name]
 
 
-def test_a_simulated_system_that_nobody_holds_is_freed():
-    plant = emulated_rig(rig_file(load_scenario('ball_balancer')), seed=1)
-    plant.advance(0.02)
-    gone = weakref.ref(plant.system)
-    del plant
+@pytest.mark.parametrize('name', ['hamster_ball', 'bicycle', 'spinning_plate'])
+def test_a_simulated_system_that_nobody_holds_is_freed(name):
+    own = scenario.load_plain(load_scenario(name).raw, 'own')
+    simulate(own.system, own.p, own.x0, np.zeros(own.system.control.size), duration=0.02)
+    assert named(own.system, 'a')[0] is own.system
+    gone = weakref.ref(own.system)
+    del own
     gc.collect()
     assert gone() is None
 
 
 def test_results_are_made_once_for_each_system_and_each_argument():
-    system, _ = rig_file(load_scenario('ball_balancer')).system_and_parameters()
+    system = load_scenario('pendulum_start').system
     assert named(system, 'a') is named(system, 'a')
     assert named(system, 'b') == [system, 'b']
     assert named(copy.copy(system), 'a')[0] is not system
