@@ -337,9 +337,9 @@ class OpenLoop(StateFeedback):
 class GoingOn:
     """A law that goes on with what it remembers, by another clock; see :class:`Law`."""
 
-    def __init__(self, law: Law[Any], memory: Any, begun: float) -> None:  # noqa: ANN401
+    def __init__(self, law: Law[Any], memory: Any, since: float) -> None:  # noqa: ANN401
         """Take the law, its memory, and when its time was zero [s]."""
-        self._law, self._memory, self._begun = law, memory, begun
+        self._law, self._memory, self._since = law, memory, since
         self.inputs, self.output, self.period = law.inputs, law.output, law.period
         self.opaque = law.opaque
 
@@ -349,15 +349,15 @@ class GoingOn:
 
     def step(self, memory: object, inputs: ArrayLike, t: float) -> tuple[object, Array]:
         """Step as the law does; see :class:`Law`."""
-        return self._law.step(memory, inputs, t - self._begun)
+        return self._law.step(memory, inputs, t - self._since)
 
     def as_function(self) -> LawFunction:
         """Return it as a function of vectors."""
         f, start = as_function(self._law), () if self._memory is None else self._memory
         return written(
             self,
-            lambda z, y, t, g: split(f.function(z, y, t - self._begun, g), z.numel()),
-            lambda t: f.given(t - self._begun),
+            lambda z, y, t, g: split(f.function(z, y, t - self._since, g), z.numel()),
+            lambda t: f.given(t - self._since),
             start,
         )
 

@@ -41,11 +41,11 @@ class VelocityGains:
         accelerations [1/s]; each several times faster than the one before.
     lower
         How fast masses sink where they have a choice [1/(kg m s)].
-    friction_share
+    friction_fraction
         Fraction of the coefficient of friction that may be used.
-    normal_share
+    normal_fraction
         Least normal force as a fraction of the weight.
-    reach_share
+    reach_fraction
         Fraction of the greatest sideways moment of the masses that is asked for.
 
     """
@@ -54,16 +54,16 @@ class VelocityGains:
     centre: float = 8.0
     rate: float = 30.0
     lower: float = 4.0
-    friction_share: float = 0.8
-    normal_share: float = 0.3
-    reach_share: float = 0.6
+    friction_fraction: float = 0.8
+    normal_fraction: float = 0.3
+    reach_fraction: float = 0.6
 
     def __post_init__(self) -> None:
         """Refuse gains that control nothing."""
         for name in ('velocity', 'centre', 'rate'):
             if not getattr(self, name) > 0:
                 raise ParameterError(f'{name} must be positive [1/s], got {getattr(self, name)!r}')
-        for name in ('friction_share', 'normal_share', 'reach_share'):
+        for name in ('friction_fraction', 'normal_fraction', 'reach_fraction'):
             if not 0 < getattr(self, name) <= 1:
                 raise ParameterError(f'{name} must lie in (0, 1], got {getattr(self, name)!r}')
 
@@ -139,13 +139,13 @@ def _accelerations(ball: MassDrivenSystem) -> ca.Function:
     F0 = ca.substitute(force, s.u, ca.SX.zeros(n))
     F1 = ca.jacobian(force, s.u)
     mu, weight = params['mu'], _mass(ball) * ca.norm_2(params['gravity_W'])
-    share = ca.SX(0)
+    kept = ca.SX(0)
     for k in reversed(range(HALVINGS - 1)):
         F = F0 + F1 @ (0.5**k * u)
-        holds = ca.sqrt(ca.sumsqr(F[:2])) <= g.friction_share * mu * F[2]
-        holds = ca.logic_and(holds, F[2] >= g.normal_share * weight)
-        share = ca.if_else(holds, 0.5**k, share)
-    out = ca.substitute(ca.densify(share * u), s.x, inputs[: s.x.numel()])
+        holds = ca.sqrt(ca.sumsqr(F[:2])) <= g.friction_fraction * mu * F[2]
+        holds = ca.logic_and(holds, F[2] >= g.normal_fraction * weight)
+        kept = ca.if_else(holds, 0.5**k, kept)
+    out = ca.substitute(ca.densify(kept * u), s.x, inputs[: s.x.numel()])
     given = ca.vertcat(numbers, rate_limit, acceleration_limit, s.p)
     return ca.Function('mass_driven_velocity', [inputs, s.t, given], [ca.cse(out)])
 
@@ -162,9 +162,9 @@ def _moment(ball: MassDrivenSystem, g: SimpleNamespace, error: ca.SX, depth: ca.
     if 'inertia' in params:
         inertia = ca.sum1(params['inertia'][:3]) / 3
     r, gravity = params['radius'], ca.norm_2(params['gravity_W'])
-    a = _shortened(g.velocity * error, g.friction_share * params['mu'] * gravity)
+    a = _shortened(g.velocity * error, g.friction_fraction * params['mu'] * gravity)
     S = (_mass(ball) * r * r + inertia - r * depth) * a / (r * gravity)
-    return _shortened(S, g.reach_share * ca.fmax(depth, 1e-6))
+    return _shortened(S, g.reach_fraction * ca.fmax(depth, 1e-6))
 
 
 def _shortened(v: ca.SX, most: ca.SX) -> ca.SX:

@@ -67,20 +67,22 @@ class VectorLaw(ABC):
         """Step; a set point that is not finite, or beyond its limit, is 0; see :meth:`start`."""
         given = np.asarray(inputs, dtype=float)
         measurement, set_point = np.split(given, [self.measurement.size])
-        seen = bool(np.all(np.abs(measurement) < self.limits[0]))  # false for what is not a number
+        visible = bool(
+            np.all(np.abs(measurement) < self.limits[0])
+        )  # false for what is not a number
         there = bool(np.all(np.abs(set_point) < self.limits[1]))
         return self._answer(
             memory,
-            measurement if seen else np.zeros(measurement.size),
-            float(seen),
+            measurement if visible else np.zeros(measurement.size),
+            float(visible),
             set_point if there else np.zeros(set_point.size),
         )
 
     @abstractmethod
     def _answer(
-        self, z: Array, measurement: Array, seen: float, set_point: Array
+        self, z: Array, measurement: Array, visible: float, set_point: Array
     ) -> tuple[Array, Array]:
-        """Return memory and output; ``measurement`` is zero where ``seen`` is 0."""
+        """Return memory and output; ``measurement`` is zero where ``visible`` is 0."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -91,8 +93,8 @@ class StepLaw(VectorLaw):
     Attributes
     ----------
     function
-        ``(z, measurement, seen, set_point, gains) -> (z, output)``; ``seen`` is 1 or 0. Without
-        gains it has four arguments.
+        ``(z, measurement, visible, set_point, gains) -> (z, output)``; ``visible`` is 1 or 0.
+        Without gains it has four arguments.
 
     """
 
@@ -131,8 +133,8 @@ class StepLaw(VectorLaw):
         return FastFunction(self.joined)
 
     def _answer(
-        self, z: Array, measurement: Array, seen: float, set_point: Array
+        self, z: Array, measurement: Array, visible: float, set_point: Array
     ) -> tuple[Array, Array]:
         """Evaluate the function."""
-        out = self._fast(z, measurement, seen, set_point, *self._tuned)
+        out = self._fast(z, measurement, visible, set_point, *self._tuned)
         return out[: z.size], out[z.size :]

@@ -157,10 +157,10 @@ def step(source: Source, memory: Memory, sample: Sample, t: float) -> tuple[Memo
     """
     if memory.fault:
         return memory, Verdict(memory.fault)
-    seen, before = bool(np.isfinite(sample.content).all()), memory.times
-    memory = _noted(memory, sample, t, source.window, seen=seen)
+    visible, before = bool(np.isfinite(sample.content).all()), memory.times
+    memory = _noted(memory, sample, t, source.window, visible=visible)
     fault = _rate(source, before, memory.times) or _repeated(source, memory)
-    outside = _outside(source, sample) if seen else ''
+    outside = _outside(source, sample) if visible else ''
     reason = outside or _disagreement(source, memory)
     since = t - memory.reopened
     if not fault and reason and source.opening < since <= source.agreement:
@@ -174,9 +174,9 @@ def step(source: Source, memory: Memory, sample: Sample, t: float) -> tuple[Memo
     return memory, Verdict('', bool(reason), limited, not outside)
 
 
-def _noted(memory: Memory, sample: Sample, t: float, window: float, *, seen: bool) -> Memory:
+def _noted(memory: Memory, sample: Sample, t: float, window: float, *, visible: bool) -> Memory:
     times = memory.times[bisect_right(memory.times, t - RATE_WINDOW) :]
-    if not seen:
+    if not visible:
         return memory._replace(times=(*times, t), content=None, equal=0)
     r, S = sample.innovation, sample.covariance
     square = float(r @ (r / S if S.ndim == 1 else np.linalg.solve(S, r)))

@@ -168,13 +168,13 @@ class CarriedSystem(WrittenSystem, Generic[Whole]):
     def begin_with(self, begin: Callable[..., MotionState]) -> Callable[..., MotionState]:
         """Return ``begin`` of the whole system as one of the own arguments."""
 
-        def begun(p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
+        def begin_own(p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
             given = MotionState(t=t, x=np.asarray(x), mode='', p=np.asarray(p))
             whole = self.whole_motion(given)
             after = begin(whole.p, whole.x, self.control_of_whole(given, np.asarray(u)), t)
             return self.own_motion(after, given, 'start')
 
-        return begun
+        return begin_own
 
 
 def with_states(motion: MotionState, own: Callable[[Array], Array], size: int) -> MotionState:

@@ -218,7 +218,7 @@ class MotorBridge:
         self._states = Watchdog(self.settings.state_timeout)
         self._ramp = StopRamp(self.settings.stop_time)
         self._control = np.zeros(6)
-        self._seen, self._rate = np.full(arm.joints, math.nan), np.zeros(arm.joints)
+        self._measured, self._rate = np.full(arm.joints, math.nan), np.zeros(arm.joints)
         self._stalled = np.zeros(arm.joints, dtype=bool)
         self._still_since = np.full(arm.joints, math.nan)  # the reference when a reading changed
         self.q, self.qd, self.qdd = (np.zeros(arm.joints) for _ in range(3))
@@ -277,10 +277,10 @@ class MotorBridge:
         if not q.shape == qd.shape == self.q.shape:
             self.refused = f'joint states of {q.shape} and {qd.shape} numbers refused'
             return
-        changed = ~(np.abs(q - self._seen) < 1e-12)
+        changed = ~(np.abs(q - self._measured) < 1e-12)
         self._still_since = np.where(changed, self.q, self._still_since)
         self._stalled = np.abs(self.q - self._still_since) > self.settings.stall_distance
-        self._seen, self._rate = q.copy(), qd.copy()
+        self._measured, self._rate = q.copy(), qd.copy()
         self._then = (self.q.copy(), self.qd.copy())
         self._states.feed(t)
         if self.phase == 'waiting' and np.all(np.isfinite(q)):
@@ -288,9 +288,9 @@ class MotorBridge:
 
     def _rest_here(self) -> None:
         self.q, self.qd, self._still_since = (
-            self._seen.copy(),
+            self._measured.copy(),
             np.zeros_like(self.q),
-            self._seen.copy(),
+            self._measured.copy(),
         )
         self._then = (self.q.copy(), self.qd.copy())
         self._stalled[:] = False
@@ -300,7 +300,7 @@ class MotorBridge:
         """Take commands again, from where the arm is; a fault that lasts comes back."""
         self.enabled, self.reason, self._broken = True, '', False
         self._commands.forget()
-        if np.all(np.isfinite(self._seen)) and not self._states.expired(t):
+        if np.all(np.isfinite(self._measured)) and not self._states.expired(t):
             self._rest_here()
         else:
             self.phase = 'waiting'
@@ -347,20 +347,20 @@ class MotorBridge:
         return None if released else self._released_output()
 
     def _look_for_faults(self, t: float) -> None:
-        lost = np.flatnonzero(~np.isfinite(self._seen))
+        lost = np.flatnonzero(~np.isfinite(self._measured))
         if self._states.expired(t):
             self._fail(t, f'the joint states are {self._states.age(t):.3f} s old')
         elif lost.size:
             self._fail(t, f'joint {int(lost[0]) + 1} gives no angle')
         else:
-            off = np.abs(self._seen - self._then[0])
+            off = np.abs(self._measured - self._then[0])
             worst = int(np.argmax(off))
             if self._stalled.any():
                 self._fail(
                     t, f'joint {int(np.argmax(self._stalled)) + 1} does not turn, by its encoder'
                 )
             elif not off[worst] <= self.settings.tracking_limit:
-                self.q, self.qd = self._seen.copy(), self._rate.copy()
+                self.q, self.qd = self._measured.copy(), self._rate.copy()
                 self._fail(t, f'joint {worst + 1} is {off[worst]:.3g} rad from its reference')
 
     def _fail(self, t: float, reason: str) -> None:
@@ -396,7 +396,7 @@ class MotorBridge:
 
     def _released_output(self) -> Array:
         """Return what neither drives nor drops the arm: its weight, no rate, or where it is."""
-        held: Array = np.where(np.isfinite(self._seen), self._seen, self.q)
+        held: Array = np.where(np.isfinite(self._measured), self._measured, self.q)
         if self.settings.mode == 'position':
             return held
         if self.settings.mode == 'velocity':
@@ -408,15 +408,15 @@ class MotorBridge:
         mode = self.settings.mode
         if mode == 'position':
             return self.q.copy()
-        trusted = np.isfinite(self._seen) & np.isfinite(self._rate)
+        trusted = np.isfinite(self._measured) & np.isfinite(self._rate)
         if self._states.expired(t):
             trusted[:] = False
         q_then, qd_then = self._then  # an old reading does not pull the harder, the older it is
         if mode == 'velocity':
-            behind = np.where(trusted, q_then - self._seen, 0.0)
+            behind = np.where(trusted, q_then - self._measured, 0.0)
             return np.asarray(self.qd + self.settings.stiffness * behind, dtype=float)
         reading, on, then, reference = self._drive.inputs[:4]
         n, on[:] = self.arm.joints, trusted
-        reading[:n], reading[n:], then[:n], then[n:] = self._seen, self._rate, q_then, qd_then
+        reading[:n], reading[n:], then[:n], then[n:] = self._measured, self._rate, q_then, qd_then
         reference[:n], reference[n : 2 * n], reference[2 * n :] = self.q, self.qd, self.qdd
         return self._drive.evaluate().copy()

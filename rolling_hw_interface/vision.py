@@ -48,29 +48,29 @@ class MarkerFit(NamedTuple):
     covariance: Array
 
 
-def rigid_fit(model: Array, seen: Array) -> tuple[Array, Array, float]:
+def rigid_fit(model: Array, measured: Array) -> tuple[Array, Array, float]:
     """
     Return the rotation and shift that bring points onto others best.
 
     Parameters
     ----------
-    model, seen
+    model, measured
         Corresponding points [m], shape (k, 3), k at least 3, not on a line.
 
     Returns
     -------
     R, p, rms
-        ``seen = R model + p`` in the least-squares sense, and what remains [m].
+        ``measured = R model + p`` in the least-squares sense, and what remains [m].
 
     """
     count = len(model)
-    a, b = model.sum(axis=0) / count, seen.sum(axis=0) / count
-    arms, seen_arms = model - a, seen - b
-    U, _, Vt = np.linalg.svd(seen_arms.T @ arms)
+    a, b = model.sum(axis=0) / count, measured.sum(axis=0) / count
+    arms, measured_arms = model - a, measured - b
+    U, _, Vt = np.linalg.svd(measured_arms.T @ arms)
     if _determinant(U @ Vt) < 0.0:
         U[:, 2] *= -1.0
     R = U @ Vt
-    rest = seen_arms - arms @ R.T
+    rest = measured_arms - arms @ R.T
     return R, b - R @ a, math.sqrt(float(np.vdot(rest, rest)) / count)
 
 
@@ -124,18 +124,18 @@ class MarkerPattern:
                     f'by at least {APART:g} m, so that swapped labels are recognised'
                 )
 
-    def fit(self, seen: ArrayLike) -> MarkerFit | str:
+    def fit(self, measured: ArrayLike) -> MarkerFit | str:
         """
         Return the pose that fits, or why there is none.
 
         Parameters
         ----------
-        seen
+        measured
             Positions in the camera, in the order of the pattern [m], shape (k, 3); a row that is
             not finite is a marker that is not seen.
 
         """
-        S = np.asarray(seen, dtype=float)
+        S = np.asarray(measured, dtype=float)
         if S.shape != self.positions.shape:
             return f'{self.positions.shape[0]} markers are known, {S.shape} came'
         there = np.flatnonzero(np.all(np.isfinite(S), axis=1))
@@ -157,10 +157,10 @@ class MarkerPattern:
                     return fit
         return f'no pose fits: {found * 1e3:.2g} mm rms, {self.tolerance * 1e3:g} mm are allowed'
 
-    def _attempt(self, places: NDArray[np.intp], seen: Array) -> MarkerFit | float:
+    def _attempt(self, places: NDArray[np.intp], measured: Array) -> MarkerFit | float:
         """Return the fit of a labelling, or its rms [m] where that is too large."""
         model = self.positions[places]
-        R, p, rms = rigid_fit(model, seen)
+        R, p, rms = rigid_fit(model, measured)
         if not rms <= self.tolerance:
             return rms
         used = tuple(places.tolist())
@@ -169,11 +169,11 @@ class MarkerPattern:
         covariance = unit_covariance(R, len(used), *self._unit[used])
         return MarkerFit(R, p, rms, used, False, covariance)
 
-    def _relabel(self, seen: Array) -> NDArray[np.intp]:
+    def _relabel(self, measured: Array) -> NDArray[np.intp]:
         """Return the labels whose distances are nearest to those seen."""
-        choices = np.array(list(permutations(range(len(self.positions)), len(seen))))
+        choices = np.array(list(permutations(range(len(self.positions)), len(measured))))
         known = np.linalg.norm(self.positions[:, None] - self.positions[None], axis=2)
-        apart = np.linalg.norm(seen[:, None] - seen[None], axis=2)
+        apart = np.linalg.norm(measured[:, None] - measured[None], axis=2)
         misfit = known[choices[:, :, None], choices[:, None, :]] - apart
         return np.asarray(choices[np.argmin(np.sum(misfit**2, axis=(1, 2)))], dtype=np.intp)
 
@@ -292,12 +292,12 @@ class Vision:
 
     def from_markers(self, markers_C: ArrayLike) -> PoseMeasurement | None:
         """Return the pose that fits the markers [m], shape (k, 3) in the camera, or None."""
-        seen = np.asarray(markers_C, dtype=float)
+        measured = np.asarray(markers_C, dtype=float)
         if self._pattern is None:
             return self._refuse('no pattern of markers is known')
-        if self._frozen(seen):
+        if self._frozen(measured):
             return self._refuse('the image is frozen')
-        fit = self._pattern.fit(seen)
+        fit = self._pattern.fit(measured)
         if not isinstance(fit, MarkerFit):
             return self._refuse(fit)
         self.counts['relabelled'] += fit.relabelled

@@ -117,15 +117,15 @@ class _Generations:
         shape = (SAMPLES - len(self._elites), *self._mean.shape)
         drawn = self._mean + self._deviation * self._rng.standard_normal(shape)
         drawn[0] = self._mean
-        shares = np.concatenate([np.clip(drawn, -1, 1), self._elites])
-        errors = self._errors(self._controls(shares))
+        fractions = np.concatenate([np.clip(drawn, -1, 1), self._elites])
+        errors = self._errors(self._controls(fractions))
         weight = np.asarray(self._problem.weights.control)
-        costs = errors + np.mean(weight * shares**2, axis=(1, 2))
+        costs = errors + np.mean(weight * fractions**2, axis=(1, 2))
         order = np.argsort(costs, kind='stable')
         if costs[order[0]] < self.cost:
-            self.best, self.cost = self._controls(shares[order[0]]), float(costs[order[0]])
+            self.best, self.cost = self._controls(fractions[order[0]]), float(costs[order[0]])
             self._best_error = float(errors[order[0]])
-        elites = shares[order[:ELITES]]
+        elites = fractions[order[:ELITES]]
         self._elites = elites[:KEPT]
         self._mean += FOLLOWED * (elites.mean(axis=0) - self._mean)
         self._deviation += FOLLOWED * (elites.std(axis=0) - self._deviation)
@@ -134,10 +134,10 @@ class _Generations:
         self._deviation = np.maximum(self._deviation, floor)
         return self._best_error
 
-    def _controls(self, shares: Array) -> Array:
+    def _controls(self, fractions: Array) -> Array:
         """Return controls of fractions of the range, shape (..., segments, m)."""
-        out = np.zeros((*shares.shape[:-1], self._problem.system.control.size))
-        out[..., self._active] = self._middle + self._half * shares
+        out = np.zeros((*fractions.shape[:-1], self._problem.system.control.size))
+        out[..., self._active] = self._middle + self._half * fractions
         return out
 
     def _errors(self, controls: Array) -> Array:

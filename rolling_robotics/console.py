@@ -87,7 +87,7 @@ class Progress:
 
         """
         self._title, self._text = title, ''
-        self._share: float | None = None
+        self._fraction: float | None = None
         self._start = time.monotonic()
         self._done = threading.Event()
         self._terminal = sys.stderr.isatty()
@@ -114,7 +114,7 @@ class Progress:
         if self._shown:
             print('\r\x1b[K', end='', file=sys.stderr, flush=True)
 
-    def say(self, text: str, share: float | None = None) -> None:
+    def say(self, text: str, fraction: float | None = None) -> None:
         """
         Report where the work is.
 
@@ -122,7 +122,7 @@ class Progress:
         ----------
         text
             A few words.
-        share
+        fraction
             Part that is done, 0 to 1, if it is known.
 
         Raises
@@ -133,7 +133,7 @@ class Progress:
         """
         if self._stopped:
             raise KeyboardInterrupt
-        self._text, self._share = text, share
+        self._text, self._fraction = text, fraction
 
     def _stop(self, *_: object) -> None:
         self._stopped = True
@@ -154,11 +154,11 @@ class Progress:
     def _line(self) -> str:
         elapsed = time.monotonic() - self._start
         parts = [f'{self._title}: {elapsed:.0f} s']
-        if self._share:
-            left = elapsed / self._share - elapsed
-            full = round(BAR * min(self._share, 1.0))
+        if self._fraction:
+            left = elapsed / self._fraction - elapsed
+            full = round(BAR * min(self._fraction, 1.0))
             bar = f'[{"#" * full}{"." * (BAR - full)}] ' if self._terminal else ''
-            parts.append(f'{bar}{100 * self._share:.0f} %, about {left:.0f} s left')
+            parts.append(f'{bar}{100 * self._fraction:.0f} %, about {left:.0f} s left')
         if self._text:
             parts.append(self._text)
         return ', '.join(parts)

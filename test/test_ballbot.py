@@ -405,7 +405,7 @@ def test_its_hold_solves_the_environment_of_any_machine(scenario):
     x_goal = read_problem(scenario).goal_state[0]
     hold = Hold(scenario.system, scenario.p, x_goal, control_limits=LIMIT)
     for _ in range(400):
-        actions = [hold.step(None, x, 0.0)[1] / LIMIT for x in episodes.lanes.states]
+        actions = [hold.step(None, x, 0.0)[1] / LIMIT for x in episodes.batch.states]
         _, reward, failed, _, info = env.step(np.array(actions))
         assert not failed.any()
     assert info['success'].all()

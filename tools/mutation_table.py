@@ -43,7 +43,7 @@ class Module:
     of: int = 0  # how many there are, where not all were tried
 
     @property
-    def share(self) -> float:
+    def fraction(self) -> float:
         """Fraction of killed ones among those that change something."""
         return self.killed / max(self.killed + len(self.survived), 1)
 
@@ -88,7 +88,7 @@ def table(modules: list[Module], reasons: dict[str, list[str]], left: list[str])
     for m in modules:
         counts = [m.killed, len(m.equivalent), len(m.survived)]
         tried = f'{sum(counts)} of {m.of}' if m.of > sum(counts) else sum(counts)
-        row = [f'`{m.path}`', tried, *counts, f'{m.share:.1%}', f'`{m.code}`']
+        row = [f'`{m.path}`', tried, *counts, f'{m.fraction:.1%}', f'`{m.code}`']
         lines.append('| ' + ' | '.join(map(str, row)) + ' |')
     found = {name for m in modules for name in m.equivalent}
     lines += ['', 'Equivalent mutants, which change nothing that could be seen:', '']
@@ -125,7 +125,7 @@ def main() -> int:
         before + BEGIN + '\n' + table(modules, reasons, left) + '\n' + END + after,
         encoding='utf-8',
     )
-    few = [f'{m.path} ({m.share:.1%})' for m in modules if m.share < NEEDED]
+    few = [f'{m.path} ({m.fraction:.1%})' for m in modules if m.fraction < NEEDED]
     few += [f'{path} (not run)' for path in left]
     if few:
         print(f'less than {NEEDED:.0%} killed: {", ".join(few)}', file=sys.stderr)

@@ -209,14 +209,14 @@ def joined(*parts: Rights) -> Rights:
     return out
 
 
-def seen_from_outside(rights: Rights, node: str) -> Rights:
+def visible_from_outside(rights: Rights, node: str) -> Rights:
     """Return rights with names that another node of the namespace understands."""
     return {right: {n.replace('~', node, 1) for n in names} for right, names in rights.items()}
 
 
 def rights_of_operator(nodes: dict[str, Rights]) -> Rights:
     """Return what the operator of these nodes may do."""
-    every = joined(*(seen_from_outside(rights, node) for node, rights in nodes.items()))
+    every = joined(*(visible_from_outside(rights, node) for node, rights in nodes.items()))
     return {
         'call': every['execute'],
         'request': every['reply'],

@@ -1,13 +1,14 @@
 """
-Find words that a reader of this field would stop at, in comments, texts and pages.
+Find words that a reader of this field would stop at, in comments, texts, pages and names.
 
     .venv/bin/python tools/words.py
 
-Names of code and what stands between backticks do not count. `make lint` runs it.
+What stands between backticks does not count, nor do local names. `make lint` runs it.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 import io
 from pathlib import Path
@@ -26,6 +27,9 @@ INSTEAD = {
     r'\bbegun\b': 'started',
     r'\b(turns|times|steps|frames|samples|messages|ticks|images) a second\b': 'per second',
 }
+NAMES = re.compile(r'(?:^|_)(told|begun|anew|void|seen|shares?|lanes?)(?:_|$)')
+KEYS = {'share', 'kinetic_share', 'slip_share', 'feedback_share'}  # of files and parameters
+TERMS = {'lanes', 'share_folders'}  # of vector registers; of installed packages
 PAGES = {'docs/faults.md', 'docs/mutation.md', 'docs/lab_notes.md'}  # written by measurements
 LEFT_OUT = (
     'test/',
@@ -47,9 +51,27 @@ def prose_of(text: str) -> Iterator[Line]:
             yield token.start[0], fields if 'f' in token.string[:2].lower() else token.string
 
 
+def names_in(tree: ast.AST) -> Iterator[Line]:
+    """Yield line and name of each class, function, parameter, attribute and field."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.lineno, re.sub('(?<=.)(?=[A-Z])', '_', node.name).lower()
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.attr
+        if isinstance(node, ast.ClassDef):
+            fields = [n for n in node.body if isinstance(n, ast.AnnAssign)]
+            yield from ((n.lineno, n.target.id) for n in fields if isinstance(n.target, ast.Name))
+
+
 def house_words(name: str, text: str) -> Iterator[str]:
     """Yield a line for each of the words in a file, with what to write instead."""
-    parts = prose_of(text) if name.endswith('.py') else [(1, text)]
+    python = name.endswith('.py')
+    for line, given in names_in(ast.parse(text)) if python else ():
+        if NAMES.search(given) and given not in KEYS | TERMS:
+            yield f'{name}:{line}: {given}; write the word of the field'
+    parts = prose_of(text) if python else [(1, text)]
     for line, part in parts:
         plain = CODE.sub(lambda m: '\n' * m[0].count('\n'), part)
         plain = re.sub(r'\n[ ]+', '\n', plain)  # one character between two words

@@ -120,16 +120,18 @@ class BalanceOnArm:
 
 def _other(chain: Chain, rng: np.random.Generator) -> Chain:
     """Return an arm whose links and plate have other masses, in proportion."""
-    *share, plate = 1 + 0.05 * rng.uniform(-1, 1, len(chain.links) + 1)
+    *fraction, plate = 1 + 0.05 * rng.uniform(-1, 1, len(chain.links) + 1)
     links = tuple(
         replace(link, body=_scaled(link.body, k))
-        for link, k in zip(chain.links, share, strict=True)
+        for link, k in zip(chain.links, fraction, strict=True)
     )
     return replace(chain, links=links, payload=_scaled(chain.payload, plate))
 
 
-def _scaled(body: Body, share: float) -> Body:
-    return replace(body, mass=share * body.mass, inertia=tuple(share * j for j in body.inertia))
+def _scaled(body: Body, fraction: float) -> Body:
+    return replace(
+        body, mass=fraction * body.mass, inertia=tuple(fraction * j for j in body.inertia)
+    )
 
 
 def rows() -> Iterator[Row]:

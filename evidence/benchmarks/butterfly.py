@@ -116,9 +116,9 @@ class Butterfly:
         true[s.parameters.slice('inertia')] *= 1 + errors[1]
         torques, idle = [], np.zeros(s.control.size)
 
-        def plate(_: float, seen: Array, wanted: Array) -> Array:
-            torques.append(float(self.torque(seen, wanted, self.p, PLATE_INERTIA)[0]))
-            held, slope = (float(v) for v in self.torque(seen, idle, true, inertia))
+        def plate(_: float, motion: Array, wanted: Array) -> Array:
+            torques.append(float(self.torque(motion, wanted, self.p, PLATE_INERTIA)[0]))
+            held, slope = (float(v) for v in self.torque(motion, idle, true, inertia))
             out = idle.copy()
             out[SHAFT] = (torques[-1] - held) / slope
             return out

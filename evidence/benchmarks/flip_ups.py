@@ -21,7 +21,7 @@ from pathlib import Path
 import time
 from typing import NamedTuple
 
-from evidence.benchmarks.lanes import EstimateError, measured, Period, TrialLanes
+from evidence.benchmarks.lanes import EstimateError, measured, Period, TrialBatch
 from evidence.benchmarks.row import Row
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ COMPARED, BESIDE = 4.0, range(2000, 2200)  # scale and seeds of trials of the wh
 RUNS, FIGURE = Path('build/flip_ups.jsonl'), Path('build/flip_ups.png')
 
 
-class Share(NamedTuple):
+class SuccessRate(NamedTuple):
     """A fraction of successes with its interval of 95 %."""
 
     value: float
@@ -48,22 +48,22 @@ class Share(NamedTuple):
     high: float
 
     @classmethod
-    def of(cls, successes: int, trials: int) -> Share:
+    def of(cls, successes: int, trials: int) -> SuccessRate:
         """Return the share in so many trials that have nothing in common, by Wilson."""
         interval = binomtest(successes, trials).proportion_ci(0.95, 'wilson')
         return cls(successes / trials, interval.low, interval.high)
 
     @classmethod
-    def among(cls, good: NDArray[np.bool_], errors: NDArray[np.int64]) -> Share:
+    def among(cls, good: NDArray[np.bool_], errors: NDArray[np.int64]) -> SuccessRate:
         """Return the fraction of trials with measured errors, drawing those again 2,000 times."""
         trials = np.bincount(errors)
         successes = np.bincount(errors, good, trials.size)
         drawn = np.random.default_rng(0).integers(trials.size, size=(2000, trials.size))
-        shares = successes[drawn].sum(axis=1) / trials[drawn].sum(axis=1)
-        low, high = np.quantile(shares, (0.025, 0.975))
+        rates = successes[drawn].sum(axis=1) / trials[drawn].sum(axis=1)
+        low, high = np.quantile(rates, (0.025, 0.975))
         return cls(float(good.mean()), float(low), float(high))
 
-    def room_to(self, other: Share) -> float:
+    def room_to(self, other: SuccessRate) -> float:
         """Return by how much two shares may differ to stay in each other's interval."""
         less, more = sorted([self, other])
         return min(less.high - less.value, more.value - more.low)
@@ -72,18 +72,18 @@ class Share(NamedTuple):
 class Flown(NamedTuple):
     """What came of a scale: the share, what ended trials, that of BESIDE, CPU times [s]."""
 
-    share: Share
+    rate: SuccessRate
     ends: Counter[str]
-    beside: Share | None
+    beside: SuccessRate | None
     chain: float
     compiled: float
 
 
 def rows() -> Iterator[Row]:
     """Yield the figures; draw the fraction of successes over the scale."""
-    begun = time.perf_counter()
+    started = time.perf_counter()
     flown = dict(zip(SCALES, _all(), strict=True))
-    taken = time.perf_counter() - begun
+    taken = time.perf_counter() - started
     trials = len(SEEDS) * len(SCALES)
     chain, compiled = (sum(getattr(f, n) for f in flown.values()) for n in ('chain', 'compiled'))
     yield Row(
@@ -94,19 +94,19 @@ def rows() -> Iterator[Row]:
         reference=f'by the clock on {len(os.sched_getaffinity(0))} processors; CPU: '
         f'{compiled:.0f} s, and {chain:.0f} s of the chain to measure the estimator',
     )
-    shares = {scale: f.share for scale, f in flown.items()}
-    for scale, share in shares.items():
+    rates = {scale: f.rate for scale, f in flown.items()}
+    for scale, rate in rates.items():
         ends = ', '.join(f'{end} {n}' for end, n in flown[scale].ends.most_common() if end)
         yield Row(
             name=f'flip-ups that succeed, imperfections {scale:g} times as large',
-            value=100 * share.value,
+            value=100 * rate.value,
             unit='%',
-            reference=f'{100 * share.low:.1f} to {100 * share.high:.1f}; {ends or "none failed"}',
+            reference=f'{100 * rate.low:.1f} to {100 * rate.high:.1f}; {ends or "none failed"}',
         )
     own = flown[COMPARED].beside
     if own is None:
         return
-    whole = Share.of(sum(_beside()), len(BESIDE))
+    whole = SuccessRate.of(sum(_beside()), len(BESIDE))
     yield Row(
         name=f'of {len(BESIDE)} seeds at {COMPARED:g}, compiled less whole chain',
         value=100 * (own.value - whole.value),
@@ -115,7 +115,7 @@ def rows() -> Iterator[Row]:
         reference=f'{100 * own.value:.1f} ({100 * own.low:.1f} to {100 * own.high:.1f}), chain '
         f'{100 * whole.value:.1f} ({100 * whole.low:.1f} to {100 * whole.high:.1f})',
     )
-    draw(shares, flown, whole, FIGURE)
+    draw(rates, flown, whole, FIGURE)
 
 
 def _all() -> list[Flown]:
@@ -130,23 +130,23 @@ def _fly(scale: float) -> Flown:
     os.environ.setdefault('ROLLING_COMPILE', 'now')
     experiment, imperfections = build(EXPERIMENT), Imperfections().scaled(scale)
     period = Period(experiment, LAW, imperfections.motors)
-    lanes = TrialLanes(period, threads=1)
-    begun = time.process_time()
+    batch = TrialBatch(period, threads=1)
+    started = time.process_time()
     measured_on = range(FIRST, FIRST + MEASURED[scale])
     error = measured(experiment, LAW, imperfections, measured_on)
     between = time.process_time()
-    share, ends = _share(lanes, imperfections, error, SEEDS)
+    rate, ends = _success_rate(batch, imperfections, error, SEEDS)
     after = time.process_time()
-    beside = _share(lanes, imperfections, error, BESIDE)[0] if scale == COMPARED else None
-    return Flown(share, ends, beside, between - begun, after - between)
+    beside = _success_rate(batch, imperfections, error, BESIDE)[0] if scale == COMPARED else None
+    return Flown(rate, ends, beside, between - started, after - between)
 
 
-def _share(
-    lanes: TrialLanes, imperfections: Imperfections, error: EstimateError, seeds: Sequence[int]
-) -> tuple[Share, Counter[str]]:
-    failures = lanes.run(imperfections, error, seeds).failures
-    share = Share.among(failures == '', error.drawn(imperfections, seeds))
-    return share, Counter(failures.tolist())
+def _success_rate(
+    batch: TrialBatch, imperfections: Imperfections, error: EstimateError, seeds: Sequence[int]
+) -> tuple[SuccessRate, Counter[str]]:
+    failures = batch.run(imperfections, error, seeds).failures
+    rate = SuccessRate.among(failures == '', error.drawn(imperfections, seeds))
+    return rate, Counter(failures.tolist())
 
 
 def _beside() -> list[bool]:
@@ -164,10 +164,12 @@ def _beside() -> list[bool]:
     return [not known[seed] for seed in BESIDE]
 
 
-def draw(shares: dict[float, Share], flown: dict[float, Flown], whole: Share, path: Path) -> None:
+def draw(
+    rates: dict[float, SuccessRate], flown: dict[float, Flown], whole: SuccessRate, path: Path
+) -> None:
     """Write the figure: fractions of success with intervals, and of what else came."""
-    scales = list(shares)
-    value, low, high = 100 * np.array(list(shares.values())).T
+    scales = list(rates)
+    value, low, high = 100 * np.array(list(rates.values())).T
     with saved_panels(path, 'a') as axes:
         a = axes['a']
         a.fill_between(scales, low, high, color='#1f6fb4', alpha=0.3)

@@ -184,8 +184,8 @@ class Period:
         time, held, judged = ca.vertsplit(period[given:])
         p = self._true_parameters(off)
         truth = model_state(self._plant, self._model)(s['plant'], p)
-        seen = self._model.retract(truth, error)
-        step = self._law.function(memory, seen, time, period[:given])
+        estimate = self._model.retract(truth, error)
+        step = self._law.function(memory, estimate, time, period[:given])
         after, u = split(step, memory.numel())
         after, u = ca.if_else(held, memory, after), (1 - held) * u
         reference, torque, behind, singular = self._bridge(s)
@@ -381,8 +381,8 @@ def _series(
     judge, errors = Judge(experiment), [np.zeros(difference.numel_out(0))]
     for now in moments(experiment, law_name, seed, imperfections, judge):
         error = errors[-1]  # without an estimate the last error stays
-        if now.seen is not None:
-            error = np.array(difference(now.seen, now.truth)).ravel()
+        if now.estimate is not None:
+            error = np.array(difference(now.estimate, now.truth)).ravel()
         errors.append(error)
     return np.array(errors[1:]), not judge.failure
 
@@ -408,7 +408,7 @@ class Ended(NamedTuple):
     times: Array
 
 
-class TrialLanes:
+class TrialBatch:
     """
     Trials of one law on the laboratory, compiled.
 

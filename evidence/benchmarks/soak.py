@@ -42,7 +42,7 @@ class Asked:
     """A goal that was sent: its handle, when it was sent [s, steady clock], and its answer."""
 
     handle: Any
-    begun: float
+    started: float
     coming: Any
 
     @property
@@ -66,13 +66,13 @@ class SoakClient(Client):
 
     def ask(self, goal: Any) -> Asked:
         """Send a goal of either action; wait until it is accepted or refused."""
-        begun = time.monotonic()
+        started = time.monotonic()
         client = self._planner if isinstance(goal, PlanRolling.Goal) else self._controller
         handle = self._answered(
             'no answer to the goal', client.send_goal_async, goal, lambda _: None
         )
         coming = self._in_turn(handle.get_result_async) if handle.accepted else None
-        return Asked(handle=handle, begun=begun, coming=coming)
+        return Asked(handle=handle, started=started, coming=coming)
 
     def answer(self, asked: Asked, patience: float) -> Answer:
         """
@@ -89,7 +89,7 @@ class SoakClient(Client):
         else:
             result = self._result('no answer to a goal', asked.coming, patience).result
             code, text = CODES[result.error_code], result.error_string
-        seconds = time.monotonic() - asked.begun
+        seconds = time.monotonic() - asked.started
         return Answer(code=code, text=text, seconds=seconds, result=result)
 
     def wait(self, seconds: float, asked: Sequence[Asked]) -> None:

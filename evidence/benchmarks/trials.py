@@ -201,8 +201,8 @@ def flipped(seed: int, law: str, scale: float) -> Ended:
     turn = model.tangent.slice('d_HO').start
     for now in made:
         off = errors[-1]
-        if now.seen is not None:
-            off = abs(float(model.difference(now.seen, now.truth)[turn]))
+        if now.estimate is not None:
+            off = abs(float(model.difference(now.estimate, now.truth)[turn]))
         errors.append(off)
     off = max(errors[-round(BEFORE / PERIOD) :])
     return {'failure': judge.failure, 'off': off, 'cpu': time.process_time() - began}

@@ -45,7 +45,7 @@ FITTED, HELD_OUT = (0.0, 1.5), (1.5, 5.0)
 SLOW = 0.05  # rad/s: the sphere was let go in the last row before it is faster
 STIFF = (5.0, 20.0, 50.0, 100.0)  # N m/rad, of the shell: fits begin there
 START = (-0.4, 1.0)  # rad, of sphere and pendulum: the start that the authors simulate from
-BEGUN = 0.02  # of a window: what a start at rest follows from
+OPENING = 0.02  # of a window: what a start at rest follows from
 GOAL = 0.05  # rad, root mean square
 DRAKE = "the authors' hydroelastic model in Drake, tuned by them on this log"
 GRAVITY, SMOOTH = 9.81, 0.02  # m/s^2; rad/s over which dry friction changes its sign
@@ -146,7 +146,7 @@ def _swings(path: Path) -> tuple[Array, Array, Array]:
     bounds = np.array([0.0, 0.0, 0.5 * inertia, -0.1]), np.array([5.0, 5.0, 2 * inertia, 0.1])
     z = fitted(shooting, [between(log, *swing) for swing in SWINGS], still, p[None], bounds)
     kept, theirs = [between(log, *SWING_HELD_OUT)], np.array([*AUTHORS, inertia, z[3]])
-    ours, rival = (predictions(shooting, kept, still, v, BEGUN)[:, 0] for v in (z, theirs))
+    ours, rival = (predictions(shooting, kept, still, v, OPENING)[:, 0] for v in (z, theirs))
     return z, ours, rival
 
 
@@ -182,7 +182,7 @@ def _decay(log: Log, joint: Array) -> tuple[Array, list[Array]]:
     bounds = np.array([0, 0, 0, -0.1]), np.array([0.05, 10, 200, 0.1])
     tries, round_ = np.array([[2e-3, 0.3, k, 0.01] for k in STIFF]), p[fit]
     z = fitted(free, [between(log, *FITTED)], x, tries, bounds)
-    runs = (known, round_, BEGUN), (free, z, late), (known, round_, late)
+    runs = (known, round_, OPENING), (free, z, late), (known, round_, late)
     return z, [predictions(s, whole, x, v, w)[:, 0] / RADIUS for s, v, w in runs]
 
 

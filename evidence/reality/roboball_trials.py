@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from evidence.reality.roboball import BEGUN, GOAL, RADIUS, read, rolling_ball
+from evidence.reality.roboball import GOAL, OPENING, RADIUS, read, rolling_ball
 from evidence.reality.row import between, fetched, log_of, NOTHING, Row
 import numpy as np
 from rolling_dynamics.arrays import Array
@@ -47,7 +47,7 @@ def _trials(paths: list[Path]) -> tuple[Array, Array, Array]:
     half = LET_GO / 2
     x = system.state.pack(q_WS=[math.cos(half), math.sin(half), 0, 0])
     z = fitted(shooting, windows[:-1], x, BEGIN[None], bounds)
-    ball, joint = predictions(shooting, windows[-1:], x, z, BEGUN).T
+    ball, joint = predictions(shooting, windows[-1:], x, z, OPENING).T
     return z, ball / RADIUS, joint
 
 

@@ -203,7 +203,7 @@ def estimate(
     rig: RigModel,
     z: dict[str, ca.SX],
     measurement: ca.SX,
-    seen: ca.SX,
+    visible: ca.SX,
     walk: float = OFFSET,
 ) -> Estimate:
     """
@@ -215,7 +215,7 @@ def estimate(
         The rig.
     z
         State by entry; ``sent_1`` is the newest command.
-    measurement, seen
+    measurement, visible
         Place of the ball (2) [m], and 1 if there is one, else 0.
     walk
         How fast the offset may walk [counts/sqrt(s)].
@@ -228,7 +228,7 @@ def estimate(
     known = was > 0
     error = measurement - motion.ball
     k_ball, k_rate, k_offset = (float(k) for k in kalman_gain(rig, walk))
-    blind = seen < 0.5
+    blind = visible < 0.5
 
     def corrected(predicted: ca.SX, gain: float, afresh: ca.SX, most: float) -> ca.SX:
         """Frames missed at the worst times would let a filter of steady gains grow for ever."""

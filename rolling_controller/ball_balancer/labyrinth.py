@@ -132,9 +132,9 @@ class LabyrinthLaw:
         place, set_point = np.split(np.asarray(inputs, dtype=float), 2)
         _, sent, clock, known, blind = memory
         now = memory.z.copy()
-        seen = bool(np.isfinite(place).all())
-        blind = 0 if seen else blind + 1
-        if seen:
+        visible = bool(np.isfinite(place).all())
+        blind = 0 if visible else blind + 1
+        if visible:
             off = self._ball_at(now, place) - now[BALL]
             if not known or np.hypot(*off) > LIFTED:
                 clock, known = self._find(now, place), True

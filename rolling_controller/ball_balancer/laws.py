@@ -54,8 +54,8 @@ TEXTS = {
 def lqr_law(rig: RigModel) -> StepLaw:
     """Return a linear quadratic regulator on a Kalman filter with delay; offset fed forward."""
     layout = estimator.layout(rig)
-    z, measurement, seen, goal = _symbols(layout)
-    e = estimate(rig, z, measurement, seen)
+    z, measurement, visible, goal = _symbols(layout)
+    e = estimate(rig, z, measurement, visible)
     gains = ca.SX.sym('gains', LQR_GAINS.size)
     k_ball, k_rate, k_tilt = ca.vertsplit(gains)
     m = e.then
@@ -64,7 +64,7 @@ def lqr_law(rig: RigModel) -> StepLaw:
     wanted -= k_tilt * (m.tilt + e.offset)
     command = commanded(rig, wanted, e.followed)
     after = estimator.next_state(e, z, command)
-    law = _law('lqr', rig, layout, z, (measurement, seen, goal, gains), after, command)
+    law = _law('lqr', rig, layout, z, (measurement, visible, goal, gains), after, command)
     return replace(law, gains=LQR_GAINS, tuned=tuple(lqr_gain(rig).tolist()))
 
 
@@ -90,8 +90,8 @@ def pid_law(rig: RigModel) -> StepLaw:
     )
     entries = [Entry(n, tuple(f'{n}_{a}' for a in AXES), unit) for n, unit in names]
     layout = Layout((*entries, Entry('followed', ('followed',), '')))
-    z, measurement, seen, goal = _symbols(layout)
-    T, was, blind = rig.period, z['followed'], seen < 0.5
+    z, measurement, visible, goal = _symbols(layout)
+    T, was, blind = rig.period, z['followed'], visible < 0.5
     followed = ca.if_else(blind, ca.fmax(was - 1 / estimator.PATIENCE, 0.0), 1.0)
     followed = ca.if_else(followed < 0.5 / estimator.PATIENCE, 0.0, followed)
     share = 1 - float(np.exp(-2 * np.pi * CUTOFF * T))
@@ -112,7 +112,7 @@ def pid_law(rig: RigModel) -> StepLaw:
     integral = ca.if_else(followed > 0, limited(integral, most), 0.0)
     command = commanded(rig, wanted, followed)
     after = {'place': place, 'place_rate': rate, 'integral': integral, 'followed': followed}
-    law = _law('pid', rig, layout, z, (measurement, seen, goal, gains), after, command)
+    law = _law('pid', rig, layout, z, (measurement, visible, goal, gains), after, command)
     return replace(law, gains=PID_GAINS, tuned=tuple(pid_gain(rig).tolist()))
 
 
@@ -126,11 +126,11 @@ def pid_gain(rig: RigModel) -> Array:
 def estimator_alone(rig: RigModel) -> StepLaw:
     """Return the Kalman filter with delay; in the place of a set point it takes the command."""
     layout = estimator.layout(rig)
-    z, measurement, seen, command = _symbols(layout)
-    e = estimate(rig, z, measurement, seen)
+    z, measurement, visible, command = _symbols(layout)
+    e = estimate(rig, z, measurement, visible)
     after = estimator.next_state(e, z, command)
     known = ca.vertcat(e.then.ball, e.then.ball_rate, e.offset)
-    law = _law('estimator', rig, layout, z, (measurement, seen, command), after, known)
+    law = _law('estimator', rig, layout, z, (measurement, visible, command), after, known)
     parts = (('ball', 'm'), ('ball_rate', 'm/s'), ('offset', 'counts'))
     entries = tuple(entry for n, unit in parts for entry in pair(n, unit).entries)
     return replace(

@@ -80,7 +80,7 @@ def start(rig: RigModel) -> dict[str, Array]:
 
 
 def learn(
-    rig: RigModel, z: Mapping[str, ca.SX], frame: tuple[ca.SX, ca.SX, ca.SX], seen: ca.SX
+    rig: RigModel, z: Mapping[str, ca.SX], frame: tuple[ca.SX, ca.SX, ca.SX], visible: ca.SX
 ) -> dict[str, ca.SX]:
     """
     Return the entries after a frame; the share changes when that is certain, and worth it.
@@ -93,7 +93,7 @@ def learn(
         State by entry.
     frame
         Place of the ball [m], and estimates of tilt [counts] and tilt rate [counts/s], 2 each.
-    seen
+    visible
         1 if there is a ball; differences are of frames in a row.
 
     """
@@ -114,7 +114,7 @@ def learn(
         gain = told / (ca.fmax(ca.dot(row, told), 0.0) + UNKNOWN**2)
         values = values + gain * (found[k] - ca.dot(row, values))
         P = P - ca.mtimes(gain, told.T)
-    use = seen * (z['frames'] > 1.5) * (speed >= SLOWEST)
+    use = visible * (z['frames'] > 1.5) * (speed >= SLOWEST)
     share = ca.fmin(ca.fmax(values[0], RANGE[0]), RANGE[1])
     spread = ca.sqrt(ca.fmax(P[0, 0], 0.0))
     worth = ca.fabs(share - z['share']) > ca.fmax(WORTH * z['share'], SURE * spread)
@@ -123,7 +123,7 @@ def learn(
         'learned': ca.if_else(use, values[:3], z['learned']),
         'map': ca.if_else(use, values[3:], z['map']),
         'covariance': ca.if_else(use, ca.tril(P).nz[:], z['covariance']),
-        'frames': ca.if_else(seen, ca.fmin(z['frames'] + 1, 2.0), 0.0),
+        'frames': ca.if_else(visible, ca.fmin(z['frames'] + 1, 2.0), 0.0),
         'seen_1': place,
         'tilted_1': tilt,
         'seen_2': z['seen_1'],

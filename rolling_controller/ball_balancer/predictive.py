@@ -108,9 +108,9 @@ class AxisProgram:
         self._way = np.minimum((np.arange(n) + 0.5) / THERE, 1.0)
         self._pushed = np.cumsum(pushed, axis=0)
         self._later = np.array([self._way[: k + 1][::-1] @ pushed[: k + 1] for k in range(n)])
-        self._seen = np.array([1, 0, -rig.lever, 0])  # where the ball is on the tilted plate
+        self._place_row = np.array([1, 0, -rig.lever, 0])  # where the ball is on the tilted plate
         late = ((np.arange(n) + 1) / n) ** RISING
-        outputs = np.vstack([self._seen, np.eye(4)[[BALL_RATE, TILTED]]])
+        outputs = np.vstack([self._place_row, np.eye(4)[[BALL_RATE, TILTED]]])
         self._gradients, self.H = axis.cost(outputs, (PLACE, RATE, TILT), EFFORT, late)
         limited = np.vstack([self._forced[:, TILT_RATE], self._forced[:, TILTED]])
         self.limited = np.ascontiguousarray(limited)
@@ -162,7 +162,7 @@ class AxisProgram:
         start, (goal, level, force, rise) = asked[:4], asked[4:]
         base = self._free @ start + (force - level) * self._pushed - rise * self._later
         tilt_off = base[:, TILTED] - level - rise * self._way
-        off = (base @ self._seen - goal, base[:, BALL_RATE], tilt_off)
+        off = (base @ self._place_row - goal, base[:, BALL_RATE], tilt_off)
         f = sum(G @ miss for G, miss in zip(self._gradients, off, strict=True))
         return base, np.asarray(f), np.concatenate([base[:, TILT_RATE], base[:, TILTED]])
 
@@ -207,18 +207,18 @@ class PredictiveRigLaw(VectorLaw):
 
     @cached_property
     def before(self) -> ca.Function:
-        """``(z, place, seen, goal) -> z, answer, what is asked of the programs, one a row``."""
+        """``(z, place, visible, goal) -> z, answer, what is asked of the programs, one a row``."""
         rig, z = self.rig, self._symbols()
-        place, seen, goal = ca.SX.sym('place', 2), ca.SX.sym('seen'), ca.SX.sym('goal', 2)
-        inputs = [ca.vertcat(*z.values()), place, seen, goal]
+        place, visible, goal = ca.SX.sym('place', 2), ca.SX.sym('seen'), ca.SX.sym('goal', 2)
+        inputs = [ca.vertcat(*z.values()), place, visible, goal]
         share = ca.fmax(z['share'], learned_gain.RANGE[0])
         place, goal = place / share, goal / share
 
         def offset(at: ca.SX) -> ca.SX:
             return ca.mtimes(learned_gain.rows(at * share), z['map']) / share
 
-        e = estimate(rig, z, place, seen, WALK)
-        after = {**z, **estimator.next_state(e, z, ca.SX.zeros(2)), **_rest(z, place, seen)}
+        e = estimate(rig, z, place, visible, WALK)
+        after = {**z, **estimator.next_state(e, z, ca.SX.zeros(2)), **_rest(z, place, visible)}
         e, after = _settled(e, z, after)
         rested, then, off = after['rested'] > 0, e.then, goal - e.then.ball
         near = ca.sqrt(ca.sumsqr(off)) < NEAR
@@ -242,15 +242,15 @@ class PredictiveRigLaw(VectorLaw):
 
     @cached_property
     def after(self) -> ca.Function:
-        """``(z, place, seen, answer, wanted) -> z, command``: it sends, and learns the gain."""
+        """``(z, place, visible, answer, wanted) -> z, command``: it sends, and learns the gain."""
         rig, z = self.rig, self._symbols()
-        place, seen, answer = ca.SX.sym('place', 2), ca.SX.sym('seen'), ca.SX.sym('answer')
+        place, visible, answer = ca.SX.sym('place', 2), ca.SX.sym('seen'), ca.SX.sym('answer')
         wanted = ca.SX.sym('wanted', 2)
-        inputs = [ca.vertcat(*z.values()), place, seen, answer, wanted]
+        inputs = [ca.vertcat(*z.values()), place, visible, answer, wanted]
         counts = ca.fmax(ca.fmin(ca.floor(wanted + 0.5), rig.reach), -rig.reach)
         command = ca.if_else(answer > STAY, counts, z['sent_2'])
         command = ca.if_else(answer > LEVEL, command, 0.0)
-        learned = learned_gain.learn(rig, z, (place, z['tilt'], z['tilt_rate']), seen)
+        learned = learned_gain.learn(rig, z, (place, z['tilt'], z['tilt_rate']), visible)
         # the estimate stays where the ball is
         less = z['share'] / ca.fmax(learned['share'], learned_gain.RANGE[0])
         moved = {**z, 'sent_1': command, 'ball': z['ball'] * less}
@@ -258,7 +258,7 @@ class PredictiveRigLaw(VectorLaw):
         then = place + rig.period * z['ball_rate'] * z['share']
         rows = learned_gain.rows(then) - learned_gain.rows(place)
         further = ca.mtimes(rows, z['map']) / ca.fmax(learned['share'], learned_gain.RANGE[0])
-        moved['offset'] = z['offset'] + ca.if_else(seen * (z['rested'] < 0.5), further, 0.0)
+        moved['offset'] = z['offset'] + ca.if_else(visible * (z['rested'] < 0.5), further, 0.0)
         moved['places'] = ca.if_else(learned['share'] == z['share'], z['places'], 0.0)
         return ca.Function('after', inputs, [ca.vertcat(*{**moved, **learned}.values()), command])
 
@@ -291,17 +291,17 @@ class PredictiveRigLaw(VectorLaw):
         return FastFunction(functions[0]), FastFunction(functions[1]), FastFunction(functions[2])
 
     def _answer(
-        self, z: Array, measurement: Array, seen: float, set_point: Array
+        self, z: Array, measurement: Array, visible: float, set_point: Array
     ) -> tuple[Array, Array]:
         """Return memory and tilt [counts] after a frame."""
         before, after, command = self._fast
         n, wanted = z.size, np.zeros(2)
-        out = before(z, measurement, seen, set_point)
+        out = before(z, measurement, visible, set_point)
         if out[n] == PLAN:
             for k, asked in enumerate(out[n + 1 :].reshape(2, ASKED)):
                 plan = self._program.plan(asked[:4], *asked[4:].tolist())
                 wanted[k] = command(asked[2], asked[3], plan[0, TILTED])[0]
-        out = after(out[:n], measurement, seen, out[n], wanted)
+        out = after(out[:n], measurement, visible, out[n], wanted)
         return out[:n], out[n:]
 
 
@@ -326,11 +326,11 @@ def predictive_law(rig: RigModel) -> PredictiveRigLaw:
     )
 
 
-def _rest(z: Mapping[str, ca.SX], place: ca.SX, seen: ca.SX) -> dict[str, ca.SX]:
+def _rest(z: Mapping[str, ca.SX], place: ca.SX, visible: ca.SX) -> dict[str, ca.SX]:
     """Return the newest places, and for how many frames the ball has been at rest."""
     names = [f'place_{k + 1}' for k in range(MEMORY)]
     newest = dict(zip(names, [place, *(z[name] for name in names[:-1])], strict=True))
-    many = ca.if_else(seen, ca.fmin(z['places'] + 1, MEMORY), 0.0)
+    many = ca.if_else(visible, ca.fmin(z['places'] + 1, MEMORY), 0.0)
     both = ca.horzcat(*newest.values())
     stays = many > MEMORY - 0.5
     for k in range(2):

@@ -63,7 +63,7 @@ def follow_law(scenario: Scenario, plan: Plan | None = None) -> StepLaw:
     end, (low, high) = float(law.times[-1]), law.limits
     table = _fitted(law)
     memory, x = ca.SX.sym('memory', 1 + m), ca.SX.sym('x', n)
-    seen, unused = ca.SX.sym('seen'), ca.SX.sym('unused')
+    visible, unused = ca.SX.sym('seen'), ca.SX.sym('unused')
     s = 2 * ca.fmin(memory[0] / end, 1) - 1
     terms = [ca.SX(1), s]
     for _ in range(TERMS - 2):
@@ -73,7 +73,7 @@ def follow_law(scenario: Scenario, plan: Plan | None = None) -> StepLaw:
     u = ca.fmin(ca.fmax(record[n : n + m] - gain @ aligned(system, x, near), low), high)
     if isinstance(hold, Hold):
         u = ca.if_else(memory[0] < end - PERIOD / 2, u, held(hold, x))
-    sent = ca.if_else(seen > 0.5, u, memory[1:])
+    sent = ca.if_else(visible > 0.5, u, memory[1:])
     after = ca.vertcat(ca.fmin(memory[0] + PERIOD, end), sent)
     return StepLaw(
         name='follow',
@@ -83,7 +83,7 @@ def follow_law(scenario: Scenario, plan: Plan | None = None) -> StepLaw:
         measurement=system.state,
         set_point=Layout((Entry('unused', ('unused',), ''),)),
         output=system.control,
-        function=ca.Function('follow', [memory, x, seen, unused], [after, sent]),
+        function=ca.Function('follow', [memory, x, visible, unused], [after, sent]),
         limits=(FARTHEST, FARTHEST),
     )
 

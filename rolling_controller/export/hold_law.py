@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from rolling_controller.balance.hold import Hold, PERIOD
 from rolling_controller.law import COMMANDED
-from rolling_controller.robot_laws.steering import placed, seen_from, STEEP, VelocityHold
+from rolling_controller.robot_laws.steering import placed, STEEP, VelocityHold, viewed_from
 from rolling_controller.step_law import StepLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
@@ -39,13 +39,13 @@ def hold_law(scenario: Scenario) -> StepLaw:
     """
     system = scenario.system
     hold = Hold(system, scenario.p, scenario.x0, control_limits=scenario.control_limits)
-    x, seen = ca.SX.sym('x', system.state.size), ca.SX.sym('seen')
+    x, visible = ca.SX.sym('x', system.state.size), ca.SX.sym('seen')
     shift = ca.SX.sym('shift', system.tangent.size)
     before = ca.SX.sym('before', system.control.size)
     gain = ca.sparsify(ca.DM(hold.gain))
     gains = ca.SX.sym('gains', gain.nnz())
     u = _limited(hold, hold.u - ca.SX(gain.sparsity(), gains) @ (_error(hold, x) - shift))
-    after = ca.if_else(seen > 0.5, u - hold.u, before)  # the memory starts at zero
+    after = ca.if_else(visible > 0.5, u - hold.u, before)  # the memory starts at zero
     return StepLaw(
         name='hold',
         text=TEXT,
@@ -54,7 +54,7 @@ def hold_law(scenario: Scenario) -> StepLaw:
         measurement=system.state,
         set_point=Layout(tuple(replace(e, kind='vector') for e in system.tangent.entries)),
         output=system.control,
-        function=ca.Function('hold', [before, x, seen, shift, gains], [after, hold.u + after]),
+        function=ca.Function('hold', [before, x, visible, shift, gains], [after, hold.u + after]),
         limits=(FARTHEST, FARTHEST),
         gains=_gains(system, gain.sparsity()),
         tuned=tuple(gain.nonzeros()),
@@ -126,7 +126,7 @@ def drive_law(scenario: Scenario) -> StepLaw:
     law = VelocityHold(scenario, x0, 0.0)
     m, hold = system.control.size, law.hold
     memory, command = ca.SX.sym('memory', 7 + m), ca.SX.sym('command', 3)
-    x, seen = ca.SX.sym('x', system.state.size), ca.SX.sym('seen')
+    x, visible = ca.SX.sym('x', system.state.size), ca.SX.sym('seen')
     position, half, velocity, before = ca.vertsplit(memory, [0, 2, 4, 7, 7 + m])
     most = STEEP * PERIOD
     velocity += ca.fmin(ca.fmax(command * law.possible - velocity, -most), most)
@@ -137,14 +137,14 @@ def drive_law(scenario: Scenario) -> StepLaw:
     turned = ca.blockcat([[c, -s], [s, c]])
     position += turned @ velocity[:2] * PERIOD
     # across the ways that it can go the reference stays with the robot
-    apart = ca.if_else(seen > 0.5, placed(system, x) - law.start()[1:3] - position, 0)
+    apart = ca.if_else(visible > 0.5, placed(system, x) - law.start()[1:3] - position, 0)
     position += turned @ ((1 - law.possible[:2]) * (turned.T @ apart))
     kept = _steady(law) @ ca.vertcat(*_powers(ca.vertsplit(velocity)))
     n = system.tangent.size
-    near = seen_from(system, x, position + law.start()[1:3], half)
+    near = viewed_from(system, x, position + law.start()[1:3], half)
     gain = ca.sparsify(ca.DM(hold.gain))
     u = _limited(hold, hold.u + kept[n:] - gain @ (_error(hold, near) - kept[:n]))
-    sent = ca.if_else(seen > 0.5, u - hold.u, before)
+    sent = ca.if_else(visible > 0.5, u - hold.u, before)
     after = ca.vertcat(position, half - ca.DM([1, 0]), velocity, sent)
     return StepLaw(
         name='drive',
@@ -161,7 +161,7 @@ def drive_law(scenario: Scenario) -> StepLaw:
         measurement=system.state,
         set_point=Layout((COMMANDED,)),
         output=system.control,
-        function=ca.Function('drive', [memory, x, seen, command], [after, hold.u + sent]),
+        function=ca.Function('drive', [memory, x, visible, command], [after, hold.u + sent]),
         limits=(FARTHEST, FARTHEST),
     )
 

@@ -28,7 +28,7 @@ LATE_IN_SIM_TIME = 5.0  # least age, in wall-clock time, of a state that is too 
 class Braked(NamedTuple):
     """The safe command: stamp of the state that it answers, None of none; the state; its stamp."""
 
-    seen: int | None
+    answers: int | None
     x: Array
     stamp: int
 
@@ -171,12 +171,12 @@ class LoopEquipment:
     def brought_to_rest(self, node: Node) -> Braked:
         """Command the machine to rest."""
         now = self.machine.measured.state()
-        seen, x = now if now is not None else (None, self.start)
+        answers, x = now if now is not None else (None, self.start)
         # in simulated time the plant waits for answers; one without a stamp is the last
         stamp = 0 if self.once else node.get_clock().now().nanoseconds
         self.machine.send(self.machine.safe(x), stamp)
         self.machine.await_acknowledgement(ACK_TIMEOUT)
-        return Braked(seen, x, stamp)
+        return Braked(answers, x, stamp)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)

@@ -31,7 +31,7 @@ class Intake:
     def __init__(self, equipment: LoopEquipment) -> None:
         """Take from the machine of this equipment; the time counts from the first call."""
         self._equipment = equipment
-        self._begun = self._looked = math.nan
+        self._start = self._looked = math.nan
         self._answered = -1
         self._warned = False
         self.stale, self.worst_age = '', 0.0
@@ -43,13 +43,13 @@ class Intake:
         machine.poll()
         now, age, clock = machine.measured.state(), machine.measured.age, time.monotonic()
         since, self._looked = clock - self._looked, clock
-        if math.isnan(self._begun):
-            self._begun, since = clock, 0.0
+        if math.isnan(self._start):
+            self._start, since = clock, 0.0
         if self._answered >= 0 and age > timeout / 2:
             self._warn(equipment.stale_text(since))
         if age > timeout:
             waits = equipment.patient and self._answered < 0
-            if clock - self._begun > timeout and not waits:
+            if clock - self._start > timeout and not waits:
                 self.stale = equipment.stale_text(since)
             return None
         if now is None or (equipment.once and now[0] == self._answered):

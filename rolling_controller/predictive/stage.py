@@ -163,10 +163,12 @@ def _written_out(
     moved, half = retract(x), ramp_step(system)
     S, end = ca.horzcat(moved, ca.MX(system.state.size, 2 * k)), x
 
-    def slope(at: ca.MX, S: ca.MX, share: float) -> tuple[ca.MX, ca.MX]:
+    def slope(at: ca.MX, S: ca.MX, fraction: float) -> tuple[ca.MX, ca.MX]:
         """Return rate and rate of the derivatives, at a fraction of the stage."""
-        rate, fx, fu = rates(at, (1 - share) * u + share * u_next, t + share * blocks * h, p)
-        driven = ca.horzcat(ca.MX(system.state.size, n), (1 - share) * fu, share * fu)
+        rate, fx, fu = rates(
+            at, (1 - fraction) * u + fraction * u_next, t + fraction * blocks * h, p
+        )
+        driven = ca.horzcat(ca.MX(system.state.size, n), (1 - fraction) * fu, fraction * fu)
         return rate, fx @ S + driven
 
     for block in range(blocks):

@@ -164,11 +164,11 @@ class VelocityHold:
         system = self._system = scenario.system
         self.inputs, self.output = state_inputs(system, COMMANDED), system.control
         position = np.array(placed(system, x))
-        step, drift, jacobian, seen = _functions(system)
+        step, drift, jacobian, viewed = _functions(system)
         self.hold = hold = Hold(
             system,
             scenario.p,
-            np.array(seen(x, position, math.cos(yaw / 2), math.sin(yaw / 2))).ravel(),
+            np.array(viewed(x, position, math.cos(yaw / 2), math.sin(yaw / 2))).ravel(),
             control_limits=scenario.control_limits,
             within=math.inf,
         )
@@ -276,8 +276,8 @@ def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Func
         for name, size in (('position', 2), ('yaw', 1), ('velocity', 3), ('bend', n + m))
     )
     half = ca.SX.sym('half', 2)
-    seen = ca.Function(
-        'seen', [x, position, half[0], half[1]], [seen_from(system, x, position, half)]
+    viewed = ca.Function(
+        'seen', [x, position, half[0], half[1]], [viewed_from(system, x, position, half)]
     )
     memory = ca.vertcat(position, yaw, velocity, bend)
     gain, inverse = ca.SX.sym('gain', m, n), ca.SX.sym('inverse', n + m, n)
@@ -296,7 +296,7 @@ def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Func
     # far from small velocities it may not converge
     bend *= ca.fmin(1.0, ca.norm_2(first) / ca.fmax(ca.norm_2(bend), 1e-12))
     kept = first + bend
-    near = seen(x, position, ca.cos(after / 2), ca.sin(after / 2))
+    near = viewed(x, position, ca.cos(after / 2), ca.sin(after / 2))
     apart = system.difference(near, x_e) - kept[:n]
     u = ca.fmin(ca.fmax(u_e + kept[n:] - gain @ apart, low), high)
     out = ca.densify(ca.vertcat(position, after, velocity, bend, u))
@@ -304,7 +304,7 @@ def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Func
     flat = [ca.SX.sym(f'table_{k}', table.numel()) for k, table in enumerate(tables)]
     out = ca.substitute(out, ca.vertcat(*tables), ca.vertcat(*flat))
     arguments = [memory, x, command, dt, *at, *flat, possible, low, high]
-    return ca.Function('velocity_step', arguments, [out]), drift, jacobian, seen
+    return ca.Function('velocity_step', arguments, [out]), drift, jacobian, viewed
 
 
 def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:
@@ -327,7 +327,7 @@ def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:
     return ca.densify(ca.substitute(turned, ca.vertcat(y, y0), ca.vertcat(x, x)))
 
 
-def seen_from(system: RollingSystem, x: ca.SX, position: ca.SX, half: ca.SX) -> ca.SX:
+def viewed_from(system: RollingSystem, x: ca.SX, position: ca.SX, half: ca.SX) -> ca.SX:
     """
     Return a state as it is seen from a place on the floor.
 

@@ -126,10 +126,10 @@ class ContactCoordinates:
 
         Shape (5,), units as of ``along``.
         """
-        seen = charted(cast('ContactSystem', system), self._p, x[None, :])
-        q = seen.q[0]
+        contacts = charted(cast('ContactSystem', system), self._p, x[None, :])
+        q = contacts.q[0]
         self._last = q if self._last is None else self._near(q, self._last)
-        out: Array = _existing(self._last[None, :], seen)[0]
+        out: Array = _existing(self._last[None, :], contacts)[0]
         return out
 
     def _part(
@@ -145,18 +145,18 @@ class ContactCoordinates:
             return charted(contact, self._p, interpolate(instants))
 
         instants = _divided(borders)
-        seen = look(instants)
+        contacts = look(instants)
         for _ in range(HALVINGS):
-            between = _middles(instants, seen)
+            between = _middles(instants, contacts)
             if not between.size:
                 break
             where = np.searchsorted(instants, between)
             new = look(between)
             instants = np.insert(instants, where, between)
-            seen = Charted(
-                *(np.insert(a, where, b, axis=0) for a, b in zip(seen, new, strict=True))
+            contacts = Charted(
+                *(np.insert(a, where, b, axis=0) for a, b in zip(contacts, new, strict=True))
             )
-        q = seen.q
+        q = contacts.q
         start = q[0] if self._last is None else self._near(q[0], self._last)
         steps = np.nan_to_num(self._wrapped(np.diff(q, axis=0)))
         followed = start + np.vstack([np.zeros(5), np.cumsum(steps, axis=0)])
@@ -179,12 +179,12 @@ class ContactCoordinates:
         return out
 
 
-def _existing(q: Array, seen: Charted) -> Array:
+def _existing(q: Array, contacts: Charted) -> Array:
     """Return coordinates, NaN where they do not exist."""
     out = q.copy()
-    out[~seen.regular_o, :2] = np.nan
-    out[~seen.regular_h, 2:4] = np.nan
-    out[~(seen.regular_o & seen.regular_h), 4] = np.nan
+    out[~contacts.regular_o, :2] = np.nan
+    out[~contacts.regular_h, 2:4] = np.nan
+    out[~(contacts.regular_o & contacts.regular_h), 4] = np.nan
     return out
 
 
@@ -195,11 +195,11 @@ def _divided(borders: Array) -> Array:
     return np.append(starts.ravel(), borders[-1])
 
 
-def _middles(instants: Array, seen: Charted) -> Array:
+def _middles(instants: Array, contacts: Charted) -> Array:
     """Return instants halfway where bodies or contact frames turn much."""
     apart = np.diff(instants)
-    moves = np.maximum(seen.turning[:-1], seen.turning[1:]) * apart
-    turns = np.diff(seen.axes, axis=0)
+    moves = np.maximum(contacts.turning[:-1], contacts.turning[1:]) * apart
+    turns = np.diff(contacts.axes, axis=0)
     chord = np.maximum(np.linalg.norm(turns[:, :3], axis=1), np.linalg.norm(turns[:, 3:], axis=1))
     much = (moves > TURN) | (chord > TURN)
     middles = (instants[:-1] + apart / 2)[much]

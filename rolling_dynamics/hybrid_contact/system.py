@@ -123,13 +123,13 @@ def placed_on_closest_point(system: HybridContactSystem, p: Array, x: Array) -> 
         )
     touching = [f for f in found if f.gap <= OPEN]
     if len(touching) > 1:
-        raise ParameterError(f'{_told(touching)}; single contacts are simulated only')
+        raise ParameterError(f'{_touching_text(touching)}; single contacts are simulated only')
     out = x.copy()
     out[system.state.slice('contact_h')] = found[0].uv
     return out
 
 
-def _told(points: list[ClosestPoint]) -> str:
+def _touching_text(points: list[ClosestPoint]) -> str:
     places = ', '.join(f'({f.uv[0]:.6g}, {f.uv[1]:.6g})' for f in points)
     return f'the object touches the hand in several points (u_h, v_h): {places}'
 
@@ -314,7 +314,7 @@ class HybridContactSystem(PointContact):
         ]
         if not others:
             return out
-        text = _told([ClosestPoint(here, 0.0), *others])
+        text = _touching_text([ClosestPoint(here, 0.0), *others])
         return out.noted('several_contacts', text, ends=True)
 
     def _close(self, i: int, s: MotionState, u: Array) -> MotionState:

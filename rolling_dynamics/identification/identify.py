@@ -177,8 +177,8 @@ def identify(
     """
     system = scenario.system
     dead_time = max((a.dead_time for a in scenario.actuators), default=0.0)
-    begun = np.concatenate([scenario.p, [dead_time], np.zeros(system.control.size)])
-    low, high, fitted = _bounds(scenario, bounds, begun)
+    initial = np.concatenate([scenario.p, [dead_time], np.zeros(system.control.size)])
+    low, high, fitted = _bounds(scenario, bounds, initial)
     if system.parameters.size in fitted and log.controls is None:
         raise ParameterError(f'uncertain: {DEAD_TIME}: the log has no control that could be late')
     windows = windows_of(log, length, system.control.size)
@@ -196,8 +196,8 @@ def identify(
     measured = np.vstack([w.measured for w in chosen])
     shooting.noise = np.maximum(np.nanstd(measured, axis=0), 1e-12)
     fit = _Fit(shooting, chosen, low, high, apart=log.still is None)
-    fit.starts = shooting.starts(chosen, scenario.x0, begun[fitted])
-    z = (begun[fitted] - low) / (high - low)
+    fit.starts = shooting.starts(chosen, scenario.x0, initial[fitted])
+    z = (initial[fitted] - low) / (high - low)
     for tolerance in (1e-4, 1e-7):
         z = fit.solve(z, tolerance)
         if fit.weigh(z):
@@ -205,8 +205,8 @@ def identify(
     named = {c: e.unit for e in _fitted(scenario).entries for c in (e.name, *e.components)}
     estimates, correlated = fit.estimates(z, bounds, [named[name] for name in bounds])
     values = low + z * (high - low)
-    begun[fitted] = values
-    p = begun[: scenario.p.size]
+    initial[fitted] = values
+    p = initial[: scenario.p.size]
     predicted = predictions(shooting, kept or chosen, scenario.x0, values)
     times, residuals, states, whole = fit.over_time(z)
     return Found(
@@ -241,7 +241,7 @@ def _errors(
 
 
 def _bounds(
-    scenario: Scenario, bounds: Mapping[str, tuple[float, float]], begun: Array
+    scenario: Scenario, bounds: Mapping[str, tuple[float, float]], initial: Array
 ) -> tuple[Array, Array, NDArray[np.int_]]:
     layout = _fitted(scenario)
     if not bounds:
@@ -255,7 +255,7 @@ def _bounds(
         if k.size != 1:
             names = ', '.join(layout.names[j] for j in k)
             raise ParameterError(f'uncertain: {name} has {k.size} numbers; name one of {names}')
-        value = float(begun[k[0]])
+        value = float(initial[k[0]])
         if not low < high or not low <= value <= high:
             raise ParameterError(
                 f'uncertain: {name}: bounds low < high around its value {value:g} are needed, '

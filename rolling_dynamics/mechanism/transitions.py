@@ -243,7 +243,7 @@ class ContactModes(WrittenSystem):
         if not self.slides:
             return s.noted('friction', said, ends=True)
         way = self._direction(s, u, -np.array(force))
-        return self._begun('slips', i, self.moved(s, i, 'slipping'), way, s).noted('slip', said)
+        return self._started('slips', i, self.moved(s, i, 'slipping'), way, s).noted('slip', said)
 
     def _slid(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact slip on that slips already, unless the motion is to end there."""
@@ -266,10 +266,10 @@ class ContactModes(WrittenSystem):
     def _turn(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact turn against the torque that holds it."""
         *torque, _, _ = self._at(i, s, u, 'turn')
-        turns = self._begun('turns', i, self.moved(s, i), -np.array(torque), s)
+        turns = self._started('turns', i, self.moved(s, i), -np.array(torque), s)
         return turns.noted('turn', f'{self.able[i]} begins to roll')
 
-    def _begun(self, what: str, i: int, mode: str, way: Array, s: MotionState) -> MotionState:
+    def _started(self, what: str, i: int, mode: str, way: Array, s: MotionState) -> MotionState:
         """Return a state in another mode, with velocities of a contact just above the creep."""
         x = self.at_event(what, mode, i)(s.x, s.p, way / (np.linalg.norm(way) + TINY))
         return replace(s, x=np.array(x).ravel(), mode=mode)

@@ -53,7 +53,7 @@ class _Stage(NamedTuple):
 
 
 def rebound_impulse(
-    W: Array, v: Array, mu: float, mu_kinetic: float, share: float
+    W: Array, v: Array, mu: float, mu_kinetic: float, fraction: float
 ) -> tuple[Array, Array]:
     """
     Return the impulse of an impact, and the velocity of the contact after it.
@@ -67,7 +67,7 @@ def rebound_impulse(
         Velocity of the contact before [m/s], shape (n,).
     mu, mu_kinetic
         Coefficients of friction of a contact that sticks, and of one that slips.
-    share
+    fraction
         Fraction of the work of the normal force in compression that restitution gives back.
 
     Raises
@@ -78,7 +78,7 @@ def rebound_impulse(
     """
     scale = float(np.linalg.norm(v))
     s = _until(W, _Stage.of(v), mu, mu_kinetic, scale, None)
-    s = _until(W, s, mu, mu_kinetic, scale, (1 - share) * s.work)
+    s = _until(W, s, mu, mu_kinetic, scale, (1 - fraction) * s.work)
     return s.P, s.v
 
 

@@ -83,31 +83,31 @@ class EmulatedRobot(EmulatedMachine[Observation]):
 
     def _look(self, dt: float) -> Observation:
         machine, state, heading = self.emulation, self.emulation.state, self._heading
-        seen = self._observers[state.mode].look(state.x, machine.u, state.t)
+        observation = self._observers[state.mode].look(state.x, machine.u, state.t)
         if machine.held or machine.state.ended is not None or not dt:
             pass
         elif self.view.spin is not None:
-            heading.spin(seen.spin, dt)
+            heading.spin(observation.spin, dt)
         else:
-            heading.travel(seen.velocity, seen.acceleration)
+            heading.travel(observation.velocity, observation.acceleration)
         if self._modes is not None:
-            seen.x = self._modes.project(state.x)
-        seen.yaw, seen.yaw_rate = heading.yaw, heading.rate
-        return seen
+            observation.x = self._modes.project(state.x)
+        observation.yaw, observation.yaw_rate = heading.yaw, heading.rate
+        return observation
 
-    def gap(self, seen: Observation) -> float:
+    def gap(self, observation: Observation) -> float:
         """Return the height of the robot above its floor [m]; 0 of one that rolls elsewhere."""
-        return float(seen.centre[2]) - self.view.radius if self.view.on_floor else 0.0
+        return float(observation.centre[2]) - self.view.radius if self.view.on_floor else 0.0
 
-    def contact_point(self, seen: Observation) -> Array:
+    def contact_point(self, observation: Observation) -> Array:
         """
         Return the point below the robot on its floor, in W [m], shape (3,).
 
         Of a robot that has no floor, its centre.
         """
         if not self.view.on_floor:
-            return seen.centre
-        x, y, z = seen.centre.tolist()
+            return observation.centre
+        x, y, z = observation.centre.tolist()
         return np.array([x, y, max(z - self.view.radius, 0.0)])
 
     @property
@@ -115,9 +115,9 @@ class EmulatedRobot(EmulatedMachine[Observation]):
         """Whether the model knows the forces of contact; a kinematic one does not."""
         return next(iter(self.emulation.system.modes.values())).wrench is not None
 
-    def joints(self, seen: Observation) -> tuple[Array, Array]:
+    def joints(self, observation: Observation) -> tuple[Array, Array]:
         """Return positions [rad, m] and rates of the joints at an observation, a vector each."""
-        return self._own.joints(seen, self.emulation.u, self.time)
+        return self._own.joints(observation, self.emulation.u, self.time)
 
 
 def emulated_robot(

@@ -62,7 +62,7 @@ class Shape:
     Attributes
     ----------
     name
-        What it is: ``shell`` (seen through), ``ball``, ``rail``, ``mass``, ``pendulum``,
+        What it is: ``shell`` (observation through), ``ball``, ``rail``, ``mass``, ``pendulum``,
         ``floor``, ``obstacle``, ``board`` (drawn under everything that lies on it), ``wall``,
         ``hole``.
     link
@@ -480,9 +480,9 @@ class Observer(MotionObserver):
         joints, brake = compiled(_joints(view, mode), _brake(view))
         self._joints, self._brake = FastFunction(joints), FastFunction(brake)
 
-    def joints(self, seen: Observation, u: Array, t: float) -> tuple[Array, Array]:
+    def joints(self, observation: Observation, u: Array, t: float) -> tuple[Array, Array]:
         """Return positions and rates of the joints, shape (joints,) [rad or m, and per s]."""
-        out = self._joints(seen.x, u, t, self._p, seen.yaw, seen.yaw_rate)
+        out = self._joints(observation.x, u, t, self._p, observation.yaw, observation.yaw_rate)
         return out[: out.size // 2], out[out.size // 2 :]
 
     def safe_control(self, x: Array, t: float, brake_time: float) -> Array:

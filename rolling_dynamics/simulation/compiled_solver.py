@@ -163,7 +163,7 @@ class CompiledSolver:
         self._where, self._state_part = where, where['state']
         self._error, self._least = where['error'].start, where['least'].start
         self.t, self.h, self.next_step, self.clear = 0.0, 0.0, first_step, False
-        self._state, self._begun = np.zeros(2 * n), np.zeros(n)
+        self._state, self._first = np.zeros(2 * n), np.zeros(n)
         self._end = self._before_end = 0.0
         self._t_old, self._piece = 0.0, Piece(0.0, 0.0, np.zeros(0), np.zeros(0))
         self._blocks = [np.empty((ROWS, self._out.size))]
@@ -186,7 +186,7 @@ class CompiledSolver:
             raise SimulationError(f'at t = {t:.9g} s {not_finite(self._names, u)}')
         self._state = np.concatenate([x, rate])
         if not self.kept:
-            self._begun = self._state[: self._n]
+            self._first = self._state[: self._n]
         self._u[:], self._slope[:] = piece.value, piece.slope
         self._held = not piece.slope.any()
         if not self.next_step:
@@ -326,9 +326,9 @@ class CompiledSolver:
         times = np.array(self._clocks)
         rows = np.concatenate(self._blocks)[: len(times)]
         ends = rows[:, : self._n]
-        starts = np.vstack([self._begun, ends[:-1]])
+        starts = np.vstack([self._first, ends[:-1]])
         self._state = self._state.copy()
-        self._begun = self._state[: self._n]
+        self._first = self._state[: self._n]
         self._blocks, self._clocks = [self._blocks[0]], []
         self._free, self._row = 0, self._blocks[0][0]
         dense = rows[:, self._where['dense']].reshape(-1, POWER, self._n)

@@ -68,7 +68,7 @@ class CameraCalibration:
 
 
 def calibrate_camera(
-    arm: Arm, times: ArrayLike, joints: ArrayLike, seen: MeasuredPoses, X_HB: ArrayLike
+    arm: Arm, times: ArrayLike, joints: ArrayLike, measured: MeasuredPoses, X_HB: ArrayLike
 ) -> CameraCalibration:
     """
     Return the camera's pose and clock.
@@ -79,7 +79,7 @@ def calibrate_camera(
         The arm.
     times, joints
         Times of the host [s], shape (k,), and joint angles [rad], shape (k, 3).
-    seen
+    measured
         What the camera saw.
     X_HB
         Pose of the markers' body in the hand, shape (4, 4).
@@ -93,8 +93,8 @@ def calibrate_camera(
     from scipy.optimize import least_squares  # noqa: PLC0415  (heavy)
 
     t, q = np.asarray(times, dtype=float), np.asarray(joints, dtype=float)
-    if len(seen.stamps) < FEWEST:
-        raise ParameterError(f'{len(seen.stamps)} images were recorded, {FEWEST} are needed')
+    if len(measured.stamps) < FEWEST:
+        raise ParameterError(f'{len(measured.stamps)} images were recorded, {FEWEST} are needed')
     hands = np.array([_in_plane(arm.hand_state(angles)) for angles in q])
     if np.ptp(hands[:, :2], axis=0).max() < LEAST_WAY:
         raise ParameterError(
@@ -102,14 +102,14 @@ def calibrate_camera(
             'more are needed to distinguish times'
         )
     mount = np.asarray(X_HB, dtype=float)
-    apart = seen.stamps - seen.arrivals
+    apart = measured.stamps - measured.arrivals
     offset = float(np.max(apart))
-    first = _mean_camera(_bodies(t, hands, seen.stamps - offset, mount), seen)
+    first = _mean_camera(_bodies(t, hands, measured.stamps - offset, mount), measured)
 
     def residual(d: Array) -> Array:
         X_WC = _moved(first, d[:6])
-        bodies = _bodies(t, hands, seen.stamps - offset - d[6], mount)
-        return _apart(X_WC, bodies, seen).ravel()
+        bodies = _bodies(t, hands, measured.stamps - offset - d[6], mount)
+        return _apart(X_WC, bodies, measured).ravel()
 
     done = least_squares(residual, np.zeros(7), loss='soft_l1', f_scale=1e-3, x_scale='jac')
     rest = residual(done.x).reshape(-1, 6)
@@ -118,7 +118,7 @@ def calibrate_camera(
     variance = float(np.mean(rest[good] ** 2))
     sigma = np.sqrt(np.maximum(np.diag(np.linalg.pinv(done.jac.T @ done.jac)) * variance, 0.0))
     found = offset + float(done.x[6])
-    late = np.sort(seen.arrivals - (seen.stamps - found))
+    late = np.sort(measured.arrivals - (measured.stamps - found))
     return CameraCalibration(
         X_WC=_moved(first, done.x[:6]),
         clock_offset=found,
@@ -145,10 +145,10 @@ def _bodies(t: Array, hands: Array, when: Array, mount: Array) -> list[Array]:
     return out
 
 
-def _mean_camera(bodies: list[Array], seen: MeasuredPoses) -> Array:
+def _mean_camera(bodies: list[Array], measured: MeasuredPoses) -> Array:
     """Return the mean of X_WB X_BC over all images."""
     cameras = []
-    for X_WB, p, q in zip(bodies, seen.p, seen.q, strict=True):
+    for X_WB, p, q in zip(bodies, measured.p, measured.q, strict=True):
         X_CB = np.eye(4)
         X_CB[:3, :3], X_CB[:3, 3] = quat2mat(q), p
         cameras.append(X_WB @ np.linalg.inv(X_CB))
@@ -168,12 +168,12 @@ def _moved(X: Array, d: Array) -> Array:
     return out
 
 
-def _apart(X_WC: Array, bodies: list[Array], seen: MeasuredPoses) -> Array:
+def _apart(X_WC: Array, bodies: list[Array], measured: MeasuredPoses) -> Array:
     """Return seen minus expected poses: metres and radians times ``LENGTH``, shape (n, 6)."""
     out = np.empty((len(bodies), 6))
     for k, X_WB in enumerate(bodies):
-        R = X_WC[:3, :3] @ quat2mat(seen.q[k])
-        out[k, :3] = X_WC[:3, :3] @ seen.p[k] + X_WC[:3, 3] - X_WB[:3, 3]
+        R = X_WC[:3, :3] @ quat2mat(measured.q[k])
+        out[k, :3] = X_WC[:3, :3] @ measured.p[k] + X_WC[:3, 3] - X_WB[:3, 3]
         out[k, 3:] = LENGTH * rotation_vector(mat2quat(R @ X_WB[:3, :3].T))
     return out
 

@@ -171,7 +171,7 @@ class EstimatorNode(CompilingNode, LoopNode):
         """Start again."""
         self._ticks, self._flags = 0, BEGIN
         self._log: list[int] = []
-        self._told: list[Estimated] = []
+        self._published: list[Estimated] = []
         self._mode_published = ''
         self._noted = 0
         self._settings.publish(self.values.in_force())
@@ -204,7 +204,7 @@ class EstimatorNode(CompilingNode, LoopNode):
         told = core.step(now, inputs, enabled=bool(step.flags & ENABLED))
         for estimated in told:
             self._publish(estimated)
-        self._told = told or self._told
+        self._published = told or self._published
 
     def _numbers(self, topic: PolledSubscription, count: int) -> list[Stamped]:
         """Return the numbers of the messages that came."""
@@ -231,7 +231,7 @@ class EstimatorNode(CompilingNode, LoopNode):
                 self.stamped = joints.stamp
                 out.append(joints)
             else:
-                for estimated in self._told:
+                for estimated in self._published:
                     self._publish_states(estimated)
         return out
 

@@ -228,18 +228,20 @@ class TruthTopics:
         self._hand = node.writer(Odometry, 'hand/ground_truth', STREAM_WRITER)
         self._mode = node.writer(RollingContact, 'contact/ground_truth', EVENT)
 
-    def state(self, seen: Observation, stamp: int) -> None:
+    def state(self, observation: Observation, stamp: int) -> None:
         """Publish the object at a time [ns]."""
-        self._object.publish(self._encode_object(stamp, seen.object_.tolist()))
+        self._object.publish(self._encode_object(stamp, observation.object_.tolist()))
 
-    def truth(self, seen: Observation, stamp: Time) -> None:
+    def truth(self, observation: Observation, stamp: Time) -> None:
         """Publish the hand, and the mode again: a recorder may listen later than it began."""
-        self._hand.publish(self._encode_hand(time_to_nanoseconds(stamp), seen.hand.tolist()))
-        self.contact_state(seen, stamp)
+        self._hand.publish(
+            self._encode_hand(time_to_nanoseconds(stamp), observation.hand.tolist())
+        )
+        self.contact_state(observation, stamp)
 
-    def contact_state(self, seen: Observation, stamp: Time) -> None:
+    def contact_state(self, observation: Observation, stamp: Time) -> None:
         """Publish mode and gap of the contact."""
-        message = RollingContact(mode=self._plant.contact_mode, gap=max(seen.gap, 0.0))
+        message = RollingContact(mode=self._plant.contact_mode, gap=max(observation.gap, 0.0))
         message.header.stamp = stamp
         self._mode.publish(message)
 

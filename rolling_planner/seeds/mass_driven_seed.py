@@ -28,7 +28,7 @@ CLOSE = 1e-12  # kg m
 NODES, STEPS = 201, 8  # samples of a seed, and midpoint rotations between two
 
 
-def smooth_share(t: Array) -> Array:
+def smooth_step(t: Array) -> Array:
     """
     Return the polynomial from 0 to 1 with three derivatives zero at both ends.
 
@@ -79,7 +79,7 @@ def rolling_seed(
 
     """
     times = np.linspace(0.0, horizon, NODES)
-    s = ends[0] + (ends[1] - ends[0]) * smooth_share(times / horizon)
+    s = ends[0] + (ends[1] - ends[0]) * smooth_step(times / horizon)
     place, _ = path.samples(s)
     spline = CubicSpline(times, place, bc_type=((1, [0.0, 0.0]), (1, [0.0, 0.0])))
     v, a = spline(times, 1), spline(times, 2)

@@ -76,7 +76,9 @@ def cost_expressions(model: Restriction[RollingSystem], view: str | None) -> Cos
     )
 
 
-def cost_data(problem: PlanProblem, shares: Array, guess_end: Array, *, tracking: bool) -> Array:
+def cost_data(
+    problem: PlanProblem, fractions: Array, guess_end: Array, *, tracking: bool
+) -> Array:
     """
     Return the data of nodes, shape (k, n).
 
@@ -84,7 +86,7 @@ def cost_data(problem: PlanProblem, shares: Array, guess_end: Array, *, tracking
     ----------
     problem
         The problem.
-    shares
+    fractions
         Time of each node as a fraction of the horizon, shape (k,).
     guess_end
         Last state of the guess; it chooses the winding of angles.
@@ -92,7 +94,7 @@ def cost_data(problem: PlanProblem, shares: Array, guess_end: Array, *, tracking
         False sets the tracking weights to zero.
 
     """
-    w, k = problem.weights, len(shares)
+    w, k = problem.weights, len(fractions)
     R = np.broadcast_to(np.asarray(w.control, dtype=float), (len(problem.active_controls),))
     # the model's controls stand in the order of the system's layout
     R = R[np.argsort([problem.system.control.names.index(c) for c in problem.active_controls])]
@@ -107,7 +109,7 @@ def cost_data(problem: PlanProblem, shares: Array, guess_end: Array, *, tracking
     Q = _diagonal(layout, w.tracking, 'weights.tracking') * tracking
     P1 = _diagonal(layout, w.terminal, 'weights.terminal')
     fixed = np.tile(np.concatenate([R, Q, P1]), (k, 1))
-    wanted = first + np.outer(shares, last - first)
+    wanted = first + np.outer(fractions, last - first)
     return np.hstack([fixed, wanted, np.tile(x_goal, (k, 1))])
 
 
@@ -176,14 +178,14 @@ class Formulation:
         return GoalRows(rows.rows[:0], rows.values[:0], rows.periods[:0], ())
 
     def data(
-        self, problem: PlanProblem, shares: Array, guess_end: Array, *, tracking: bool
+        self, problem: PlanProblem, fractions: Array, guess_end: Array, *, tracking: bool
     ) -> Array:
         """Return the data of nodes at fractions of the horizon, shape (k, n)."""
         object_goal = [values for values, _ in problem.object_goal.values()]
         fixed = self.model.take_parameters(problem.p, problem.x_start)
-        cost = cost_data(problem, shares, guess_end, tracking=tracking)
+        cost = cost_data(problem, fractions, guess_end, tracking=tracking)
         end = np.concatenate([np.zeros(0), *object_goal])
-        rows = (len(shares), 1)
+        rows = (len(fractions), 1)
         return np.hstack([np.tile(fixed, rows), cost, np.tile(end, rows)])
 
     def transcription(

@@ -152,11 +152,11 @@ class Painter:
         self._axes.add_collection(collection, autolim=False)
         self._drawn.append(collection)
 
-    def _seen(self, points: Values, position: Values, attitude: Values) -> Values:
+    def _viewed(self, points: Values, position: Values, attitude: Values) -> Values:
         """Return points of a body as the camera sees them."""
         R = rotation_matrices(attitude[None])[0]
-        seen: Values = (points @ R.T + position) @ self._camera.rotation.T
-        return seen
+        viewed: Values = (points @ R.T + position) @ self._camera.rotation.T
+        return viewed
 
     def _add_body(
         self,
@@ -171,12 +171,14 @@ class Painter:
         position, attitude = body.position[k], body.attitude[k]
         for mesh in body.meshes:
             pile = {UNDER: under, GROUND: ground}.get(mesh.layer, faces)
-            self._add_mesh(pile, mesh, self._seen(mesh.vertices, position, attitude))
+            self._add_mesh(pile, mesh, self._viewed(mesh.vertices, position, attitude))
         for line in body.lines:
-            self._add_line(lines, line, self._seen(line.points, position, attitude), 0.0, opacity)
+            self._add_line(
+                lines, line, self._viewed(line.points, position, attitude), 0.0, opacity
+            )
 
-    def _add_mesh(self, pile: _Pile, mesh: Mesh, seen: Values) -> None:
-        corners = seen[mesh.faces]
+    def _add_mesh(self, pile: _Pile, mesh: Mesh, viewed: Values) -> None:
+        corners = viewed[mesh.faces]
         normals = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
         normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
         towards = normals[:, 2]
@@ -193,11 +195,11 @@ class Painter:
         pile.add(corners[shown], rgba, edges, 0.4, 0.0)
 
     def _add_line(
-        self, pile: _Pile, line: Line, seen: Values, lift: float, opacity: float = 1.0
+        self, pile: _Pile, line: Line, viewed: Values, lift: float, opacity: float = 1.0
     ) -> None:
-        if len(seen) < 2:
+        if len(viewed) < 2:
             return
-        pieces = np.stack([seen[:-1], seen[1:], seen[1:], seen[:-1]], axis=1)
+        pieces = np.stack([viewed[:-1], viewed[1:], viewed[1:], viewed[:-1]], axis=1)
         pieces = pieces[np.isfinite(pieces).all(axis=(1, 2))]
         rgba = np.tile([*line.colour, opacity], (len(pieces), 1))
         pile.add(pieces, np.zeros_like(rgba), rgba, line.width, lift)
@@ -209,18 +211,18 @@ class Painter:
                 self._add_line(marks, line, line.points @ self._camera.rotation.T, 0.0)
                 continue
             body = self._scene.body(trace.body)
-            seen = self._seen(line.points, body.position[k], body.attitude[k])
+            viewed = self._viewed(line.points, body.position[k], body.attitude[k])
             if GROUND in (body.layer, *(m.layer for m in body.meshes)):
-                self._add_line(marks, line, seen, 0.0)
+                self._add_line(marks, line, viewed, 0.0)
                 continue
             if all(m.opacity == 1 for m in body.meshes):
-                seen = np.where(self._behind(seen, body, k)[:, None], np.nan, seen)
-            self._add_line(above, line, seen, LIFT * self._size)
+                viewed = np.where(self._behind(viewed, body, k)[:, None], np.nan, viewed)
+            self._add_line(above, line, viewed, LIFT * self._size)
 
-    def _behind(self, seen: Values, body: Body, k: int) -> Values:
+    def _behind(self, viewed: Values, body: Body, k: int) -> Values:
         """Report which points of a convex body face away from the camera."""
         centre = self._camera.rotation @ body.position[k]
-        hidden: Values = seen[:, 2] < centre[2]
+        hidden: Values = viewed[:, 2] < centre[2]
         return hidden
 
     def _add_contact(self, pile: _Pile, k: int) -> None:
@@ -242,19 +244,19 @@ class Painter:
             ]
         )
         sides = np.array([[np.zeros(3), a, b, b] for a, b in pairwise(rim)])
-        seen = self._seen(sides.reshape(-1, 3), frame.position[k], frame.attitude[k])
+        viewed = self._viewed(sides.reshape(-1, 3), frame.position[k], frame.attitude[k])
         rgba = np.tile([*CONE, 0.10], (len(sides), 1))
-        pile.add(seen.reshape(-1, 4, 3), rgba, np.zeros_like(rgba), 0.0, near)
+        pile.add(viewed.reshape(-1, 4, 3), rgba, np.zeros_like(rgba), 0.0, near)
         for points, colour, width in (
             (rim, CONE, 1.2),
             (np.array([np.zeros(3), force]), FORCE, 2.6),
         ):
             line = Line(points=points, colour=colour, width=width)
-            seen = self._seen(points, frame.position[k], frame.attitude[k])
-            self._add_line(pile, line, seen, near)
+            viewed = self._viewed(points, frame.position[k], frame.attitude[k])
+            self._add_line(pile, line, viewed, near)
 
     def _add_frame(self, pile: _Pile, frame: Frame, k: int, near: float) -> None:
         for axis in range(3):
             points = np.array([np.zeros(3), 0.05 * self._size * np.eye(3)[axis]])
-            seen = self._seen(points, frame.position[k], frame.attitude[k])
-            self._add_line(pile, Line(points=points, colour=AXES[axis], width=1.4), seen, near)
+            viewed = self._viewed(points, frame.position[k], frame.attitude[k])
+            self._add_line(pile, Line(points=points, colour=AXES[axis], width=1.4), viewed, near)

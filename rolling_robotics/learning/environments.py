@@ -20,7 +20,7 @@ from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.animation.movie import HEAD, pictures, Shot
 from rolling_robotics.learning import TASKS
-from rolling_robotics.learning.tasks import Flags, Lanes, Task, Verdict
+from rolling_robotics.learning.tasks import Batch, Flags, Task, Verdict
 from rolling_robotics.result import arrays, follower_of, heading
 from rolling_robotics.scene.general import scene_of
 
@@ -126,10 +126,10 @@ class Episodes:
         )
         units = [e.unit for e in task.observed]
         check_names(self._noise, list(dict.fromkeys(units)), 'noise: no observation of the unit')
-        for name, share in self._spread.items():
-            if not 0 <= share < 1:
+        for name, spread in self._spread.items():
+            if not 0 <= spread < 1:
                 raise ParameterError(
-                    f'randomise: {name} must be at least 0 and below 1, got {share!r}'
+                    f'randomise: {name} must be at least 0 and below 1, got {spread!r}'
                 )
         for unit, deviation in self._noise.items():
             if not 0 <= deviation < math.inf:
@@ -139,7 +139,7 @@ class Episodes:
         self._deviation = np.repeat([self._noise.get(u, 0.0) for u in units], self._widths)
         self._batch = BatchSimulator(system, size, task.dt, max_step=task.max_step)
         self._goals = np.empty((size, 0))
-        self._seen: deque[Array] = deque(maxlen=int(delay) + 1)  # the first is what is reported
+        self._waiting: deque[Array] = deque(maxlen=int(delay) + 1)  # the first is what is reported
         self._columns = [system.control.names.index(name) for name in task.actions]
         self._scale = np.array(list(task.actions.values()))
 
@@ -153,10 +153,10 @@ class Episodes:
         return np.repeat([e.most for e in self.task.observed], self._widths)
 
     @property
-    def lanes(self) -> Lanes:
+    def batch(self) -> Batch:
         """All motions now."""
         b = self._batch
-        return Lanes(states=b.states, parameters=b.parameters, goals=self._goals, times=b.times)
+        return Batch(states=b.states, parameters=b.parameters, goals=self._goals, times=b.times)
 
     @property
     def stopped(self) -> list[str]:
@@ -174,15 +174,15 @@ class Episodes:
             if self._goals.shape[1] != goal.size:
                 self._goals = np.zeros((self.size, goal.size))
             self._goals[k] = goal
-            for name, share in self._spread.items():
-                parameters[k, layout.slice(name)] *= 1 + share * rngs[k].uniform(-1, 1)
+            for name, spread in self._spread.items():
+                parameters[k, layout.slice(name)] *= 1 + spread * rngs[k].uniform(-1, 1)
         self._batch.reset(which, states=states, parameters=parameters)
-        seen = self._measured(which, rngs)
-        if not self._seen:
-            self._seen.extend(seen.copy() for _ in range(self._seen.maxlen or 1))
-        for old in self._seen:  # nothing is reported of the episode before
-            old[which] = seen[which]
-        return self._told()
+        observed = self._measured(which, rngs)
+        if not self._waiting:
+            self._waiting.extend(observed.copy() for _ in range(self._waiting.maxlen or 1))
+        for old in self._waiting:  # nothing is reported of the episode before
+            old[which] = observed[which]
+        return self._delayed()
 
     def step(
         self, actions: Array, rngs: Sequence[np.random.Generator], going: Flags
@@ -207,10 +207,10 @@ class Episodes:
         """
         held = np.clip(np.nan_to_num(actions.astype(float)), -1.0, 1.0)
         self._batch.step(self.controls(held))
-        verdict = self.task.judge(self.lanes, held)
+        verdict = self.task.judge(self.batch, held)
         fell = ~self._batch.running
-        self._seen.append(self._measured(going, rngs))
-        return self._told(), Verdict(
+        self._waiting.append(self._measured(going, rngs))
+        return self._delayed(), Verdict(
             reward=np.where(fell, 0.0, verdict.reward),
             success=verdict.success & ~fell,
             failed=verdict.failed | fell,
@@ -223,14 +223,14 @@ class Episodes:
         return controls
 
     def _measured(self, which: Flags, rngs: Sequence[np.random.Generator]) -> Array:
-        seen = self.task.observe(self.lanes)
+        observed = self.task.observe(self.batch)
         if self._noise:
             for k in np.flatnonzero(which).tolist():
-                seen[k] += self._deviation * rngs[k].standard_normal(seen.shape[1])
-        return np.clip(np.nan_to_num(seen), -self.most, self.most)
+                observed[k] += self._deviation * rngs[k].standard_normal(observed.shape[1])
+        return np.clip(np.nan_to_num(observed), -self.most, self.most)
 
-    def _told(self) -> NDArray[np.float32]:
-        return self._seen[0].astype(np.float32)
+    def _delayed(self) -> NDArray[np.float32]:
+        return self._waiting[0].astype(np.float32)
 
 
 def _noise(task: Task) -> dict[str, float]:
@@ -296,11 +296,11 @@ class RollingEnv(gymnasium.Env[Any, Any]):
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin an episode; return what is observed, and that it is not over."""
         super().reset(seed=seed, options=options)
-        seen = self._episodes.begin(np.ones(1, bool), [self.np_random])
+        observed = self._episodes.begin(np.ones(1, bool), [self.np_random])
         if self.render_mode is not None:
-            lanes, task = self._episodes.lanes, self._episodes.task
-            self._film = Filmed(task, lanes.states[0].copy(), lanes.parameters[0].copy())
-        return seen[0], {'success': False, 'stopped': ''}
+            batch, task = self._episodes.batch, self._episodes.task
+            self._film = Filmed(task, batch.states[0].copy(), batch.parameters[0].copy())
+        return observed[0], {'success': False, 'stopped': ''}
 
     def step(
         self, action: NDArray[np.float32]
@@ -311,11 +311,11 @@ class RollingEnv(gymnasium.Env[Any, Any]):
         Action and observation are vectors in the units that the task names.
         """
         actions = np.asarray(action, dtype=float)[None]
-        seen, verdict = self._episodes.step(actions, [self.np_random], np.ones(1, bool))
+        observed, verdict = self._episodes.step(actions, [self.np_random], np.ones(1, bool))
         if self._film is not None:
             self._film.controls.append(self._episodes.controls(np.clip(actions, -1, 1))[0])
         info = {'success': bool(verdict.success[0]), 'stopped': self._episodes.stopped[0]}
-        return seen[0], float(verdict.reward[0]), bool(verdict.failed[0]), False, info
+        return observed[0], float(verdict.reward[0]), bool(verdict.failed[0]), False, info
 
     def render(self) -> NDArray[np.uint8] | None:
         """
@@ -389,9 +389,9 @@ class RollingVectorEnv(VectorEnv[Any, Any, Any]):
         which = np.ones(self.num_envs, bool)
         if options is not None and 'reset_mask' in options:
             which = np.asarray(options['reset_mask'], dtype=bool)
-        return self._begun(which), {}
+        return self._start(which), {}
 
-    def _begun(self, which: NDArray[np.bool_]) -> Observation:
+    def _start(self, which: NDArray[np.bool_]) -> Observation:
         self._steps[which], self._over[which] = 0, False
         return self._episodes.begin(which, self._rngs)
 
@@ -401,11 +401,11 @@ class RollingVectorEnv(VectorEnv[Any, Any, Any]):
         """Hold actions [1] for a step, shape (num_envs, number of actions)."""
         begins = self._over.copy()
         given = np.asarray(actions, dtype=float)
-        seen, verdict = self._episodes.step(given, self._rngs, ~begins)
+        observed, verdict = self._episodes.step(given, self._rngs, ~begins)
         self._steps += 1
         stopped = np.array(self._episodes.stopped)
         if begins.any():
-            seen = self._begun(begins)
+            observed = self._start(begins)
             stopped[begins] = ''
         failed = verdict.failed & ~begins
         truncated = (self._steps >= self._most) & ~begins
@@ -417,7 +417,7 @@ class RollingVectorEnv(VectorEnv[Any, Any, Any]):
             'stopped': stopped,
             '_stopped': every,
         }
-        return seen, np.where(begins, 0.0, verdict.reward), failed, truncated, info
+        return observed, np.where(begins, 0.0, verdict.reward), failed, truncated, info
 
 
 def _episodes(task: str, size: int, options: dict[str, Any]) -> Episodes:

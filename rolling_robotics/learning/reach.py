@@ -11,7 +11,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.problem.scenario import read_problem
-from rolling_robotics.learning.tasks import Lanes, less_effort, near, Observed, Task, Verdict
+from rolling_robotics.learning.tasks import Batch, less_effort, near, Observed, Task, Verdict
 
 SPREAD = 0.02  # of starts, over the scale of an entry
 ARRIVED = 0.1  # of its scale, within which each entry of a goal is reached
@@ -74,13 +74,13 @@ class ReachGoal(Task):
         d *= rng.uniform(-1, 1, d.size)
         return np.array(self._retract(self.scenario.x0, d)).ravel(), np.zeros(0)
 
-    def observe(self, lanes: Lanes) -> Array:
+    def observe(self, batch: Batch) -> Array:
         """Return the deviations from the goal, shape (size, n), units as in ``observed``."""
-        return self._errors(lanes.states)
+        return self._errors(batch.states)
 
-    def judge(self, lanes: Lanes, actions: Array) -> Verdict:
+    def judge(self, batch: Batch, actions: Array) -> Verdict:
         """Reward a small deviation from the goal; actions [1] have shape (size, m)."""
-        errors = self._errors(lanes.states)
+        errors = self._errors(batch.states)
         within = np.abs(errors) <= ARRIVED * self._scale
         return Verdict(
             reward=near(self._distance(errors), self._far) * less_effort(actions),

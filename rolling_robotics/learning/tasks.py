@@ -43,7 +43,7 @@ class Observed:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Lanes:
+class Batch:
     """
     Many motions at one moment: a row each.
 
@@ -115,16 +115,16 @@ class Task(ABC):
         """The scenario, read once."""
         return replace(load_scenario(self.described), name=type(self).__name__)
 
-    def of(self, lanes: Lanes, entry: str) -> Array:
+    def of(self, batch: Batch, entry: str) -> Array:
         """Return an entry of the state, shape (size, its size)."""
-        return lanes.states[:, self.scenario.system.state.slice(entry)]
+        return batch.states[:, self.scenario.system.state.slice(entry)]
 
     @abstractmethod
     def start(self, rng: np.random.Generator) -> tuple[Array, Array]:
         """Return a state to start from and a goal, drawn at random."""
 
     @abstractmethod
-    def observe(self, lanes: Lanes) -> Array:
+    def observe(self, batch: Batch) -> Array:
         """
         Return what is observed without noise or delay.
 
@@ -132,7 +132,7 @@ class Task(ABC):
         """
 
     @abstractmethod
-    def judge(self, lanes: Lanes, actions: Array) -> Verdict:
+    def judge(self, batch: Batch, actions: Array) -> Verdict:
         """Return what a step was worth, after it; ``actions`` [1] have shape (size, m)."""
 
 
@@ -140,7 +140,7 @@ def near(distance: Array, scale: float) -> Array:
     """
     Return 1 at a distance of zero, 0.24 at the scale, and 0 far away; both in one unit.
 
-    A share in the shape of the distance.
+    A fraction in the shape of the distance.
     """
     return np.asarray(1 - np.tanh(distance / scale))
 
@@ -212,43 +212,43 @@ class FlipUpEllipse(Task):
         x[state.slice('q_HO')] = [math.cos(angle / 2), 0.0, math.sin(angle / 2), 0.0]
         return x, np.zeros(0)
 
-    def observe(self, lanes: Lanes) -> Array:
+    def observe(self, batch: Batch) -> Array:
         """Return how hand and object stand and move, shape (size, n), units as in ``observed``."""
-        place, velocity = self.of(lanes, 'p_WH'), self.of(lanes, 'v_WH_H')
-        hand, whole = self._angles(lanes)
+        place, velocity = self.of(batch, 'p_WH'), self.of(batch, 'v_WH_H')
+        hand, whole = self._angles(batch)
         return np.column_stack(
             [
                 place[:, [0, 2]],
                 velocity[:, [0, 2]],
                 np.cos(hand),
                 np.sin(hand),
-                self.of(lanes, 'w_WH_H')[:, 1],
-                self.of(lanes, 'contact_h')[:, 0],
+                self.of(batch, 'w_WH_H')[:, 1],
+                self.of(batch, 'contact_h')[:, 0],
                 np.cos(whole),
                 np.sin(whole),
-                self.of(lanes, 'w_HO_H')[:, 1],
+                self.of(batch, 'w_HO_H')[:, 1],
             ]
         )
 
-    def judge(self, lanes: Lanes, actions: Array) -> Verdict:
+    def judge(self, batch: Batch, actions: Array) -> Verdict:
         """
         Reward standing; fail where the hand leaves its space.
 
         Actions [1] have shape (size, m).
         """
-        hand, whole = self._angles(lanes)
-        turning = self.of(lanes, 'w_WH_H')[:, 1] + self.of(lanes, 'w_HO_H')[:, 1]
-        speed = np.linalg.norm(self.of(lanes, 'v_WH_H'), axis=1)
-        out = np.abs(self.of(lanes, 'p_WH')).max(axis=1) > self.reach
+        hand, whole = self._angles(batch)
+        turning = self.of(batch, 'w_WH_H')[:, 1] + self.of(batch, 'w_HO_H')[:, 1]
+        speed = np.linalg.norm(self.of(batch, 'v_WH_H'), axis=1)
+        out = np.abs(self.of(batch, 'p_WH')).max(axis=1) > self.reach
         return Verdict(
             reward=((1 + np.cos(whole)) / 2) ** 2 * less_effort(actions),
             success=(np.cos(whole) > math.cos(0.1)) & (np.abs(turning) < 1) & (speed < 0.2),
             failed=out | (np.abs(hand) > self.steepest),
         )
 
-    def _angles(self, lanes: Lanes) -> tuple[Array, Array]:
+    def _angles(self, batch: Batch) -> tuple[Array, Array]:
         """Return the angles of the hand and of the object about y of W [rad]."""
-        hand, inside = (_about_y(self.of(lanes, name)) for name in ('q_WH', 'q_HO'))
+        hand, inside = (_about_y(self.of(batch, name)) for name in ('q_WH', 'q_HO'))
         return hand, hand + inside
 
 
@@ -287,22 +287,22 @@ class PendulumSphere(Task):
         centre = here - self.radius * np.array([math.cos(angle), math.sin(angle)])
         return x, np.array([*centre, self.radius, angle, self.speed / self.radius])
 
-    def observe(self, lanes: Lanes) -> Array:
+    def observe(self, batch: Batch) -> Array:
         """
         Return the offset from the target, and how shell and pendulum stand and move.
 
         Shape (size, n), units as in ``observed``.
         """
-        target, moves = circling(lanes.goals, lanes.times)
-        offset = self.of(lanes, 'contact') - target
-        pendulum = one_sided(self.of(lanes, 'q_WP'))
-        shell, swing = self.of(lanes, 'w_WS_W'), self.of(lanes, 'w_WP_W')
+        target, moves = circling(batch.goals, batch.times)
+        offset = self.of(batch, 'contact') - target
+        pendulum = one_sided(self.of(batch, 'q_WP'))
+        shell, swing = self.of(batch, 'w_WS_W'), self.of(batch, 'w_WP_W')
         return np.hstack([offset, moves, shell, pendulum, swing])
 
-    def judge(self, lanes: Lanes, actions: Array) -> Verdict:
+    def judge(self, batch: Batch, actions: Array) -> Verdict:
         """Reward a small distance; actions [1] have shape (size, m)."""
-        target, _ = circling(lanes.goals, lanes.times)
-        distance = np.linalg.norm(self.of(lanes, 'contact') - target, axis=1)
+        target, _ = circling(batch.goals, batch.times)
+        distance = np.linalg.norm(self.of(batch, 'contact') - target, axis=1)
         return Verdict(
             reward=near(distance, 0.2) * less_effort(actions),
             success=distance < 0.05,
@@ -338,35 +338,35 @@ class PointMassBall(Task):
         x[self.scenario.system.state.slice('path')] += [0.0, rng.uniform(-0.02, 0.02)]
         return x, np.zeros(0)
 
-    def observe(self, lanes: Lanes) -> Array:
+    def observe(self, batch: Batch) -> Array:
         """
         Return the offset from the target, and how masses and ball stand and move.
 
         Shape (size, n), units as in ``observed``.
         """
-        theta = self.of(lanes, 'theta')
-        attitude = one_sided(self.of(lanes, 'q_WB'))
-        rates, w = self.of(lanes, 'theta_rate'), self.of(lanes, 'w_WB_B')
-        offset = self._offset(lanes)
+        theta = self.of(batch, 'theta')
+        attitude = one_sided(self.of(batch, 'q_WB'))
+        rates, w = self.of(batch, 'theta_rate'), self.of(batch, 'w_WB_B')
+        offset = self._offset(batch)
         return np.hstack([offset, np.cos(theta), np.sin(theta), rates, attitude, w])
 
-    def judge(self, lanes: Lanes, actions: Array) -> Verdict:
+    def judge(self, batch: Batch, actions: Array) -> Verdict:
         """
         Reward a small distance; fail where a mass is too fast.
 
         Actions [1] have shape (size, m).
         """
-        distance = np.linalg.norm(self._offset(lanes), axis=1)
+        distance = np.linalg.norm(self._offset(batch), axis=1)
         return Verdict(
             reward=near(distance, 0.1) * less_effort(actions),
             success=distance < 0.02,
-            failed=np.abs(self.of(lanes, 'theta_rate')).max(axis=1) > self.fastest,
+            failed=np.abs(self.of(batch, 'theta_rate')).max(axis=1) > self.fastest,
         )
 
-    def _offset(self, lanes: Lanes) -> Array:
+    def _offset(self, batch: Batch) -> Array:
         """Return how far along and aside of the target the ball is [m]."""
-        along, aside = self.of(lanes, 'path').T
-        return np.column_stack([along - self.speed * lanes.times, aside])
+        along, aside = self.of(batch, 'path').T
+        return np.column_stack([along - self.speed * batch.times, aside])
 
 
 TARGETS = ('point', 'circle')
@@ -421,39 +421,39 @@ class BallOnPlate(Task):
             return x, np.array([*place, 0.0, angle, 0.0])
         return x, np.array([0.0, 0.0, self.circle, angle, self.rate])
 
-    def observe(self, lanes: Lanes) -> Array:
+    def observe(self, batch: Batch) -> Array:
         """
         Return place and velocity of the ball, how the plate stands and turns, the target's.
 
         Shape (size, n), units as in ``observed``.
         """
-        target, moves = circling(lanes.goals, lanes.times)
-        normal = rotation_matrices(self.of(lanes, 'q_WH'))[:, :2, 2]
-        turning = self.of(lanes, 'w_WH_H')[:, :2]
-        place = self.of(lanes, 'contact_h') - target
-        return np.hstack([place, self._velocity(lanes), normal, turning, moves])
+        target, moves = circling(batch.goals, batch.times)
+        normal = rotation_matrices(self.of(batch, 'q_WH'))[:, :2, 2]
+        turning = self.of(batch, 'w_WH_H')[:, :2]
+        place = self.of(batch, 'contact_h') - target
+        return np.hstack([place, self._velocity(batch), normal, turning, moves])
 
-    def judge(self, lanes: Lanes, actions: Array) -> Verdict:
+    def judge(self, batch: Batch, actions: Array) -> Verdict:
         """
         Reward a small distance; fail where the plate is too steep.
 
         Actions [1] have shape (size, m).
         """
-        distance = self._distance(lanes)
+        distance = self._distance(batch)
         return Verdict(
             reward=near(distance, 0.1) * less_effort(actions),
             success=distance < 5e-3,
-            failed=rotation_matrices(self.of(lanes, 'q_WH'))[:, 2, 2] < STEEPEST,
+            failed=rotation_matrices(self.of(batch, 'q_WH'))[:, 2, 2] < STEEPEST,
         )
 
-    def _distance(self, lanes: Lanes) -> Array:
-        target, _ = circling(lanes.goals, lanes.times)
-        return np.asarray(np.linalg.norm(self.of(lanes, 'contact_h') - target, axis=1))
+    def _distance(self, batch: Batch) -> Array:
+        target, _ = circling(batch.goals, batch.times)
+        return np.asarray(np.linalg.norm(self.of(batch, 'contact_h') - target, axis=1))
 
-    def _velocity(self, lanes: Lanes) -> Array:
+    def _velocity(self, batch: Batch) -> Array:
         """Return the velocity of the contact point in H: the radius times w, turned."""
-        radius = lanes.parameters[:, self.scenario.system.parameters.slice('object_surface')]
-        w = self.of(lanes, 'w_HO_H')
+        radius = batch.parameters[:, self.scenario.system.parameters.slice('object_surface')]
+        w = self.of(batch, 'w_HO_H')
         return radius * np.column_stack([w[:, 1], -w[:, 0]])
 
 
@@ -481,29 +481,29 @@ class ReorientBall(BallOnPlate):
         x, goal = super().start(rng)
         return x, np.array([*goal, *_unit(rng.normal(size=4))])
 
-    def observe(self, lanes: Lanes) -> Array:
+    def observe(self, batch: Batch) -> Array:
         """
         Return what BallOnPlate does, and the rotation that is missing [rad].
 
         Shape (size, n).
         """
-        return np.hstack([super().observe(lanes), self._missing(lanes)])
+        return np.hstack([super().observe(batch), self._missing(batch)])
 
-    def judge(self, lanes: Lanes, actions: Array) -> Verdict:
+    def judge(self, batch: Batch, actions: Array) -> Verdict:
         """Reward a small distance of place and attitude; actions [1] have shape (size, m)."""
-        place = super().judge(lanes, actions)
-        angle = np.linalg.norm(self._missing(lanes), axis=1)
+        place = super().judge(batch, actions)
+        angle = np.linalg.norm(self._missing(batch), axis=1)
         return Verdict(
             reward=place.reward * (1 - angle / math.pi),
             success=place.success & (angle < 0.1),
             failed=place.failed,
         )
 
-    def _missing(self, lanes: Lanes) -> Array:
+    def _missing(self, batch: Batch) -> Array:
         """Return the rotation vector that takes the ball to its goal, the short way."""
         goal, here = (
             Rotation.from_quat(q[:, [1, 2, 3, 0]])
-            for q in (lanes.goals[:, 5:9], self.of(lanes, 'q_HO'))
+            for q in (batch.goals[:, 5:9], self.of(batch, 'q_HO'))
         )
         return np.asarray((goal * here.inv()).as_rotvec())
 

@@ -305,11 +305,11 @@ class Client:
             watch = self._in_turn(Watch, self._node, topic, kind)
             self._watches[topic] = watch
 
-        def seen() -> bool:
+        def arrived() -> bool:
             watch.poll()
             return watch.row is not None
 
-        self._wait(f'no message on {topic}', seen, SHORT)
+        self._wait(f'no message on {topic}', arrived, SHORT)
         return watch.stamp, watch.row
 
     def _state(self, node: str, timeout: float) -> int:
@@ -400,18 +400,18 @@ class Client:
         timeout: float,
         on_start: Callable[[], None] = lambda: None,
     ) -> Any:
-        told = threading.Event()
+        answered = threading.Event()
 
         def take(message: Any) -> None:
             on_feedback(message.feedback)
-            told.set()
+            answered.set()
 
         handle = self._answered('no answer to the goal', client.send_goal_async, goal, take)
         if not handle.accepted:
             raise ClientError('the goal was refused; the log of the node says why')
         self._goal = handle
         coming = self._in_turn(handle.get_result_async)
-        self._wait('no feedback', lambda: told.is_set() or coming.done(), timeout)
+        self._wait('no feedback', lambda: answered.is_set() or coming.done(), timeout)
         on_start()
         answer = self._result('no result', coming, timeout)
         self._goal = None

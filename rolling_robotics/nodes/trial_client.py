@@ -26,7 +26,7 @@ TAKEN, REACHED = 60.0, 600.0  # s by the clock, for a set point to be taken, and
 PRINT_EVERY = 0.1  # s between two lines of feedback
 AGREED, AGREED_FOR, PATIENCE = 0.02, 0.5, 30.0  # rad, s, s: estimate and truth before a trial
 CODES = RunExperiment.Result
-NEVER_BEGUN = (CODES.INVALID_GOAL, CODES.INFEASIBLE, CODES.INACTIVE)
+NEVER_STARTED = (CODES.INVALID_GOAL, CODES.INFEASIBLE, CODES.INACTIVE)
 STATE = 'robot/state'
 
 
@@ -150,7 +150,7 @@ class TrialClient(Client):
         )
         self._go(on=False)
         why = printable(result.error_string)
-        if result.error_code in NEVER_BEGUN:
+        if result.error_code in NEVER_STARTED:
             raise ClientError(f'controller: {why}')
         stale = why if result.error_code == CODES.STALE_STATE else ''
         return Record(

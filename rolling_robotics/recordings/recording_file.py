@@ -304,7 +304,7 @@ class RecordingFile:
                     f'{quoted(self.topics[topic])} and {quoted(schema.name)}; record one of them'
                 )
             self._schemas[topic] = schema
-        self.loss = self._told()
+        self.loss = self._loss_text()
         if not any(sum(f.counts.values()) for f in self._files) and self.loss:
             self._stack.close()
             raise ParameterError(f'{path}: is not a readable recording: {self.loss}')
@@ -394,7 +394,7 @@ class RecordingFile:
                 if schema is not None and channel.encoding == 'cdr':
                     yield schema, channel.topic
 
-    def _told(self) -> str:
+    def _loss_text(self) -> str:
         """Return what could not be read, and what is."""
         parts = []
         for found in self._files:

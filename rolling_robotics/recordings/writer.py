@@ -62,7 +62,7 @@ def message_class(kind: str) -> type:
     if found is None:
         raise ParameterError(f'type {quoted(kind)} is not a name such as std_msgs/msg/String')
     package, name = found.groups()
-    if not any(name in _listed(share, package) for share in share_folders()):
+    if not any(name in _listed(root, package) for root in share_folders()):
         raise ParameterError(f'type {quoted(kind)} is not known here; the ament index lacks it')
     try:
         out: type = getattr(importlib.import_module(f'{package}.msg'), name)
@@ -71,9 +71,9 @@ def message_class(kind: str) -> type:
     return out
 
 
-def _listed(share: Path, package: str) -> set[str]:
+def _listed(root: Path, package: str) -> set[str]:
     """Return the messages that the index of a share folder lists for a package."""
-    path = share / INTERFACES / package
+    path = root / INTERFACES / package
     if not path.is_file():
         return set()
     entries = (Path(line.strip()) for line in path.read_text(encoding='utf-8').splitlines())
@@ -103,8 +103,8 @@ def typestore_with(packages: Sequence[str]) -> Typestore:
     store = get_typestore(Stores.ROS2_JAZZY)
     types = {}
     for package in packages:
-        for share in share_folders():
-            for path in sorted(Path(share, package, 'msg').glob('*.msg')):
+        for root in share_folders():
+            for path in sorted(Path(root, package, 'msg').glob('*.msg')):
                 name = f'{package}/msg/{path.stem}'
                 if name not in store.fielddefs:
                     types.update(get_types_from_msg(path.read_text(), name))

@@ -254,15 +254,15 @@ def resample(times: Values, values: Values, new: Values) -> Values:
         return np.repeat(values[:1], len(new), axis=0)
     k = np.clip(np.searchsorted(times, new, side='right') - 1, 0, len(times) - 2)
     width = np.maximum(times[k + 1] - times[k], 1e-300)
-    share = np.clip((new - times[k]) / width, 0, 1).reshape(-1, *([1] * (values.ndim - 1)))
+    fraction = np.clip((new - times[k]) / width, 0, 1).reshape(-1, *([1] * (values.ndim - 1)))
     out: Values = np.where(
-        share == 0, values[k], np.where(share == 1, values[k + 1], _mix(values, k, share))
+        fraction == 0, values[k], np.where(fraction == 1, values[k + 1], _mix(values, k, fraction))
     )
     return out
 
 
-def _mix(values: Values, k: NDArray[np.int64], share: Values) -> Values:
-    mixed: Values = values[k] * (1 - share) + values[k + 1] * share
+def _mix(values: Values, k: NDArray[np.int64], fraction: Values) -> Values:
+    mixed: Values = values[k] * (1 - fraction) + values[k + 1] * fraction
     return mixed
 
 

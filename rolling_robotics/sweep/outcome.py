@@ -166,19 +166,19 @@ def run_points(
     rows: dict[int, Row] = {}
     scenarios: dict[int, Scenario] = {}
     for number, values in points.items():
-        with _told(number, rows):
+        with _reported(number, rows):
             scenarios[number] = load_plain(document_at(document, follows, values))
     for number, came in together(scenarios).items():
-        with _told(number, rows):
+        with _reported(number, rows):
             rows[number] = {'point': number, **row_of(scenarios.pop(number), came)}
     for number, scenario in scenarios.items():
-        with _told(number, rows):
+        with _reported(number, rows):
             rows[number] = {'point': number, **outcome(scenario)}
     return [rows[number] for number in points]
 
 
 @contextmanager
-def _told(number: int, rows: dict[int, Row]) -> Iterator[None]:
+def _reported(number: int, rows: dict[int, Row]) -> Iterator[None]:
     """Have what goes wrong at a point reported in its row."""
     try:
         yield

@@ -32,7 +32,7 @@ class Fault(NamedTuple):
         What fails.
     inject
         Brings it about in the laboratory.
-    told
+    report
         What the system has to say of it, in part; empty if nothing need be said.
     stops
         Whether the hand has to come to rest; else the fault has to be borne.
@@ -44,7 +44,7 @@ class Fault(NamedTuple):
 
     name: str
     inject: Callable[[HardwareInterface], None]
-    told: str
+    report: str
     stops: bool = True
     faster: float = 1.15
 
@@ -99,8 +99,10 @@ SILENT, DROPPED = 'the command is', 'messages_dropped'
 FAULTS = (
     Fault('nothing', lambda _: None, '', stops=False),
     *(
-        Fault(f'{what} of joint {k + 1} {how}', _motor(kind, k), told.format(k + 1), True, faster)
-        for what, how, kind, told, faster in (
+        Fault(
+            f'{what} of joint {k + 1} {how}', _motor(kind, k), report.format(k + 1), True, faster
+        )
+        for what, how, kind, report, faster in (
             ('encoder', 'lost', 'encoder_lost', 'joint {} gives no angle', 1.15),
             ('encoder', 'frozen', 'encoder_frozen', 'joint {} does not turn', 1.15),
             ('motor', 'stuck', 'motor_stuck', 'joint {} does not turn', 1.15),
@@ -163,11 +165,13 @@ def _swing(chain: HardwareInterface, duration: float, *, still: bool = False) ->
         angle = 2 * math.pi * FREQUENCY * chain.time
         control = (0.0, 0.0 if still else SWING * math.cos(angle), 0.0)
         hand = chain.act(control if known else None).hand
-        out.append(_Tick(chain.time, float(np.hypot(*hand[[10, 12]])), hand[[4, 6]], _told(chain)))
+        out.append(
+            _Tick(chain.time, float(np.hypot(*hand[[10, 12]])), hand[[4, 6]], _report(chain))
+        )
     return out
 
 
-def _told(chain: HardwareInterface) -> str:
+def _report(chain: HardwareInterface) -> str:
     """Return what the system reports that is not as usual."""
     if chain.bridge.phase in {'stopping', 'stopped'} or chain.bridge.reason:
         return f'bridge: {chain.bridge.reason}'

@@ -65,8 +65,8 @@ class AngleHeld(Criterion):
         angles = np.ravel(record[ANGLE]) if record.arrays else np.zeros(0)
         judge = Judge(replace(self, duration=record.end))
         events = [(t, 0, name, 0.0) for t, name in record.events]
-        seen = zip(record.times.tolist(), angles.tolist(), strict=True)
-        looks = [(t, 1, '', angle) for t, angle in seen]
+        sampled = zip(record.times.tolist(), angles.tolist(), strict=True)
+        looks = [(t, 1, '', angle) for t, angle in sampled]
         for t, is_look, name, angle in sorted(events + looks):
             if is_look:
                 judge.look(t, angle)
@@ -260,7 +260,7 @@ class Moment(NamedTuple):
     view, truth, plant
         What was true then: of all, of rolling in the plane, shape (11,), and of the
         hybrid plant.
-    seen
+    estimate
         What the estimator reported then, shape (11,), or None.
     sent
         The command that answered it, shape (3,), or None.
@@ -280,7 +280,7 @@ class Moment(NamedTuple):
     view: Truth
     truth: Array
     plant: Array
-    seen: Array | None
+    estimate: Array | None
     sent: Array | None
     control: Array
     events: tuple[str, ...]
@@ -314,16 +314,16 @@ def moments(
         for k in range(first, round(experiment.duration / PERIOD)):
             t, held, view, plant = k * PERIOD, k < 0, chain.view, machine.state.x
             machine.held = held
-            seen, sent = chain.sense(), None
+            estimate, sent = chain.sense(), None
             if exact:
-                seen = Observation(truth, touching=True, inertia=chain.draw.inertia)
+                estimate = Observation(truth, touching=True, inertia=chain.draw.inertia)
             if held:
                 sent = np.zeros(3)
-            elif seen is not None:
+            elif estimate is not None:
                 signals = {
-                    inputs.STATE: seen.x,
-                    inputs.MODE: np.array([float(seen.touching)]),
-                    'inertia': np.array([seen.inertia]),
+                    inputs.STATE: estimate.x,
+                    inputs.MODE: np.array([float(estimate.touching)]),
+                    'inertia': np.array([estimate.inertia]),
                 }
                 sent = yield t, inputs.gathered(law.inputs, signals)
             chain.act(sent)
@@ -334,7 +334,7 @@ def moments(
                 view=view,
                 truth=before,
                 plant=plant,
-                seen=None if seen is None else seen.x,
+                estimate=None if estimate is None else estimate.x,
                 sent=sent,
                 control=machine.u,
                 events=chain.machine.events,
@@ -398,10 +398,10 @@ def run_trial(
         if moment.held:
             continue
         if round(moment.time / PERIOD) % EVERY == 0:
-            seen = nothing if moment.seen is None else moment.seen
+            estimate = nothing if moment.estimate is None else moment.estimate
             sent = np.full(3, np.nan) if moment.sent is None else moment.sent
             poses = moment.view.hand[:7], moment.view.object_[:7]
-            samples.append((moment.time, moment.truth, seen, sent, *poses))
+            samples.append((moment.time, moment.truth, estimate, sent, *poses))
         limited = moment.clipped
         events += [(moment.time, name) for name in moment.events]
     times, states, *others = (np.array(c) for c in zip(*samples, strict=True))

@@ -89,5 +89,5 @@ def test_refused():
     p = one.pack_parameters(mass=1, inertia=0.04, radius=0.3)
     with pytest.raises(ParameterError, match='two masses on rails or more'):
         MassDrivenVelocity(one, p)
-    with pytest.raises(ParameterError, match=r'friction_share must lie in \(0, 1\]'):
-        VelocityGains(friction_share=1.5)
+    with pytest.raises(ParameterError, match=r'friction_fraction must lie in \(0, 1\]'):
+        VelocityGains(friction_fraction=1.5)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from evidence.benchmarks.lanes import BEGINS, EstimateError, measured, Period, SIZES, TrialLanes
+from evidence.benchmarks.lanes import BEGINS, EstimateError, measured, Period, SIZES, TrialBatch
 import numpy as np
 import pytest
 from rolling_controller.balance.hand_over import HandOver, NEVER
@@ -159,9 +159,9 @@ def test_lanes_are_periods_whatever_is_beside_them(upright, monkeypatch):
     big = OFF.scaled(6.0)
     kinds = tuple((1 + a * big.inertia, b * big.turn) for a in (-1, 1) for b in (-1, 1, 1))
     error = EstimateError(series, kinds, np.ones(6, bool))
-    lanes, seeds = TrialLanes(period, threads=1), list(range(150))
-    together = lanes.run(big, error, seeds)
-    apart = TrialLanes(period, threads=3).run(big, error, seeds[::-1][:77])
+    batch, seeds = TrialBatch(period, threads=1), list(range(150))
+    together = batch.run(big, error, seeds)
+    apart = TrialBatch(period, threads=3).run(big, error, seeds[::-1][:77])
     np.testing.assert_array_equal(together.failures[::-1][:77], apart.failures)
     np.testing.assert_array_equal(together.times[::-1][:77], apart.times)
     assert len(set(together.failures)) > 1
@@ -180,10 +180,10 @@ def test_lanes_are_periods_whatever_is_beside_them(upright, monkeypatch):
 def test_with_its_own_errors_a_compiled_trial_ends_as_the_chain_did(monkeypatch):
     monkeypatch.setenv('ROLLING_COMPILE', 'now')
     experiment, big, seeds = build('flip_up'), Imperfections().scaled(5.0), range(3000, 3012)
-    lanes = TrialLanes(Period(experiment, 'closed_loop', big.motors))
+    batch = TrialBatch(Period(experiment, 'closed_loop', big.motors))
     ended = []
     for seed in seeds:
         own = measured(experiment, 'closed_loop', big, [seed])
-        ended.append((own.successes[0], lanes.run(big, own, [seed]).failures[0] == ''))
+        ended.append((own.successes[0], batch.run(big, own, [seed]).failures[0] == ''))
     assert [a for a, _ in ended] == [b for _, b in ended]
     assert 0 < sum(a for a, _ in ended) < len(ended)

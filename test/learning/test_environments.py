@@ -46,7 +46,7 @@ def test_result_is_the_episode():
         env.step(action)
     arrays = env.result()['arrays']
     state = env._episodes.task.scenario.system.state
-    x = env._episodes.lanes.states[0]
+    x = env._episodes.batch.states[0]
     assert arrays['time']['values'][-1] == pytest.approx(0.4)
     for name in ('q_HO', 'w_WH_H'):
         np.testing.assert_allclose(arrays[name]['values'][-1], x[state.slice(name)], atol=1e-6)
@@ -90,7 +90,7 @@ def test_motion_is_that_of_the_simulator(name):
     env = gymnasium.make(f'{GYM}{name}').unwrapped
     env.reset(seed=2)
     episodes, task = env._episodes, env._episodes.task
-    x, p = episodes.lanes.states[0].copy(), episodes.lanes.parameters[0].copy()
+    x, p = episodes.batch.states[0].copy(), episodes.batch.parameters[0].copy()
     for action in actions_of(env, 15, 0.2):
         run = simulate(
             task.scenario.system,
@@ -102,7 +102,7 @@ def test_motion_is_that_of_the_simulator(name):
             atol=1e-12,
         )
         env.step(action)
-        x = episodes.lanes.states[0].copy()
+        x = episodes.batch.states[0].copy()
         scale = max(1.0, float(np.abs(x).max()))
         assert np.abs(run.states[-1] - x).max() < 2e-6 * scale
 
@@ -111,15 +111,15 @@ def test_reward_and_observation_of_a_ball_beside_its_target():
     """Written out by hand: place, velocity R w, level plate; 1 - tanh of the distance."""
     env = gymnasium.make(f'{GYM}BallOnPlate-v0').unwrapped
     seen, _ = env.reset(seed=4)
-    lanes = env._episodes.lanes
+    batch = env._episodes.batch
     layout = env._episodes.task.scenario.system.state
-    x = lanes.states[0]
+    x = batch.states[0]
     place, w = x[layout.slice('contact_h')], x[layout.slice('w_HO_H')]
-    goal = lanes.goals[0, :2]
+    goal = batch.goals[0, :2]
     wanted = [*(place - goal), 0.1 * w[1], -0.1 * w[0], 0, 0, 0, 0, 0, 0]
     np.testing.assert_allclose(seen, wanted, atol=1e-7)
     seen, reward, failed, _, _ = env.step(np.zeros(2))
-    distance = np.linalg.norm(env._episodes.lanes.states[0, layout.slice('contact_h')] - goal)
+    distance = np.linalg.norm(env._episodes.batch.states[0, layout.slice('contact_h')] - goal)
     assert reward == pytest.approx(1 - np.tanh(distance / 0.1), rel=1e-12)
     assert np.linalg.norm(seen[:2]) == pytest.approx(distance, rel=1e-6)
     assert not failed
@@ -128,9 +128,9 @@ def test_reward_and_observation_of_a_ball_beside_its_target():
 def test_rotation_to_the_goal_takes_the_ball_there():
     env = gymnasium.make_vec(f'{GYM}ReorientBall-v0', 20)
     seen, _ = env.reset(seed=0)
-    lanes, task = env._episodes.lanes, env._episodes.task
+    batch, task = env._episodes.batch, env._episodes.task
     for missing, here, goal in zip(
-        seen[:, 10:].astype(float), task.of(lanes, 'q_HO'), lanes.goals[:, 5:], strict=True
+        seen[:, 10:].astype(float), task.of(batch, 'q_HO'), batch.goals[:, 5:], strict=True
     ):
         angle = np.linalg.norm(missing)
         assert angle <= np.pi + 1e-6
@@ -171,17 +171,17 @@ def test_parameters_and_noise_are_drawn_as_asked():
     options = {'randomise': {'mass': 0.2, 'mu': 0.1}, 'noise': {'m': 2e-3}}
     env = gymnasium.make_vec(f'{GYM}BallOnPlate-v0', 400, **options)
     seen, _ = env.reset(seed=0)
-    lanes, task = env._episodes.lanes, env._episodes.task
+    batch, task = env._episodes.batch, env._episodes.task
     layout = task.scenario.system.parameters
-    ratio = lanes.parameters / np.where(task.scenario.p == 0, 1, task.scenario.p)
+    ratio = batch.parameters / np.where(task.scenario.p == 0, 1, task.scenario.p)
     mass, mu = (ratio[:, layout.slice(name)][:, 0] for name in ('mass', 'mu'))
     for drawn, share in ((mass, 0.2), (mu, 0.1)):
         assert np.all(np.abs(drawn - 1) <= share)
         assert np.std(drawn) == pytest.approx(share / np.sqrt(3), rel=0.1)
     assert abs(np.corrcoef(mass, mu)[0, 1]) < 0.15
-    others = np.delete(lanes.parameters, np.r_[layout.slice('mass'), layout.slice('mu')], axis=1)
+    others = np.delete(batch.parameters, np.r_[layout.slice('mass'), layout.slice('mu')], axis=1)
     assert np.all(others == others[0])
-    off = seen - task.observe(lanes)
+    off = seen - task.observe(batch)
     assert np.std(off[:, :2]) == pytest.approx(2e-3, rel=0.1)
     assert np.abs(off[:, 2:]).max() < 1e-6
 
@@ -227,7 +227,7 @@ def test_noise_and_delay_are_those_of_sensors_and_actuators_of_the_scenario():
     vars(task)['scenario'] = replace(task.scenario, sensors=sensors, actuators=(motors,))
     episodes, given = Episodes(task, 1), Episodes(task, 1, noise={}, delay=0)
     assert episodes._noise == pytest.approx({'m': np.sqrt(8e-6)})
-    assert episodes._seen.maxlen == 1 + 3
+    assert episodes._waiting.maxlen == 1 + 3
     assert (given._noise, given._seen.maxlen) == ({}, 1)
     assert Episodes(BallOnPlate(), 1)._noise == {}
 

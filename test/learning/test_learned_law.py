@@ -89,11 +89,11 @@ def test_exported_policy_acts_as_in_its_environment(example, model, rest, tmp_pa
     rngs = [np.random.default_rng(k) for k in range(6)]
     seen = episodes.begin(np.ones(6, bool), rngs)
     for _ in range(5):
-        lanes, actions = episodes.lanes, 0.3 * np.tanh(seen.astype(float) @ example.by_hand().T)
+        batch, actions = episodes.batch, 0.3 * np.tanh(seen.astype(float) @ example.by_hand().T)
         seen, _ = episodes.step(actions, rngs, np.ones(6, bool))
     for k in range(6):
-        x, wanted = lanes.states[k].copy(), example.by_hand() @ seen[k].astype(float)
-        shift = lanes.goals[k, :2] - [0.05, -0.02]
+        x, wanted = batch.states[k].copy(), example.by_hand() @ seen[k].astype(float)
+        shift = batch.goals[k, :2] - [0.05, -0.02]
         x[model.system.state.slice('contact_h')] -= shift
         np.testing.assert_allclose(law.action(0.0, x), np.clip(wanted, -1, 1), atol=5e-3)
 

@@ -187,31 +187,31 @@ def damping_figure() -> Figure:
     figure = Figure(figsize=(WIDTH, 2.6))
     axes = figure.subplots()
     for k, (law, name) in enumerate((('open_loop', 'alone'), ('closed_loop', 'controlled'))):
-        seen = trial('damping', law)
-        axes.plot(seen.times, seen[ANGLE] + math.pi / 2, color=COLOURS[k], label=name)
+        record = trial('damping', law)
+        axes.plot(record.times, record[ANGLE] + math.pi / 2, color=COLOURS[k], label=name)
     axes.set(xlabel='time [s]', ylabel='turn from flat [rad]', title='damping of the rocking')
     axes.legend(loc='upper right')
     return figure
 
 
-def _strip(seen: Record, end: float, every: float, title: str) -> Image.Image:
+def _strip(record: Record, end: float, every: float, title: str) -> Image.Image:
     shot = Shot(rate=1 / every, every=every, width=360, camera=SIDE, strips=False)
-    return Image.fromarray(side_by_side(list(pictures(_scene(seen, end, title), shot))))
+    return Image.fromarray(side_by_side(list(pictures(_scene(record, end, title), shot))))
 
 
-def _scene(seen: Record, end: float, title: str) -> Scene:
+def _scene(record: Record, end: float, title: str) -> Scene:
     """Return plate and object of a trial up to a time [s]."""
-    shown, laboratory = seen.times <= end + 1e-9, Laboratory.of_paper()
+    shown, laboratory = record.times <= end + 1e-9, Laboratory.of_paper()
     a, b = laboratory.semi_axes
     left, right = laboratory.system.parameters.unpack(laboratory.params)['hand_edges'][:2]
     ellipse, plate = Ellipsoid(b, DEPTH, a), Plane()
     whole = np.array([[1e-3, 0.0], [math.pi - 1e-3, 2 * math.pi]])
     part = np.array([[left, -2 * DEPTH], [right, 2 * DEPTH]])
-    hand, object_ = seen['hand'][shown], seen['object'][shown]
+    hand, object_ = record['hand'][shown], record['object'][shown]
     return Scene(
         title=title,
         system='hybrid_contact',
-        times=seen.times[shown],
+        times=record.times[shown],
         bodies=(
             Body(
                 name='hand',

@@ -278,8 +278,8 @@ class ControlledRig(Controlled):
             self._fault = f'{memory.fault}; the plate is level until the node is activated again'
             self.node.get_logger().error(self._fault)
         self._frames += 1
-        seen = math.isfinite(place.sum())
-        self._blind = 0 if seen else self._blind + memory.missed + 1
+        visible = math.isfinite(place.sum())
+        self._blind = 0 if visible else self._blind + memory.missed + 1
         return 0, '', u
 
     def _note(self, stamp: int, _acts: int, _touching: bool, _u: Array | None) -> None:
