@@ -10,6 +10,13 @@ from rolling_dynamics.contract.rolling_system import number_entry
 MU = number_entry('mu', '', 'coefficient of static friction', 'zero or positive')
 MU_KINETIC = number_entry('mu_kinetic', '', 'coefficient of kinetic friction', 'zero or positive')
 MU_SPIN = number_entry('mu_spin', 'm', 'coefficient of spin friction', 'zero or positive')
+RESISTANCE = number_entry(
+    'rolling_resistance',
+    'm s/rad',
+    'torque against rolling over normal force and rate of rolling',
+    'zero or positive',
+)
+LEVER_ARM = number_entry('lever_arm', 'm', 'of dry rolling resistance', 'zero or positive')
 STILL = 1e-12  # m/s: keeps the direction of no motion a number
 SLOW = 0.03  # rad/s: slower, dry resistance is in proportion, of what slides and in plans
 SPINNING = 3 * math.pi / 16  # torque over mu N a of a patch that only spins

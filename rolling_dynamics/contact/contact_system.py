@@ -34,6 +34,7 @@ from rolling_dynamics.contact.representation import (
 )
 from rolling_dynamics.contract.rolling_system import Layout, Mode, RegulatorWeights
 from rolling_dynamics.errors import check_choice, ParameterError
+from rolling_dynamics.friction import LEVER_ARM, MU, MU_SPIN, RESISTANCE
 from rolling_dynamics.inertia import inertia_moments
 from rolling_dynamics.mechanism import MachineSystem
 from rolling_dynamics.rotations import homogeneous, roll_pitch_yaw
@@ -72,6 +73,7 @@ class ContactSystem(MachineSystem):
         representation: str = 'attitude',
         object_chart: int = 0,
         hand_chart: int = 0,
+        resisted: bool = False,
     ) -> None:
         """
         Build the system.
@@ -86,6 +88,9 @@ class ContactSystem(MachineSystem):
             ``attitude`` or ``coordinates``.
         object_chart, hand_chart
             Charts in use; the object's matters to ``coordinates`` only.
+        resisted
+            Whether there is rolling resistance. A dry one is proportional to the rate below
+            0.03 rad/s, so that plans have derivatives at rest.
 
         Raises
         ------
@@ -104,10 +109,15 @@ class ContactSystem(MachineSystem):
         self.object_chart, self.hand_chart = object_chart, hand_chart
         self.representation: Representation = makers[representation]()
         rep = self.representation
-        machine, self._contact = contact_machine(object_surface, hand_surface, rep, friction)
+        more = (RESISTANCE, LEVER_ARM) if resisted else ()
+        parameters = parameter_layout(
+            object_surface, hand_surface, (MU, MU_SPIN, *more), {e.name: (0.0,) for e in more}
+        )
+        machine, self._contact = contact_machine(
+            object_surface, hand_surface, rep, friction, parameters
+        )
         super().__init__(machine)
-        self.state = state_layout(rep.configuration, rep.velocity)
-        self.parameters = parameter_layout(object_surface, hand_surface)
+        self.state, self.parameters = state_layout(rep.configuration, rep.velocity), parameters
 
     def with_representation(
         self, representation: str, *, object_chart: int = 0, hand_chart: int | None = None
@@ -120,6 +130,7 @@ class ContactSystem(MachineSystem):
             representation=representation,
             object_chart=object_chart,
             hand_chart=self.hand_chart if hand_chart is None else hand_chart,
+            resisted=LEVER_ARM.name in self.parameters,
         )
 
     def pack_parameters(
@@ -130,6 +141,7 @@ class ContactSystem(MachineSystem):
         gravity_W: ArrayLike = (0.0, 0.0, -GRAVITY),
         mu: float = 1.0,
         mu_spin: float = 0.0,
+        **resistance: float,
     ) -> Array:
         """
         Return the vector p.
@@ -147,6 +159,8 @@ class ContactSystem(MachineSystem):
             Coefficient of static friction.
         mu_spin
             Coefficient of spin friction [m], for pure rolling.
+        **resistance
+            ``rolling_resistance`` [m s/rad] and ``lever_arm`` [m] of a system that has them.
 
         Returns
         -------
@@ -165,6 +179,7 @@ class ContactSystem(MachineSystem):
             gravity_W=gravity_W,
             mu=mu,
             mu_spin=mu_spin,
+            **resistance,
         )
 
     @cached_property
@@ -292,10 +307,11 @@ class ContactSystem(MachineSystem):
         spin = ca.dot(self._contact.geometry.frame[:, 2], self._contact.w_HO_H)
         return self.functions({'energy': self.energy, 'spin': spin})
 
-    def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
+    def conserved(self, p: Array, x: Array) -> list[str]:
         """Return the invariants that are kept without control: energy while the hand rests."""
-        values = self.state.unpack(x)
+        values, of = self.state.unpack(x), self.parameters.unpack(p)
         rests = not (np.any(values['w_WH_H']) or np.any(values['v_WH_H']))
+        rests = rests and not any(of[e.name][0] for e in (RESISTANCE, LEVER_ARM) if e.name in of)
         spin = ['spin'] if self.friction == 'pure_rolling' else []
         return ['energy', *spin] if rests else spin
 

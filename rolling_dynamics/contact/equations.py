@@ -21,7 +21,7 @@ from rolling_dynamics.contract.rolling_system import (
     vector_entry,
 )
 from rolling_dynamics.errors import ParameterError, SurfaceError
-from rolling_dynamics.friction import MU, MU_SPIN
+from rolling_dynamics.friction import against, LEVER_ARM, MU, MU_SPIN, RESISTANCE, SLOW
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.mechanism import Driven, Free, Machine, Solid
 from rolling_dynamics.mechanism.system import MachineExpressions
@@ -57,7 +57,11 @@ class ContactExpressions(MachineExpressions):
 
 
 def contact_machine(
-    object_surface: Surface, hand_surface: Surface, representation: Representation, friction: str
+    object_surface: Surface,
+    hand_surface: Surface,
+    representation: Representation,
+    friction: str,
+    parameters: Layout,
 ) -> tuple[Machine, ContactState]:
     """
     Return the machine, a hand whose acceleration is the control and an object on it.
@@ -70,6 +74,8 @@ def contact_machine(
         Coordinates of the contact.
     friction
         ``rolling`` or ``pure_rolling``.
+    parameters
+        Of the system; rolling is resisted where they have a lever arm.
 
     Returns
     -------
@@ -78,12 +84,17 @@ def contact_machine(
 
     """
     state = state_layout(representation.configuration, representation.velocity)
-    machine, x, p = hand_machine(state, parameter_layout(object_surface, hand_surface))
+    machine, x, p = hand_machine(state, parameters)
     contact = representation.evaluate(
         x, object_surface, hand_surface, p['object_surface'], p['hand_surface']
     )
     spin_rate = contact.spin_rate if friction == 'pure_rolling' else None
     joint = replace(contact.joint, spin_rate=spin_rate, mu=p['mu'], mu_spin=p['mu_spin'])
+    if LEVER_ARM.name in p:
+        along = joint.R_EC[:, :2]
+        rate = along.T @ x[joint.speed.name]
+        torque = p[LEVER_ARM.name] * against(rate, SLOW) - p[RESISTANCE.name] * rate
+        joint = replace(joint, resisting=along @ torque)
     machine.body('object', joint, solid(p), on='hand')
     return machine, contact
 

@@ -31,9 +31,11 @@ from rolling_dynamics.friction import (
     against,
     against_patch,
     held,
+    LEVER_ARM,
     MU,
     MU_KINETIC,
     MU_SPIN,
+    RESISTANCE,
     SLOW,
     SPINNING,
     STILL,
@@ -61,18 +63,14 @@ STATE = Layout(
 )
 FOOT = Entry('contact_h', ('u_h', 'v_h'), 'chart', 'hand', text='closest point of the hand')
 CURVED_STATE = Layout((*STATE.entries, FOOT))  # over a hand that is not a plane
-LEVER = 'lever_arm'
 DEFAULTS = {'rolling_resistance': (0.0,), 'restitution': (0.0,)}
 
 
 def friction_parameters(*, dry: bool) -> tuple[Entry, ...]:
     """Return the parameters of the contact, of one with dry rolling resistance if wanted."""
-    text = 'torque against rolling over normal force and rate of rolling'
-    resistance = number_entry('rolling_resistance', 'm s/rad', text, 'zero or positive')
-    lever = number_entry(LEVER, 'm', 'of dry rolling resistance', 'zero or positive')
     text = 'fraction of the work of compression that a landing gives back'
     restitution = number_entry('restitution', '', text, 'zero or positive')
-    return MU, MU_KINETIC, MU_SPIN, resistance, *((lever,) if dry else ()), restitution
+    return MU, MU_KINETIC, MU_SPIN, RESISTANCE, *((LEVER_ARM,) if dry else ()), restitution
 
 
 DISTINCT = 1e-2  # of the turn of d over a step of the foot, by which a closest point stands apart
@@ -391,7 +389,7 @@ def scene_of(surface: Surface, hand: Surface, state: Layout, parameters: Layout)
         bias=c.frame.T @ moved + foot.frame_rate.T @ V,
         free=free,
         patch=p['mu_spin'] / (SPINNING * p['mu'] + NONE),
-        lever=p.get(LEVER),
+        lever=p.get(LEVER_ARM.name),
     )
 
 

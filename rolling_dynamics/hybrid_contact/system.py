@@ -21,7 +21,7 @@ from rolling_dynamics.contract.rolling_system import (
     Transition,
 )
 from rolling_dynamics.errors import ParameterError, SurfaceError
-from rolling_dynamics.friction import SPINNING
+from rolling_dynamics.friction import LEVER_ARM, SPINNING
 from rolling_dynamics.hybrid_contact.mode_equations import (
     CONTACT_MODES,
     CURVED_STATE,
@@ -29,7 +29,6 @@ from rolling_dynamics.hybrid_contact.mode_equations import (
     FREE_MODES,
     friction_parameters,
     holding,
-    LEVER,
     mode_equations,
     on_the_foot,
     projected,
@@ -267,7 +266,7 @@ class HybridContactSystem(PointContact):
             mu_spin=mu_spin,
             rolling_resistance=rolling_resistance,
             restitution=restitution,
-            **({LEVER: lever_arm} if self.resisted else {}),
+            **({LEVER_ARM.name: lever_arm} if self.resisted else {}),
         )
 
     @property

@@ -15,7 +15,7 @@ from rolling_dynamics.mechanism.joints import Flying, Joint
 from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.mass import Distribution, Revolution
-from rolling_dynamics.mechanism.rolling import PureRolling, REST_RATE, Rolling
+from rolling_dynamics.mechanism.rolling import PureRolling, REST_RATE, Rolling, SurfaceRolling
 from rolling_dynamics.mechanism.shapes import Cylinder, Hollow, Plane, Sphere, Wheel
 from rolling_dynamics.robots.view import Shape
 
@@ -313,6 +313,8 @@ class Machine:
         out = []
         for b, body in enumerate(self.bodies.values()):
             joint = body.joint
+            if isinstance(joint, SurfaceRolling) and joint.resisting is not None:
+                out.append(Law(b, ca.SX(3, 1), joint.resisting))
             if not isinstance(joint, Rolling):
                 continue
             if ca.SX(joint.resistance).is_zero() and ca.SX(joint.damping).is_zero():

@@ -229,6 +229,8 @@ class SurfaceRolling(Joint):
         Rate of the speed along the normal where the contact holds the spin, else None.
     mu, mu_spin
         Coefficient of static friction, and of the friction that holds the spin [m].
+    resisting
+        Torque of rolling resistance over the normal force (3) [m], else None.
 
     """
 
@@ -244,6 +246,7 @@ class SurfaceRolling(Joint):
     spin_rate: ca.SX | None = None
     mu: ca.SX | float = 1.0
     mu_spin: ca.SX | float = 0.0
+    resisting: ca.SX | None = None
 
     @property
     def configuration(self) -> tuple[Entry, ...]:

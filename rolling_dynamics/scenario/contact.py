@@ -188,11 +188,13 @@ class ContactFile(ScenarioFile):
             object_surface = body.surface.surface(usual(Edges))
         with located('hand.surface'):
             hand_surface = hand.surface.surface(hand.edges)
+        resistance = {} if self.hybrid else self.friction.resistance
         system = ContactSystem(
             object_surface,
             hand_surface,
             friction=self.friction.model,
             representation=self._representation(object_surface),
+            resisted=bool(resistance),
         )
         inertia = body.inertia_matrix()
         gravity_W = self.gravity.vector() if isinstance(self.gravity, Gravity) else self.gravity
@@ -203,6 +205,7 @@ class ContactFile(ScenarioFile):
                 gravity_W=gravity_W,
                 mu=self.friction.mu,
                 mu_spin=self.friction.mu_spin,
+                **resistance,
             )
         if hand.edges.given:
             p[system.parameters.slice('hand_edges')] = np.clip(hand.edges.bounds(), -FAR, FAR)
@@ -428,9 +431,9 @@ def _hybrid_bodies(
             model,
             params,
             slip_share=1.0,
-            resistance=hybrid.rolling_resistance,
+            resistance=friction.rolling_resistance,
             restitution=hybrid.restitution,
-            lever_arm=hybrid.lever_arm or 0.0,
+            lever_arm=friction.lever_arm or 0.0,
         )
     if friction.mu_kinetic is not None:
         if friction.mu_kinetic > friction.mu:

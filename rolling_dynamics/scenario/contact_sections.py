@@ -11,7 +11,7 @@ from pydantic import model_validator
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.equations import GRAVITY
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.friction import MU, MU_KINETIC, MU_SPIN
+from rolling_dynamics.friction import LEVER_ARM, MU, MU_KINETIC, MU_SPIN, RESISTANCE
 from rolling_dynamics.scenario.fields import (
     array,
     described,
@@ -154,9 +154,23 @@ class Friction(Section):
         default=None,
     )
 
+    rolling_resistance: float = described([RESISTANCE], 'rolling_resistance', default=0.0)
+    lever_arm: float | None = quantity(
+        'of dry rolling resistance, by which it comes to rest with `hybrid`; without, the '
+        'resistance is proportional to the rate below 0.03 rad/s',
+        'm',
+        least=1e-5,
+        default=None,
+    )
     material: Material | None = note(
         'elastic bodies, in place of `mu_spin`, which follows from their patch', default=None
     )
+
+    @property
+    def resistance(self) -> dict[str, float]:
+        """Parameters of rolling resistance, none without any."""
+        given = {e.name: getattr(self, e.name) or 0.0 for e in (RESISTANCE, LEVER_ARM)}
+        return given if any(given.values()) else {}
 
     @model_validator(mode='after')
     def _spin(self) -> Friction:
@@ -261,18 +275,13 @@ class Hybrid(Section):
     Without this section it rolls only, and the run stops where the normal force vanishes.
     """
 
-    rolling_resistance: float = quantity(
-        'torque against rolling over normal force and rate of rolling',
-        'm s/rad',
-        least=0,
-        default=0.0,
-    )
-    lever_arm: float | None = quantity(
-        'of dry rolling resistance, by which it comes to rest', 'm', least=1e-5, default=None
-    )
     restitution: float = quantity(
         'fraction of the work of compression that a landing gives back',
         least=0,
         most=1,
         default=0.0,
+    )
+    _gone = gone(
+        rolling_resistance='is friction.rolling_resistance now',
+        lever_arm='is friction.lever_arm now',
     )

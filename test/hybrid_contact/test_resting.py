@@ -137,8 +137,8 @@ def test_a_scenario_goes_from_flight_to_rest(tmp_path):
 system: contact
 object: {surface: {kind: sphere, radius: 0.05}, mass: 0.2, inertia: solid}
 hand: {surface: {kind: plane}}
-friction: {mu: 0.4, mu_kinetic: 0.3, material: {young: 3.0e+6, poisson: 0.45}}
-hybrid: {lever_arm: 1.0e-2}
+friction: {mu: 0.4, mu_kinetic: 0.3, lever_arm: 1.0e-2, material: {young: 3.0e+6, poisson: 0.45}}
+hybrid: {}
 initial:
   object: {position: [0, 0, 0.06], velocity: [0.2, 0, 0]}
   relative_velocity: {w_WO_W: [0, 0, 5]}

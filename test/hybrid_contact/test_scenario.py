@@ -158,7 +158,7 @@ REFUSED = [
         r'initial\.object\.position: ',
     ),
     ({'hybrid': {'restitution': 1.5}}, r'hybrid\.restitution'),
-    ({'hybrid': {'rolling_resistance': -1}}, r'hybrid\.rolling_resistance'),
+    ({'friction': {'mu': 0.1, 'rolling_resistance': -1}}, r'friction\.rolling_resistance'),
 ]
 
 
