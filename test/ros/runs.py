@@ -1,24 +1,29 @@
 """Runs of an experiment of the laboratory, by the action."""
 
+from pathlib import Path
+import sys
 import threading
-import time
 
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
 from rclpy.action import ActionClient
 from rolling_interfaces.action import RunExperiment
 
+sys.path.append(str(Path(__file__).parent))
+
+from deadline import Deadline
+
 LONG = 60.0
 
 
 def await_active(peer, node, timeout):
     """Wait until a node takes goals."""
-    end = time.monotonic() + timeout
+    end = Deadline(timeout)
     while True:
         state = peer.call(GetState, f'{node}/get_state', GetState.Request(), timeout).current_state
         if state.id == State.PRIMARY_STATE_ACTIVE:
             return
-        assert time.monotonic() < end, f'{node} is {state.label}'
+        assert end.left > 0.0, f'{node} is {state.label} {end}'
         threading.Event().wait(0.05)
 
 

@@ -11,7 +11,7 @@ from nav_msgs.msg import Path as PathMessage
 import numpy as np
 import pytest
 from rolling_controller.laboratory import laws
-from rolling_controller.motion_watch import MotionWatch
+from rolling_controller.motion_watch import HandBound, MotionWatch
 from rolling_controller.nodes.controlled_laboratory import ControlledLaboratory
 from rolling_controller.nodes.controller_node import ControllerNode
 from rolling_controller.predictive import law as predictive_law
@@ -68,6 +68,7 @@ def resting():
         patch.setattr(laws, 'REGION_SAMPLES', 2)
         # the states of this module stand still, whatever is commanded
         patch.setattr(MotionWatch, 'judge', lambda *_, **__: Verdict())
+        patch.setattr(HandBound, 'problem', lambda *_: '')
         yield
 
 
