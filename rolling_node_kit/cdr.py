@@ -224,21 +224,9 @@ class JointReader:
     Names are compared as bytes once those of a message are known.
     """
 
-    def __init__(self, names: Sequence[str], *, alone: bool = False) -> None:
-        """
-        Expect messages of some joints.
-
-        Parameters
-        ----------
-        names
-            The joints.
-        alone
-            Whether a message must have these names, in this order, and no others; then only
-            positions are read.
-
-        """
-        self._names, self._alone = list(names), alone
-        self._fields = FIELDS[:1] if alone else FIELDS
+    def __init__(self, names: Sequence[str]) -> None:
+        """Expect messages that have at least these joints."""
+        self._names = list(names)
         self._pieces: list[tuple[slice, bytes]] = []  # what stays, without the padding
         self._order = np.zeros(0, int)
         self._positions = self._all = 0
@@ -267,7 +255,7 @@ class JointReader:
     def _take(self, data: bytes) -> Iterator[NDArray[np.float64] | None]:
         """Yield the fields, which stand behind the names."""
         at = self._positions
-        for field in self._fields:
+        for field in FIELDS:
             at = aligned(at, 4)
             (count,) = LENGTH.unpack_from(data, at)
             at += 4
@@ -298,10 +286,6 @@ class JointReader:
             names.append(bytes(data[at + 4 : at + 3 + length]).decode())
             pieces.append(_piece(data, at, 4 + length))
             at += 4 + length
-        if self._alone and names != self._names:
-            raise ParameterError(
-                f'names must be {", ".join(self._names)}, got {printable(", ".join(names))}'
-            )
         try:
             self._order = np.array([names.index(name) for name in self._names], int)
         except ValueError:

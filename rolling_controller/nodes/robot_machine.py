@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 import math
 import time
 
@@ -16,77 +16,21 @@ from rolling_controller.nodes.controller_parameters import EXECUTION, HOLD
 from rolling_controller.nodes.machine import Equipped, stamp_check
 from rolling_controller.nodes.plan_following import PlanFollowing
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.measurements import RobotStates
 from rolling_dynamics.nodes.topics import SensorReader, TYPES
 from rolling_dynamics.robots.view import Observer
 from rolling_dynamics.scenario_model import load_robot, RobotModel
-from rolling_node_kit.cdr import decode_odometry, JointReader
+from rolling_node_kit.cdr import decode_odometry
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.parameters import fixed, Parameter, ParameterTable
-from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import COMMAND, SENSOR_DATA, STREAM_POLLED, STREAM_READER
 from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import JointState
 
 SILENT = 20.0  # periods of a sensor, after which it counts as silent
 SAME_TURN = 0.99  # of a period of a sensor, within which it has measured
-
-
-class RobotStates(NewestState[Array]):
-    """
-    States by the names of their layout; none of them depends on those before.
-
-    Attributes
-    ----------
-    topics
-        Where they come from; empty where they are taken by hand.
-
-    """
-
-    topics: Sequence[PolledSubscription] = ()
-
-    def __init__(self, layout: Layout, topic: str, check: StampCheck | None = None) -> None:
-        """Take states of this layout; the topic is named where one is refused."""
-        super().__init__(check)
-        self._reader = JointReader(layout.names, alone=True)
-        self._topic = topic
-        self._quaternions = [
-            layout.slice(e.name) for e in layout.entries if e.kind == 'quaternion'
-        ]
-
-    def poll(self) -> None:
-        """Take what came."""
-        for topic in self.topics:
-            for data in topic.take():
-                self.take(data)
-
-    def note(self, u: Array, stamp: int) -> None:
-        """Ignore a control that acts from a time [ns] on."""
-
-    def take(self, data: bytes) -> None:
-        """Take one serialized message."""
-        try:
-            reading = self._reader.read(data)
-            stamp, x = reading.stamp, reading.needed('position')
-        except ParameterError as error:
-            self.refuse(f'{self._topic}: {error}')
-            return
-        if not math.isfinite(x.sum()):
-            self.refuse(f'{self._topic} is not finite')
-            return
-        for where in self._quaternions:
-            norm = math.sqrt(float(x[where] @ x[where]))
-            if not 0.5 < norm < 2.0:
-                self.refuse(f'{self._topic}: a quaternion has the norm {norm:.3g}')
-                return
-            x[where] /= norm
-        self.offer(stamp, x)
-        self.state()
-
-    def _read(self, raw: Array) -> Array:
-        return raw
 
 
 class SensedStates(NewestState[Array]):

@@ -19,6 +19,10 @@ from rolling_dynamics.rotations import conjugate, exponential, logarithm, produc
 
 TINY = 5e-324  # the least positive number
 KINDS = ('vector', 'angle', 'quaternion', 'turn')
+# Beyond these a measured number is not believed: it would overflow where it is squared. An angle
+# counts turns, ten years of them at 3 rad/s.
+GREATEST, GREATEST_ANGLE = 1e6, 1e9
+UNIT = 0.01  # by which the norm of a measured quaternion or turn may differ from 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,10 @@ class Layout:
             start += e.size
         return out
 
+    @cached_property
+    def _unit(self) -> list[tuple[str, slice]]:
+        return [(e.kind, self._slices[e.name]) for e in self.entries if e.has_unit_norm]
+
     def __contains__(self, name: object) -> bool:
         """Return whether an entry has this name."""
         return name in self._slices
@@ -230,6 +238,25 @@ class Layout:
                 if not np.isfinite(given).all():
                     raise ParameterError(f'{name} must be finite, got {given.tolist()}')
         return out
+
+    @cached_property
+    def _greatest(self) -> Array:
+        of = [GREATEST_ANGLE if e.kind == 'angle' else GREATEST for e in self.entries]
+        return np.repeat(of, [e.size for e in self.entries])
+
+    def problem(self, x: Array) -> str:
+        """Return why measured numbers, shape (size,), cannot be used, or the empty string."""
+        if not (abs(x) <= self._greatest).all():
+            if not np.isfinite(x).all():
+                return 'is not finite'
+            k = int(np.argmax(abs(x) / self._greatest))
+            most = f'{x[k]:.3g}; at most {self._greatest[k]:g} is believed'
+            return f'has {self.names[k]} of {most}'
+        for kind, where in self._unit:
+            norm = math.sqrt(float(x[where] @ x[where]))
+            if abs(norm - 1.0) > UNIT:
+                return f'has a {kind} of norm {norm:.3g}; a unit {kind} is needed'
+        return ''
 
     def split(self, x: ca.SX) -> dict[str, ca.SX]:
         """Return the entries of an expression, by name."""

@@ -1,19 +1,27 @@
-"""The latest consistent pair of hand and object states."""
+"""The latest state of a robot, and the latest consistent pair of hand and object states."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_view import Source
+from rolling_dynamics.contract.rolling_system import Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
-from rolling_node_kit.cdr import decode_odometry
+from rolling_node_kit.cdr import decode_odometry, JointReader
 from rolling_node_kit.newest_state import NewestState, StampCheck
+from rolling_node_kit.polled_subscription import PolledSubscription
 
 WAITING = 32  # messages whose counterpart has not come
-UNIT = 0.01  # by which the norm of a quaternion may differ from 1
-GREATEST = 1e6  # m, rad/s or m/s of a body: beyond it numbers overflow where they are squared
+BODY = Layout(
+    (
+        quaternion_entry('q'),
+        vector_entry('p', 'm'),
+        vector_entry('w', 'rad/s'),
+        vector_entry('v', 'm/s'),
+    )
+)
 Body = tuple[Array, Array]  # pose and twist, and their covariances
 Bodies = tuple[Body, Body]
 
@@ -34,7 +42,7 @@ class Measurements(NewestState[Bodies]):
         except ParameterError as error:
             self.refuse(str(error))
             return False
-        problem = _problem(values)
+        problem = BODY.problem(values)
         if problem:
             self.refuse(f'{"hand" if is_hand else "object"}/odometry {problem}')
             return False
@@ -73,14 +81,50 @@ class Measurements(NewestState[Bodies]):
         return None
 
 
-def _problem(values: Array) -> str:
-    """Return why pose and twist of a body cannot be used, or the empty string."""
-    if not math.isfinite(values.sum()):
-        return 'is not finite'
-    if (greatest := float(abs(values).max())) > GREATEST:
-        return f'has a number of {greatest:.3g}; at most {GREATEST:g} is believed'
-    q = values[:4]
-    norm = math.sqrt(float(q @ q))
-    if abs(norm - 1.0) > UNIT:
-        return f'has a quaternion of norm {norm:.3g}; a unit quaternion is needed'
-    return ''
+class RobotStates(NewestState[Array]):
+    """
+    States by the names of their layout; none of them depends on those before.
+
+    Attributes
+    ----------
+    topics
+        Where they come from; empty where they are taken by hand.
+
+    """
+
+    topics: Sequence[PolledSubscription] = ()
+
+    def __init__(self, layout: Layout, topic: str, check: StampCheck | None = None) -> None:
+        """Take states of this layout; the topic is named where one is refused."""
+        super().__init__(check)
+        self._reader = JointReader(layout.names)
+        self._layout, self._topic = layout, topic
+        self._unit = [layout.slice(e.name) for e in layout.entries if e.has_unit_norm]
+
+    def poll(self) -> None:
+        """Take what came."""
+        for topic in self.topics:
+            for data in topic.take():
+                self.take(data)
+
+    def note(self, u: Array, stamp: int) -> None:
+        """Ignore a control that acts from a time [ns] on."""
+
+    def take(self, data: bytes) -> None:
+        """Take one serialized message."""
+        try:
+            reading = self._reader.read(data)
+            stamp, x = reading.stamp, reading.needed('position')
+        except ParameterError as error:
+            self.refuse(f'{self._topic}: {error}')
+            return
+        if problem := self._layout.problem(x):
+            self.refuse(f'{self._topic} {problem}')
+            return
+        for where in self._unit:
+            x[where] /= np.linalg.norm(x[where])
+        self.offer(stamp, x)
+        self.state()
+
+    def _read(self, raw: Array) -> Array:
+        return raw

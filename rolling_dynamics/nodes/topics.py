@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
@@ -115,7 +113,7 @@ class SensorReader:
         Raises
         ------
         ParameterError
-            It is not such a message, or its numbers are not finite.
+            It is not such a message, or its numbers cannot be measured ones.
 
         """
         message, output = self._sensor.message, self._sensor.output
@@ -129,8 +127,8 @@ class SensorReader:
             count, child = FLOATS[message], message == 'odometry'
             stamp, _, values = decode_stamped(data, count, child=child)
             y = values[self._where]
-        if not math.isfinite(y.sum()):
-            raise ParameterError(f'measurements must be finite, got {y.tolist()}')
+        if problem := output.problem(y):
+            raise ParameterError(f'the measurement {problem}')
         return stamp, y
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, cast, TypeAlias
 
 from nav_msgs.msg import Odometry
-import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.task import Future
@@ -15,7 +14,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
-from rolling_dynamics.nodes.measurements import Measurements
+from rolling_dynamics.nodes.measurements import Measurements, RobotStates
 from rolling_dynamics.scenario import Scenario
 from rolling_node_kit.qos import STREAM_POLLED, STREAM_READER
 from rolling_node_kit.single_goal_server import Goal, resolve
@@ -64,29 +63,22 @@ class RobotStateStream:
 
     def __init__(self, scenario: Scenario) -> None:
         """Take the names from the layout of the state."""
-        self._names = scenario.system.state.names
-        self._refused = ''
+        self._measured = RobotStates(scenario.system.state, self.topics)
 
     @property
     def refused(self) -> str:
         """Why the last message was of no use."""
-        return self._refused
+        return self._measured.refused
 
     def subscribe(self, node: Node, take: Take) -> list[Any]:
         """Listen."""
 
-        def came(message: JointState) -> None:
-            values = dict(zip(message.name, message.position, strict=False))
-            missing = [name for name in self._names if name not in values]
-            x = np.array([values.get(name, np.nan) for name in self._names])
-            if missing:
-                self._refused = f'robot/state lacks {", ".join(missing)}'
-            elif not np.all(np.isfinite(x)):
-                self._refused = 'robot/state is not finite'
-            else:
-                take(x)
+        def came(data: bytes) -> None:
+            self._measured.take(data)
+            if (found := self._measured.state()) is not None:
+                take(found[1])
 
-        return [node.create_subscription(JointState, 'robot/state', came, STREAM_READER)]
+        return [node.create_subscription(JointState, self.topics, came, STREAM_READER, raw=True)]
 
 
 StateStream: TypeAlias = OdometryStream | RobotStateStream

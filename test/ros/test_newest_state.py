@@ -222,7 +222,7 @@ class Both:
         (0, 1.1, 'object/odometry has a quaternion of norm 1.1'),
         (4, math.nan, 'object/odometry is not finite'),
         (12, math.inf, 'object/odometry is not finite'),
-        (10, 1e308, 'object/odometry has a number of 1e+308; at most 1e+06 is believed'),
+        (10, 1e308, 'object/odometry has v_x of 1e+308; at most 1e+06 is believed'),
     ],
 )
 def test_pair_with_a_bad_body_is_no_state(clocks, check, where, value, text):

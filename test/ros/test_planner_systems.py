@@ -188,7 +188,8 @@ def test_a_state_without_the_right_names(ask, peer):
         result = ask_for_the_present(peer, ask)
     peer.node.destroy_publisher(publisher)
     assert result.error_code == CODES.STALE_STATE
-    assert 'robot/state lacks' in result.error_string
+    assert 'robot/state: joint states of ' in result.error_string
+    assert "are needed, got ['wheel']" in result.error_string
 
 
 def test_another_system_is_refused_by_name(ask, scenario):

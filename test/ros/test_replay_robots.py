@@ -14,9 +14,10 @@ from rolling_controller.nodes.control_loop import CODES, HELD
 from rolling_controller.nodes.controller_parameters import law_parameters
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Execution
-from rolling_controller.nodes.robot_machine import RobotStates, TABLE
+from rolling_controller.nodes.robot_machine import TABLE
 from rolling_controller.robot_laws import robot_kind
 from rolling_controller.tracker import Tracker
+from rolling_dynamics.nodes.measurements import RobotStates
 from rolling_dynamics.robots.emulated_robot import emulated_robot
 from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.simulation import simulate

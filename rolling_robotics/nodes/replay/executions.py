@@ -18,13 +18,12 @@ import numpy as np
 from rolling_controller.design import follow, PREDICTIVE
 from rolling_controller.law import Following, Law, replay
 from rolling_controller.nodes.controller_parameters import TABLE as HAND_TABLE
-from rolling_controller.nodes.robot_machine import RobotStates
 from rolling_controller.nodes.robot_machine import TABLE as ROBOT_TABLE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.measurements import Measurements
+from rolling_dynamics.nodes.measurements import Measurements, RobotStates
 from rolling_dynamics.plugin import plugins
 from rolling_dynamics.scenario_model import load_any, Model, RobotModel
 from rolling_node_kit.conversions import time_to_nanoseconds
