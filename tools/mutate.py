@@ -7,7 +7,7 @@ that process, by the tests that reach its function, up to the first one that fai
 that noticed most changes of it. What became of each is kept in build/mutation.json, from which
 tools/mutation_table.py writes the table; changes that were not noticed are printed.
 
-    .venv/bin/python tools/mutate.py [MODULE ...] [--tests FILE ...] [--sample N]
+    .venv/bin/python tools/mutate.py [MODULE[:FUNCTION] ...] [--tests FILE ...] [--sample N]
 """
 
 from __future__ import annotations
@@ -153,6 +153,11 @@ def run(session: pytest.Session, tests: Sequence[int]) -> Iterator[pytest.Item]:
         yield item
 
 
+def name_of(path: str) -> str:
+    """Return the name of the module at a path, which a function may follow."""
+    return path.partition(':')[0].removesuffix('.py').replace('/', '.')
+
+
 def change(name: str) -> str:
     """Return what a mutant changes, in lines that are taken out and put in."""
     module, _, function = name.rpartition('.')
@@ -173,11 +178,14 @@ def main() -> None:
     parser.add_argument('--tests', nargs='+', default=SETTINGS['tests'], metavar='FILE')
     parser.add_argument('--sample', type=int, help='how many mutants of a module, by a seed')
     given = parser.parse_args()
-    chosen: dict[str, list[str]] = {}
+    chosen, of = dict[str, list[str]](), dict[str, int]()
     for path in given.modules:
-        module = path.removesuffix('.py').replace('/', '.')
-        MUTATED[module] = mutate_file_contents(path, (ROOT / path).read_text(encoding='utf-8'))
-        names = [f'{module}.{name}' for name in MUTATED[module].mutant_names]
+        file, _, function = path.partition(':')
+        module = name_of(path)
+        MUTATED[module] = mutate_file_contents(file, (ROOT / file).read_text(encoding='utf-8'))
+        begin = f'x_{function}__mutmut_' if function else 'x'
+        names = [f'{module}.{n}' for n in MUTATED[module].mutant_names if n.startswith(begin)]
+        of[path] = len(names)
         if given.sample and given.sample < len(names):
             names = random.Random(0).sample(names, given.sample)  # noqa: S311
         chosen[path] = names
@@ -187,10 +195,8 @@ def main() -> None:
     pytest.main([*ARGUMENTS, '-p', 'pytest_timeout', *given.tests], plugins=[trials])
     results = json.loads(RESULTS.read_text(encoding='utf-8')) if RESULTS.exists() else {}
     for path, names in chosen.items():
-        module = path.removesuffix('.py').replace('/', '.')
         noticed = {name: trials.noticed[name] for name in names}
-        of = len(MUTATED[module].mutant_names)
-        results[path] = {'of': of, 'noticed': noticed, 'code': digest(path)}
+        results[path] = {'of': of[path], 'noticed': noticed, 'code': digest(path)}
     RESULTS.write_text(json.dumps(results, indent=1), encoding='utf-8')
 
 

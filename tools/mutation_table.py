@@ -5,6 +5,7 @@ A mutant that no test sees counts, unless `[[tool.mutation.equivalent]]` in pypr
 it, with the reason. The exit status is 1 where a module has less than 90 % killed or was not run.
 A module that was not run keeps its row. A row holds a digest of the code that was mutated, without
 imports, docstrings and comments: with --changed, print the modules whose code is another one now.
+A module may be named with one of its functions, as PATH:FUNCTION; then that alone is meant.
 
     .venv/bin/python tools/mutation_table.py [--changed]
 """
@@ -50,8 +51,14 @@ class Module:
 
 def digest(path: str) -> str:
     """Return a digest of the code of a module, without imports, docstrings and comments."""
+    path, _, function = path.partition(':')
     tree = ast.parse((ROOT / path).read_text(encoding='utf-8'))
-    tree.body = [node for node in tree.body if not isinstance(node, (ast.Import, ast.ImportFrom))]
+    tree.body = [
+        node
+        for node in tree.body
+        if not isinstance(node, (ast.Import, ast.ImportFrom))
+        and function in ('', getattr(node, 'name', None))
+    ]
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             node.value.value = None
@@ -74,8 +81,9 @@ def read_page(page: str, equivalent: set[str]) -> dict[str, Module]:
         path: Module(path, int(killed), [], [], code, int(of or 0))
         for path, of, killed, code in rows
     }
+    by_path = {path.partition(':')[0]: module for path, module in out.items()}
     for name in re.findall(r'`(rolling_[\w.]+\.x[\wǁ]+)`', page):
-        module = out.get(name[: name.rindex('.')].replace('.', '/') + '.py')
+        module = by_path.get(name[: name.rindex('.')].replace('.', '/') + '.py')
         if module is not None:
             (module.equivalent if name in equivalent else module.survived).append(name)
     return out

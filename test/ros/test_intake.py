@@ -14,7 +14,7 @@ from rolling_node_kit import polled_subscription
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_planner import Plan
 from rolling_planner.nodes.conversions import plan_to_message
-from rolling_planner.nodes.goal_request import check_system, goal_job
+from rolling_planner.nodes.goal_request import check_system, goal_job, split_start
 
 # -- states -------------------------------------------------------------------------------------
 
@@ -304,6 +304,19 @@ def test_a_goal_becomes_a_job():
         'method': 'seeded',
         'options': {'segments': 5},
     }
+
+
+@pytest.mark.parametrize('taken', [False, True])
+def test_controls_among_the_names_of_a_start_are_those_in_force(taken):
+    of = model(takes_start_controls=taken)
+    of.scenario.system.control = SimpleNamespace(names=['force', 'turn'])
+    start = {'x': 1.0, 'turn': 2.0, 'v': 3.0}
+    request = goal(start_names=[*start], start_values=[*start.values()])
+    in_force = {'turn': start.pop('turn')} if taken else {}
+    assert split_start(request, of) == (start, in_force)
+    request.start_values[-1] = np.nan
+    with pytest.raises(ParameterError, match=r"^start_values: 'v' must be finite"):
+        split_start(request, of)
 
 
 def test_budget_and_least_tolerance_are_options():
