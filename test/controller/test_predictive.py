@@ -646,6 +646,66 @@ def test_diagnostics_of_predictions_are_complete(hard):
     assert law.health() == found
 
 
+def test_what_feedback_leaves_of_a_deviation_is_its_way_to_the_end(hard):
+    problem, plan = hard
+    system = problem.system
+    law = PredictiveLaw(system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
+    where, off = system.tangent.slice('contact_h').start, 1e-4
+    k = law.used.moving.tolist().index(where)
+    misses = []
+    for t in (0.5, 1.9):
+        planned, d = law.reference.at(t)[0], np.zeros(system.tangent.size)
+        assert law.expected_miss(t, planned) == pytest.approx(0.0, abs=1e-12)
+        d[where] = off
+        x = np.array(system.retract(planned, d)).ravel()
+        left = off * np.linalg.norm(law.reference.transition(t)[:, k])
+        misses.append(law.expected_miss(t, x))
+        assert misses[-1] == pytest.approx(left, rel=1e-6)
+    assert 0.0 < misses[0] < 0.2 * misses[1]  # there is time to correct it
+
+
+def test_a_start_of_plans_is_as_planned_where_no_control_moves_it(hard):
+    problem, plan = hard
+    system = problem.system
+    law = PredictiveLaw(system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
+    still = np.setdiff1d(np.arange(system.tangent.size), law.used.moving)
+    assert len(still)
+    end, d = plan.states[-1], np.random.default_rng(3).normal(0.0, 0.01, system.tangent.size)
+    start = law.moved_to(np.array(system.retract(end, d)).ravel())
+    d[still] = 0.0
+    assert_allclose(np.array(system.difference(start, end)).ravel(), d, atol=1e-9)
+
+
+def test_weights_that_ask_for_nothing_are_warned_of(hard):
+    problem, plan = hard
+    idle = LqrWeights(
+        tracking=dict.fromkeys((e.name for e in problem.system.tangent.entries), 0.0),
+        terminal=dict.fromkeys((e.name for e in problem.system.tangent.entries), 0.0),
+    )
+    with pytest.warns(UserWarning, match='no weight is positive') as seen:
+        law = PredictiveLaw(
+            problem.system, problem.p, plan, idle, control_limits=LIMIT, horizon=COARSE
+        )
+    assert law.warning == str(seen[0].message)
+
+
+def test_nodes_beyond_the_last_prediction_go_on_by_the_planned_controls(hard, monkeypatch):
+    problem, plan = hard
+    law = PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
+    law.predict(0.2, plan.states[0])
+    given = []
+    monkeypatch.setattr(law, '_solve', lambda *node: given.append(node) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        law.predict(0.4, plan.states[0])
+    ((times, states, controls, _),) = given
+    step = step_functions(problem.system)[0]
+    for k in (-3, -2):
+        h = times[k + 1] - times[k]
+        after = step(states[k], controls[k], controls[k + 1], times[k], h, problem.p)
+        assert_allclose(states[k + 1], np.array(after).ravel(), atol=1e-12)
+    assert np.abs(states[-1] - states[-2]).max() > 1e-6
+
+
 def test_only_the_controls_that_are_named_are_used(hard):
     problem, plan = hard
     given = problem.system, problem.p, plan
@@ -664,6 +724,7 @@ def test_factors_of_parameters_scale_those_that_are_believed(hard):
         system, problem.p, plan, control_limits=LIMIT, horizon=COARSE, scaled=[name]
     )
     assert law.inputs.names[-1] == f'{name}_factor'
+    assert law.inputs.entries[-1].unit == ''
     x, expected = plan.states[0], np.array(problem.p, dtype=float)
     expected[system.parameters.slice(name)] *= 1.5
     for _ in range(2):  # each factor is of what was known at first

@@ -83,14 +83,35 @@ def test_what_an_impact_needs_is_loaded_before_there_is_one(monkeypatch):
     assert loaded == ['scipy.integrate']
 
 
-@pytest.mark.parametrize('scale', [1e-3, 1.0, 1e3])
-def test_an_impact_scales_with_the_speed(scale):
-    W = np.array([[2.0, 0.4, 0.3], [0.4, 1.5, 0.2], [0.3, 0.2, 1.0]])
-    v = np.array([0.5, -0.7, -1.0])
+def test_a_contact_that_sticks_gives_back_the_fraction_of_its_work():
+    """Its normal speed after is that before times the root of the fraction."""
+    impulse, v = rebound_impulse(COUPLED, np.array([0.0, -1.0]), 1.0, 1.0, 0.25)
+    assert v == pytest.approx([0.0, 0.5], abs=1e-9)
+    assert impulse == pytest.approx(np.linalg.solve(COUPLED, [0.0, 1.5]), abs=1e-9)
+
+
+def test_a_contact_that_nothing_moves_along_its_normal_alone_slips():
+    """Its two velocities are one; that a stuck contact would give back only one of them."""
+    impulse, v = rebound_impulse(np.ones((2, 2)), np.array([0.0, -1.0]), 1.5, 0.5, 0.0)
+    assert impulse == pytest.approx([-1.0, 2.0], abs=1e-6)
+    assert v == pytest.approx([1.0, 0.0], abs=1e-6)
+
+
+SPATIAL = np.array([[2.0, 0.4, 0.3], [0.4, 1.5, 0.2], [0.3, 0.2, 1.0]])
+
+
+@pytest.mark.parametrize('scale', [1e-7, 1e-3, 1e3])
+@pytest.mark.parametrize(
+    ('W', 'v', 'mu', 'mu_kinetic'),
+    [(SPATIAL, [0.5, -0.7, -1.0], 0.3, 0.2), (COUPLED, [0.1, -1.0], 1.0, 1.0)],
+    ids=['it slips', 'slip stops'],
+)
+def test_an_impact_scales_with_the_speed(W, v, mu, mu_kinetic, scale):
+    v = np.array(v)
     for share in (0.0, 0.6):
-        P, after = rebound_impulse(W, v, 0.3, 0.2, share)
-        more, later = rebound_impulse(W, scale * v, 0.3, 0.2, share)
-        assert more == pytest.approx(scale * P, rel=1e-9)
+        P, after = rebound_impulse(W, v, mu, mu_kinetic, share)
+        more, later = rebound_impulse(W, scale * v, mu, mu_kinetic, share)
+        assert more == pytest.approx(scale * P, rel=1e-9, abs=0.0)
         assert later == pytest.approx(scale * after, rel=1e-8, abs=1e-10 * scale)
-        assert P[2] > 0
-        assert np.linalg.norm(P[:2]) <= 0.3 * P[2] * (1 + 1e-9)
+        assert P[-1] > 0
+        assert np.linalg.norm(P[:-1]) <= mu * P[-1] * (1 + 1e-9)
