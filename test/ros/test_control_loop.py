@@ -118,7 +118,7 @@ def test_a_machine_that_is_brought_to_rest_has_got_its_command(machine, equipmen
     assert sent == ('send', [-0.5, -1.0], 7 * MS)
     assert waited[0] == 'await'
     assert waited[1] > 0.0
-    assert (rest.seen, rest.stamp) == (MS, 7 * MS)
+    assert (rest.answers, rest.stamp) == (MS, 7 * MS)
 
 
 def test_braking_is_limited():
