@@ -10,14 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from evidence.reality import ballbot, beam, circle, published, roboball, roboball_trials, valley
+from evidence.reality import (
+    ballbot,
+    beam,
+    circle,
+    labyrinth,
+    published,
+    roboball,
+    roboball_trials,
+    valley,
+)
 from evidence.reality.row import NOT_FETCHED, Row, table
 from rolling_dynamics.errors import ParameterError, quoted
 
 __all__ = ['DATA', 'SETS', 'SUMMARY', 'Row', 'rows', 'stated', 'table']
 SUMMARY = 'models beside public logs of real machines'
 DATA = 'ROLLING_REALITY_DATA'
-SETS = (roboball, roboball_trials, valley, beam, ballbot)
+SETS = (roboball, roboball_trials, labyrinth, valley, beam, ballbot)
 
 
 def rows(data: Path | None = None, only: str = '') -> list[Row]:
@@ -50,7 +59,10 @@ def stated(rows: list[Row]) -> list[str]:
     out = []
     for module in SETS:
         out.append(f'{module.REPOSITORY}: {module.LICENCE}')
-        out += [f'    {path}: sha256 {digest}' for path, digest in module.SHA256.items()]
+        out += [
+            f'    {path}: ' + (f'sha256 {digest}' if digest else f'checked by {module.COMMIT}')
+            for path, digest in module.SHA256.items()
+        ]
     out += [f'{row.name}: {row.lacks}' for row in rows if row.lacks]
     if any(row.verdict == NOT_FETCHED for row in rows):
         out += [f'not fetched; in the folder of --data, or of {DATA}:']

@@ -7,15 +7,15 @@ and the rate of the wheels, whose motors brake. Six factors and two offsets are 
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Sequence
 import math
 from pathlib import Path
 
 import casadi as ca
-from evidence.reality.row import fetched, log_of, NOTHING, Row
+from evidence.reality.row import fetched, log_of, Model, NOTHING, Row, Scalars
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, WrittenSystem
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.identification.identify import fitted, predictions
 from rolling_dynamics.identification.log import Log
 from rolling_dynamics.identification.shooting import Shooting, windows_of
@@ -29,38 +29,25 @@ SHA256 = {
 UPRIGHT, SPLIT = (8.0, 52.0), 38.0  # s: it balances; before it is fitted, later is held out
 WINDOW = 0.6  # s, of which the second half is predicted
 WHEEL, BALL = 0.048, 0.121  # m, radii that the authors give
-FACTORS = [f'{of}_{by}' for of in ('lean', 'ball') for by in ('lean', 'torque', 'rate', 'offset')]
+FACTORS = 'lean_lean lean_torque lean_rate lean_offset ball_lean ball_torque ball_rate ball_offset'
 BEGIN = np.array([[10.0, -5.0, 0.5, 0.0, -20.0, 30.0, -5.0, 0.0]])
 BOUNDS = np.array([0.0, -100, 0, -3, -200, 0, -50, -5]), np.array([60.0, 0, 50, 3, 0, 300, 0, 5])
 
 
-class Plane(WrittenSystem):
-    """A body that leans on a ball which it turns, near upright."""
+SCALES = {'lean': 0.1, 'turned': 1.0, 'lean_rate': 0.5, 'turned_rate': 2.0}  # rad, rad/s
 
-    name = 'ballbot_plane'
-    state = Layout(
-        tuple(
-            Entry(name, (name,), unit, scale=scale)
-            for name, unit, scale in (
-                ('lean', 'rad', 0.1),
-                ('turned', 'rad', 1.0),
-                ('lean_rate', 'rad/s', 0.5),
-                ('turned_rate', 'rad/s', 2.0),
-            )
-        )
-    )
-    control = Layout((Entry('torque', ('torque',), '1'),))
-    parameters = Layout(tuple(Entry(name, (name,), '') for name in FACTORS))
 
-    @cached_property
-    def modes(self) -> dict[str, Mode]:
-        """The only mode."""
-        lean, _, lean_rate, rate = ca.vertsplit(self.symbols.x)
-        by = ca.reshape(self.symbols.p, 4, 2).T
-        wheel = rate - lean_rate  # the wheels turn the ball against the body
-        turning = by @ ca.vertcat(lean, self.symbols.u, wheel, 1)
-        rates = ca.vertcat(lean_rate, rate, turning)
-        return {'balancing': Mode(dynamics=self.function('rates', rates))}
+def _rates(x: Scalars, u: Scalars, p: Scalars) -> Sequence[ca.SX]:
+    lean, _, lean_rate, rate = x
+    by = ca.reshape(ca.vertcat(*p), 4, 2).T
+    wheel = rate - lean_rate  # the wheels turn the ball against the body
+    return lean_rate, rate, by @ ca.vertcat(lean, *u, wheel, 1)
+
+
+def plane() -> Model:
+    """Return a body that leans on a ball which it turns, near upright."""
+    state = Layout(tuple(Entry(name, (name,), '', scale=s) for name, s in SCALES.items()))
+    return Model(_rates, state, FACTORS, 'torque')
 
 
 def read(path: Path) -> Log:
@@ -77,7 +64,7 @@ def read(path: Path) -> Log:
 
 def _errors(log: Log) -> tuple[Array, Array]:
     """Return factors, and errors of lean and ball [rad]: model and baseline, shape (2, 2)."""
-    shooting = Shooting(Plane(), 'balancing', BEGIN[0], np.arange(8), list(log.names))
+    shooting = Shooting(plane(), 'moving', BEGIN[0], np.arange(8), list(log.names))
     shooting.noise[:] = 0.005, 0.02
     windows = [
         w

@@ -7,15 +7,14 @@ In a groove it rolls on two contacts, on a circle smaller than its own: of 5/7 g
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Sequence
 import math
 from pathlib import Path
 
 import casadi as ca
-from evidence.reality.row import fetched, log_of, NOTHING, Row
+from evidence.reality.row import fetched, log_of, Model, NOTHING, Row, Scalars, scalars
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, WrittenSystem
 from rolling_dynamics.identification.identify import fitted, predictions
 from rolling_dynamics.identification.shooting import Shooting, windows_of
 
@@ -34,27 +33,15 @@ FLAT = np.array([5 / 7 * GRAVITY, 0.0, 0.0])  # a solid ball on its equator
 BOUNDS = np.array([0.0, -0.02, 0.0]), np.array([10.0, 0.02, 2.0])
 
 
-class Beam(WrittenSystem):
-    """A ball on a beam that turns slowly."""
+def _rates(x: Scalars, u: Scalars, p: Scalars) -> Sequence[ca.SX]:
+    """Return rates at an angle [rad]: gain [m/s^2 a rad], its offset [rad], resistance [1/s]."""
+    (_, rate), (angle,), (gain, offset, viscous) = x, u, p
+    return rate, gain * ca.sin(angle - offset) - viscous * rate
 
-    name = 'beam'
-    state = Layout((Entry('place', ('place',), 'm'), Entry('rate', ('rate',), 'm/s')))
-    control = Layout((Entry('angle', ('angle',), 'rad'),))
-    parameters = Layout(
-        (
-            Entry('gain', ('gain',), 'm/s^2', text='acceleration for a rad'),
-            Entry('offset', ('offset',), 'rad', text='of the angle'),
-            Entry('viscous', ('viscous',), '1/s'),
-        )
-    )
 
-    @cached_property
-    def modes(self) -> dict[str, Mode]:
-        """The only mode."""
-        gain, offset, viscous = ca.vertsplit(self.symbols.p)
-        rate = self.symbols.x[1]
-        turning = gain * ca.sin(self.symbols.u - offset) - viscous * rate
-        return {'rolling': Mode(dynamics=self.function('rates', ca.vertcat(rate, turning)))}
+def beam() -> Model:
+    """Return a ball on a beam that turns slowly; place [m] and its rate."""
+    return Model(_rates, scalars('place rate'), 'gain offset viscous', 'angle')
 
 
 def _errors(path: Path) -> tuple[Array, Array, Array]:
@@ -63,7 +50,7 @@ def _errors(path: Path) -> tuple[Array, Array, Array]:
     log = log_of(
         np.column_stack([PERIOD * np.arange(place.size), place, angle]), ['place'], control=True
     )
-    shooting = Shooting(Beam(), 'rolling', FLAT, np.arange(3), ['place'])
+    shooting = Shooting(beam(), 'moving', FLAT, np.arange(3), ['place'])
     windows = windows_of(log, WINDOW, 1)
     chosen = [w for w in windows if w.last < SPLIT]
     kept = [w for w in windows if w.first >= SPLIT]

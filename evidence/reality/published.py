@@ -76,12 +76,27 @@ def _ball() -> Revolution:
     return Revolution(ca.SX(MASS), ca.SX(0.4 * MASS * RADIUS**2))
 
 
+def _touching(
+    solid: Revolution | Solid,
+    shape: Shape,
+    mu: float,
+    axes: str = 'world',
+    resistance: float | None = None,
+    patch: float | None = None,
+) -> HybridMachine:
+    """Return a free body that touches the floor, with one coefficient of friction."""
+    machine = Machine('touching')
+    machine.body('body', _free(axes), solid)
+    touch = Contact(
+        body='body', shape=shape, mu=mu, mu_kinetic=mu, resistance=resistance, patch=patch
+    )
+    machine.contact(touch)
+    return HybridMachine(machine)
+
+
 def bowling_ball() -> float:
     """Return the greatest error of the place [m] of a ball that slides and then rolls."""
-    machine = Machine('bowling_ball')
-    machine.body('ball', _free(), _ball())
-    machine.contact(Contact(body='ball', shape=BALL, mu=KINETIC, mu_kinetic=KINETIC))
-    system, times = HybridMachine(machine), np.linspace(0, DURATION, 401)
+    system, times = _touching(_ball(), BALL, KINETIC), np.linspace(0, DURATION, 401)
     x = system.state.pack(p=[0, 0, RADIUS], v=[SPEED, 0, 0])
     places = _states(system, x, times)[:, system.state.slice('p')]
     end = 2 * SPEED / (7 * KINETIC * G)
@@ -158,12 +173,10 @@ def hurricane_balls() -> float:
 def tippe_top(ratio: float, duration: float = 6.0, count: int = 2) -> Array:
     """Return tilts [rad] of a top until it ends, by its moments of inertia across over along."""
     mass, r, low, along = 6e-3, 0.015, 1.5e-3, 7.2e-7  # kg, m, m, kg m^2
-    machine, across = Machine('tippe_top'), ratio * along
+    across, lean = ratio * along, 0.1
     inertia = ca.SX(ca.diag(ca.DM([across, across, along])))
-    machine.body('top', _free('body'), Solid(ca.SX(mass), inertia, ca.SX(ca.DM([0, 0, -low]))))
-    shape, patch = Sphere(ca.SX(r)), 3e-4
-    machine.contact(Contact(body='top', shape=shape, mu=0.3, mu_kinetic=0.3, patch=patch))
-    system, lean = HybridMachine(machine), 0.1
+    solid = Solid(ca.SX(mass), inertia, ca.SX(ca.DM([0, 0, -low])))
+    system = _touching(solid, Sphere(ca.SX(r)), 0.3, 'body', patch=3e-4)
     q = axangle2quat([1, 0, 0], lean)
     x = system.state.pack(p=[0, 0, r], q=q, w=[0, 0, 155.0])
     times = np.linspace(0, duration, count)
@@ -222,12 +235,11 @@ def reversal(spin: float = 0.1, part: float = 0.9) -> tuple[float, float]:
 def eulers_disk(start: float = 0.12, end: float = 0.03) -> float:
     """Return the greatest error of the tilt [rad] of a disk that a lever arm lets fall."""
     mass, r, lever = 0.44, 0.038, 2e-5
-    machine, across = Machine('disk'), mass * r**2 / 4
+    across = mass * r**2 / 4
     solid = Solid(ca.SX(mass), ca.SX(ca.diag(ca.DM([across, across, 2 * across]))), ca.SX(3, 1))
-    machine.body('disk', _free('body'), solid)
     rim = Wheel(ca.SX(r), side=ca.DM([0, 0, 1]))
-    machine.contact(Contact(body='disk', shape=rim, mu=1, mu_kinetic=1, resistance=lever))
-    system, rate = HybridMachine(machine), 4 * lever / (3 * r) * math.sqrt(G / r)
+    system = _touching(solid, rim, 1.0, 'body', resistance=lever)
+    rate = 4 * lever / (3 * r) * math.sqrt(G / r)
     w = -2 * math.sqrt(G * math.sin(start) / r)  # about a diameter: Omega^2 sin(tilt) = 4 g / R
     q = axangle2quat([1, 0, 0], start)
     x = system.state.pack(p=[0, 0, r * math.sin(start)], q=q, w=[0, w, 0])
@@ -243,13 +255,8 @@ def chrono() -> tuple[float, float]:
     patch = ellipse([1 / r, 1 / r], mass * G, soft).friction_radius
     left = []
     for lever, a, v, spin, time in ((0.2 * r, None, 1, 0, 1), (None, patch, 0, 1, 4)):
-        machine, shape = Machine('chrono'), Sphere(ca.SX(r))
-        machine.body('ball', _free(), Revolution(ca.SX(mass), ca.SX(0.4 * mass * r**2)))
-        touch = Contact(
-            body='ball', shape=shape, mu=0.3, mu_kinetic=0.3, resistance=lever, patch=a
-        )
-        machine.contact(touch)
-        system = HybridMachine(machine)
+        solid = Revolution(ca.SX(mass), ca.SX(0.4 * mass * r**2))
+        system = _touching(solid, Sphere(ca.SX(r)), 0.3, resistance=lever, patch=a)
         x = system.state.pack(p=[0, 0, r], v=[v, 0, 0], w=[0, 0, spin])
         end = simulate(system, np.zeros(0), x, None, time, rtol=1e-9, atol=1e-11).states[-1]
         left.append(float(np.linalg.norm(end[system.state.slice('w')])))
@@ -258,10 +265,8 @@ def chrono() -> tuple[float, float]:
 
 def stops() -> tuple[float, float]:
     """Return the errors of way [m] and time [s] in which rolling resistance stops a ball."""
-    machine, speed = Machine('stops'), 1.0
-    machine.body('ball', _free(), _ball())
-    machine.contact(Contact(body='ball', shape=BALL, mu=1, mu_kinetic=1, resistance=LEVER))
-    system, slower = HybridMachine(machine), 5 / 7 * G * LEVER / RADIUS
+    system, speed = _touching(_ball(), BALL, 1.0, resistance=LEVER), 1.0
+    slower = 5 / 7 * G * LEVER / RADIUS
     x = system.state.pack(p=[0, 0, RADIUS], v=[speed, 0, 0], w=[0, speed / RADIUS, 0])
     end = 1.2 * speed / slower
     run = simulate(system, np.zeros(0), x, None, end, rtol=1e-10, atol=1e-12)

@@ -7,22 +7,20 @@ Two logs are public: the pendulum swings in a stand, and the sphere is released 
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Sequence
 import math
 from pathlib import Path
 
 import casadi as ca
 from evidence.reality.roboball_drake import motion
-from evidence.reality.row import between, fetched, log_of, NOTHING, Row
+from evidence.reality.row import between, Errors, fetched, log_of, Model, NOTHING, Row, Scalars
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import (
     Entry,
     Layout,
-    Mode,
     quaternion_entry,
     vector_entry,
-    WrittenSystem,
 )
 from rolling_dynamics.identification.identify import fitted, predictions
 from rolling_dynamics.identification.log import Column, Log, read_columns
@@ -42,6 +40,18 @@ SHA256 = {
 SWINGS, SWING_HELD_OUT = ((10.78, 15.0), (18.68, 23.0)), (27.75, 31.5)
 # Of the decay on the floor, after the sphere was let go [s]: fitted, and held out.
 FITTED, HELD_OUT = (0.0, 1.5), (1.5, 5.0)
+FITS = ('lever arm', 'damping', 'torque of the shell', 'its rest', 'what is added')
+FREE = ('pendulum',)  # where it starts is not measured
+NOT_THERE = 'a restoring torque: not even the part that was fitted is explained'
+HYPOTHESES = (  # how many of FITS, what is added, what of the start is fitted, what is lacking
+    ('with resistance of the floor', 2, '', (), NOT_THERE),
+    ('and where the pendulum starts', 2, '', FREE, NOT_THERE),
+    ('and a shell that is not round', 4, '', FREE, 'lumps of the shell, of which a mesh is there'),
+    ('and Stribeck friction of the joint', 5, 'stribeck', FREE, 'what is added predicts worse'),
+    ('or free play of the shell', 5, 'play', FREE, 'what is added predicts worse'),
+)
+MOST = {'stribeck': 5.0, 'play': 0.2}  # N m, rad
+STRIBECK = 0.3  # rad/s, slower than which there is more than dry friction
 SLOW = 0.05  # rad/s: the sphere was let go in the last row before it is faster
 STIFF = (5.0, 20.0, 50.0, 100.0)  # N m/rad, of the shell: fits begin there
 START = (-0.4, 1.0)  # rad, of sphere and pendulum: the start that the authors simulate from
@@ -60,42 +70,35 @@ def _friction(rate: ca.SX, dry: ca.SX, viscous: ca.SX) -> ca.SX:
     return -dry * ca.tanh(rate / SMOOTH) - viscous * rate
 
 
-class Stand(WrittenSystem):
-    """The pendulum in the stand, a hinge with dry and viscous friction."""
-
-    name = 'roboball_stand'
-    state = Layout(
-        (Entry('angle', ('angle',), 'rad', kind='angle'), Entry('rate', ('rate',), 'rad/s'))
-    )
-    control = Layout(())
-    parameters = Layout(
-        (
-            Entry('dry', ('dry',), 'N m'),
-            Entry('viscous', ('viscous',), 'N m s'),
-            Entry('inertia', ('inertia',), 'kg m^2', text='about the hinge'),
-            Entry('offset', ('offset',), 'rad', text='of the encoder'),
-        )
-    )
-
-    @cached_property
-    def modes(self) -> dict[str, Mode]:
-        """The only mode."""
-        angle, rate = self.symbols.x[0], self.symbols.x[1]
-        dry, viscous, inertia, offset = ca.vertsplit(self.symbols.p)
-        weight = PENDULUM_MASS * GRAVITY * PENDULUM_ARM
-        turning = (_friction(rate, dry, viscous) - weight * ca.sin(angle - offset)) / inertia
-        return {'swinging': Mode(dynamics=self.function('rates', ca.vertcat(rate, turning)))}
+def _swinging(x: Scalars, _: Scalars, p: Scalars) -> Sequence[ca.SX]:
+    (angle, rate), (dry, viscous, inertia, offset) = x, p
+    weight = PENDULUM_MASS * GRAVITY * PENDULUM_ARM
+    turning = (_friction(rate, dry, viscous) - weight * ca.sin(angle - offset)) / inertia
+    return rate, turning
 
 
-def rolling_ball() -> MachineSystem:
+def stand() -> Model:
+    """
+    Return the pendulum in the stand, a hinge with dry [N m] and viscous [N m s] friction.
+
+    Inertia [kg m^2] is about the hinge, the offset [rad] that of the encoder.
+    """
+    angle = Entry('angle', ('angle',), 'rad', kind='angle')
+    state = Layout((angle, Entry('rate', ('rate',), 'rad/s')))
+    return Model(_swinging, state, 'dry viscous inertia offset')
+
+
+def rolling_ball(added: str = '') -> MachineSystem:
     """
     Return the sphere with its pendulum on the floor, the drive axis locked.
 
     A shell that is not round has a restoring torque, ``stiffness`` [N m/rad] about ``rest`` [rad].
+    What is ``added``: ``stribeck`` [N m] friction of the joint, or free ``play`` [rad].
     """
     machine = Machine('roboball')
     names = ('dry', 'viscous', 'lever', 'damping', 'stiffness', 'rest')
     dry, viscous, lever, damping, stiffness, rest = map(machine.parameter, names)
+    more = machine.parameter(added) if added else ca.SX(0)
     rate = Entry('pendulum_rate', ('pendulum_rate',), 'rad/s')
     hinge_rate = machine.variable(rate)
     contact = vector_entry('contact', 'm', 'W', suffixes='xy')
@@ -125,9 +128,13 @@ def rolling_ball() -> MachineSystem:
         ),
         on='shell',
     )
+    if added == 'stribeck':
+        dry += more * ca.exp(-((hinge_rate / STRIBECK) ** 2))
+    play = more if added == 'play' else ca.SX(0)
+    bent = ca.fmax(turned - rest - play, 0) + ca.fmin(turned - rest + play, 0)
     torque = ca.vertcat(_friction(hinge_rate, dry, viscous), 0, 0)
     machine.torque(torque, on='pendulum', reaction='shell', frame='shell')
-    machine.torque(ca.vertcat(-stiffness * (turned - rest), 0, 0), on='shell')
+    machine.torque(ca.vertcat(-stiffness * bent, 0, 0), on='shell')
     return MachineSystem(machine)
 
 
@@ -142,7 +149,7 @@ def _swings(path: Path) -> tuple[Array, Array, Array]:
     log = read(path, ('steer_timestamp', 'pend_angle'))
     inertia = PENDULUM_INERTIA[0] + PENDULUM_MASS * (PENDULUM_ARM**2 + PENDULUM_SIDE**2)
     p, still = np.array([*AUTHORS, inertia, 0.0]), np.zeros(2)
-    shooting = Shooting(Stand(), 'swinging', p, np.arange(4), ['angle'], free=())
+    shooting = Shooting(stand(), 'moving', p, np.arange(4), ['angle'], free=())
     bounds = np.array([0.0, 0.0, 0.5 * inertia, -0.1]), np.array([5.0, 5.0, 2 * inertia, 0.1])
     z = fitted(shooting, [between(log, *swing) for swing in SWINGS], still, p[None], bounds)
     kept, theirs = [between(log, *SWING_HELD_OUT)], np.array([*AUTHORS, inertia, z[3]])
@@ -164,26 +171,29 @@ def _released(path: Path) -> Log:
     )
 
 
-def _decay(log: Log, joint: Array) -> tuple[Array, list[Array]]:
-    """Return what the floor and the shell resist with, and errors over the parts held out."""
-    system, fit = rolling_ball(), np.array([2, 3, 4, 5])
-    p = np.array([*joint[:2], 0.0, 0.0, 0.0, 0.0])
-    known, free = (
-        Shooting(system, next(iter(system.modes)), p, fit, ['contact_y'], free=f)
-        for f in ((), ('pendulum',))
-    )
+def _decay(log: Log, joint: Array) -> tuple[Array, list[tuple[Array, Array]]]:
+    """Return errors of the rigid model from its start on; parameters and errors of each fit."""
     sphere, pendulum = START
-    x = system.state.pack(
-        contact=[0.0, -RADIUS * sphere],
-        q_WS=[math.cos(sphere / 2), math.sin(sphere / 2), 0, 0],
-        pendulum=[pendulum],
-    )
     whole, late = [between(log, 0.0, HELD_OUT[1])], HELD_OUT[0] / HELD_OUT[1]
-    bounds = np.array([0, 0, 0, -0.1]), np.array([0.05, 10, 200, 0.1])
-    tries, round_ = np.array([[2e-3, 0.3, k, 0.01] for k in STIFF]), p[fit]
-    z = fitted(free, [between(log, *FITTED)], x, tries, bounds)
-    runs = (known, round_, OPENING), (free, z, late), (known, round_, late)
-    return z, [predictions(s, whole, x, v, w)[:, 0] / RADIUS for s, v, w in runs]
+    out: list[tuple[Array, Array]] = []
+    for _, count, added, free, _ in HYPOTHESES:
+        system = rolling_ball(added)
+        x = system.state.pack(
+            contact=[0.0, -RADIUS * sphere],
+            q_WS=[math.cos(sphere / 2), math.sin(sphere / 2), 0, 0],
+            pendulum=[pendulum],
+        )
+        p, most = np.zeros(system.parameters.size), MOST.get(added, 0.0)
+        p[:2] = joint[:2]
+        fit, mode = np.arange(2, 2 + count), next(iter(system.modes))
+        shooting = Shooting(system, mode, p, fit, ['contact_y'], free=free)
+        bounds = np.array([[0, 0, 0, -0.1, 0], [0.05, 10, 200, 0.1, most]])[:, :count]
+        tries = np.array([[2e-3, 0.3, k, 0.01, most / 10] for k in STIFF])[:, :count]
+        z = fitted(shooting, [between(log, *FITTED)], x, np.unique(tries, axis=0), (*bounds,))
+        if not out:
+            rigid = predictions(shooting, whole, x, p[fit], OPENING)[:, 0] / RADIUS
+        out.append((z, predictions(shooting, whole, x, z, late)[:, 0] / RADIUS))
+    return rigid, out
 
 
 def _authors(data: Path, log: Log) -> tuple[float | None, float | None]:
@@ -201,16 +211,18 @@ def rows(data: Path | None) -> list[Row]:
     paths = fetched(data, REPOSITORY, SHA256)
     z, swing, theirs = _swings(paths[0]) if paths else (np.zeros(4), NOTHING, NOTHING)
     log = _released(paths[1]) if paths else None
-    floor, (rigid, soft, late) = _decay(log, z) if log else (np.zeros(4), 3 * [NOTHING])
+    rigid: Errors = NOTHING
+    fits: Sequence[tuple[Array, Errors]] = [(np.zeros(0), NOTHING)] * len(HYPOTHESES)
+    if log:
+        rigid, fits = _decay(log, z)
     drake = _authors(data, log) if data and log else NOTHING
-    stand = ', '.join(f'{a:g} to {b:g} s' for a, b in SWINGS)
+    swings = ', '.join(f'{a:g} to {b:g} s' for a, b in SWINGS)
     found = f': {z[0]:.2f} N m dry, {z[1]:.2f} N m s viscous' if paths else ''
-    shell = f': {floor[2]:.1f} N m/rad' if paths else ''
     return [
         Row(
             name='RoboBall II, pendulum in the stand',
             unit='rad',
-            fitted=f'friction, inertia, offset on swings {stand}{found}',
+            fitted=f'friction, inertia, offset on swings {swings}{found}',
             held_out='swing {:g} to {:g} s, from its first turn'.format(*SWING_HELD_OUT),
             error=swing[0],
             baseline=swing[1],
@@ -230,17 +242,19 @@ def rows(data: Path | None) -> list[Row]:
             goal=GOAL,
             lacks='a rigid round shell is hardly brought back by anything; the real one is soft',
         ),
-        Row(
-            name='RoboBall II, a shell that is not round',
-            unit='rad',
-            fitted=f'torque of the shell, resistance, pendulum, to {FITTED[1]:g} s{shell}',
-            held_out='{:g} to {:g} s'.format(*HELD_OUT),
-            error=soft[0],
-            baseline=soft[1],
-            rival=late[0] if drake[1] is None else drake[1],
-            published='the rigid round shell of the row above' if drake[1] is None else DRAKE,
-            goal=GOAL,
-            lacks='lumps of the shell; Stribeck friction, free play, hysteresis and an offset of '
-            'its centre of mass, each added and fitted on the same part, predict worse',
+        *(
+            Row(
+                name=f'RoboBall II, {name}',
+                unit='rad',
+                fitted=f'{", ".join(FITS[:count])}, to {FITTED[1]:g} s: {np.round(values, 4)}',
+                held_out='{:g} to {:g} s'.format(*HELD_OUT),
+                error=error[0],
+                baseline=error[1],
+                rival=drake[1],
+                published=DRAKE if drake[1] else '',
+                goal=GOAL,
+                lacks=lacks,
+            )
+            for (name, count, _, _, lacks), (values, error) in zip(HYPOTHESES, fits, strict=True)
         ),
     ]

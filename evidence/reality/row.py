@@ -1,25 +1,27 @@
-"""Rows of the table against reality, and the files of logs that they need."""
+"""Rows of the table against reality, models that they fit, and the files of logs they need."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 import hashlib
 from pathlib import Path
+import subprocess
 from typing import Any
 
+import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import read_regular
+from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.identification.log import Log
 from rolling_dynamics.identification.shooting import Window, window_of
 
 MET, NOT_MET, NOT_FETCHED, STATED = 'met', 'not met', 'not fetched', 'computed'
-NOTHING: tuple[float | None, float | None] = (
-    None,
-    None,
-)  # errors of model and baseline without logs
+Errors = Array | tuple[float | None, float | None]
+NOTHING = None, None  # errors of model and baseline without logs
 MAX_BYTES = 100_000_000
 
 
@@ -84,6 +86,38 @@ def table(rows: list[Row]) -> str:
     return '\n'.join(lines)
 
 
+Scalars = list[ca.SX]
+
+
+def scalars(names: str) -> Layout:
+    """Return a layout of numbers with these names."""
+    return Layout(tuple(Entry(name, (name,), '') for name in names.split()))
+
+
+class Model(WrittenSystem):
+    """A system of one mode, by the rates of its state."""
+
+    name = 'logged'
+
+    def __init__(
+        self,
+        rates: Callable[[Scalars, Scalars, Scalars], Sequence[ca.SX]],
+        state: Layout,
+        parameters: str,
+        control: str = '',
+    ) -> None:
+        """Take rates of state, control and parameters, the state, and names of the others."""
+        self.rates, self.state = rates, state
+        self.parameters, self.control = scalars(parameters), scalars(control)
+
+    @cached_property
+    def modes(self) -> dict[str, Mode]:
+        """The only mode."""
+        x, u, _, p = self.symbols
+        rates = self.rates(*(ca.vertsplit(v) if v.numel() else [] for v in (x, u, p)))
+        return {'moving': Mode(dynamics=self.function('rates', ca.vertcat(*rates)))}
+
+
 def log_of(table: Array, names: Sequence[str], control: bool = False) -> Log:
     """Return the log in a table: times [s], measured columns, one control; rows in order."""
     keep = np.append(True, np.diff(table[:, 0]) > 0)
@@ -104,14 +138,16 @@ def between(log: Log, begin: float, end: float) -> Window:
     return window_of(log, int(first), int(last) - 1, many)
 
 
-def fetched(data: Path | None, repository: str, sha256: Mapping[str, str]) -> list[Path] | None:
+def fetched(
+    data: Path | None, repository: str, sha256: Mapping[str, str], commit: str = ''
+) -> list[Path] | None:
     """
     Return the files of a repository's logs, or None where they are not there.
 
     Raises
     ------
     ParameterError
-        A file is not the one whose checksum is known.
+        A file is not the one whose checksum is known, or without one not that of a commit.
 
     """
     if data is None:
@@ -120,6 +156,15 @@ def fetched(data: Path | None, repository: str, sha256: Mapping[str, str]) -> li
     if not all(path.is_file() for path in paths):
         return None
     for path, known in zip(paths, sha256.values(), strict=True):
+        if not known:
+            same = subprocess.run(  # noqa: S603
+                ['git', '-C', path.parent, 'diff', '--quiet', commit, '--', path.name],  # noqa: S607
+                check=False,
+                capture_output=True,
+            )
+            if same.returncode:
+                raise ParameterError(f'{path}: is not that of {repository} at {commit}')
+            continue
         found = hashlib.sha256(read_regular(path, MAX_BYTES)).hexdigest()
         if found != known:
             raise ParameterError(

@@ -8,14 +8,22 @@ more of one in a groove, which rolls on a smaller circle; then dry and viscous r
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Sequence
 from pathlib import Path
 
 import casadi as ca
-from evidence.reality.row import between, fetched, log_of, NOTHING, Row
+from evidence.reality.row import (
+    between,
+    fetched,
+    log_of,
+    Model,
+    NOTHING,
+    Row,
+    Scalars,
+    scalars,
+)
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, WrittenSystem
 from rolling_dynamics.identification.identify import fitted, predictions
 from rolling_dynamics.identification.shooting import Shooting
 
@@ -36,30 +44,17 @@ AUTHORS = np.array([0.4, 0.0, 1.4 * BRAKED])
 START = 0.05  # of the windows: what the start of a prediction follows from
 
 
-class Valley(WrittenSystem):
-    """A ball on a track whose height is a polynomial of its place."""
+def valley(shape: Array) -> Model:
+    """
+    Return a ball on a track whose height is a polynomial of its place, highest power first.
 
-    name = 'valley'
-    state = Layout((Entry('place', ('place',), 'm'), Entry('rate', ('rate',), 'm/s')))
-    control = Layout(())
-    parameters = Layout(
-        (
-            Entry('inertia', ('inertia',), '1', text='over mass and square of the rolling radius'),
-            Entry('dry', ('dry',), '1', text='dry resistance over the normal force'),
-            Entry('viscous', ('viscous',), '1/s'),
-        )
-    )
+    Parameters are its inertia over mass and square of the rolling radius, dry resistance over
+    the normal force, and the viscous one [1/s].
+    """
 
-    def __init__(self, shape: Array) -> None:
-        """Take coefficients of the height, the highest power first."""
-        self.shape = shape
-
-    @cached_property
-    def modes(self) -> dict[str, Mode]:
-        """The only mode."""
-        place, rate = ca.vertsplit(self.symbols.x)
-        inertia, dry, viscous = ca.vertsplit(self.symbols.p)
-        height = ca.polyval(ca.DM(self.shape), place)
+    def rates(x: Scalars, _: Scalars, p: Scalars) -> Sequence[ca.SX]:
+        (place, rate), (inertia, dry, viscous) = x, p
+        height = ca.polyval(ca.DM(shape), place)
         slope = ca.gradient(height, place)
         bend = ca.gradient(slope, place)
         long = 1 + slope**2  # squared length of the way over dx
@@ -67,8 +62,9 @@ class Valley(WrittenSystem):
         normal = (GRAVITY + bend * rate**2) / ca.sqrt(long)
         resisting = dry * normal * ca.tanh(along / SMOOTH) + viscous * along
         pull = -GRAVITY * slope - resisting * ca.sqrt(long)
-        turning = (pull / (1 + inertia) - slope * bend * rate**2) / long
-        return {'rolling': Mode(dynamics=self.function('rates', ca.vertcat(rate, turning)))}
+        return rate, (pull / (1 + inertia) - slope * bend * rate**2) / long
+
+    return Model(rates, scalars('place rate'), 'inertia dry viscous')
 
 
 def _errors(path: Path) -> tuple[Array, Array, Array]:
@@ -76,8 +72,8 @@ def _errors(path: Path) -> tuple[Array, Array, Array]:
     table = np.loadtxt(path, delimiter=';', skiprows=2)
     begin, end = np.searchsorted(table[:, 0], FITTED)
     shape = np.polyfit(table[begin:end, 1], table[begin:end, 2], DEGREE)
-    log, system = log_of(table[:, :2], ['place']), Valley(shape)
-    shooting = Shooting(system, 'rolling', BEGIN[0], np.arange(3), ['place'])
+    log, system = log_of(table[:, :2], ['place']), valley(shape)
+    shooting = Shooting(system, 'moving', BEGIN[0], np.arange(3), ['place'])
     half = sum(FITTED) / 2
     windows = [between(log, FITTED[0], half), between(log, half, FITTED[1])]
     z = fitted(shooting, windows, np.zeros(2), BEGIN, BOUNDS)
