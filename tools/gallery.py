@@ -23,7 +23,6 @@ from rolling_robotics.page.page import page_of
 
 TEXT = Path(__file__).resolve().parents[1] / 'docs' / 'gallery.md'
 MOST = 400_000  # bytes of a page
-LARGER = {'mecanum_wheel': 600_000}  # each of its nine rollers has its own equations
 WHOLE = 1_200_000  # bytes of one with the script of the viewer
 PLAN = 'ball_on_plate_hard'
 BALLBOT = TEXT.parents[1] / 'examples' / 'ballbot'
@@ -66,7 +65,7 @@ def write_pages(folder: Path) -> None:
         text = page_of(scenario_of(name), law, path)
         path = folder / f'{name}{law and "-"}{law}.html'
         path.write_text(text, encoding='utf-8')
-        _check(path, LARGER.get(name, MOST))
+        _check(path, MOST)
     plan, path = folder.parent / 'plan.json', folder / 'quarter_turn.html'
     for command in (
         ['plan', PLAN, '--out', str(plan)],

@@ -17,10 +17,10 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.extras import need
 from rolling_dynamics.simulation.stepper import STAGES, STRAIGHT
 
-# Without a system: compiling a whole C library would take half a minute the first time.
-TARGET = ('-target', 'wasm32-freestanding', '-fno-entry', '-fstrip', '-O', 'ReleaseFast')
+# Without a C library: compiling a whole one would take half a minute the first time.
+TARGET = ('-target', 'wasm32-wasi', '-fno-entry', '-fstrip', '-O', 'ReleaseFast')
 C_OPTIONS = (
-    *('-O2', '-ffp-contract=off', '-fno-math-errno', '-w'),
+    *('-Os', '-ffp-contract=off', '-fno-math-errno', '-fbuiltin', '-w'),
     *('-Dcasadi_real=double', '-Dcasadi_int=int'),
 )
 # Functions of math.h beyond those of the compiler's own run-time library, from Zig's library.
