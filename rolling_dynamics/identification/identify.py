@@ -330,7 +330,7 @@ class _Fit:
 
     def solve(self, z: Array, tolerance: float) -> Array:
         """Return the parameters of least squares."""
-        self._known = None
+        self._known, z = None, np.clip(z, INSIDE, 1 - INSIDE)
         if not np.isfinite(self.rows(z)[0]).all():
             raise ParameterError(
                 'the motion from the measured starts is not finite with the parameters of the '
@@ -338,7 +338,7 @@ class _Fit:
             )
         found = least_squares(
             lambda z: self.rows(z)[0],
-            np.clip(z, INSIDE, 1 - INSIDE),
+            z,
             jac=lambda z: self.rows(z)[1],
             bounds=(0.0, 1.0),
             x_scale='jac',

@@ -124,12 +124,16 @@ def windows_of(log: Log, length: float, controls: int) -> list[Window]:
     Raises
     ------
     ParameterError
-        None fits between gaps.
+        None fits between gaps, or between two rows.
 
     """
-    rows = (
-        max(round(length / float(np.median(np.diff(log.times)))), 1) if len(log.times) > 1 else 1
-    )
+    apart = float(np.median(np.diff(log.times))) if len(log.times) > 1 else length
+    if apart > length:
+        raise ParameterError(
+            f'the rows of the log are {apart:.3g} s apart, more than a --window of {length:g} s: '
+            'map a time in other units by a `scale`, or choose a longer --window'
+        )
+    rows = max(round(length / apart), 1)
     cuts = [
         pair
         for first, last in stretches(log)

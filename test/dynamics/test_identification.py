@@ -313,6 +313,19 @@ def test_no_window_spans_a_gap():
     assert {w.first for w in windows} == {0, 50, 150, *range(150, 525, 50)} - {100}
     with pytest.raises(ParameterError, match=r'no window of 30 s fits between the gaps'):
         windows_of(log, 30.0, 1)
+    with pytest.raises(ParameterError, match=r'rows of the log are 20 s apart, more than a --win'):
+        windows_of(log_of(1000 * times, angles), 1.0, 1)
+
+
+def test_units_by_which_no_motion_is_finite_are_named(tmp_path, capsys):
+    """The fit begins inside its bounds, where the motion is not finite either."""
+    times = np.arange(0, 8, 0.02)
+    rows = np.column_stack([times, 2e10 * np.sin(2 * times)])
+    path = tmp_path / 'log.csv'
+    np.savetxt(path, rows, delimiter=',', header='time,w_WS_W_y', comments='')
+    wanted = ['--scenario', 'pendulum_start', '--fit', 'rolling_damping=0:0.1']
+    assert main(['identify', str(path), *wanted]) == 2
+    assert 'check units and signs of the columns' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
