@@ -28,7 +28,7 @@ def test_fault_leads_to_what_is_stated(fault, fault_row):
     told = fault_row(f'the hand swings with the object; {fault.name}')
     row = inject_fault(fault)
     assert row.speed_before > 0.1, 'the hand did not swing'
-    assert fault.told in row.reaction, row
+    assert fault.report in row.reaction, row
     assert row.object_kept, row
     assert row.speed_after < fault.faster * row.speed_before, row
     if fault.stops:
