@@ -211,7 +211,7 @@ def _turn(meeting: _Meeting, turn: Callable[[float], None]) -> Timing:
 def _controller(meeting: _Meeting) -> None:
     experiment = build('flip_up')
     law, laboratory = experiment.laws['closed_loop'](), experiment.laboratory
-    observed = ObservedState(*laboratory.plant(), laboratory.model()[0])
+    observed = ObservedState(*laboratory.model())
     (out, into), seen = meeting.views(), np.zeros(STATE - 1)
     answers = Answers(law, Unwatched(), Unwatched())
 

@@ -219,7 +219,7 @@ def subject_of(
         system=system,
         params=p,
         start=start,
-        source=ObservedState(*laboratory.plant(), system),
+        source=ObservedState(system, p),
         used=tuple(system.control_index.tolist()),
         prepare=lambda: PLANAR[experiment](
             laboratory,

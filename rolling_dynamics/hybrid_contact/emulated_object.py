@@ -15,9 +15,9 @@ from rolling_dynamics.contract.instruments import PlantDrive, Sensor
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.from_contact_system import (
     hybrid_of,
-    placed_state,
     planar_hybrid_of,
     Plant,
+    plant_state,
 )
 from rolling_dynamics.restriction import Restriction
 from rolling_dynamics.rotations import homogeneous, matrix_quaternion, product
@@ -100,12 +100,12 @@ class EmulatedObject(EmulatedMachine[Observation]):
         """
         system, p = hybrid or (model, np.asarray(params, dtype=float))
         self._model, self._nominal, self._brake_time = model, p, brake_time
-        plane = system if isinstance(system, Restriction) else None
-        self._columns = list(range(6)) if plane is None else plane.control_index.tolist()
+        self._columns = [model.control.names.index(name) for name in system.control.names]
+        free = len(self._columns) == len(model.control.names)  # not held in a plane
         self._limits = np.full(6, np.inf) if limits is None else np.asarray(limits, dtype=float)
         shift, turn = np.zeros((model.tangent.size, 2)), np.zeros((model.tangent.size, 3))
-        shift[model.tangent.slice('contact_h')] = np.diag([1, plane is None])
-        turn[model.tangent.slice('d_HO')] = np.diag([plane is None, 1, plane is None])
+        shift[model.tangent.slice('contact_h')] = np.diag([1, free])
+        turn[model.tangent.slice('d_HO')] = np.diag([free, 1, free])
         emulation = Emulation(
             system, p, sensors, drive=drive, limits=self._limits[self._columns], seed=seed
         )
@@ -127,7 +127,7 @@ class EmulatedObject(EmulatedMachine[Observation]):
             if name in machine.system.parameters:  # else it is zero
                 p[machine.system.parameters.slice(name)] *= factor
         if self._hybrid is not None:
-            x = placed_state(self._hybrid, p, self._model, x)
+            x = plant_state(self._hybrid, p, self._model, x)
         machine.restart(x, np.zeros(len(self._columns)), p)
         machine.held = self._hybrid is not None
 
@@ -154,7 +154,7 @@ class EmulatedObject(EmulatedMachine[Observation]):
         if self.emulation.drive is not None:
             return None
         u = -self._observed.hand[7:13] / self._brake_time
-        return np.asarray(np.minimum(np.maximum(u, -self._limits), self._limits))
+        return np.clip(u, -self._limits, self._limits)
 
     def push(self, velocity: ArrayLike) -> None:
         """

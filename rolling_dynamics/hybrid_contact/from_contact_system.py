@@ -11,15 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.conversions import posed_state
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inertia import inertia_of
 from rolling_dynamics.restriction import restricted, Restriction
-from rolling_dynamics.rotations import conjugate, product, rotation_matrix
 from rolling_dynamics.surfaces.surface import Surface
 
 PLANE = ('alpha_WH_H_y', 'a_WH_H_x', 'a_WH_H_z')  # controls that keep a hand in the plane x-z
+IN_PLANE = [0, 2, 4, 6, 8, 10, 12]  # w, y of the attitude; x, z; about y; x, z
 OUT_OF_PLANE = ('inertia_xy', 'inertia_yz', 'gravity_W_y')  # parameters that lead out of it
 
 
@@ -140,24 +141,6 @@ def _system(object_surface: Surface, hand: Surface, dry: bool) -> HybridContactS
     return HybridContactSystem(object_surface, hand, dry=dry)
 
 
-def placed_state(plant: Plant, params: ArrayLike, model: ContactSystem, x: ArrayLike) -> Array:
-    """
-    Return the state of the plant, rolling, at a state of the contact system.
-
-    Parameters
-    ----------
-    plant, params
-        The plant and its parameters.
-    model, x
-        Contact system and its state; what leads out of the plane of a planar plant is left out.
-
-    """
-    if not isinstance(plant, Restriction):
-        return plant_state(plant, params, model, x)
-    y = plant_state(plant.whole, plant.expand_parameters(params), model, x)
-    return np.array(plant.projection(y[plant.state_index], params)).ravel()
-
-
 PlanarModel = Restriction[ContactSystem]
 PlanarPlant = Restriction[HybridContactSystem]
 Model = ContactSystem | PlanarModel
@@ -191,10 +174,22 @@ def model_state(plant: Plant, model: Model) -> ca.Function:
 
 
 def plant_state(plant: Plant, p: ArrayLike, model: Model, x: ArrayLike) -> Array:
-    """Return the state of the plant, touching the hand, of a state of a model of rolling."""
-    if isinstance(plant, Restriction) and isinstance(model, Restriction):
-        q, y = plant.expand_parameters(p), model.expand_states(x)
-        return plant.take_states(plant_state(plant.whole, q, model.whole, y))
+    """
+    Return the state of the plant, touching the hand, of a state of a model of rolling.
+
+    Parameters
+    ----------
+    plant, p
+        The plant and its parameters.
+    model, x
+        The model and its state; what leads out of the plane of a planar plant is left out.
+
+    """
+    if isinstance(plant, Restriction):
+        if isinstance(model, Restriction):
+            x, model = model.expand_states(x), model.whole
+        y = plant_state(plant.whole, plant.expand_parameters(p), model, x)
+        return np.array(plant.projection(y[plant.state_index], p)).ravel()
     plant, model = _in_space(plant, model)
     d = model.state.unpack(np.asarray(x, dtype=float))
     values = {e.name: d[e.name] for e in plant.state.entries if e.name in d}
@@ -229,19 +224,26 @@ def _in_space(plant: Plant, model: Model) -> tuple[HybridContactSystem, ContactS
 class ObservedState:
     """Source of the states of a model in the plane. Not for use from two threads at once."""
 
-    def __init__(self, plant: PlanarPlant, params: ArrayLike, model: PlanarModel) -> None:
+    def __init__(self, model: PlanarModel, params: ArrayLike) -> None:
         """
         Write out the reading.
 
         Parameters
         ----------
-        plant, params
-            Body and plate, in the plane, and their parameters; for their shapes.
-        model
-            Whose states are wanted.
+        model, params
+            Whose states are wanted, and its parameters.
 
         """
-        self._read = FastFunction(_reading(plant, model))
+        hand, body = ca.SX.sym('hand', 13), ca.SX.sym('object', 13)
+        p = ca.SX.sym('p', model.parameters.size)
+        level = [ca.SX(13, 1), ca.SX(13, 1)]
+        for part, given in zip(level, (hand, body), strict=True):
+            part[IN_PLANE] = given[IN_PLANE]
+        x = posed_state(model.whole)(*level, ca.SX.zeros(2), model.whole_parameters(p))
+        turn = model.whole.state.slice('q_HO')
+        x[turn] = ca.if_else(x[turn][0] < 0, -x[turn], x[turn])
+        own = ca.densify(x[model.state_index.tolist()])
+        self._read = FastFunction(ca.Function('observed_state', [hand, body, p], [own]))
         self._read.inputs[2][:] = params
 
     def restart(self) -> None:
@@ -266,33 +268,3 @@ class ObservedState:
         """
         self._read.inputs[0][:], self._read.inputs[1][:] = hand, object_
         return self._read.evaluate().copy(), 0.0
-
-
-def _reading(plant: PlanarPlant, model: PlanarModel) -> ca.Function:
-    """Return ``(hand, object, p of the plant) -> x of the model``."""
-    hand, body = ca.SX.sym('hand', 13), ca.SX.sym('object', 13)
-    p = ca.SX.sym('p', plant.parameters.size)
-    in_plane = ca.SX(13, 1)
-    bodies = []
-    for given in (hand, body):
-        level = ca.SX(in_plane)
-        for k in (0, 2, 4, 6, 8, 10, 12):  # w, y of the attitude; x, z; about y; x, z
-            level[k] = given[k]
-        level[0:4] /= ca.norm_2(level[0:4])
-        bodies.append(ca.vertsplit(level, [0, 4, 7, 10, 13]))
-    (q_WH, p_WH, w_WH_H, v_WH_H), (q_WO, p_WO, w_WO_O, v_WO_O) = bodies
-    R_WH, R_WO = rotation_matrix(q_WH), rotation_matrix(q_WO)
-    q_HO, p_HO_H = product(conjugate(q_WH), q_WO), R_WH.T @ (p_WO - p_WH)
-    values = {
-        'q_WH': q_WH,
-        'p_WH': p_WH,
-        'q_HO': ca.if_else(q_HO[0] < 0, -q_HO, q_HO),
-        'p_HO_H': p_HO_H,
-        'w_WH_H': w_WH_H,
-        'v_WH_H': v_WH_H,
-        'w_HO_H': R_WH.T @ (R_WO @ w_WO_O) - w_WH_H,
-        'v_HO_H': R_WH.T @ (R_WO @ v_WO_O) - v_WH_H - ca.cross(w_WH_H, p_HO_H),
-    }
-    whole = ca.vertcat(*(values[entry.name] for entry in plant.whole.state.entries))
-    x = whole[plant.state_index.tolist()]
-    return ca.Function('observed_state', [hand, body, p], [model_state(plant, model)(x, p)])

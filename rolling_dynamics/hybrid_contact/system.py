@@ -220,7 +220,7 @@ class HybridContactSystem(PointContact):
         rolling_resistance: float = 0.0,
         lever_arm: float = 0.0,
         restitution: float = 0.0,
-        edges: ArrayLike = (-FAR, FAR, -FAR, FAR),
+        edges: ArrayLike | None = None,
     ) -> Array:
         """
         Return the vector p.
@@ -238,7 +238,8 @@ class HybridContactSystem(PointContact):
         restitution
             Fraction of the work of compression that a landing gives back, from 0 to 1.
         edges
-            Least and greatest coordinates (u, v) of the hand; x and y of a plate in H [m].
+            Least and greatest coordinates (u, v) of the hand; x and y of a plate in H [m]. Those
+            of its surface if None.
 
         Raises
         ------
@@ -253,7 +254,7 @@ class HybridContactSystem(PointContact):
             raise ParameterError(f'mu_kinetic must not exceed mu = {mu!r}, got {kinetic!r}')
         if restitution > 1:
             raise ParameterError(f'restitution must lie between 0 and 1, got {restitution!r}')
-        given = np.asarray(edges, dtype=float)
+        given = np.array(self.parameters.defaults['hand_edges'] if edges is None else edges)
         if given.shape != (4,) or not (given[0] < given[1] and given[2] < given[3]):
             raise ParameterError(f'edges takes u_min < u_max, v_min < v_max, got {given.tolist()}')
         return self.parameters.pack(

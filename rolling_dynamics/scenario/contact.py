@@ -99,10 +99,10 @@ class ContactFile(ScenarioFile):
             x0 = _free_state(self.initial, self.initial.object, hand, system, bodies)
         else:
             from rolling_dynamics.hybrid_contact.from_contact_system import (  # noqa: PLC0415
-                placed_state,
+                plant_state,
             )
 
-            x0 = placed_state(*bodies, system, self._rolling(system, p, hand)[1])
+            x0 = plant_state(*bodies, system, self._rolling(system, p, hand)[1])
         here = {**bodies[0].state.unpack(x0), 'contact_h': np.array(bodies[0].foot(x0, bodies[1]))}
         rolls = system.state.pack(**{e.name: here[e.name].ravel() for e in system.state.entries})
         self._hold_spin(system, p, rolls)

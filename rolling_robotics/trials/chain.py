@@ -226,8 +226,8 @@ class HardwareInterface:
         if informed:
             pattern.tolerance = max(pattern.tolerance, LIKELY * camera.noise)
             self.estimator.breaking = max(self.estimator.breaking, APART * camera.noise)
-        self._model = laboratory.model()[0]
-        self._observed = ObservedState(*laboratory.plant(), self._model)
+        self._model, params = laboratory.model()
+        self._observed = ObservedState(self._model, params)
         self._joints: JointEstimate | None = None
         self._control, self._arrived = np.zeros(6), -np.inf
         self._sent: deque[Array | None] = deque([None] * imperfections.transport)
