@@ -264,7 +264,7 @@ def labyrinth_rows() -> Iterator[Row]:
     yield Row('plan: least room to a wall', 1e3 * walls.min(), 'mm')
     yield Row('plan: least room to a hole', 1e3 * holes.min(), 'mm')
     law = LabyrinthLaw(file, plan)
-    runs = run_missing(LOG, 'predictive', LABYRINTHS, partial(_through, law=law))
+    runs = run_missing(LOG, 'predictive', LABYRINTHS, partial(map, partial(_through, law=law)))
     through = [r for r in runs if r['reached']]
     yield Row(
         name=f'runs of {len(runs)} that reach the end without a fall',

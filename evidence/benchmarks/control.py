@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 import time
-import timeit
 
 from evidence.benchmarks.plans import hard
-from evidence.benchmarks.row import Row
+from evidence.benchmarks.row import call_time, Row, timed
 import numpy as np
 from rolling_controller import OpenLoop, run_batch, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
@@ -15,7 +15,6 @@ from rolling_planner import Plan, plan_rolling, PlanProblem
 from rolling_planner.plan import HOLD
 from rolling_planner.problem.goal import goal_error
 
-CALLS, REPEATS = 10_000, 5
 TRIALS = 20
 OFF_POSITION, OFF_ATTITUDE = 3e-3, 0.05  # m, rad
 # A held control is worth the planned one in the middle of its step: without that half step the
@@ -27,26 +26,19 @@ def rows() -> Iterator[Row]:
     """Yield the figures."""
     problem = hard()
     plan = plan_rolling(problem)
-    start = time.process_time()
-    lqr = TimeVaryingLqr(problem.system, problem.p, plan, control_limits=50.0)
+    design = partial(TimeVaryingLqr, problem.system, problem.p, plan, control_limits=50.0)
+    (spent,), lqr = timed(design)
     yield Row(
         name='design of the feedback along a plan of 2 s',
-        value=time.process_time() - start,
+        value=spent,
         unit='CPU s',
         reference=f'{len(lqr.times)} gains',
     )
     x = problem.x_start
-    update = min(
-        timeit.repeat(
-            lambda: lqr.step(None, x, 1.2345),
-            timer=time.process_time,
-            number=CALLS,
-            repeat=REPEATS,
-        )
-    )
+    update = call_time(lambda: lqr.step(None, x, 1.2345), repeats=5, clock=time.process_time)
     yield Row(
         name='one LQR update with interpolation and limits',
-        value=1e6 * update / CALLS,
+        value=1e6 * update,
         unit='us',
         goal='at most 10',
         reference='period of the loop: 1000 us',

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-import timeit
 
 from evidence.benchmarks.plans import hard
-from evidence.benchmarks.row import evaluation_time, Row, timed
+from evidence.benchmarks.row import call_time, evaluation_time, Row, timed
 from evidence.papers.woodruff_lynch.ball_on_plate import (
     geometric_plans,
     length,
@@ -20,6 +19,7 @@ from rolling_dynamics.compiled import compiled, compiles
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere, Surface
 from rolling_planner import plan_rolling
+from rolling_robotics.figures.states import saved_panels
 
 BODIES: dict[str, Surface] = {
     'ball on a plate': Sphere(0.1),
@@ -37,7 +37,7 @@ def rows() -> Iterator[Row]:
         u = rng.normal(size=system.control.size)
         best = evaluation_time(compiled(system.mode.dynamics)[0], x, u, 0.0, p)
         plain_call = partial(system.mode.dynamics, x, u, 0.0, p)
-        plain = min(timeit.repeat(plain_call, number=500, repeat=3)) / 500
+        plain = call_time(plain_call, calls=500, repeats=3)
         yield Row(
             name=f'one evaluation of the dynamics, {name}',
             value=1e6 * best if compiles() else None,
@@ -99,18 +99,11 @@ def scaling_rows() -> Iterator[Row]:
 
 
 def _draw(seconds: np.ndarray, iterations: np.ndarray, slope: float) -> None:
-    import matplotlib as mpl  # noqa: PLC0415
-
-    mpl.use('Agg')
-    from matplotlib import pyplot as plt  # noqa: PLC0415
-
-    figure, axes = plt.subplots(figsize=(5, 3.6), layout='constrained')
-    axes.loglog(SEGMENTS, seconds, 'o-', label=f'whole plan, slope {slope:.2f}')
-    axes.loglog(SEGMENTS, seconds / iterations, 's-', label='one iteration')
-    axes.loglog(SEGMENTS, seconds[0] * SEGMENTS / SEGMENTS[0], ':', color='grey', label='linear')
-    axes.set(xlabel='segments', ylabel='CPU time [s]', title='Planning time, hard goal')
-    axes.grid(visible=True, which='both', alpha=0.3)
-    axes.legend()
     FIGURE.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(FIGURE, dpi=150)
-    plt.close(figure)
+    linear = seconds[0] * SEGMENTS / SEGMENTS[0]
+    with saved_panels(FIGURE, 'a') as panels:
+        axes = panels['a']
+        axes.loglog(SEGMENTS, seconds, 'o-', label=f'whole plan, slope {slope:.2f}')
+        axes.loglog(SEGMENTS, seconds / iterations, 's-', label='one iteration')
+        axes.loglog(SEGMENTS, linear, ':', color='grey', label='linear')
+        axes.set(xlabel='segments', ylabel='CPU time [s]', title='Planning time, hard goal')

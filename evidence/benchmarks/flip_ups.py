@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-import json
 import multiprocessing
 import os
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import NamedTuple
 
 from evidence.benchmarks.lanes import EstimateError, measured, Period, TrialBatch
 from evidence.benchmarks.row import Row
+from evidence.benchmarks.trials import Ended, run_missing
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.one_thread import one_thread
@@ -151,17 +151,13 @@ def _success_rate(
 
 def _beside() -> list[bool]:
     """Return which trials of the whole chain succeed, from the file or by running them."""
-    RUNS.parent.mkdir(parents=True, exist_ok=True)
-    lines = RUNS.read_text().splitlines() if RUNS.exists() else []
-    known = {run['seed']: run['failure'] for run in map(json.loads, lines)}
-    missing = [seed for seed in BESIDE if seed not in known]
     imperfections = Imperfections().scaled(COMPARED)
-    with RUNS.open('a') as file:
-        for trial in run_many(EXPERIMENT, [LAW], missing, imperfections) if missing else ():
-            known[trial.seed] = trial.ended
-            line = {'seed': trial.seed, 'failure': trial.ended}
-            print(json.dumps(line), file=file, flush=True)
-    return [not known[seed] for seed in BESIDE]
+
+    def run(seeds: list[int]) -> Iterator[Ended]:
+        for trial in run_many(EXPERIMENT, [LAW], seeds, imperfections):
+            yield {'failure': trial.ended}
+
+    return [not end['failure'] for end in run_missing(RUNS, LAW, BESIDE, run)]
 
 
 def draw(

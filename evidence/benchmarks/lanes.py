@@ -61,8 +61,8 @@ class Period:
 
     Attributes
     ----------
-    experiment, law_name
-        What is done, and in which way.
+    experiment
+        What is done.
     failures
         What may end a trial: entry k of them has the number k + 1.
     function
@@ -91,7 +91,7 @@ class Period:
             The law is opaque or takes more than the state, or the arm has not three joints.
 
         """
-        self.experiment, self.law_name, self._motors = experiment, law_name, motors
+        self.experiment, self._motors = experiment, motors
         self._arm, laboratory = Arm(experiment.arm.chain), experiment.laboratory
         law = experiment.laws[law_name]()
         check_inputs(law, (STATE,))

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 import os
 import tempfile
 import time
-import timeit
 from unittest import mock
 
 import casadi as ca
-from evidence.benchmarks.row import CALLS, evaluation_time, REPEATS, Row
+from evidence.benchmarks.row import call_time, evaluation_time, Row
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
@@ -77,8 +76,8 @@ def _beside(scenario: Scenario) -> str:
     except ParameterError as e:
         return str(e)
     data = mujoco.MjData(model)
-    spent = timeit.repeat(lambda: mujoco.mj_forward(model, data), number=CALLS, repeat=REPEATS)
-    return f'MuJoCo, {data.ncon} contacts: {1e6 * min(spent) / CALLS:.3g} us'
+    spent = call_time(lambda: mujoco.mj_forward(model, data))
+    return f'MuJoCo, {data.ncon} contacts: {1e6 * spent:.3g} us'
 
 
 SECONDS, SQUEEZE, STIFFNESS, FORCE = 10.0, 1e-4, 1e5, 10.0  # s, m, N/m, N

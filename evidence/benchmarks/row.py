@@ -110,12 +110,22 @@ def timed(
     return spent, found
 
 
+def call_time(
+    call: Callable[[], object],
+    calls: int = CALLS,
+    repeats: int = REPEATS,
+    clock: Callable[[], float] = time.perf_counter,
+) -> float:
+    """Return the time of a call [s], the least of repeats of many calls."""
+    return min(timeit.repeat(call, timer=clock, number=calls, repeat=repeats)) / calls
+
+
 def evaluation_time(function: ca.Function, *values: ArrayLike) -> float:
     """Return the time of an evaluation with these values [s]."""
     fast = FastFunction(function)
     for array, value in zip(fast.inputs, values, strict=True):
         array[:] = value
-    return min(timeit.repeat(fast.evaluate, number=CALLS, repeat=REPEATS)) / CALLS
+    return call_time(fast.evaluate)
 
 
 def simulated(

@@ -81,7 +81,7 @@ def seeds(text: str) -> range:
 
 
 def run_missing(
-    path: Path, law: str, wanted: Iterable[int], run: Callable[[int], Ended]
+    path: Path, law: str, wanted: Iterable[int], run: Callable[[list[int]], Iterable[Ended]]
 ) -> list[Ended]:
     """
     Return how seeds end under a law, after running those that the file lacks.
@@ -95,7 +95,7 @@ def run_missing(
     wanted
         The seeds.
     run
-        Returns how a seed ends, as JSON can hold it.
+        Gives how each of these seeds ends, in their order, as JSON can hold it.
 
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -105,10 +105,10 @@ def run_missing(
     ended = [json.loads(line) for line in lines if line.endswith('\n')]
     known, wanted = {e['seed']: e for e in ended if e['law'] == law}, list(wanted)
     with path.open('a') as file:
-        for seed in wanted:
-            if seed not in known:
-                known[seed] = {'seed': seed, 'law': law, **run(seed)}
-                print(json.dumps(known[seed]), file=file, flush=True)
+        missing = [seed for seed in wanted if seed not in known]
+        for seed, end in zip(missing, run(missing) if missing else (), strict=True):
+            known[seed] = {'seed': seed, 'law': law, **end}
+            print(json.dumps(known[seed]), file=file, flush=True)
     return [known[seed] for seed in wanted]
 
 
@@ -117,7 +117,8 @@ WANTED, CONFIDENCE = 0.99, 0.95
 
 def pushed_ball(args: argparse.Namespace) -> tuple[list[str], bool]:
     """Return lines on the pushed ball, and whether enough trials were in time."""
-    ended = run_missing(args.out, args.law, args.seeds, partial(pushed, law=args.law))
+    run = partial(map, partial(pushed, law=args.law))
+    ended = run_missing(args.out, args.law, args.seeds, run)
     return summary(ended), sum(map(in_time, ended)) >= WANTED * len(ended)
 
 
@@ -174,7 +175,7 @@ def flip_up(args: argparse.Namespace) -> tuple[list[str], bool]:
     one_thread()
 
     def ended(law: str, wanted: Iterable[int]) -> list[Ended]:
-        called = partial(flipped, law=law, scale=args.scale)
+        called = partial(map, partial(flipped, law=law, scale=args.scale))
         return run_missing(args.out, f'{law} at {args.scale:g}', wanted, called)
 
     pairs = [[ended(law, [seed])[0] for law in LAWS_COMPARED] for seed in args.seeds]
@@ -260,7 +261,7 @@ BOUNDS = {
 
 def identification(args: argparse.Namespace) -> tuple[list[str], bool]:
     """Return a line on each number that is identified, and whether the goals of all are met."""
-    found = covered(run_missing(args.out, LAW, args.seeds, identified))
+    found = covered(run_missing(args.out, LAW, args.seeds, partial(map, identified)))
     return [line for line, _ in found], all(met for _, met in found)
 
 
