@@ -188,19 +188,18 @@ def _polynomials(t: Array, ends: list[tuple[Array, Array]]) -> PPoly:
     from scipy.interpolate import PPoly  # noqa: PLC0415
 
     n, h = len(ends), np.diff(t)[:, None]
-    rows = [_powers(s, order, 2 * n) for s in (0.0, 1.0) for order in range(n)]
+    rows = [row[: 2 * n] for s in (0.0, 1.0) for row in powers(s)[:n]]
     values = [ends[order][side] * h**order for side in (0, 1) for order in range(n)]
     unit = np.einsum('ij,jkc->ikc', np.linalg.inv(np.array(rows)), np.array(values))
     coefficients = [unit[power] / h**power for power in reversed(range(2 * n))]
     return PPoly(np.array(coefficients), t)
 
 
-def _powers(s: float, order: int, n: int) -> Array:
-    """Return the derivative of (1, s, s^2, ...)."""
-    out = np.zeros(n)
-    for k in range(order, n):
-        out[k] = np.prod(np.arange(k, k - order, -1.0)) * s ** (k - order)
-    return out
+def powers(s: float) -> tuple[Array, Array, Array]:
+    """Return the powers 0 to 5 of a time [s], shape (6,), and their first two derivatives."""
+    k = np.arange(6.0)
+    rate = np.where(k > 0, k * s ** np.maximum(k - 1, 0), 0.0)
+    return s**k, rate, np.where(k > 1, k * (k - 1) * s ** np.maximum(k - 2, 0), 0.0)
 
 
 def _times(A: Array, b: Array) -> Array:

@@ -20,6 +20,7 @@ from rolling_dynamics.hybrid_contact.from_contact_system import (
     rest_state,
 )
 from rolling_dynamics.scenario_model import load_model
+from rolling_planner.hand_trajectory import powers
 from rolling_planner.plan import Plan
 
 FLAT, UPRIGHT = -math.pi / 2, 0.0  # turn of the object in the hand [rad]
@@ -170,13 +171,6 @@ class HandPose(NamedTuple):
     acceleration: Array
 
 
-def _powers(s: float) -> tuple[Array, Array, Array]:
-    """Return the powers 0 to 5 of a time, and their first and second derivatives by it."""
-    k = np.arange(6.0)
-    rate = np.where(k > 0, k * s ** np.maximum(k - 1, 0), 0.0)
-    return s**k, rate, np.where(k > 1, k * (k - 1) * s ** np.maximum(k - 2, 0), 0.0)
-
-
 @dataclass(frozen=True, eq=False)
 class Transfer:
     """
@@ -200,7 +194,7 @@ class Transfer:
     def at(self, t: float) -> HandPose:
         """Return the hand at a time [s], held at both ends."""
         s = min(max(t - self.start, 0.0), self.duration)
-        return HandPose(*(w @ self.coefficients for w in _powers(s)))
+        return HandPose(*(w @ self.coefficients for w in powers(s)))
 
     def control(self, t: float) -> Array:
         """Return the control (alpha_WH_H_y, a_WH_H_x, a_WH_H_z), in the frame of the hand."""
@@ -231,7 +225,7 @@ def transfer(
     if not duration > 0:
         raise ParameterError(f'there must be time to move the hand, got {duration:.3g} s')
     known = np.vstack([pose, rate, np.asarray(acceleration) / 2])
-    end = np.array(_powers(duration))
+    end = np.array(powers(duration))
     wanted = np.vstack([goal, np.zeros(3), np.zeros(3)])
     rest = np.linalg.solve(end[:, 3:], wanted - end[:, :3] @ known)
     return Transfer(start, duration, np.vstack([known, rest]))
