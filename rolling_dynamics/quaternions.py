@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 
 def matrix_to_wxyz(R: NDArray[np.float64]) -> tuple[float, float, float, float]:
@@ -38,10 +38,9 @@ def matrix_to_wxyz(R: NDArray[np.float64]) -> tuple[float, float, float, float]:
     return (d - b) / s, (c + g) / s, (f + h) / s, s / 4.0
 
 
-def rotation_vector(q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return axis times angle, at most pi, of a unit quaternion."""
-    w, v = float(q[0]), np.asarray(q[1:], dtype=float)
-    n = float(np.linalg.norm(v))
-    if n < 1e-12:
-        return 2 * v
-    return np.asarray(v / n * (2 * np.arctan2(n, abs(w)) * (1.0 if w >= 0 else -1.0)))
+def rotation_vector(q: ArrayLike) -> NDArray[np.float64]:
+    """Return the rotation vector [rad] of a unit quaternion (w, x, y, z), of norm at most pi."""
+    w, x, y, z = np.asarray(q, dtype=float).tolist()
+    n = math.sqrt(x * x + y * y + z * z)
+    fraction = 2.0 * math.atan2(n, abs(w)) / n if n > 1e-9 else 2.0
+    return math.copysign(fraction, w) * np.array((x, y, z))

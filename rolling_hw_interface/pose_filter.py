@@ -23,6 +23,7 @@ from rolling_dynamics.contact import closest_points, ContactSystem, Touch
 from rolling_dynamics.contact.conversions import posed_state
 from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.rotations import conjugate, exponential, product, rotation_matrix
 from transforms3d.quaternions import qmult, quat2mat
 
@@ -619,14 +620,6 @@ def quaternion_of(d: ArrayLike) -> Array:
         return np.array((1.0, x / 2, y / 2, z / 2))
     share = math.sin(angle / 2) / angle
     return np.array((math.cos(angle / 2), share * x, share * y, share * z))
-
-
-def rotation_vector(q: ArrayLike) -> Array:
-    """Return the rotation vector [rad] of a unit quaternion (w, x, y, z), of norm at most pi."""
-    w, x, y, z = np.asarray(q, dtype=float).tolist()
-    n = math.sqrt(x * x + y * y + z * z)
-    share = 2.0 * math.atan2(n, abs(w)) / n if n > 1e-9 else 2.0
-    return math.copysign(share, w) * np.array((x, y, z))
 
 
 def odometry_of(body: Array) -> Array:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.quaternions import rotation_vector
 from rolling_hw_interface.arm import Arm, JOINTS
-from rolling_hw_interface.pose_filter import quaternion_of, rotation_vector
+from rolling_hw_interface.pose_filter import quaternion_of
 from transforms3d.quaternions import mat2quat, quat2mat
 
 FEWEST = 50  # images

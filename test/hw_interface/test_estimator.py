@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.quaternions import rotation_vector
 from rolling_hw_interface.emulated_camera import CameraModel
 from rolling_hw_interface.encoder_filter import EncoderFilter
 from rolling_hw_interface.pose_filter import (
     FilterModel,
     prediction_function,
     quaternion_of,
-    rotation_vector,
     spread_function,
 )
 from rolling_hw_interface.vision import ClockOffset
