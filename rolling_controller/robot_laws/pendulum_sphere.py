@@ -9,8 +9,9 @@ from rolling_controller.gait_following import GaitFollower, VelocityStick
 from rolling_controller.gait_following.gait_follower import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains, SwingTracking
 from rolling_controller.law import Following, Law
-from rolling_controller.robot_laws.regulator import never, RegulatedRobot
+from rolling_controller.robot_laws.regulator import never, RegulatedRobot, RobotKind
 from rolling_controller.robot_laws.steering import Steered
+from rolling_controller.time_varying_lqr import Option
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
@@ -75,3 +76,21 @@ class PendulumRobot(RegulatedRobot):
         return LeanGains(
             position=self._values['position_gain'], velocity=self._values['velocity_gain']
         )
+
+
+KIND = RobotKind(
+    group='pendulum',
+    laws=f'{__name__}:PendulumRobot',
+    options=(
+        Option('position_gain', 1.2, 'position feedback gain', limits=(0.0, 100.0), unit='1/s^2'),
+        Option('velocity_gain', 2.0, 'velocity feedback gain', limits=(0.0, 100.0), unit='1/s'),
+        Option('torque_limit', 1.0, 'maximum drive torque', limits=(1e-6, 1e6), unit='N m'),
+        Option(
+            'deadband',
+            0.03,
+            'velocity dead band: smaller errors start no swing, when driven by cmd_vel',
+            limits=(1e-4, 10.0),
+            unit='m/s',
+        ),
+    ),
+)

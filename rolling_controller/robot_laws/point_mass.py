@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from rolling_controller.law import Law
-from rolling_controller.mass_driven_velocity import MassDrivenVelocity, VelocityGains
-from rolling_controller.robot_laws.regulator import RegulatedRobot
+from rolling_controller.mass_driven_velocity import MassDrivenVelocity
+from rolling_controller.robot_laws.regulator import RegulatedRobot, RobotKind
 from rolling_controller.robot_laws.steering import Steered
+from rolling_controller.time_varying_lqr import Option, weight_options
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
+from rolling_dynamics.internal_masses.system import MASS_DRIVEN_WEIGHTS
 from rolling_dynamics.scenario import Scenario
 
 
@@ -45,7 +47,29 @@ class PointMassRobot(RegulatedRobot):
         law = MassDrivenVelocity(
             ball,
             self._scenario.p,
-            VelocityGains(velocity=self._values['velocity_gain']),
+            velocity=self._values['velocity_gain'],
             rate_limit=self._values['rate_limit'],
         )
         return Steered(law, yaw, self._scenario.control_limits, turns=not ball.planar)
+
+
+KIND = RobotKind(
+    group='point_mass',
+    laws=f'{__name__}:PointMassRobot',
+    options=(
+        *weight_options(MASS_DRIVEN_WEIGHTS, MASS_DRIVEN_WEIGHTS.tracking),
+        Option(
+            'velocity_gain',
+            1.5,
+            'velocity feedback gain, when driven by cmd_vel',
+            limits=(1e-3, 100.0),
+            unit='1/s',
+        ),
+        Option(
+            'rate_limit',
+            20.0,
+            'maximum rate of a mass on its rail (rail units per second), under cmd_vel',
+            limits=(1e-3, 1e4),
+        ),
+    ),
+)

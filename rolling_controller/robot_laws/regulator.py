@@ -13,6 +13,7 @@ from rolling_controller.balance.hold import Hold
 from rolling_controller.law import Following, Law
 from rolling_controller.robot_laws.steering import prepare_velocity_hold, VelocityHold
 from rolling_controller.time_varying_lqr import (
+    LqrWeights,
     Option,
     prepare_regulator,
     read_weights,
@@ -65,7 +66,11 @@ class RegulatedRobot:
 
     def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
         """
-        Return the feedback along a plan, within the limits of the scenario.
+        Return the regulator along a plan, and the hold at its end where there is one.
+
+        The hold's cost to go is the regulator's terminal weight: its gains become those of the
+        hold. Weights that a plan cannot reach let gains grow at the end, and with them the noise.
+        Terminal weights that a user may choose stand instead.
 
         Parameters
         ----------
@@ -80,21 +85,22 @@ class RegulatedRobot:
             The plan does not fit; the text names why.
 
         """
-        return self._follow(plan, interrupted)
-
-    def _follow(
-        self, plan: Plan, interrupted: Callable[[], bool], end_cost: Array | None = None
-    ) -> Following:
-        system = self._scenario.system
-        return TimeVaryingLqr(
-            system,
+        hold, warning = self.end(plan)
+        chosen = any(name.startswith('terminal') for name in self._values)
+        found = TimeVaryingLqr(
+            self._scenario.system,
             self._scenario.p,
             plan,
-            read_weights(self._values, system),
+            self.weights(),
             control_limits=self._scenario.control_limits,
-            end_cost=end_cost,
+            end_cost=None if hold is None or chosen else hold.cost,
             interrupted=interrupted,
         ).following()
+        return found._replace(hold=hold, warning='; '.join(filter(None, (found.warning, warning))))
+
+    def weights(self) -> LqrWeights:
+        """Return the weights that the options give, the system's own where there are none."""
+        return read_weights(self._values, self._scenario.system)
 
     def end(self, plan: Plan) -> tuple[Hold | None, str]:  # noqa: ARG002
         """Return what holds the end of a plan, None where nothing has to, and a warning."""
@@ -141,19 +147,6 @@ class HeldRobot(RegulatedRobot):
         with suppress(ParameterError):
             prepare_velocity_hold(self._scenario.system)
 
-    def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
-        """
-        Return the regulator along a plan, and the hold at its end where there is one.
-
-        The hold's cost to go is the regulator's terminal weight: its gains become those of the
-        hold. Weights that a plan cannot reach let gains grow at the end, and with them the noise.
-        Terminal weights that a user may choose stand instead.
-        """
-        hold, warning = self.end(plan)
-        chosen = any(name.startswith('terminal') for name in self._values)
-        found = self._follow(plan, interrupted, None if hold is None or chosen else hold.cost)
-        return found._replace(hold=hold, warning='; '.join(filter(None, (found.warning, warning))))
-
     def end(self, plan: Plan) -> tuple[Hold | None, str]:
         """Return the hold at the end of a plan, or None and why there is none."""
         try:
@@ -172,7 +165,7 @@ class HeldRobot(RegulatedRobot):
         return None
 
     def _hold(self, x: Array, within: float = FAR) -> Hold:
-        s, weights = self._scenario, read_weights(self._values, self._scenario.system)
+        s, weights = self._scenario, self.weights()
         limits = s.control_limits
         return Hold(s.system, s.p, x, weights=weights, control_limits=limits, within=within)
 

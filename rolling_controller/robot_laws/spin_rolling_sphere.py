@@ -19,12 +19,14 @@ from rolling_controller.law import (
     VELOCITY_W,
     written,
 )
-from rolling_controller.robot_laws.regulator import never, RegulatedRobot
+from rolling_controller.robot_laws.regulator import never, RegulatedRobot, RobotKind
 from rolling_controller.robot_laws.steering import Steered
+from rolling_controller.time_varying_lqr import Option, weight_options
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.spin_rolling_sphere.system import ATTITUDE, SPIN_ROLLING_WEIGHTS
 from rolling_planner.plan import Plan
 
 
@@ -128,3 +130,22 @@ class BoundedRolling:
             return memory, bounded(w, ca.DM(self._bounds))
 
         return written(self, step, law.given, law.memory)
+
+
+KIND = RobotKind(
+    group='spin_rolling',
+    laws=f'{__name__}:SpinRollingRobot',
+    options=(
+        *weight_options(SPIN_ROLLING_WEIGHTS, ATTITUDE),
+        Option(
+            'rolling_rate', 1.0, 'maximum rolling rate delta', limits=(1e-6, 100.0), unit='m/s'
+        ),
+        Option(
+            'spin_rate',
+            10.0,
+            'maximum spin about the normal of the plane',
+            limits=(0.0, 1e4),
+            unit='rad/s',
+        ),
+    ),
+)

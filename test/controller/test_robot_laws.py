@@ -10,7 +10,7 @@ from rolling_controller import run_batch, run_lockstep
 from rolling_controller.gait_following.gait_follower import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains
 from rolling_controller.law import Following, StateFeedback, VELOCITY
-from rolling_controller.mass_driven_velocity import VelocityGains
+from rolling_controller.mass_driven_velocity import GAIN
 from rolling_controller.robot_laws import robot_kind
 from rolling_controller.robot_laws.regulator import DEFAULT
 from rolling_controller.tracker import Tracker
@@ -226,4 +226,4 @@ def test_options_have_the_defaults_of_the_laws():
     defaults = {f'{kind.group}.{o.name}': o.default for kind in kinds for o in kind.options}
     assert defaults['pendulum.position_gain'] == LeanGains.position
     assert defaults['pendulum.velocity_gain'] == LeanGains.velocity
-    assert defaults['point_mass.velocity_gain'] == VelocityGains.velocity
+    assert defaults['point_mass.velocity_gain'] == GAIN
