@@ -15,7 +15,7 @@ from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.predictive.pursuit import Ask, problem_of, Pursuit, Replanning
 from rolling_controller.robot_laws import robot_kind, RobotKind
 from rolling_controller.robot_laws.regulator import RegulatedRobot
-from rolling_controller.time_varying_lqr import KNOT, read_weights, TimeVaryingLqr
+from rolling_controller.time_varying_lqr import KNOT
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
@@ -26,86 +26,6 @@ LQR, PREDICTIVE, LEARNED = LAWS = 'lqr', 'predictive', 'learned'
 REPLANNING = Replanning(lead=0.45)  # a planner beside a busy loop is not quick
 PERIOD = 4e-3  # between two predictions beside a loop [s]
 SLEW = 20.0  # of their commands over the range of the controls [1/s]
-
-
-def design_law(
-    model: ScenarioModel,
-    plan: Plan,
-    weights: Mapping[str, Any] | None,
-    interrupted: Callable[[], bool] = lambda: False,
-    *,
-    law: str = LQR,
-    policy_file: str = '',
-    beside: bool = True,
-    ask: Ask | None = None,
-    patience: float = 0.0,
-    safe: Callable[[Array], Array] | None = None,
-) -> Following:
-    """
-    Return the feedback along a plan.
-
-    Parameters
-    ----------
-    model
-        System and parameters.
-    plan
-        The plan.
-    weights
-        Values of options of the regulator by name; None for the planned controls without feedback.
-    interrupted
-        Asked now and then whether to give up.
-    law
-        One of :data:`LAWS`.
-    policy_file
-        File of a learned policy, for that law.
-    beside
-        Whether predictions are made in a thread of their own, or in the loop.
-    ask
-        Has plans made again for a predictive law; None where it keeps to the one given.
-    patience
-        For how long such a plan is waited for when it has to take over [s].
-    safe
-        What a predictive law commands where its predictions fail.
-
-    Returns
-    -------
-    Following
-        The law and the motion that the planned controls cause.
-
-    Raises
-    ------
-    ParameterError
-        A weight or the file of a policy is not right, or the plan is too long.
-    SimulationError
-        The motion under the planned controls is not finite.
-    CancelledError
-        Interrupted.
-
-    """
-    if weights is None:
-        return open_loop(model.system, model.params, plan, interrupted)
-    if law == LEARNED:
-        if not policy_file:
-            raise ParameterError(f'law {LEARNED!r} needs policy_file, the file of a policy')
-        learned = LearnedLaw(
-            model.system, model.params, plan, LearnedPolicy.read(policy_file), interrupted
-        )
-        return Following(learned, learned.course.times, learned.course.states, holds=True)
-    given = model.system, model.params, plan, read_weights(weights, model.system)
-    limits = math.inf if model.control_limits is None else model.control_limits
-    if law == PREDICTIVE:
-        horizon = Horizon(period=PERIOD, slew=SLEW)
-        predictive = PredictiveLaw(
-            *given, control_limits=limits, horizon=horizon, safe=safe, interrupted=interrupted
-        )
-        r, pursuit = predictive.reference, None
-        if ask is not None:
-            options = replace(REPLANNING, patience=patience)
-            pursuit = Pursuit(predictive, problem_of(predictive), ask, options)
-        used = PredictingBeside(predictive, pursuit, in_loop=not beside)
-        course = None if pursuit is None else (lambda: pursuit.course)
-        return Following(used, r.times, r.states, predictive.warning, holds=True, course=course)
-    return TimeVaryingLqr(*given, control_limits=limits, interrupted=interrupted).following()
 
 
 class Settings(Protocol):
@@ -157,7 +77,6 @@ def follow(
     Return the law along a plan that parameters of a controller choose, and its hold.
 
     Without ``ask`` a plan stays as it is and ends in the machine's hold; else its law goes on.
-    The other arguments and errors are those of :func:`design_law`.
 
     Parameters
     ----------
@@ -166,26 +85,64 @@ def follow(
     plan
         The plan.
     settings
-        Parameters by name; those that are missing have their defaults.
+        Parameters by name, of them ``open_loop``, ``law``, one of :data:`LAWS`, and
+        ``policy_file``; those that are missing have their defaults.
+    interrupted
+        Asked now and then whether to give up.
+    beside
+        Whether predictions are made in a thread of their own, or in the loop.
+    ask
+        Has plans made again for a predictive law; None where it keeps to the one given.
+    patience
+        For how long such a plan is waited for when it has to take over [s].
+    safe
+        What a predictive law commands where its predictions fail.
+
+    Returns
+    -------
+    Following
+        The law and the motion that the planned controls cause.
+
+    Raises
+    ------
+    ParameterError
+        A weight or the file of a policy is not right, or the plan is too long.
+    SimulationError
+        The motion under the planned controls is not finite.
+    CancelledError
+        Interrupted.
 
     """
+    system, params = model.system, model.params
     if settings.get('open_loop', False):
-        return open_loop(model.system, model.params, plan, interrupted)
+        return open_loop(system, params, plan, interrupted)
     laws, law = laws_of(model, settings), settings.get('law', LQR)
     if law == LQR:
         return laws.follow(plan, interrupted)
-    found = design_law(
-        model,
-        plan,
-        Options(settings, robot_kind(model.system.name)),
-        interrupted,
-        law=law,
-        policy_file=settings.get('policy_file', ''),
-        beside=beside,
-        ask=ask,
-        patience=patience,
-        safe=safe,
-    )
+    if law == LEARNED:
+        if not (policy_file := settings.get('policy_file', '')):
+            raise ParameterError(f'law {LEARNED!r} needs policy_file, the file of a policy')
+        policy = LearnedPolicy.read(policy_file)
+        learned = LearnedLaw(system, params, plan, policy, interrupted)
+        found = Following(learned, learned.course.times, learned.course.states, holds=True)
+    else:
+        predictive = PredictiveLaw(
+            system,
+            params,
+            plan,
+            laws.weights(),
+            control_limits=math.inf if model.control_limits is None else model.control_limits,
+            horizon=Horizon(period=PERIOD, slew=SLEW),
+            safe=safe,
+            interrupted=interrupted,
+        )
+        r, pursuit = predictive.reference, None
+        if ask is not None:
+            options = replace(REPLANNING, patience=patience)
+            pursuit = Pursuit(predictive, problem_of(predictive), ask, options)
+        used = PredictingBeside(predictive, pursuit, in_loop=not beside)
+        course = None if pursuit is None else (lambda: pursuit.course)
+        found = Following(used, r.times, r.states, predictive.warning, holds=True, course=course)
     return found if ask else found._replace(hold=laws.end(plan)[0])
 
 

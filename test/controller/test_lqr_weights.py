@@ -5,7 +5,7 @@ from numpy.testing import assert_array_equal
 import pytest
 from rolling_controller import LqrWeights, PredictiveLaw, TimeVaryingLqr
 from rolling_controller.balance.hold import BalanceLqr
-from rolling_controller.robot_laws import point_mass_kind, spin_rolling_sphere_kind
+from rolling_controller.robot_laws import point_mass, spin_rolling_sphere
 from rolling_controller.time_varying_lqr import limit_arrays, read_weights, weight_options
 from rolling_dynamics import ContactSystem, Plane, PointMassDisk, Sphere, SpinRollingSphere
 from rolling_dynamics.contact.representation import ATTITUDE, CONTACT_WEIGHTS
@@ -28,14 +28,14 @@ TUNED = {
     ),
     'point_mass_disk': (
         PointMassDisk([RailMass(1.0, Circle(0.2))]),
-        point_mass_kind.KIND.options,
+        point_mass.KIND.options,
         {'theta': 1.0, 'theta_rate': 0.1, 'phi': 1.0, 'phi_rate': 0.1, 'p': 10.0},
         1e3,
         1e-3,
     ),
     'spin_rolling_sphere': (
         SpinRollingSphere(),
-        spin_rolling_sphere_kind.KIND.options,
+        spin_rolling_sphere.KIND.options,
         {'contact_s': 100.0, 'd_SO': 10.0},
         1e3,
         1.0,
