@@ -22,7 +22,6 @@ from rolling_controller.laboratory.laws import (
     PREDICTED,
     PREDICTIVE,
     Prepared,
-    Subject,
     subject_of,
 )
 from rolling_controller.laboratory.run_log import RunLog
@@ -31,7 +30,7 @@ from rolling_controller.nodes.control_loop import ControlLoop
 from rolling_controller.nodes.controlled import Controlled
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.equipment import LoopEquipment
-from rolling_controller.nodes.experiment_run import CODES, ExperimentRun, RunState
+from rolling_controller.nodes.experiment_run import CODES, ExperimentRun
 from rolling_controller.nodes.hand import ControlledHand, Hand
 from rolling_controller.nodes.prediction import Prediction
 from rolling_controller.predictive.beside import PredictingBeside
@@ -101,16 +100,6 @@ TABLE = (
 )
 
 
-class LaboratoryHand(Hand):
-    """The hand, moved by the accelerations that an experiment uses."""
-
-    subject: Subject
-
-    def send(self, u: Array, stamp: int) -> None:
-        """Send a control of the experiment that is to act at a time [ns]."""
-        super().send(self.subject.widened(u), stamp)
-
-
 class ControlledLaboratory(Controlled):
     """An object on a hand, moved by experiments: the action ``run_experiment``."""
 
@@ -130,8 +119,8 @@ class ControlledLaboratory(Controlled):
         self.subject = subject_of(v['experiment'], model, v['plan_file'], self._predicting)
         system, params = self.subject.system, self.subject.params
         self._limits = self.subject.limits(model.control_limits)
-        self._hand = LaboratoryHand(node, v, self.subject.source, system.state, self._limits)
-        self._hand.subject = self.subject
+        source, widened = self.subject.source, self.subject.widened
+        self._hand = Hand(node, v, source, system.state, self._limits, widened)
         given = system, params, self.subject.start, self._limits
         self.equipment = LoopEquipment.of(node, self._hand, *given)
         self._prepared: Prepared | None = None
@@ -227,24 +216,24 @@ class ControlledLaboratory(Controlled):
             self.equipment,
             followed,
             duration or self.values['duration'],
-            lambda state: resolve(self.node, ended, state),
+            lambda over: resolve(self.node, ended, over),
             lambda x, u: goal.handle.publish_feedback(self._progress(current, x, u)),
             RunLog(lambda numbers: self._steps.publish(Int64MultiArray(data=numbers))),
         )
         current.control.loop.start()
         goal.on_stop(lambda: current.control.end(CODES.CANCELLED, 'asked to stop'))
-        state: RunState = await ended
-        self.node.alarm = state.ended if state.code == CODES.INTERNAL else ''
+        await ended
+        self.node.alarm = current.ended if current.code == CODES.INTERNAL else ''
         self._prediction.show(None)
-        self.node.get_logger().info(_ending(run, law, state))
+        self.node.get_logger().info(_ending(run, law, current))
         since = current.balancing_since
         return RunExperiment.Result(
-            error_code=state.code,
-            error_string=state.ended if state.code != CODES.NONE else '',
+            error_code=current.code,
+            error_string=current.ended if current.code != CODES.NONE else '',
             run=run,
             law=law,
-            start=nanoseconds_to_time(state.started or 0),
-            duration=state.time,
+            start=nanoseconds_to_time(current.control.started or 0),
+            duration=current.control.time,
             balancing_since=math.nan if since is None else since,
         )
 
@@ -274,12 +263,12 @@ class ControlledLaboratory(Controlled):
         balances = run.balancing_since is not None
         out = RunExperiment.Feedback(
             phase=PHASES.PHASE_BALANCING if balances else PHASES.PHASE_FOLLOWING,
-            time=run.state.time,
+            time=run.control.time,
             contact_mode=run.control.contact_mode,
-            state_names=list(self._hand.subject.system.state.names),
+            state_names=list(self.subject.system.state.names),
             state_values=x.tolist(),
         )
-        out.margin_names = list(self._hand.subject.system.control.names)
+        out.margin_names = list(self.subject.system.control.names)
         out.margin_values = (1.0 - np.abs(u) / self._limits).tolist()
         return out
 
@@ -293,15 +282,15 @@ class ControlledLaboratory(Controlled):
     def control(self) -> ControlLoop | None:
         """The loop of the run that goes on."""
         run = self._running
-        return None if run is None or run.state.ended else run.control
+        return None if run is None or run.ended else run.control
 
     def health(self) -> Health:
         """Return what is run."""
         run = self._running
-        running = run is not None and not run.state.ended
+        running = run is not None and not run.ended
         values: dict[str, Any] = {'runs': self._runs, 'running': running}
         if run is not None and running:
-            values['time [s]'] = run.state.time
+            values['time [s]'] = run.control.time
         if self._failed:
             return ERROR, f'nothing can be run: {self._failed}', values
         if run is not None and run.control.fault:
@@ -317,9 +306,9 @@ def controlled(given: Mapping[str, Any]) -> type[Controlled]:
     return ControlledLaboratory if given.get('experiment') else ControlledHand
 
 
-def _ending(run: int, law: str, state: RunState) -> str:
-    r = state.last
-    text = f'run {run} ({law}) ended after {state.time:.3f} s: {state.ended}'
+def _ending(number: int, law: str, run: ExperimentRun) -> str:
+    r = run.last
+    text = f'run {number} ({law}) ended after {run.control.time:.3f} s: {run.ended}'
     if r is None or not r.ticks:
         return text
     return (

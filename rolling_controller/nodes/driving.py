@@ -104,7 +104,7 @@ class Driving:
             return
         self.ended = reason
         if reason or self._safe:
-            self._equipment.send_safe_command(self._node)
+            self._equipment.bring_to_rest(self._node)
         if reason:
             self._node.get_logger().error(f'{self.name} ended: {reason}')
 

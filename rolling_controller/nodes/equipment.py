@@ -164,11 +164,7 @@ class LoopEquipment:
         """Return when a command acts that is sent now [ns]; in simulated time with its state."""
         return stamp if self.once else node.get_clock().now().nanoseconds + self.predictor.delay
 
-    def send_safe_command(self, node: Node) -> Array:
-        """Command the machine to rest; return the present state."""
-        return self.brought_to_rest(node).x
-
-    def brought_to_rest(self, node: Node) -> Braked:
+    def bring_to_rest(self, node: Node) -> Braked:
         """Command the machine to rest."""
         now = self.machine.measured.state()
         answers, x = now if now is not None else (None, self.start)

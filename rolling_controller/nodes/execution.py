@@ -124,7 +124,7 @@ class Execution:
         end, equipment = self._end, self._equipment
         hold = (None if end is None else self._after()) or self._standing.after(code)
         if hold is None:
-            present = equipment.send_safe_command(self._node)
+            present = equipment.bring_to_rest(self._node).x
         else:
             present = equipment.present
             self._standing.begin(hold)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 import math
 from typing import Any
 
@@ -22,33 +21,6 @@ from rolling_node_kit.periodic_loop import Punctuality
 CODES = RunExperiment.Result
 
 
-@dataclass
-class RunState:
-    """
-    How far a run is.
-
-    Attributes
-    ----------
-    started
-        Stamp of its first state [ns]; None before.
-    time
-        Since then [s].
-    ended
-        Why it ended; empty while it goes on.
-    code
-        Error code of the action, NONE where it lasted as long as it was to.
-    last
-        Punctuality of the loop since it was last read.
-
-    """
-
-    started: int | None = None
-    time: float = 0.0
-    ended: str = ''
-    code: int = CODES.NONE
-    last: Punctuality | None = None
-
-
 class ExperimentRun:
     """
     Runs the law of an experiment until something ends it.
@@ -57,8 +29,11 @@ class ExperimentRun:
     ----------
     control
         The loop that does it.
-    state
-        How far it is.
+    ended, code
+        Why it ended, empty while it goes on; and the error code of the action, NONE where it
+        lasted as long as it was to.
+    last
+        Punctuality of the loop at its end.
 
     """
 
@@ -68,7 +43,7 @@ class ExperimentRun:
         equipment: LoopEquipment,
         law: Law[Any],
         duration: float,
-        on_end: Callable[[RunState], None],
+        on_end: Callable[[ExperimentRun], None],
         on_progress: Callable[[Array, Array], None],
         log: RunLog,
     ) -> None:
@@ -84,7 +59,7 @@ class ExperimentRun:
         duration
             After which it ends [s]; 0 for no end.
         on_end
-            Called with the state at its end.
+            Called with the run at its end.
         on_progress
             Called with state and control, ``feedback_rate`` times per second.
         log
@@ -93,7 +68,8 @@ class ExperimentRun:
         """
         self._node, self._equipment, self._log = node, equipment, log
         self._on_end, self._on_progress = on_end, on_progress
-        self.state, self._next_progress = RunState(), 0.0
+        self.ended, self.code, self._next_progress = '', CODES.NONE, 0.0
+        self.last: Punctuality | None = None
         self._restarts = equipment.machine.measured.restarts
         self._bound: HandBound | None = None
         task = Task(
@@ -115,13 +91,12 @@ class ExperimentRun:
 
     def _finish(self, code: int, reason: str) -> None:
         """Bring the hand to rest, and report it."""
-        rest = self._equipment.brought_to_rest(self._node)
+        rest = self._equipment.bring_to_rest(self._node)
         self._log.note(SAFE, NO_STATE if rest.seen is None else rest.seen, rest.stamp)
         self._log.flush()
-        self._look()
-        self.state.ended, self.state.code = reason, code
-        self.state.last = self.control.loop.read_punctuality()
-        self._on_end(self.state)
+        self.ended, self.code = reason, code
+        self.last = self.control.loop.read_punctuality()
+        self._on_end(self)
 
     def _begin(self, _stamp: int) -> None:
         """Bound how far the hand goes from where it starts, measured and commanded."""
@@ -129,20 +104,16 @@ class ExperimentRun:
         states = np.array([self._start, self._start])
         self._bound = self._equipment.machine.bound(states)
 
-    def _look(self) -> None:
-        self.state.started, self.state.time = self.control.started, self.control.time
-
     def _judge(self, _t: float, _x: Array, u: Array) -> tuple[int, str, Array]:
         """End a run whose hand goes too far; report state and control, if it is time to."""
-        self._look()
         x, limited = self.control.measured, self._equipment.watch.limited(u)
         problem = ''
         if self._bound is not None:
-            problem = self._bound.problem(self.state.time, x, self._start, limited)
+            problem = self._bound.problem(self.control.time, x, self._start, limited)
         if problem:
             self.control.distrust(problem)
-        elif self.state.time >= self._next_progress:
-            self._next_progress = self.state.time + 1.0 / self._equipment.values['feedback_rate']
+        elif self.control.time >= self._next_progress:
+            self._next_progress = self.control.time + 1.0 / self._equipment.values['feedback_rate']
             self._on_progress(x, limited)
         return CODES.NONE, '', u
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.duration import Duration
 from rolling_controller.motion_watch import HandBound
 from rolling_controller.nodes.controller_parameters import TABLE
-from rolling_controller.nodes.machine import Equipped, stamp_check
+from rolling_controller.nodes.machine import Equipped, Machine, stamp_check
 from rolling_controller.nodes.plan_following import PlanFollowing
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_view import Source, StateSource
@@ -24,7 +23,7 @@ from rolling_node_kit.qos import COMMAND, STREAM_POLLED
 from rolling_node_kit.suite_node import SuiteNode
 
 
-class Hand:
+class Hand(Machine):
     """Topics of a hand; a machine as executions use it."""
 
     missing = 'no pair of hand/odometry and object/odometry with equal stamps came yet'
@@ -36,6 +35,7 @@ class Hand:
         source: Source,
         state: Layout,
         limits: Array | None,
+        widened: Callable[[Array], Array] = np.array,
     ) -> None:
         """
         Create the topics.
@@ -50,13 +50,16 @@ class Hand:
             Layout of those states; velocities of the hand in the order of its accelerations.
         limits
             Greatest magnitude of each acceleration; None for no limit.
+        widened
+            From the controls of a law to all accelerations of the hand.
 
         """
+        self._widened = widened
         self._values, self._limits, self._state = values, limits, state
         self.measured = Measurements(source, stamp_check(node, values))
         self._velocity = hand_velocity(state)
         self._encode = StampedEncoder(f'{values["frame_prefix"]}hand', ACCEL).encode
-        self._commands = node.writer(AccelStamped, 'hand/accel_command', COMMAND)
+        self.commands = node.writer(AccelStamped, 'hand/accel_command', COMMAND)
         self.polled = [
             node.polled(Odometry, name, STREAM_POLLED, raw=True)
             for name in ('hand/odometry', 'object/odometry')
@@ -68,19 +71,9 @@ class Hand:
             for data in subscription.take():
                 self.measured.take(data, is_hand=is_hand)
 
-    def wait(self, seconds: float) -> None:
-        """Wait for both streams, at most this long [s]."""
-        end = time.monotonic() + seconds
-        for subscription in self.polled:
-            subscription.wait(max(end - time.monotonic(), 0.0))
-
     def send(self, u: Array, stamp: int) -> None:
         """Send the acceleration of the hand that is to act at a time [ns]."""
-        self._commands.publish(self._encode(stamp, accel_values(u.tolist())))
-
-    def await_acknowledgement(self, timeout: float) -> None:
-        """Wait until the last command has arrived, at most this time [s]."""
-        self._commands.wait_for_all_acked(Duration(seconds=timeout))
+        self.commands.publish(self._encode(stamp, accel_values(self._widened(u).tolist())))
 
     def bound(self, states: Array) -> HandBound:
         """Return the bound on the deviation from planned states."""

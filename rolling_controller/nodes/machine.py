@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple, Protocol
+import time
+from typing import Any, NamedTuple
 
+from rclpy.duration import Duration
 from rclpy.node import Node
+from rclpy.publisher import Publisher
 from rolling_controller.motion_watch import HandBound, Unwatched
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.scenario_model import ScenarioModel
-from rolling_node_kit.newest_state import StampCheck
+from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.parameters import ParameterTable
 from rolling_node_kit.polled_subscription import PolledSubscription
 
@@ -21,96 +25,53 @@ def stamp_check(node: Node, values: ParameterTable) -> StampCheck:
     )
 
 
-class States(Protocol):
+class Machine(ABC):
     """
-    The states that came.
+    Topics of the machine: used by one thread at a time.
 
     Attributes
     ----------
-    count
-        Number of usable states that were read.
-    restarts
-        Number of times that one could not be read, and the reading began again.
-    refused
-        Why the last bad message was refused; empty once it was reported.
-    trouble
-        Why the last message was refused, if no usable state came since.
-    fault
-        Why what follows the states is to end now; empty while nothing is wrong.
+    measured
+        The states that came.
+    missing
+        What to report to a user as long as no state came.
+    polled
+        The topics that states come from.
+    commands
+        Publisher of the commands.
 
     """
 
-    fault: str
-    count: int
-    restarts: int
-    refused: str
-    trouble: str
+    measured: NewestState[Any]
+    missing: str
+    polled: Sequence[PolledSubscription]
+    commands: Publisher
 
-    @property
-    def covariances(self) -> Array | None:
-        """Covariances declared with the newest state, see ``MotionWatch.judge``."""
-        ...
-
-    @property
-    def replaced(self) -> bool:
-        """Whether a fault is one of a sensor that others replace."""
-        ...
-
-    @property
-    def age(self) -> float:
-        """Age of the newest usable state, by its stamp and by its arrival [s]."""
-        ...
-
-    def state(self) -> tuple[int, Array] | None:
-        """Return stamp [ns] and value of the newest usable state, or None."""
-        ...
-
-    def state_near(self, stamp: int) -> Array | None:
-        """Return the state whose stamp is nearest to a time [ns], of the last ones; or None."""
-        ...
-
-
-class Machine(Protocol):
-    """Topics of the machine: used by one thread at a time."""
-
-    @property
-    def measured(self) -> States:
-        """The states that came."""
-        ...
-
-    @property
-    def missing(self) -> str:
-        """What to report to a user as long as no state came."""
-        ...
-
-    @property
-    def polled(self) -> Sequence[PolledSubscription]:
-        """The topics that states come from."""
-        ...
-
+    @abstractmethod
     def poll(self) -> None:
         """Take what came, where the executor does not."""
-        ...
 
     def wait(self, seconds: float) -> None:
         """Wait for what :meth:`poll` takes, at most this long [s]."""
-        ...
+        end = time.monotonic() + seconds
+        for topic in self.polled:
+            topic.wait(max(end - time.monotonic(), 0.0))
 
+    @abstractmethod
     def send(self, u: Array, stamp: int) -> None:
         """Send a control that is to act at a time [ns]."""
-        ...
 
     def await_acknowledgement(self, timeout: float) -> None:
         """Wait until the last command has arrived, at most this time [s]."""
-        ...
+        self.commands.wait_for_all_acked(Duration(seconds=timeout))
 
-    def bound(self, states: Array) -> HandBound | None:
-        """Return the bound on the deviation from planned states, None of no hand."""
-        ...
+    def bound(self, states: Array) -> HandBound | None:  # noqa: ARG002
+        """Return the bound on the deviation from planned states; None where there is no hand."""
+        return None
 
+    @abstractmethod
     def safe(self, x: Array) -> Array:
         """Return the control that brings the machine to rest."""
-        ...
 
 
 class Equipped(NamedTuple):

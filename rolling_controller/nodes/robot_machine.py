@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 import math
-import time
 
 from nav_msgs.msg import Odometry
 import numpy as np
-from rclpy.duration import Duration
 from rolling_controller.design import LQR, PREDICTIVE
 from rolling_controller.measured_state import LIMITED, sensor_source, SensorFilter
 from rolling_controller.motion_watch import Unwatched
 from rolling_controller.nodes.controller_parameters import EXECUTION, HOLD
-from rolling_controller.nodes.machine import Equipped, stamp_check
+from rolling_controller.nodes.machine import Equipped, Machine, stamp_check
 from rolling_controller.nodes.plan_following import PlanFollowing
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
@@ -157,7 +155,7 @@ class SensedWatch(Unwatched):
         return np.clip(u, -self._most, self._most) if self._states.open else u
 
 
-class RobotMachine:
+class RobotMachine(Machine):
     """
     See :class:`Machine`; it also knows where the robot heads.
 
@@ -177,7 +175,7 @@ class RobotMachine:
         self.holds_at = model.view.holds_at or frozenset[str]()
         self._observer = Observer(model.view, model.params, next(iter(model.system.modes)))
         self._yaw = 0.0
-        self._commands = node.writer(JointState, 'robot/control', COMMAND)
+        self.commands = node.writer(JointState, 'robot/control', COMMAND)
         check = stamp_check(node, values)
         self.measured: RobotStates | SensedStates
         self.watch: SensedWatch | None = None
@@ -190,13 +188,9 @@ class RobotMachine:
                 node.polled(JointState, 'robot/state', STREAM_POLLED, raw=True)
             ]
         self.polled = self.measured.topics
+        self.missing = f'nothing came yet on {" or ".join(t.topic for t in self.polled)}'
         self._odometry = node.polled(Odometry, 'odom', STREAM_READER, raw=True)
         self._message = JointState(name=list(model.system.control.names))
-
-    @property
-    def missing(self) -> str:
-        """What to report to a user as long as no state came."""
-        return f'nothing came yet on {" or ".join(topic.topic for topic in self.polled)}'
 
     def yaw(self) -> float:
         """Angle of base_link about the normal of the floor [rad], as reported last; 0 if never."""
@@ -215,25 +209,12 @@ class RobotMachine:
         """Take what came, where the executor does not."""
         self.measured.poll()
 
-    def wait(self, seconds: float) -> None:
-        """Wait for a state, at most this long [s]."""
-        end = time.monotonic() + seconds
-        for topic in self.polled:
-            topic.wait(max(end - time.monotonic(), 0.0))
-
     def send(self, u: Array, stamp: int) -> None:
         """Send the control that is to act at a time [ns]."""
         self.measured.note(u, stamp)
         self._message.header.stamp = nanoseconds_to_time(stamp)
         self._message.effort = u.tolist()
-        self._commands.publish(self._message)
-
-    def await_acknowledgement(self, timeout: float) -> None:
-        """Wait until the last command has arrived, at most this time [s]."""
-        self._commands.wait_for_all_acked(Duration(seconds=timeout))
-
-    def bound(self, states: Array) -> None:
-        """Return None: a robot has no hand."""
+        self.commands.publish(self._message)
 
     def safe(self, x: Array) -> Array:
         """Return the control that brings the robot to rest, as the simulator's own."""

@@ -113,7 +113,7 @@ def test_a_command_stays_within_the_limits(machine, equipment):
 
 
 def test_a_machine_that_is_brought_to_rest_has_got_its_command(machine, equipment):
-    rest = equipment.brought_to_rest(NODE)
+    rest = equipment.bring_to_rest(NODE)
     (sent, waited) = machine.log
     assert sent == ('send', [-0.5, -1.0], 7 * MS)
     assert waited[0] == 'await'

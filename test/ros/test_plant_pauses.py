@@ -10,7 +10,8 @@ import numpy as np
 from numpy.testing import assert_equal
 import pytest
 from rclpy.impl.rcutils_logger import RcutilsLogger
-from rolling_controller.design import design_law, LQR, PREDICTIVE
+from rolling_controller import design
+from rolling_controller.design import LQR, PREDICTIVE
 from rolling_controller.law import COMMANDED, Memoryless, state_inputs
 from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes.control_loop import CODES
@@ -118,7 +119,7 @@ def follow(model, law, pause):
     ).all()  # some accelerations of the hand have no limit
     weights = {entry.name: entry.default for entry in CONTACT_OPTIONS}
     plan = message_to_plan(still('contact', model.system, model.start, DURATION, PUSH))
-    following = design_law(model, plan, weights, law=law, beside=False, safe=plant.safe)
+    following = design.follow(model, plan, {**weights, 'law': law}, safe=plant.safe)
     node, equipment = equipped(model, plant)
     goal = SimpleNamespace(
         request=SimpleNamespace(plan=SimpleNamespace(header=SimpleNamespace(stamp=Time()))),

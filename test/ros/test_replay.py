@@ -9,7 +9,7 @@ import sys
 from geometry_msgs.msg import AccelStamped
 import numpy as np
 import pytest
-from rolling_controller.design import design_law
+from rolling_controller.design import follow
 from rolling_controller.nodes.controller_parameters import TABLE
 from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.errors import ParameterError
@@ -78,7 +78,7 @@ def recorded_machine(open_loop):
     """Return the model, the plan, and the law along it by the weights of the parameters."""
     model = load_model(SCENARIO)
     plan = small_plan(model)
-    return model, plan, design_law(model, plan, None if open_loop else settings()).law
+    return model, plan, follow(model, plan, settings(open_loop=open_loop)).law
 
 
 def write_recording(folder, values, change=lambda _k, u: u):

@@ -10,7 +10,6 @@ from geometry_msgs.msg import Point, PoseStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Path
 import numpy as np
 from rcl_interfaces.msg import ParameterEvent
-from rclpy.duration import Duration
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
 from rolling_controller.ball_balancer.laws import law_on_nodes, LEADS, ON_NODES
 from rolling_controller.ball_balancer.protocol import PATHS, place_on
@@ -20,7 +19,7 @@ from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
 from rolling_controller.nodes.controlled import Controlled
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.equipment import LoopEquipment
-from rolling_controller.nodes.machine import stamp_check
+from rolling_controller.nodes.machine import Machine, stamp_check
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import rig_file, RigFile
 from rolling_dynamics.errors import quoted
@@ -62,7 +61,7 @@ class Frames(NewestState[Array]):
         return raw
 
 
-class RigMachine:
+class RigMachine(Machine):
     """See :class:`rolling_controller.nodes.machine.Machine`; a command is what a law gives."""
 
     missing = 'no vision/object_pose came yet'
@@ -76,7 +75,7 @@ class RigMachine:
         self._frames = node.polled(PoseWithCovarianceStamped, 'vision/object_pose', SENSOR_DATA)
         self.polled = [self._frames]
         self._message = JointTrajectory(joint_names=list(self._servos.joints))
-        self._commands = node.writer(JointTrajectory, self._servos.topic, COMMAND)
+        self.commands = node.writer(JointTrajectory, self._servos.topic, COMMAND)
         self._sent = 0
 
     def poll(self) -> None:
@@ -84,25 +83,14 @@ class RigMachine:
         for message in self._frames.take():
             stamp = self.measured.take(message)
             if stamp and stamp == self._sent:
-                self._commands.publish(self._message)
-
-    def wait(self, seconds: float) -> None:
-        """Wait for a frame, at most this long [s]."""
-        self._frames.wait(seconds)
+                self.commands.publish(self._message)
 
     def send(self, u: Array, stamp: int) -> None:
         """Send what a law gives for the frame of a stamp [ns]."""
         numbers = self._file.command(self._system, self._p, u).tolist()
         self._message.header.stamp, self._sent = nanoseconds_to_time(stamp), stamp
         self._message.points = [JointTrajectoryPoint(**{self._servos.message: numbers})]
-        self._commands.publish(self._message)
-
-    def await_acknowledgement(self, timeout: float) -> None:
-        """Wait until the last command has arrived, at most this time [s]."""
-        self._commands.wait_for_all_acked(Duration(seconds=timeout))
-
-    def bound(self, states: Array) -> None:
-        """Return None: there is no hand."""
+        self.commands.publish(self._message)
 
     def safe(self, x: Array) -> Array:  # noqa: ARG002
         """Return what levels the plate."""
@@ -223,7 +211,7 @@ class ControlledRig(Controlled):
     def _finish(self, _code: int, _reason: str) -> None:
         """Level the plate; where frames did not come, the next one is waited for."""
         self._memory = self.control.answers.memory
-        self.equipment.send_safe_command(self.node)
+        self.equipment.bring_to_rest(self.node)
         if self._runs:
             self._run()
 
