@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -64,7 +63,6 @@ def run_lockstep(
     duration: float,
     *,
     rate: float = 1000.0,
-    delay: int = 0,
     limits: ArrayLike = np.inf,
     actuators: Sequence[Actuator] = (),
     signals: Callable[[float], Mapping[str, Array]] = lambda _: {},
@@ -85,8 +83,6 @@ def run_lockstep(
         Duration [s].
     rate
         Steps of the law per second [Hz].
-    delay
-        Steps between the state that the law takes and the present.
     limits
         Maximum magnitude of each control, shape (m,) or one for all, in their units.
     actuators
@@ -111,7 +107,6 @@ def run_lockstep(
     steps = round(duration * rate)
     plant = Emulation(system, p, actuators=actuators, limits=limits)
     dt, x = duration / steps, np.array(x_start, dtype=float)
-    seen = deque([x] * (delay + 1), maxlen=delay + 1)
     jumps = {round(at / dt): jump for at, jump in pushes}
 
     def look(k: int) -> Iterable[Given]:
@@ -121,11 +116,10 @@ def run_lockstep(
                 jump, x_now = jumps[k], plant.state.x
                 pushed = jump(x_now) if callable(jump) else system.retract(x_now, jump)
                 plant.put(np.array(pushed).ravel())
-            seen.append(plant.state.x)
             if plant.state.ended is not None or k == steps:
                 return ()
-        t = k * dt
-        return [(t, t, gathered(law.inputs, {STATE: seen[0], **signals(t)}))]
+        t, now = k * dt, plant.state.x if k else x
+        return [(t, t, gathered(law.inputs, {STATE: now, **signals(t)}))]
 
     def send(u: Array, at: float) -> None:
         if at > 0.0:

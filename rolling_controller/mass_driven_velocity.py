@@ -10,9 +10,7 @@ masses, and a command that would leave the envelope is shortened until it does n
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields
 from itertools import combinations
-from types import SimpleNamespace
 
 import casadi as ca
 import numpy as np
@@ -25,47 +23,15 @@ from rolling_dynamics.per_system import once_per_system
 HALVINGS = 12  # of a command that would leave the envelope
 WEAK = 1e-3  # of the greatest singular value, below which one counts as zero
 TINY = 1e-300  # keeps a quotient a number where it is not taken
-
-
-@dataclass(frozen=True, kw_only=True)
-class VelocityGains:
-    """
-    Gains and limits of the controller.
-
-    Attributes
-    ----------
-    velocity
-        From velocity error to acceleration [1/s].
-    centre, rate
-        From the miss of the centre of mass to the rates of the masses, and from these to their
-        accelerations [1/s]; each several times faster than the one before.
-    lower
-        How fast masses sink where they have a choice [1/(kg m s)].
-    friction_fraction
-        Fraction of the coefficient of friction that may be used.
-    normal_fraction
-        Least normal force as a fraction of the weight.
-    reach_fraction
-        Fraction of the greatest sideways moment of the masses that is asked for.
-
-    """
-
-    velocity: float = 1.5
-    centre: float = 8.0
-    rate: float = 30.0
-    lower: float = 4.0
-    friction_fraction: float = 0.8
-    normal_fraction: float = 0.3
-    reach_fraction: float = 0.6
-
-    def __post_init__(self) -> None:
-        """Refuse gains that control nothing."""
-        for name in ('velocity', 'centre', 'rate'):
-            if not getattr(self, name) > 0:
-                raise ParameterError(f'{name} must be positive [1/s], got {getattr(self, name)!r}')
-        for name in ('friction_fraction', 'normal_fraction', 'reach_fraction'):
-            if not 0 < getattr(self, name) <= 1:
-                raise ParameterError(f'{name} must lie in (0, 1], got {getattr(self, name)!r}')
+GAIN = 1.5  # 1/s, from velocity error to acceleration
+# 1/s, from the miss of the centre of mass to the rates of the masses, and from these to their
+# accelerations; each several times faster than the one before
+CENTRE, RATE = 8.0, 30.0
+LOWER = 4.0  # 1/(kg m s), how fast masses sink where they have a choice
+FRICTION = 0.8  # fraction of the coefficient of friction that may be used
+NORMAL = 0.3  # least normal force as a fraction of the weight
+REACH = 0.6  # fraction of the greatest sideways moment of the masses that is asked for
+ACCELERATION = 400.0  # greatest theta'' of a mass
 
 
 class MassDrivenVelocity(FunctionLaw):
@@ -80,10 +46,9 @@ class MassDrivenVelocity(FunctionLaw):
         self,
         ball: MassDrivenSystem,
         p: ArrayLike,
-        gains: VelocityGains | None = None,
         *,
+        velocity: float = GAIN,
         rate_limit: float = 20.0,
-        acceleration_limit: float = 400.0,
     ) -> None:
         """
         Prepare the function.
@@ -93,17 +58,19 @@ class MassDrivenVelocity(FunctionLaw):
         ball, p
             A rolling ball with two masses on rails or more, or a disk with one or more, all of
             them controlled.
-        gains
-            Gains.
-        rate_limit, acceleration_limit
-            Greatest theta' and theta'' of a mass.
+        velocity
+            From velocity error to acceleration [1/s].
+        rate_limit
+            Greatest theta' of a mass.
 
         Raises
         ------
         ParameterError
-            There are too few masses to drive it wherever it can roll.
+            There are too few masses to drive it wherever it can roll, or the gain is not positive.
 
         """
+        if not velocity > 0:
+            raise ParameterError(f'velocity must be positive [1/s], got {velocity!r}')
         least = len(ball.plane) - 1  # directions along the floor
         if ball.control.size < least or ball.control.size != len(ball.masses):
             raise ParameterError(
@@ -111,30 +78,28 @@ class MassDrivenVelocity(FunctionLaw):
                 f'one or more, all of them controlled; this one has {ball.control.size} of '
                 f'{len(ball.masses)}'
             )
-        given = *astuple(gains or VelocityGains()), rate_limit, acceleration_limit
-        given = *given, *np.asarray(p, dtype=float)
+        given = velocity, rate_limit, *np.asarray(p, dtype=float)
         super().__init__(state_inputs(ball, VELOCITY_W), ball.control, _accelerations(ball), given)
 
 
 @once_per_system
 def _accelerations(ball: MassDrivenSystem) -> ca.Function:
-    """Return ``(inputs, t, [gains, limits, p]) -> theta''``."""
+    """Return ``(inputs, t, [velocity gain, rate limit, p]) -> theta''``."""
     s, shell, S_B = ball.symbols, ball.shell, ball.first_moment
-    names = [field.name for field in fields(VelocityGains)]
-    inputs, numbers = ca.SX.sym('inputs', s.x.numel() + 3), ca.SX.sym('numbers', len(names))
-    g = SimpleNamespace(**dict(zip(names, ca.vertsplit(numbers), strict=True)))
-    rate_limit, acceleration_limit = ca.SX.sym('rate_limit'), ca.SX.sym('acceleration_limit')
+    inputs, velocity = ca.SX.sym('inputs', s.x.numel() + 3), ca.SX.sym('velocity')
+    rate_limit = ca.SX.sym('rate_limit')
     n, params = ball.control.size, s.params
     slope = [ca.jacobian(S_B, s.values['theta'][k]) for k in range(n)]
     A = ca.densify(shell.R_WB @ ca.horzcat(*slope))
     S, drift = shell.R_WB @ S_B, shell.R_WB @ ca.cross(shell.w, S_B)
     error = inputs[s.x.numel() : s.x.numel() + 2] - ball.velocity_W[:2]
     pseudo = _pseudo_inverse(A[:2, :])
-    rate = pseudo @ (g.centre * (_moment(ball, g, error, ca.fabs(S[2])) - S[:2]) - drift[:2])
+    moment = _moment(ball, velocity * error, ca.fabs(S[2]))
+    rate = pseudo @ (CENTRE * (moment - S[:2]) - drift[:2])
     down = A[2, :].T
-    rate -= g.lower * (down - pseudo @ (A[:2, :] @ down))  # where there is a choice
+    rate -= LOWER * (down - pseudo @ (A[:2, :] @ down))  # where there is a choice
     rate = _clipped(rate, rate_limit)
-    u = _clipped(g.rate * (rate - s.values['theta_rate']), acceleration_limit)
+    u = _clipped(RATE * (rate - s.values['theta_rate']), ACCELERATION)
     force = ball.rolls.expressions.wrench[3:]
     F0 = ca.substitute(force, s.u, ca.SX.zeros(n))
     F1 = ca.jacobian(force, s.u)
@@ -142,11 +107,11 @@ def _accelerations(ball: MassDrivenSystem) -> ca.Function:
     kept = ca.SX(0)
     for k in reversed(range(HALVINGS - 1)):
         F = F0 + F1 @ (0.5**k * u)
-        holds = ca.sqrt(ca.sumsqr(F[:2])) <= g.friction_fraction * mu * F[2]
-        holds = ca.logic_and(holds, F[2] >= g.normal_fraction * weight)
+        holds = ca.sqrt(ca.sumsqr(F[:2])) <= FRICTION * mu * F[2]
+        holds = ca.logic_and(holds, F[2] >= NORMAL * weight)
         kept = ca.if_else(holds, 0.5**k, kept)
     out = ca.substitute(ca.densify(kept * u), s.x, inputs[: s.x.numel()])
-    given = ca.vertcat(numbers, rate_limit, acceleration_limit, s.p)
+    given = ca.vertcat(velocity, rate_limit, s.p)
     return ca.Function('mass_driven_velocity', [inputs, s.t, given], [ca.cse(out)])
 
 
@@ -155,16 +120,16 @@ def _mass(ball: MassDrivenSystem) -> ca.SX:
     return params['mass'] + ca.sum1(params['masses'])
 
 
-def _moment(ball: MassDrivenSystem, g: SimpleNamespace, error: ca.SX, depth: ca.SX) -> ca.SX:
-    """Return the horizontal moment of the masses [kg m] that corrects a velocity."""
+def _moment(ball: MassDrivenSystem, wanted: ca.SX, depth: ca.SX) -> ca.SX:
+    """Return the horizontal moment of the masses [kg m] for an acceleration [m/s^2]."""
     params = ball.symbols.params
     inertia = params.get('polar_inertia', ca.SX(0))
     if 'inertia' in params:
         inertia = ca.sum1(params['inertia'][:3]) / 3
     r, gravity = params['radius'], ca.norm_2(params['gravity_W'])
-    a = _shortened(g.velocity * error, g.friction_fraction * params['mu'] * gravity)
+    a = _shortened(wanted, FRICTION * params['mu'] * gravity)
     S = (_mass(ball) * r * r + inertia - r * depth) * a / (r * gravity)
-    return _shortened(S, g.reach_fraction * ca.fmax(depth, 1e-6))
+    return _shortened(S, REACH * ca.fmax(depth, 1e-6))
 
 
 def _shortened(v: ca.SX, most: ca.SX) -> ca.SX:
@@ -172,7 +137,7 @@ def _shortened(v: ca.SX, most: ca.SX) -> ca.SX:
     return v * ca.fmin(1, most / ca.fmax(ca.norm_2(v), 1e-12))
 
 
-def _clipped(v: ca.SX, most: ca.SX) -> ca.SX:
+def _clipped(v: ca.SX, most: ca.SX | float) -> ca.SX:
     return ca.fmax(ca.fmin(v, most), -most)
 
 

@@ -22,6 +22,8 @@ from rolling_dynamics.simulation.compiled_solver import closed_loop
 HOME = 1e-2  # fraction of V at the start below which a run has come home
 HALVINGS = 12
 LOOK = 0.1  # s between looks at whether runs have come home
+STEP = 4e-3  # s, greatest step of the simulated loop, in which the law is in force all the time
+GREATEST = 1e3  # level that is tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +59,6 @@ def region_of_attraction(
     *,
     samples: int = 500,
     duration: float | None = None,
-    dt: float = 4e-3,
-    greatest: float = 1e3,
-    seed: int = 0,
 ) -> RegionOfAttraction:
     """
     Return the region found by sampling.
@@ -73,12 +72,6 @@ def region_of_attraction(
     duration
         Time in which a run must come home [s]; if None, 3 s or six times the slowest time constant
         of the regulator, whichever is longer.
-    dt
-        Greatest step of the simulated loop [s], in which the law is in force all the time.
-    greatest
-        Greatest level that is tried.
-    seed
-        Of the directions.
 
     Raises
     ------
@@ -88,12 +81,12 @@ def region_of_attraction(
     """
     if duration is None:
         duration = max(3.0, 6 * regulator.slowest)
-    directions = _unit_levels(regulator, samples, np.random.default_rng(seed))
-    obstacle, limit = _Border(regulator, directions, duration, dt).obstacle, ''
-    high = low = greatest
+    directions = _unit_levels(regulator, samples, np.random.default_rng(0))
+    obstacle, limit = _Border(regulator, directions, duration).obstacle, ''
+    high = low = GREATEST
     while found := obstacle(low):
         high, low, limit = low, low / 4, found
-        if low < 1e-12 * greatest:
+        if low < 1e-12 * GREATEST:
             raise ParameterError(
                 'no region of attraction: the closed loop does not come home from anywhere near '
                 f'({limit}); check weights, limits of control and the time given'
@@ -123,15 +116,13 @@ def _unit_levels(regulator: BalanceLqr, samples: int, rng: np.random.Generator) 
 class _Border:
     """Closed loops that start from tangent vectors of V = 1 times a size, all at once."""
 
-    def __init__(
-        self, regulator: BalanceLqr, directions: list[Array], duration: float, dt: float
-    ) -> None:
+    def __init__(self, regulator: BalanceLqr, directions: list[Array], duration: float) -> None:
         self._regulator, self._directions = regulator, np.array(directions).T
         self._looks, self._late = round(duration / LOOK), f'not home after {duration:g} s'
         system = regulator.system
         loop = closed_loop(system, regulator.law)
         mode, n = next(iter(loop.modes)), len(directions)
-        self._batch = BatchSimulator(loop, n, LOOK, max_step=dt, mode=mode, threads=1)
+        self._batch = BatchSimulator(loop, n, LOOK, max_step=STEP, mode=mode, threads=1)
         self._guards = equations(loop, mode).guards.map(n)
         self._names = list(loop.modes[mode].guards)
         self._retract, self._difference = system.retract.map(n), system.difference.map(n)

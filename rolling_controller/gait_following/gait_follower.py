@@ -20,7 +20,6 @@ from rolling_controller.gait_following.reference_loop import (
     LeanGains,
     LegReference,
     ReferenceLoop,
-    TrackingGains,
 )
 from rolling_controller.law import VELOCITY_W
 from rolling_dynamics.arrays import Array
@@ -194,7 +193,6 @@ class GaitFollower:
         *,
         limits: GaitLimits | None = None,
         gains: LeanGains | None = None,
-        tracking: TrackingGains | None = None,
     ) -> None:
         """
         Take a plan.
@@ -205,15 +203,15 @@ class GaitFollower:
             Made for the sphere as it is believed to be.
         limits
             Of contact and drive, for the corrected swings.
-        gains, tracking
+        gains
             Gains.
 
         """
         self.inputs, self.output = INPUTS, CONTROL
         self.plan = plan
         self._limits = limits or GaitLimits(friction=FRICTION * plan.params.mu)
-        tracking = tracking or TrackingGains(torque=self._limits.torque)
-        self._loop = ReferenceLoop(plan.params, plan.start, gains=gains, tracking=tracking)
+        torque = self._limits.torque
+        self._loop = ReferenceLoop(plan.params, plan.start, gains=gains, torque=torque)
 
     def start(self, before: GaitMemory | None = None) -> GaitMemory:  # noqa: ARG002
         """Return the memory at rest; see :class:`rolling_controller.law.Law`."""
@@ -363,9 +361,7 @@ class VelocityStick:
             raise ParameterError(f'deadband must be positive [m/s], got {deadband!r}')
         self._deadband = deadband
         self.inputs, self.output = Layout((*INPUTS.entries, VELOCITY_W)), CONTROL
-        self._loop = ReferenceLoop(
-            params, position, gains=gains, tracking=TrackingGains(torque=limits.torque)
-        )
+        self._loop = ReferenceLoop(params, position, gains=gains, torque=limits.torque)
 
     def start(self, before: StickMemory | None = None) -> StickMemory:  # noqa: ARG002
         """Return the memory at rest; see :class:`rolling_controller.law.Law`."""

@@ -152,31 +152,15 @@ class LegReference:
         return rolled, self._after, self._rest_n, zero, zero
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrackingGains:
-    """
-    Gains of the pendulum's loop.
-
-    Attributes
-    ----------
-    frequency, damping
-        Of the error's decay [rad/s], and its fraction of critical damping.
-    torque
-        Greatest magnitude of the torque [N m].
-
-    """
-
-    frequency: float = 18.0
-    damping: float = 0.9
-    torque: float = np.inf
+FREQUENCY, DAMPING = 18.0, 0.9  # rad/s of the error's decay, and fraction of critical damping
 
 
 class SwingTracking:
     """Computed torque on the sphere's full equations, for the gravity as estimated."""
 
-    def __init__(self, params: SphereParameters, gains: TrackingGains | None = None) -> None:
-        """Take the sphere as it is believed to be."""
-        self.gains = gains or TrackingGains()
+    def __init__(self, params: SphereParameters, limit: float = math.inf) -> None:
+        """Take the sphere as it is believed to be, and the greatest torque [N m]."""
+        self._limit = limit
         self._p = PendulumSphere().pack_parameters(params)
         self._gravity = PARAMETERS.slice('gravity_W')
         self._torque = FastFunction(_torque_function())
@@ -201,10 +185,9 @@ class SwingTracking:
 
         """
         self._p[self._gravity] = gravity
-        w, z = self.gains.frequency, self.gains.damping
-        Q = self._torque(x, n, omega, omega_rate, self._p, [w * w, 2 * z * w])
+        Q = self._torque(x, n, omega, omega_rate, self._p)
         size = float(np.linalg.norm(Q))
-        return Q * (self.gains.torque / size) if size > self.gains.torque else Q
+        return Q * (self._limit / size) if size > self._limit else Q
 
 
 @cache
@@ -212,12 +195,11 @@ def _torque_function() -> ca.Function:
     system = PendulumSphere()
     x, p = ca.SX.sym('x', STATE.size), ca.SX.sym('p', PARAMETERS.size)
     n_d, omega_d, rate_d = (ca.SX.sym(s, 3) for s in ('n', 'omega', 'rate'))
-    k = ca.SX.sym('k', 2)
     X = system.pose(x, p)[1]
     n, omega = -X[:3, 2], x[STATE.slice('w_WP_W')]
-    rate = rate_d + k[1] * (omega_d - omega) + k[0] * ca.cross(n, n_d)
+    rate = rate_d + 2 * DAMPING * FREQUENCY * (omega_d - omega) + FREQUENCY**2 * ca.cross(n, n_d)
     tau = system.inverse_dynamics(x, rate, p)[1]
-    return compiled(ca.Function('tracking_torque', [x, n_d, omega_d, rate_d, p, k], [tau]))[0]
+    return compiled(ca.Function('tracking_torque', [x, n_d, omega_d, rate_d, p], [tau]))[0]
 
 
 STEEP = math.radians(3)  # standard deviation of an unknown slope
@@ -348,23 +330,21 @@ E = np.array([0.0, 0.0, 1.0])
 @dataclass(frozen=True, kw_only=True)
 class LeanGains:
     """
-    Gains of position and velocity, and of the lean that answers them.
+    Gains of position and velocity.
 
     Attributes
     ----------
     position, velocity
         Acceleration per error [1/s^2], [1/s].
-    frequency
-        Of the filter that smooths the lean [rad/s].
-    most
-        Greatest lean that answers errors [rad].
 
     """
 
     position: float = 1.2
     velocity: float = 2.0
-    frequency: float = 6.0
-    most: float = 0.3
+
+
+SMOOTHED = 6.0  # rad/s, of the filter that smooths the lean
+STEEPEST = 0.3  # rad, greatest lean that answers errors
 
 
 class ReferenceLoop:
@@ -386,7 +366,7 @@ class ReferenceLoop:
         position: ArrayLike,
         *,
         gains: LeanGains | None = None,
-        tracking: TrackingGains | None = None,
+        torque: float = math.inf,
     ) -> None:
         """
         Begin at rest.
@@ -397,13 +377,15 @@ class ReferenceLoop:
             The sphere as it is believed to be.
         position
             Contact point [m].
-        gains, tracking
+        gains
             Gains.
+        torque
+            Greatest torque [N m].
 
         """
         self.params, self.gains = params, gains or LeanGains()
         self.filter = MomentumFilter(params)
-        self._tracking = SwingTracking(params, tracking)
+        self._tracking = SwingTracking(params, torque)
         self._lean, self._lean_rate = np.zeros(2), np.zeros(2)
         self._leg = LegReference.resting(params, np.asarray(position, dtype=float))
         self._time: float | None = None
@@ -460,10 +442,10 @@ class ReferenceLoop:
         torque = p.shell_radius * p.pendulum_mass * p.gravity * p.pendulum_length
         answer = wanted * (p.I0 - p.coupling) / torque
         size = float(np.hypot(*answer))
-        if size > k.most:
-            answer *= k.most / size
+        if size > STEEPEST:
+            answer *= STEEPEST / size
         rest = resting_lean(p, gravity) - self._leg.rest
-        w = k.frequency
+        w = SMOOTHED
         acceleration = w * w * (rest + answer - self._lean) - 2 * w * self._lean_rate
         self._lean_rate = self._lean_rate + dt * acceleration
         self._lean = self._lean + dt * self._lean_rate

@@ -3,11 +3,7 @@
 import casadi as ca
 import numpy as np
 import pytest
-from rolling_controller.mass_driven_velocity import (
-    _pseudo_inverse,
-    MassDrivenVelocity,
-    VelocityGains,
-)
+from rolling_controller.mass_driven_velocity import _pseudo_inverse, MassDrivenVelocity
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.internal_masses import PointMassBall, RailMass
 from rolling_dynamics.internal_masses.rails import Circle
@@ -89,5 +85,5 @@ def test_refused():
     p = one.pack_parameters(mass=1, inertia=0.04, radius=0.3)
     with pytest.raises(ParameterError, match='two masses on rails or more'):
         MassDrivenVelocity(one, p)
-    with pytest.raises(ParameterError, match=r'friction_fraction must lie in \(0, 1\]'):
-        VelocityGains(friction_fraction=1.5)
+    with pytest.raises(ParameterError, match=r'velocity must be positive \[1/s\], got 0'):
+        MassDrivenVelocity(one, p, velocity=0)
