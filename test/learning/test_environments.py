@@ -228,7 +228,7 @@ def test_noise_and_delay_are_those_of_sensors_and_actuators_of_the_scenario():
     episodes, given = Episodes(task, 1), Episodes(task, 1, noise={}, delay=0)
     assert episodes._noise == pytest.approx({'m': np.sqrt(8e-6)})
     assert episodes._waiting.maxlen == 1 + 3
-    assert (given._noise, given._seen.maxlen) == ({}, 1)
+    assert (given._noise, given._waiting.maxlen) == ({}, 1)
     assert Episodes(BallOnPlate(), 1)._noise == {}
 
 
