@@ -92,7 +92,7 @@ class ExperimentRun:
     def _finish(self, code: int, reason: str) -> None:
         """Bring the hand to rest, and report it."""
         rest = self._equipment.bring_to_rest(self._node)
-        self._log.note(SAFE, NO_STATE if rest.seen is None else rest.seen, rest.stamp)
+        self._log.note(SAFE, NO_STATE if rest.answers is None else rest.answers, rest.stamp)
         self._log.flush()
         self.ended, self.code = reason, code
         self.last = self.control.loop.read_punctuality()
