@@ -162,7 +162,9 @@ function reach(s, by, from) { // tangent step of least size that moves the body,
   const g = [...motion.f('grip', s.x, s.p)], n = data.tangent;
   const J = [0, 1].map(r => held.free.map(k => g[(from + r) * n + k]));
   const JJ = J.map(a => J.map(b => dot(a, b)));
-  if (Math.abs(JJ[0][0] * JJ[1][1] - JJ[0][1] ** 2) < 1e-20) return null;
+  const all = JJ[0][0] + JJ[1][1];
+  if (!(all > 1e-20)) return null;
+  for (const r of [0, 1]) JJ[r][r] += 1e-9 * all; // a body that moves in a plane goes as far as it can
   const lambda = solve(JJ, by), d = new Float64Array(n);
   held.free.forEach((k, j) => { d[k] = J[0][j] * lambda[0] + J[1][j] * lambda[1]; });
   return d;
