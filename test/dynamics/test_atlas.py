@@ -17,6 +17,7 @@ from rolling_dynamics.contact import (
     convert_state,
     to_coordinates,
 )
+from rolling_dynamics.contact.charts import ContactAtlas
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Cylinder, Ellipsoid, ExpressionSurface, Plane, Sphere
@@ -170,6 +171,42 @@ def test_a_ball_rolls_through_the_pole_of_the_hand():
     stay = simulate(system, p, x, None, 10.0, switch_charts=False)
     assert stay.terminal_event.name == 'hand_chart'
     assert states_on(trajectory, system.with_representation('coordinates', hand_chart=1)).size
+
+
+def test_a_state_at_a_pole_of_the_hand_is_taken_on_another_chart():
+    """Where its attitude is known. The same bodies on the same charts are one system."""
+    system = ContactSystem(Sphere(0.1), Ellipsoid(1.0, 1.2, 0.9, side='inside'))
+    p = system.pack_parameters(mass=0.1, inertia=0.4 * 0.1 * 0.01, mu=10.0)
+    assert ContactAtlas(system).off_pole(p, ball_state(system, contact_h=[1.5, 0.3])) is None
+    x = ball_state(system, contact_h=[1e-9, 0.3])
+    there = ContactAtlas(system).off_pole(p, x)
+    assert there.text.startswith('hand: from chart')
+    assert there.system.hand_chart != system.hand_chart
+    assert apart((system, p, x), (there.system, p, there.state)) < 1e-6
+    again = ContactAtlas(there.system)
+    back = again.off_pole(p, ball_state(there.system, contact_h=[1e-9, 0.3]))
+    assert ContactAtlas(back.system).off_pole(p, x).system in (system, there.system)
+    assert ContactAtlas(system).off_pole(p, x).system is there.system
+    coordinates = system.with_representation('coordinates')
+    assert ContactAtlas(coordinates).off_pole(p, np.zeros(coordinates.state.size)) is None
+
+
+def test_another_chart_of_the_hand_leaves_that_of_the_object():
+    system = ContactSystem(Sphere(0.1), Ellipsoid(1.0, 1.2, 0.9, side='inside'))
+    p = system.pack_parameters(mass=0.1, inertia=0.4 * 0.1 * 0.01, mu=10.0)
+    x = ball_state(system, contact_h=[0.05, 0.3], q_HO=np.array([5, 1, 7, 5]) / 10)
+    for chart in (0, 1):
+        here = system.with_representation('coordinates', object_chart=chart)
+        found = ContactAtlas(here).rechart('hand_chart', p, convert_state(system, here, p, x))
+        assert (found.system.object_chart, found.system.hand_chart) == (chart, 1)
+        back = ContactAtlas(found.system).rechart('object_chart', p, found.state, worth=0.0)
+        assert back is None or back.system.hand_chart == 1
+
+
+def test_only_a_surface_of_several_charts_has_alternatives():
+    atlas = ContactAtlas(ContactSystem(Sphere(0.1), Plane(), representation='coordinates'))
+    assert atlas.has_alternatives('object_chart')
+    assert not atlas.has_alternatives('hand_chart')
 
 
 @pytest.mark.parametrize('kind', ['python', 'casadi'])
