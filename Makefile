@@ -123,7 +123,7 @@ $(STAMP_MUTATE): requirements/mutate.txt $(STAMP_PACKAGE)
 # Nodes wait more than they work: the tests of three modules run at a time, each on a domain of its
 # own, the longest first (test/conftest.py). Files are named, since each worker would read them all.
 ROS_TESTS := test/ros test/launch
-ROS_PYTEST := pytest -n 3 --dist loadfile --no-loadscope-reorder
+ROS_PYTEST := pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 1
 # The mathematics takes what they leave, at a lower priority, and is shown once they have ended.
 test: setup
 	@mkdir -p build
@@ -138,8 +138,8 @@ test: setup
 	cat build/mathematics.log; exit $$failed
 
 test-all: setup
-	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not ros'
-	$(BIN)/python -m $(ROS_PYTEST) -m ros
+	$(BIN)/python -m pytest -n auto --dist worksteal -o faulthandler_timeout=7500 -m 'not ros'
+	$(BIN)/python -m $(ROS_PYTEST) -o faulthandler_timeout=4000 -m ros
 
 # One at a time: the times in the page are those of a node, not of how many run beside it.
 FAULTS := $(CURDIR)/build/faults.jsonl
