@@ -73,6 +73,8 @@ class Task:
     finish
         Brings the machine to rest, or lets a law hold it; called with code and reason of the
         ending.
+    failed
+        Called with a text where ``finish`` failed, so that nobody waits for the end.
 
     """
 
@@ -93,6 +95,7 @@ class Task:
     judge: Callable[[float, Array, Array], tuple[int, str, Array]] = lambda _t, _x, u: (0, '', u)
     conclude: Callable[[int], None] = lambda _: None
     answered: Callable[[int, int, bool, Array | None], None] = lambda _s, _a, _t, _u: None
+    failed: Callable[[str], None] = lambda _: None
 
 
 class ControlLoop:
@@ -154,7 +157,12 @@ class ControlLoop:
                 return
             self.ending = True
         self.loop.stop()
-        self._task.finish(code, reason)
+        try:
+            self._task.finish(code, reason)
+        except Exception as error:  # noqa: BLE001 (reported)
+            text = f'what ends {self._task.name} failed: {error!r}'
+            self._node.get_logger().error(text)
+            self._task.failed(text)
 
     def distrust(self, reason: str) -> None:
         """End for a state or a motion that is not plausible."""
@@ -217,10 +225,15 @@ class ControlLoop:
         code, problem, u = self._task.judge(self.answers.time(at), x, u)
         if problem:
             self.end(code, problem)
-        if self.ending:  # while this step was computed: the safe command is the last one
-            return
-        self._equipment.machine.send(self.answers.sent(at, u), at)
-        self._task.answered(stamp, acts, touching, u)
+        if self._send(self.answers.sent(at, u), at):
+            self._task.answered(stamp, acts, touching, u)
+
+    def _send(self, u: Array, at: int) -> bool:
+        """Send a command, but not after the start of the end; return whether it was sent."""
+        with self._once:
+            if not self.ending:
+                self._equipment.machine.send(u, at)
+            return not self.ending
 
     def _wait(self, stamp: int, at: int, x: Array) -> None:
         """Command the machine before the start; in simulated time it waits from now on."""
@@ -230,5 +243,5 @@ class ControlLoop:
             u = machine.safe(x)
         else:
             self._waiting, u = before.step(self._waiting, x, at * 1e-9)
-        machine.send(u, at)
-        self._task.answered(stamp, at, True, None)
+        if self._send(u, at):
+            self._task.answered(stamp, at, True, None)

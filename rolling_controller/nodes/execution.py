@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+import math
 from typing import Any, NamedTuple
 
 from rclpy.node import Node
@@ -103,6 +104,7 @@ class Execution:
             on_start=on_start,
             judge=self._judge,
             conclude=self._conclude,
+            failed=self._fail,
         )
         self.control = ControlLoop(node, equipment, task)
 
@@ -130,6 +132,10 @@ class Execution:
             self._standing.begin(hold)
         x = present if end is None else end
         ending = Ending(code, text, x, self._tracker.goal_error(x))
+        resolve(self._node, self._finished, ending)
+
+    def _fail(self, text: str) -> None:
+        ending = Ending(CODES.INTERNAL, text, self._equipment.present, math.nan)
         resolve(self._node, self._finished, ending)
 
     def _after(self) -> Law[Any] | None:

@@ -81,6 +81,7 @@ class ExperimentRun:
             conclude=lambda _: self.control.end(CODES.NONE, 'the time is over'),
             judge=self._judge,
             answered=self._note,
+            failed=lambda text: self._report(CODES.INTERNAL, text),
         )
         self.control = ControlLoop(node, equipment, task)
 
@@ -94,6 +95,9 @@ class ExperimentRun:
         rest = self._equipment.bring_to_rest(self._node)
         self._log.note(SAFE, NO_STATE if rest.answers is None else rest.answers, rest.stamp)
         self._log.flush()
+        self._report(code, reason)
+
+    def _report(self, code: int, reason: str) -> None:
         self.ended, self.code = reason, code
         self.last = self.control.loop.read_punctuality()
         self._on_end(self)

@@ -27,6 +27,7 @@ class Hand(Machine):
     """Topics of a hand; a machine as executions use it."""
 
     missing = 'no pair of hand/odometry and object/odometry with equal stamps came yet'
+    measured: Measurements
 
     def __init__(
         self,

@@ -62,7 +62,7 @@ class Shape:
     Attributes
     ----------
     name
-        What it is: ``shell`` (observation through), ``ball``, ``rail``, ``mass``, ``pendulum``,
+        What it is: ``shell`` (seen through), ``ball``, ``rail``, ``mass``, ``pendulum``,
         ``floor``, ``obstacle``, ``board`` (drawn under everything that lies on it), ``wall``,
         ``hole``.
     link

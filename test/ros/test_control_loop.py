@@ -1,6 +1,7 @@
 """What ends a control loop, what limits its commands, and what a machine gets at the end."""
 
 import math
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -102,6 +103,52 @@ def test_a_contact_that_is_lost_ends_the_loop_before_a_command(machine, equipmen
     loop.contact_mode = mode
     assert loop.tick()
     assert not ends
+
+
+def test_a_command_on_its_way_goes_before_the_end(machine, equipment):
+    """The end waits for a command that is being sent, so that the safe one follows it."""
+    loop, ends = loop_of(equipment)
+    entered, asked, go, done = (threading.Event() for _ in range(4))
+
+    def send(*_):
+        entered.set()
+        go.wait(60)
+        machine.log.append(('sent', list(ends)))
+
+    def end():
+        entered.wait(60)
+        asked.set()
+        loop.end(CODES.CANCELLED, 'asked to stop')
+        done.set()
+
+    machine.send = send
+    threads = [threading.Thread(target=target) for target in (loop.tick, end)]
+    for thread in threads:
+        thread.start()
+    asked.wait(60)
+    done.wait(0.2)  # time to overtake
+    go.set()
+    for thread in threads:
+        thread.join(60)
+    assert machine.log == [('sent', [])]
+    assert ends == [(CODES.CANCELLED, 'asked to stop')]
+    assert not loop.tick()
+    assert len(machine.log) == 1
+
+
+def test_an_end_that_fails_is_reported(equipment):
+    """Whoever waits for a run whose machine cannot be brought to rest gets the cause."""
+    lines, failed = [], []
+
+    def finish(*_):
+        raise OSError('the motors do not answer')
+
+    logger = SimpleNamespace(error=lines.append)
+    node = SimpleNamespace(get_clock=NODE.get_clock, get_logger=lambda: logger)
+    law = Memoryless(Layout((TOUCHING,)), CONTROL, lambda *_: STRONG)
+    loop = ControlLoop(node, equipment, Task(law=law, finish=finish, failed=failed.append))
+    loop.end(CODES.CANCELLED, 'asked to stop')
+    assert failed == lines == ["what ends control failed: OSError('the motors do not answer')"]
 
 
 def test_a_command_stays_within_the_limits(machine, equipment):

@@ -64,6 +64,7 @@ class Frames(NewestState[Array]):
 class RigMachine(Machine):
     """See :class:`rolling_controller.nodes.machine.Machine`; a command is what a law gives."""
 
+    measured: Frames
     missing = 'no vision/object_pose came yet'
 
     def __init__(self, node: SuiteNode, file: RigFile, plate: str, values: ParameterTable) -> None:
