@@ -1,5 +1,6 @@
 """A deadline that waits for a machine, and not for a node."""
 
+from contextlib import suppress
 import os
 from pathlib import Path
 import time
@@ -37,10 +38,9 @@ def kept():
     out, left = {}, [os.getpid()]
     while left:
         pid = left.pop()
-        for task in Path(f'/proc/{pid}/task').glob('*'):
-            try:
-                out[pid, task.name] = int((task / 'schedstat').read_text().split()[1]) * 1e-9
-                left += map(int, (task / 'children').read_text().split())
-            except (OSError, IndexError):  # it has ended, or the kernel does not count
-                continue
+        with suppress(OSError):  # it has ended
+            for task in Path(f'/proc/{pid}/task').iterdir():
+                with suppress(OSError, IndexError):  # so has this, or the kernel does not count
+                    out[pid, task.name] = int((task / 'schedstat').read_text().split()[1]) * 1e-9
+                    left += map(int, (task / 'children').read_text().split())
     return out

@@ -53,3 +53,11 @@ def test_a_process_ends_though_what_it_started_stands_still(run_process):
     process._reader.join(60)
     assert not process._reader.is_alive()
     process.popen.stdout.close()
+
+
+def test_a_process_that_has_ended_waits_no_more(monkeypatch):
+    """Its parent lists it as a child, and it is gone before it is looked at."""
+    child = subprocess.Popen([sys.executable, '-c', ''])
+    child.wait(60)
+    monkeypatch.setattr(deadline.os, 'getpid', lambda: child.pid)
+    assert kept() == {}
