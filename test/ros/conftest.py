@@ -25,6 +25,7 @@ from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.impl.implementation_singleton import rclpy_implementation  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
+from rolling_dynamics.configuration import find_config  # noqa: E402
 from rolling_robotics.bringup import free_domain  # noqa: E402
 
 if str(Path(__file__).parent) not in sys.path:
@@ -34,7 +35,11 @@ from deadline import Deadline  # noqa: E402
 
 InvalidHandle = rclpy_implementation.InvalidHandle
 
-os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+# A node that is killed may leave a mutex in shared memory locked; what sends to it, or ends what
+# did, then waits for ever (issues 1144 and 5469 of Fast DDS). Nodes in this process use sockets.
+PROFILE = 'FASTRTPS_DEFAULT_PROFILES_FILE'
+os.environ[PROFILE] = str(find_config('security/loopback.fastdds.xml'))
+os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'SYSTEM_DEFAULT'
 AGAIN = 8.0  # after which a request without an answer is sent again [s]
 STANDSTILL = 1.0  # [s]
 PATIENCE = 60.0  # for what comes in milliseconds, unless the machine is busy [s]
@@ -52,7 +57,9 @@ def ros_environment(domain):
     # nodes find the work of tests, and this checkout whatever was installed
     here = Path(__file__).parent
     found = os.pathsep.join(map(str, (here, here.parents[1])))
-    return {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PYTHONPATH': found}
+    own = {'ROS_DOMAIN_ID': str(domain), 'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+    inherited = {name: value for name, value in os.environ.items() if name != PROFILE}
+    return {**inherited, **own, 'PYTHONPATH': found}
 
 
 class Peer:
