@@ -3,8 +3,8 @@
 from pathlib import Path
 import sys
 import threading
-import time
 
+from deadline import Deadline
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import AccelStamped, TwistStamped
 from nav_msgs.msg import Odometry
@@ -94,9 +94,9 @@ class Followed:
 
     def execute(self):
         """Execute short plans until one is not stopped for want of states; return its result."""
-        end = time.monotonic() + LONG
+        end = Deadline(LONG)
         while (result := self.result(self.begin(self.plan(0.1)))).error_code == CODES.STALE_STATE:
-            assert time.monotonic() < end, f'{result.error_string}\n{self.process.text}'
+            assert end.left > 0.0, f'{result.error_string}\n{self.process.text}'
         return result
 
     def follow(self):
@@ -105,7 +105,7 @@ class Followed:
 
         A machine that stands still for the time of ``state_timeout`` ends it: it is started again.
         """
-        end = time.monotonic() + LONG
+        end = Deadline(LONG)
         while True:
             running = threading.Event()
             plan = self.plan(FOLLOWED, PUSH)
@@ -113,7 +113,7 @@ class Followed:
             result = self.peer.result_or(running, handle, LONG)
             if result is None or result.error_code != CODES.STALE_STATE:
                 return handle
-            assert time.monotonic() < end, result.error_string
+            assert end.left > 0.0, result.error_string
 
     def close(self):
         self.peer.in_turn(self.client.destroy)  # the executor must not be waiting for it

@@ -6,6 +6,7 @@ import threading
 import time
 
 from action_msgs.msg import GoalStatus
+from deadline import Deadline
 import pytest
 from rclpy.action import ActionClient
 from rolling_dynamics.errors import SimulationError
@@ -62,9 +63,9 @@ def client(peer, node):
 
 def wait_logged(capfd, *texts, timeout=60.0):
     """Wait until every text was logged."""
-    logged, end = '', time.monotonic() + timeout
+    logged, end = '', Deadline(timeout)
     while not all(text in logged for text in texts):
-        assert time.monotonic() < end, logged
+        assert end.left > 0.0, logged
         time.sleep(0.01)
         logged += capfd.readouterr().err
 

@@ -5,8 +5,8 @@ import math
 from pathlib import Path
 import sys
 import threading
-import time
 
+from deadline import Deadline
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
@@ -132,9 +132,9 @@ def recorder(peer, run_process, tmp_path):
             'diagnostics_period': 0.1,
         },
     ).wait_for('recording into')
-    end = time.monotonic() + LONG
+    end = Deadline(LONG)
     while any(peer.node.count_subscribers(t) < n for t, n in topics.items()):
-        assert time.monotonic() < end, 'the recorder does not listen'
+        assert end.left > 0.0, 'the recorder does not listen'
         process._reader.join(0.05)
     return process, tmp_path / 'bag'
 

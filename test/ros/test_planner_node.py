@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 
+from deadline import Deadline
 from lifecycle_msgs.msg import Transition
 import pytest
 from rclpy.action import ActionClient
@@ -149,9 +150,9 @@ def workers_of(node):
 
 def stop_workers(node):
     """Stop the worker processes of the node, none of which is ending; return their ids."""
-    end = time.monotonic() + 60
+    end = Deadline(60)
     while set((workers := workers_of(node)).values()) != {'T'} or len(workers) != 2:
-        assert time.monotonic() < end, f'not stopped in time: {workers}'
+        assert end.left > 0.0, f'not stopped in time: {workers}'
         for pid in workers:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)

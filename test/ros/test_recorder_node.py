@@ -2,8 +2,8 @@
 
 from pathlib import Path
 import signal
-import time
 
+from deadline import Deadline
 from diagnostic_msgs.msg import DiagnosticArray
 from nav_msgs.msg import Odometry
 import pytest
@@ -19,9 +19,9 @@ PAUSE = 1500  # messages, of a loop at 1 kHz in one and a half seconds
 
 def listened_to(recorder, *publishers):
     """Wait until the recorder hears them."""
-    end = time.monotonic() + 60.0
+    end = Deadline(60.0)
     while not all(p.get_subscription_count() for p in publishers):
-        assert time.monotonic() < end, 'the recorder does not listen'
+        assert end.left > 0.0, 'the recorder does not listen'
         recorder._reader.join(0.01)
 
 

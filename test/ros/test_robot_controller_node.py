@@ -5,9 +5,9 @@ from pathlib import Path
 import signal
 import sys
 import threading
-import time
 
 from builtin_interfaces.msg import Time
+from deadline import Deadline
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import TwistStamped
 from lifecycle_msgs.msg import Transition
@@ -61,9 +61,9 @@ class Robot:
             process.wait_for('steps per second')
         self.client = ActionClient(peer.node, ExecutePlan, 'execute_plan')
         self.velocities = peer.node.create_publisher(TwistStamped, 'cmd_vel', COMMAND)
-        end = time.monotonic() + 60.0
+        end = Deadline(60.0)
         while self.execute(self.still(0.1)).error_code == CODES.STALE_STATE:
-            assert time.monotonic() < end, 'the controller never saw the robot'
+            assert end.left > 0.0, 'the controller never saw the robot'
 
     def still(self, duration, **changes):
         """Return a plan in which nothing moves."""
@@ -97,7 +97,7 @@ class Robot:
 
         It is sent again where states came late, or where its own repetition superseded it.
         """
-        end = time.monotonic() + 60.0
+        end = Deadline(60.0)
         while True:
             running = threading.Event()
             handle = self.send(plan, lambda _, running=running: running.set())
@@ -106,7 +106,7 @@ class Robot:
                 return handle
             again = ended.error_code in (CODES.STALE_STATE, CODES.PREEMPTED)
             assert again, ended.error_string
-            assert time.monotonic() < end, ended.error_string
+            assert end.left > 0.0, ended.error_string
 
     def outcome(self, handle):
         return self.peer.result(handle)

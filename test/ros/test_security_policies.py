@@ -5,6 +5,7 @@ from pathlib import Path
 import time
 from xml.etree import ElementTree as ET
 
+from deadline import Deadline
 import pytest
 from rolling_controller.nodes.controlled_laboratory import ControlledLaboratory
 from rolling_robotics.bringup import Bringup
@@ -66,8 +67,8 @@ def test_running_nodes_do_what_the_policy_allows(ros_environment, peer, tmp_path
         log_folder=tmp_path,
     )
     with bringup:
-        unused, end = {}, time.monotonic() + 60
-        while unused != SELDOM and time.monotonic() < end:
+        unused, end = {}, Deadline(60)
+        while unused != SELDOM and end.left > 0.0:
             bringup.check()
             time.sleep(0.05)
             present = peer.node.get_node_names_and_namespaces()
