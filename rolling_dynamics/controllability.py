@@ -131,6 +131,7 @@ def _vanishes(drift: ca.SX, x: ca.SX, p: ca.SX, rest: ca.SX) -> bool:
 
 RANK_TOLERANCE = 1e-9  # relative to the greatest singular value
 SAMPLES = 12  # states at which a bracket is compared with the earlier ones
+MOST = 60  # brackets
 
 
 def lie_bracket(f: ca.SX, g: ca.SX, x: ca.SX) -> ca.SX:
@@ -202,9 +203,7 @@ def rank(values: Array) -> int:
     return int(np.sum(s > RANK_TOLERANCE * max(s[0], 1e-300))) if s.size else 0
 
 
-def lie_algebra(
-    fields: AffineFields, *, depth: int = 6, most: int = 60, seed: int = 0
-) -> LieAlgebra:
+def lie_algebra(fields: AffineFields, *, depth: int = 6) -> LieAlgebra:
     """
     Return the Lie algebra of f and all g_i, until it closes or its rank stops growing.
 
@@ -215,16 +214,12 @@ def lie_algebra(
     depth
         Greatest depth. Growth at a general state is over for good once one depth adds nothing; at
         a singular state it may pause, which is why the brackets go on to this depth.
-    most
-        Greatest number of brackets.
-    seed
-        Of the states at which brackets are compared.
 
     """
     generators = dict(fields.fields)
     if fields.drift is not None:
         generators = {'f': fields.drift, **generators}
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     held = rng.uniform(0.3, 1.1, fields.held.numel())
     states = [fields.random_state(rng) for _ in range(SAMPLES)]
     independent = _Independent(fields, states, held)
@@ -235,7 +230,7 @@ def lie_algebra(
         for name, g in level:
             for left, f in generators.items():
                 bracket = lie_bracket(f, g, fields.x)
-                if len(found) + len(new) < most and independent.accepts(bracket):
+                if len(found) + len(new) < MOST and independent.accepts(bracket):
                     new.append((f'[{left}, {name}]', bracket))
         if not new:
             closed = True
@@ -248,7 +243,7 @@ def lie_algebra(
         names=tuple(n for n, _, _ in found),
         brackets=tuple(g for _, g, _ in found),
         depths=tuple(d for _, _, d in found),
-        closed=closed and len(found) < most,
+        closed=closed and len(found) < MOST,
         generic_growth=tuple(growth),
     )
 
@@ -303,7 +298,7 @@ class SingularSet:
 
 
 def singular_sets(
-    function: Callable[[Array], float], names: Sequence[str], *, trials: int = 4, seed: int = 0
+    function: Callable[[Array], float], names: Sequence[str], *, trials: int = 4
 ) -> list[SingularSet]:
     """
     Return the sets a_i = c, a_i + a_j = c, a_i - a_j = c on which a function is singular.
@@ -316,8 +311,6 @@ def singular_sets(
         Names of the angles.
     trials
         Random values of the other angles for which the set must be the same.
-    seed
-        Of these values.
 
     Returns
     -------
@@ -325,7 +318,7 @@ def singular_sets(
         With values in (-pi, pi]; a sum is named only where neither of its angles alone is.
 
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     starts = rng.uniform(-1.1, 1.1, (trials, len(names)))
     found: list[SingularSet] = []
     scans = {

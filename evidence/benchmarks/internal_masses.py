@@ -22,7 +22,6 @@ from rolling_dynamics.internal_masses.ball import PlanePath
 from rolling_dynamics.internal_masses.rails import Circle
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
-from rolling_planner.progress import Report
 from rolling_planner.refinement.planner import plan_rolling
 from rolling_planner.seeds.mass_driven_seed import rolling_seed, straight_path
 
@@ -36,8 +35,6 @@ def plan_along(
     path: PlanePath,
     ends: tuple[float, float],
     horizon: float,
-    *,
-    on_iteration: Report | None = None,
     **options: Any,  # noqa: ANN401 (of PlanProblem)
 ) -> Plan:
     """
@@ -49,8 +46,6 @@ def plan_along(
         See :func:`rolling_seed`. Where the state of the ball holds ``path``, a limit of
         ``path_aside`` among the ``state_limits`` is the tube that is kept; else only the end of
         the path is.
-    on_iteration
-        See :func:`plan_rolling`.
     options
         Of :class:`PlanProblem`.
 
@@ -75,7 +70,7 @@ def plan_along(
         warm_start=seed,
         **options,
     )
-    return plan_rolling(problem, on_iteration=on_iteration)
+    return plan_rolling(problem)
 
 
 CORES = 2

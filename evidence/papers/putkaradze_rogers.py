@@ -495,7 +495,7 @@ class Stepper:
         return out
 
 
-def stepped(example: Example, planned: Trajectory, motor: Stepper, seed: int = 0) -> Trajectory:
+def stepped(example: Example, planned: Trajectory, motor: Stepper) -> Trajectory:
     """Return the motion of a ball whose masses follow a planned motion by stepper motors."""
     system, times = example.system, np.arange(0.0, MOTORS_FOR, SAMPLE)
     layout, states = system.state, planned.state_at(times)
@@ -503,10 +503,7 @@ def stepped(example: Example, planned: Trajectory, motor: Stepper, seed: int = 0
     rates = states[0, layout.slice('theta_rate')]
     bodies = rail_masses(system.masses)
     inertias = [m.mass * float(np.sum(m.rail.derivatives(0.0)[1] ** 2)) for m in bodies]
-    drives = [
-        motor.follow(angles[:, k], float(rates[k]), J, 3 * seed + k)
-        for k, J in enumerate(inertias)
-    ]
+    drives = [motor.follow(angles[:, k], float(rates[k]), J, k) for k, J in enumerate(inertias)]
     # each acceleration holds for its sample: the same value at both of its ends
     held = np.repeat(np.column_stack(drives), 2, axis=0)
     ends = np.column_stack([times, times + SAMPLE * (1 - 1e-6)]).ravel()

@@ -45,10 +45,8 @@ LEVER = 2e-3  # m, of the rolling resistance
 BALL = Sphere(ca.SX(RADIUS))
 
 
-def _states(system: RollingSystem, x: Array, times: Array, mode: str | None = None) -> Array:
-    run = simulate(
-        system, np.zeros(0), x, None, times[-1], t_eval=times, rtol=1e-12, atol=1e-14, mode=mode
-    )
+def _states(system: RollingSystem, x: Array, times: Array) -> Array:
+    run = simulate(system, np.zeros(0), x, None, times[-1], t_eval=times, rtol=1e-12, atol=1e-14)
     return np.array(run.states)
 
 

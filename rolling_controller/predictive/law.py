@@ -224,17 +224,12 @@ class PredictiveLaw:
         self,
         plan: Plan,
         origin: float = 0.0,
-        p: Array | None = None,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> Reference:
-        """
-        Return a plan as a reference that begins at a time [s]; it may take some 0.1 s.
-
-        Another thread gives the parameters p, as those that are known may change meanwhile.
-        """
+        """Return a plan as a reference that begins at a time [s]; it may take some 0.1 s."""
         return Reference(
             self.system,
-            self.p if p is None else p,
+            self.p,
             plan,
             self.used,
             self.weights,

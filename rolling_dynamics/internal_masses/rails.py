@@ -319,7 +319,6 @@ class ExpressionRail(Rail):
         *,
         stops: tuple[float, float] | None = None,
         period: float | None = None,
-        unit: str = 'rad',
     ) -> None:
         """
         Read the formulas.
@@ -334,13 +333,11 @@ class ExpressionRail(Rail):
             Least and greatest theta; needed where there is no period.
         period
             Period of theta on a closed rail.
-        unit
-            Unit of theta.
 
         """
         if isinstance(formulas, str) or len(formulas) != 3:
             raise ParameterError('expression rail: three formulas x, y, z are needed')
-        self._formulas, self.unit = tuple(formulas), unit
+        self._formulas = tuple(formulas)
         self._given = dict(values or {})
         super().__init__(self._given, stops, period)
         self.span()
@@ -367,7 +364,6 @@ class Spline(Rail):
         *,
         closed: bool = False,
         theta: ArrayLike | None = None,
-        unit: str = 'rad',
     ) -> None:
         """
         Lay the curve through points.
@@ -382,8 +378,6 @@ class Spline(Rail):
         theta
             Values of theta at the points, increasing, N of them (N + 1 for a closed curve: the
             last is where it comes back); 0, 1, 2, ... if None.
-        unit
-            Unit of theta.
 
         """
         P = np.asarray(points, dtype=float)
@@ -408,7 +402,6 @@ class Spline(Rail):
         self._c = np.array(
             [spline(self._breaks, nu=k) / math.factorial(k) for k in range(DEGREE, -1, -1)]
         )
-        self.unit = unit
         self._start, self._length = float(knots[0]), float(knots[-1] - knots[0])
         ends = (float(knots[0]), float(knots[-1]))
         super().__init__({}, None if closed else ends, self._length if closed else None)

@@ -281,6 +281,7 @@ def HarmonicBody(
 
 
 MAX_DEGREE = 12
+LEAST_RADIUS = 0.01  # of curvature, as a fraction of the size of the body
 ROUNDS = 40  # of adding the directions that curve too much
 SHARE = 0.5  # of the least radius that is asked for has to be reached
 
@@ -306,7 +307,7 @@ class SupportFit:
     least_radius: float
 
 
-def fit_support(given: ArrayLike, degree: int = 8, least_radius: float = 0.01) -> SupportFit:
+def fit_support(given: ArrayLike, degree: int = 8) -> SupportFit:
     """
     Return the smooth convex body that is closest to the convex hull of points, in mean square.
 
@@ -320,8 +321,6 @@ def fit_support(given: ArrayLike, degree: int = 8, least_radius: float = 0.01) -
         Points, shape (N, 3) [m].
     degree
         Greatest degree of the harmonics, 2 to 12. The cost of the equations grows with its square.
-    least_radius
-        Least radius of curvature, as a fraction of the size of the body.
 
     Raises
     ------
@@ -344,7 +343,7 @@ def fit_support(given: ArrayLike, degree: int = 8, least_radius: float = 0.01) -
     normals = _sphere(max(1500, 30 * (degree + 1) ** 2))
     values, *second = _operators(degree, normals)
     wanted = _support_of_points(points, normals)
-    coefficients = _closest(values, second, wanted, least_radius)
+    coefficients = _closest(values, second, wanted, LEAST_RADIUS)
     check = _sphere(2 * len(normals) + 7)
     values, *second = _operators(degree, check)
     radius = float(_least(second, coefficients)[0].min())

@@ -157,6 +157,7 @@ def _oscillator(t: Array, angle: Array) -> tuple[float, float, float, float]:
 
 
 ORDER = 3  # of the polynomials that smooth the poses
+WINDOW = 0.05  # s, over which the poses are smoothed
 SLIDING = 0.04  # m/s: a faster contact point slides
 STICKING = 0.015  # m/s: a slower one sticks
 TOUCHING = 2e-3  # m: gap of bodies that touch
@@ -198,8 +199,6 @@ def calibrate_sliding(
     hands: ArrayLike,
     p_WO: ArrayLike,
     q_WO: ArrayLike,
-    *,
-    window: float = 0.05,
 ) -> SlidingCalibration:
     """
     Return friction from poses of an object that slides on the hand.
@@ -215,8 +214,6 @@ def calibrate_sliding(
         w [rad/s], v [m/s] in H.
     p_WO, q_WO
         Place of the object [m] and attitude (w, x, y, z), shapes (n, 3) and (n, 4).
-    window
-        Time over which poses are smoothed [s].
 
     Raises
     ------
@@ -225,7 +222,7 @@ def calibrate_sliding(
 
     """
     t, hands = np.asarray(times, dtype=float), np.asarray(hands, dtype=float)
-    body, a = _motion(t, np.asarray(p_WO, float), np.asarray(q_WO, float), window)
+    body, a = _motion(t, np.asarray(p_WO, float), np.asarray(q_WO, float))
     p = np.asarray(params, dtype=float)
     contacts, normals = _contacts(system, p, body, hands)
     f = a - p[system.parameters.slice('gravity_W')]
@@ -234,7 +231,7 @@ def calibrate_sliding(
     slip = np.linalg.norm(contacts[:, 3:6], axis=1)
     weight = PRESSED * float(np.linalg.norm(p[system.parameters.slice('gravity_W')]))
     there = (np.abs(contacts[:, 2]) < TOUCHING) & (pressed > weight)
-    width = max(1, round(window / float(np.median(np.diff(t))) / 2))
+    width = max(1, round(WINDOW / float(np.median(np.diff(t))) / 2))
     slides = _inner(there & (slip > SLIDING), width)
     if slides.sum() < FEW_SLIDES:
         raise ParameterError(
@@ -255,12 +252,12 @@ def calibrate_sliding(
     )
 
 
-def _motion(t: Array, p: Array, q: Array, window: float) -> tuple[Array, Array]:
+def _motion(t: Array, p: Array, q: Array) -> tuple[Array, Array]:
     """Return q, p, w, v of the object in W (n, 13), and its acceleration (n, 3), smoothed."""
     from scipy.signal import savgol_filter  # noqa: PLC0415  (heavy)
 
     dt = float(np.median(np.diff(t))) if len(t) > 1 else math.nan
-    width = max(2 * round(window / dt / 2) + 1, ORDER + 2) if dt > 0 else len(t) + 1
+    width = max(2 * round(WINDOW / dt / 2) + 1, ORDER + 2) if dt > 0 else len(t) + 1
     if len(t) <= 2 * width or not (np.all(np.isfinite(p)) and np.all(np.isfinite(q))):
         raise ParameterError(f'{len(t)} poses were recorded, {2 * width + 1} and more are needed')
     even = np.arange(t[0], t[-1] + dt / 2, dt)  # hidden images are bridged

@@ -356,7 +356,7 @@ def _loops(spin: float, rounds: int) -> Loops:
     return Loops(rounds, side, corner, side / (2 * math.sin(corner / 2)))
 
 
-def spin_by_loops(spin: float, room: float, direction: float = 0.0) -> list[Vector]:
+def spin_by_loops(spin: float, room: float) -> list[Vector]:
     """
     Return rolls that spin the sphere in place by an angle and stay within a distance.
 
@@ -366,17 +366,15 @@ def spin_by_loops(spin: float, room: float, direction: float = 0.0) -> list[Vect
         About the plane's normal [rad].
     room
         As in :func:`loops_for`.
-    direction
-        In which the first roll goes [rad].
 
     """
     loops = loops_for(spin, room)
     sign = -math.copysign(1.0, spin)
-    turns = [roll(direction, loops.out)]
-    heading = direction + sign * (math.pi / 2 + loops.corner / 2)
+    turns = [roll(0.0, loops.out)]
+    heading = sign * (math.pi / 2 + loops.corner / 2)
     for _ in range(loops.rounds * SIDES):
         turns.append(roll(heading, loops.side))
         heading += sign * loops.corner
-    back = direction + sign * loops.rounds * SIDES * loops.corner + math.pi
+    back = sign * loops.rounds * SIDES * loops.corner + math.pi
     turns.append(roll(back, loops.out))
     return turns

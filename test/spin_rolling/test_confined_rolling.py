@@ -45,7 +45,7 @@ def sampled(motion, count=20):
 @pytest.mark.parametrize('room', [5.0, 0.5, 0.06])
 def test_loops_spin_in_place_and_stay_near(spin, room):
     start = random_contact(np.random.default_rng(1), 1.0)
-    motion = Motion(1.0, start, tuple(spin_by_loops(spin, room, 0.4)))
+    motion = Motion(1.0, start, tuple(spin_by_loops(spin, room)))
     places, normals, end = sampled(motion)
     wanted = Rotation.from_euler('z', spin) * Rotation.from_matrix(np.array(start.R_SO))
     goal = contact_of_attitude([start.u_s, start.v_s], wanted.as_matrix())
