@@ -224,12 +224,17 @@ class PredictiveLaw:
         self,
         plan: Plan,
         origin: float = 0.0,
+        p: Array | None = None,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> Reference:
-        """Return a plan as a reference that begins at a time [s]; it may take some 0.1 s."""
+        """
+        Return a plan as a reference that begins at a time [s]; it may take some 0.1 s.
+
+        Another thread gives the parameters p, as those that are known may change meanwhile.
+        """
         return Reference(
             self.system,
-            self.p,
+            self.p if p is None else p,
             plan,
             self.used,
             self.weights,
