@@ -76,7 +76,7 @@ class SuiteNode(LifecycleNode):
         """
         super().__init__(name, **options)
         self._activation: Any = None
-        self._started, self._reported = Future(), math.inf
+        self._started, self._reported, self._ends = Future(), math.inf, False
         self._undo: list[Callable[[], object]] = []
         self.values = ParameterTable(self, (*COMMON, *table), cross_check)
         self.alarm = ''
@@ -187,7 +187,8 @@ class SuiteNode(LifecycleNode):
         self.renew()
 
     def make_safe(self) -> None:
-        """Stop whatever runs, before the process ends."""
+        """Stop whatever runs, before the process ends; an activation under way undoes itself."""
+        self._ends = True
         if self.active:
             self._succeeds(self.trigger_deactivate)
         else:
@@ -211,8 +212,8 @@ class SuiteNode(LifecycleNode):
 
     def on_activate(self, _state: State) -> TransitionCallbackReturn:
         """Activate; on failure stay inactive."""
-        ready = self._attempt('activate', self._get_ready)
-        if ready and self._attempt('activate', self.activate):
+        ready = not self._ends and self._attempt('activate', self._get_ready)
+        if ready and self._attempt('activate', self.activate) and not self._ends:
             return TransitionCallbackReturn.SUCCESS
         self._attempt('deactivate', self.deactivate)
         return TransitionCallbackReturn.FAILURE

@@ -7,6 +7,7 @@ import time
 
 from action_msgs.msg import GoalStatus
 from deadline import Deadline
+from lifecycle_msgs.msg import Transition
 import pytest
 from rclpy.action import ActionClient
 from rolling_dynamics.errors import SimulationError
@@ -28,6 +29,7 @@ class SlowNode(SuiteNode):
     def __init__(self):
         super().__init__('slow', ())
         self.ready, self.fails, self.worked = threading.Event(), False, 0
+        self.log, self.on_activation = [], lambda: None
 
     @property
     def preparing(self):
@@ -40,6 +42,11 @@ class SlowNode(SuiteNode):
     def activate(self):
         if self.fails:
             raise SimulationError('no law')
+        self.on_activation()
+        self.log.append('activated')
+
+    def deactivate(self):
+        self.log.append('deactivated')
 
     async def _work(self, _goal):
         assert self.active
@@ -108,3 +115,14 @@ def test_a_goal_ends_where_the_node_does_not_become_active(peer, node, client):
     assert (result.error_code, result.error_string) == (CODES.INACTIVE, 'the node is inactive')
     assert not peer.send_goal(client, RunExperiment.Goal()).accepted
     assert node.worked == 0
+
+
+def test_what_is_activated_while_the_process_ends_is_safe(peer, node):
+    """As where Ctrl-C comes while a node starts its loop in another thread."""
+    node.on_activation = node.make_safe
+    node.ready.set()
+    peer.until(lambda: len(node.log) == 3, what='the end of the activation')
+    assert node.log == ['deactivated', 'activated', 'deactivated']
+    assert not node.active
+    assert peer.transit('slow', Transition.TRANSITION_ACTIVATE) == [False]
+    assert 'activated' not in node.log[3:]
