@@ -185,36 +185,6 @@ def replay(
     return np.array(outputs, dtype=float).reshape(len(rows), law.output.size), memory
 
 
-class Memoryless:
-    """A law that is a function of time and inputs; see :class:`Law`."""
-
-    period: float | None = None
-    opaque = 'a function of Python'
-
-    def __init__(
-        self, inputs: Layout, output: Layout, function: Callable[[float, Array], ArrayLike]
-    ) -> None:
-        """Take the layouts and ``(t, inputs) -> output``."""
-        self.inputs, self.output, self._function = inputs, output, function
-
-    def start(self, before: None = None) -> None:
-        """Return that there is no memory."""
-
-    def step(self, memory: None, inputs: ArrayLike, t: float) -> tuple[None, Array]:  # noqa: ARG002
-        """Return the output at a time [s]; see :class:`Law`."""
-        return None, np.array(self._function(t, np.asarray(inputs, dtype=float)), dtype=float)
-
-
-class StateFeedback(Memoryless):
-    """A law that is a function of time and state; see :class:`Law`."""
-
-    def __init__(
-        self, system: RollingSystem, function: Callable[[float, Array], ArrayLike]
-    ) -> None:
-        """Take the system that it controls, and ``(t, x) -> u``."""
-        super().__init__(state_inputs(system), system.control, function)
-
-
 class LawFunction(NamedTuple):
     """
     A law as a function of vectors.
@@ -235,6 +205,9 @@ class LawFunction(NamedTuple):
     given: Callable[[float], Array]
 
 
+Step = Callable[[ca.SX, ca.SX, ca.SX, ca.SX], tuple[ca.SX, ca.SX | ArrayLike]]
+
+
 def as_function(law: Law[Any]) -> LawFunction:
     """Return a law as a function of vectors; raise ParameterError where it is opaque."""
     if law.opaque:
@@ -245,8 +218,8 @@ def as_function(law: Law[Any]) -> LawFunction:
 
 def written(
     law: Law[Any],
-    step: Callable[[ca.SX, ca.SX, ca.SX, ca.SX], tuple[ca.SX, ca.SX]],
-    given: Callable[[float], Array] | ArrayLike = (),
+    step: ca.Function | Step,
+    given: Callable[[float], ArrayLike] | ArrayLike = (),
     memory: ArrayLike = (),
 ) -> LawFunction:
     """
@@ -257,24 +230,24 @@ def written(
     law
         The law.
     step
-        From symbols of memory, inputs, time and what is given to memory and output.
+        From symbols of memory, inputs, time and what is given to memory and output; or the
+        function of these itself.
     given, memory
         See :class:`LawFunction`; what is given may be the same at all times.
 
     """
     start = np.array(memory, dtype=float)
-    if callable(given):
-        numbers = given
-    else:
-        same = np.array(given, dtype=float)
+    same = np.zeros(0) if callable(given) else np.array(given, dtype=float)
 
-        def numbers(_: float) -> Array:
-            return same
+    def numbers(t: float) -> Array:
+        return np.asarray(given(t), dtype=float) if callable(given) else same
 
-    sizes = {'z': start.size, 'y': law.inputs.size, 't': 1, 'g': len(numbers(0.0))}
-    symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
-    out = ca.densify(ca.cse(ca.vertcat(*step(*symbols))))
-    return LawFunction(ca.Function('law', symbols, [out]), start, numbers)
+    if not isinstance(step, ca.Function):
+        sizes = {'z': start.size, 'y': law.inputs.size, 't': 1, 'g': len(numbers(0.0))}
+        symbols = [ca.SX.sym(name, size) for name, size in sizes.items()]
+        out = ca.densify(ca.cse(ca.vertcat(*step(*symbols))))
+        step = ca.Function('law', symbols, [out])
+    return LawFunction(step, start, numbers)
 
 
 def split(both: ca.SX, size: int) -> tuple[ca.SX, ca.SX]:
@@ -284,30 +257,65 @@ def split(both: ca.SX, size: int) -> tuple[ca.SX, ca.SX]:
 
 
 class FunctionLaw:
-    """A law without memory that is a CasADi function of inputs and time; see :class:`Law`."""
+    """A law that is one CasADi function, by which it also steps; see :class:`Law`."""
 
     period: float | None = None
     opaque = ''
 
     def __init__(
-        self, inputs: Layout, output: Layout, function: ca.Function, given: ArrayLike = ()
+        self,
+        inputs: Layout,
+        output: Layout,
+        step: ca.Function | Step,
+        given: Callable[[float], ArrayLike] | ArrayLike = (),
+        memory: ArrayLike = (),
     ) -> None:
-        """Take the layouts, ``(inputs, t, given) -> output``, and the numbers given."""
+        """
+        Write the function.
+
+        Parameters
+        ----------
+        inputs, output
+            Its layouts.
+        step
+            See :func:`written`; or the function of :class:`LawFunction`, which is compiled.
+        given, memory
+            See :func:`written`.
+
+        """
         self.inputs, self.output = inputs, output
-        self._function, self._given = function, np.array(given, dtype=float)
-        self._fast = FastFunction(compiled(function)[0])
-
-    def start(self, before: None = None) -> None:
-        """Return that there is no memory."""
-
-    def step(self, memory: None, inputs: ArrayLike, t: float) -> tuple[None, Array]:  # noqa: ARG002
-        """Return the output at a time [s]; see :class:`Law`."""
-        return None, self._fast(inputs, t, self._given)
+        self._one = written(self, step, given, memory)
+        whole = isinstance(step, ca.Function)
+        self._fast = FastFunction(compiled(step)[0] if whole else self._one.function)
 
     def as_function(self) -> LawFunction:
         """Return it as a function of vectors."""
-        f = self._function
-        return written(self, lambda z, y, t, g: (z, f(y, t, g)), self._given)
+        return self._one
+
+    def start(self, before: Array | None = None) -> Array:  # noqa: ARG002
+        """Return the memory at the start; see :class:`Law`."""
+        return self._one.memory
+
+    def step(self, memory: Array | None, inputs: ArrayLike, t: float) -> tuple[Array, Array]:
+        """Return the memory, and the output at a time [s]; see :class:`Law`."""
+        self._fast.renew()
+        z = self._fast.inputs[0]
+        out = self._fast(z if memory is None else memory, inputs, t, self._one.given(t))
+        return out[: z.size], out[z.size :]
+
+
+class StateFeedback(FunctionLaw):
+    """A law that is a function of time, state and what is given; see :class:`Law`."""
+
+    def __init__(
+        self,
+        system: RollingSystem,
+        function: Callable[[ca.SX, ca.SX, ca.SX], ca.SX | ArrayLike],
+        given: Callable[[float], ArrayLike] | ArrayLike = (),
+    ) -> None:
+        """Take the system, ``(t, x, given) -> u`` of symbols, and numbers as of a plan."""
+        inputs, output = state_inputs(system), system.control
+        super().__init__(inputs, output, lambda z, x, t, g: (z, function(t, x, g)), given)
 
 
 class Planned(Protocol):
@@ -321,45 +329,100 @@ class Planned(Protocol):
 class OpenLoop(StateFeedback):
     """The planned control, whatever the state."""
 
-    opaque = ''
-
     def __init__(self, system: RollingSystem, plan: Planned) -> None:
         """Play back this plan of a system."""
-        self.control_at = plan.control_at
-        super().__init__(system, lambda t, _: plan.control_at(t))
+        super().__init__(system, lambda _t, _x, planned: planned, plan.control_at)
+
+
+class Around:
+    """
+    A law that changes what another one takes and gives; see :class:`Law`.
+
+    Its memory is a pair, of its own and that of the other.
+    """
+
+    def __init__(
+        self,
+        law: Law[Any],
+        *,
+        after: Callable[[ca.SX], ca.SX] = lambda u: u,
+        before: Callable[[ca.SX, ca.SX, ca.SX], tuple[ca.SX, ca.SX]] = lambda z, y, _: (z, y),
+        inputs: Layout | None = None,
+        memory: ArrayLike = (),
+        since: float = 0.0,
+    ) -> None:
+        """
+        Take the other law.
+
+        Parameters
+        ----------
+        law
+            The other law.
+        after
+            From its output to the output.
+        before
+            From memory, inputs and time to the memory after the step and the inputs of the other.
+        inputs
+            Layout of the inputs; that of the other law where None.
+        memory
+            Own memory at the start.
+        since
+            When the time of the other law is zero [s].
+
+        """
+        self.inputs, self.output = inputs or law.inputs, law.output
+        self.period, self.opaque = law.period, law.opaque
+        self._law, self._own, self._since = law, np.array(memory, dtype=float), since
+        sizes = {'z': self._own.size, 'y': self.inputs.size, 't': 1, 'u': law.output.size}
+        *given, u = (ca.SX.sym(name, size) for name, size in sizes.items())
+        inside = ca.densify(ca.vertcat(*before(*given)))
+        self._before = FastFunction(ca.Function('before', given, [inside]))
+        self._after = FastFunction(ca.Function('after', [u], [ca.densify(after(u))]))
+
+    def start(self, before: tuple[Array, Any] | None = None) -> tuple[Array, Any]:
+        """Return both memories at the start; see :class:`Law`."""
+        return self._own, self._law.start(None if before is None else before[1])
+
+    def step(
+        self, memory: tuple[Array, Any], inputs: ArrayLike, t: float
+    ) -> tuple[tuple[Array, Any], Array]:
+        """Return both memories and the output at a time [s]; see :class:`Law`."""
+        own, other = memory
+        out = self._before(own, inputs, t)
+        other, u = self._law.step(other, out[own.size :], t - self._since)
+        return (out[: own.size], other), self._after(u)
 
     def as_function(self) -> LawFunction:
         """Return it as a function of vectors."""
-        given = lambda t: np.array(self.control_at(t), dtype=float)  # noqa: E731
-        return written(self, lambda z, _y, _t, g: (z, g), given)
+        f, n, since = as_function(self._law), self._own.size, self._since
+
+        def step(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
+            own, other = split(z, n)
+            own, inside = split(self._before.function(own, y, t), n)
+            other, u = split(f.function(other, inside, t - since, given), other.numel())
+            return ca.vertcat(own, other), self._after.function(u)
+
+        return written(self, step, lambda t: f.given(t - since), _numbers(self.start()))
 
 
-class GoingOn:
+class GoingOn(Around):
     """A law that goes on with what it remembers, by another clock; see :class:`Law`."""
 
     def __init__(self, law: Law[Any], memory: Any, since: float) -> None:  # noqa: ANN401
         """Take the law, its memory, and when its time was zero [s]."""
-        self._law, self._memory, self._since = law, memory, since
-        self.inputs, self.output, self.period = law.inputs, law.output, law.period
-        self.opaque = law.opaque
+        super().__init__(law, since=since)
+        self._kept = memory
 
-    def start(self, before: object = None) -> object:
-        """Return the memory that it goes on with."""
-        return self._memory if before is None else before
+    def start(self, before: tuple[Array, Any] | None = None) -> tuple[Array, Any]:
+        """Return the memory that it goes on with; see :class:`Law`."""
+        return (self._own, self._kept) if before is None else before
 
-    def step(self, memory: object, inputs: ArrayLike, t: float) -> tuple[object, Array]:
-        """Step as the law does; see :class:`Law`."""
-        return self._law.step(memory, inputs, t - self._since)
 
-    def as_function(self) -> LawFunction:
-        """Return it as a function of vectors."""
-        f, start = as_function(self._law), () if self._memory is None else self._memory
-        return written(
-            self,
-            lambda z, y, t, g: split(f.function(z, y, t - self._since, g), z.numel()),
-            lambda t: f.given(t - self._since),
-            start,
-        )
+def _numbers(memory: Any) -> Array:  # noqa: ANN401  arrays, pairs of memories, None
+    """Return the numbers of a memory one after another."""
+    if isinstance(memory, tuple):
+        return np.concatenate([_numbers(part) for part in memory])
+    return np.zeros(0) if memory is None else np.asarray(memory)
 
 
 class Course(NamedTuple):

@@ -84,7 +84,7 @@ class MassDrivenVelocity(FunctionLaw):
 
 @once_per_system
 def _accelerations(ball: MassDrivenSystem) -> ca.Function:
-    """Return ``(inputs, t, [velocity gain, rate limit, p]) -> theta''``."""
+    """Return a law without memory to theta''; given are velocity gain, rate limit, and p."""
     s, shell, S_B = ball.symbols, ball.shell, ball.first_moment
     inputs, velocity = ca.SX.sym('inputs', s.x.numel() + 3), ca.SX.sym('velocity')
     rate_limit = ca.SX.sym('rate_limit')
@@ -112,7 +112,8 @@ def _accelerations(ball: MassDrivenSystem) -> ca.Function:
         kept = ca.if_else(holds, 0.5**k, kept)
     out = ca.substitute(ca.densify(kept * u), s.x, inputs[: s.x.numel()])
     given = ca.vertcat(velocity, rate_limit, s.p)
-    return ca.Function('mass_driven_velocity', [inputs, s.t, given], [ca.cse(out)])
+    memory = ca.SX.sym('memory', 0)
+    return ca.Function('mass_driven_velocity', [memory, inputs, s.t, given], [ca.cse(out)])
 
 
 def _mass(ball: MassDrivenSystem) -> ca.SX:

@@ -62,7 +62,8 @@ def _missed(s: Subject, law: TimeVaryingLqr, start: Array, *, feedback: bool) ->
     P1 = weights.terminal_diagonal(s.system.tangent)
     R = weights.control_diagonal(s.system.control)
 
-    used = law if feedback else StateFeedback(s.system, lambda t, _: law.nominal(t)[1])
+    unaided = StateFeedback(s.system, lambda *given: given[-1], lambda t: law.nominal(t)[1])
+    used = law if feedback else unaided
     run = run_lockstep(s.system, s.p, start, used, float(law.times[-1]))
     if run.events and run.events[-1].terminal:
         return math.inf

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 import math
-from typing import Any
 import warnings
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.law import Following, Law, LawFunction, state_inputs, written
+from rolling_controller.law import Following, LawFunction, state_inputs, written
 from rolling_controller.nominal import (
     Linearization,
     LinearSteps,
@@ -443,24 +442,21 @@ class TimeVaryingLqr:
 
     def as_function(self) -> LawFunction:
         """Return it as a function of vectors."""
-        return regulator_function(self, self.system, self.record, self.limits)
+        given = lambda t: np.concatenate([self.record(t), *self.limits])  # noqa: E731
+        return written(self, regulator(self.system), given)
 
     def nominal(self, t: float) -> tuple[Array, Array]:
         """Return nominal state and control at a time [s]."""
-        k, s = self._knot(t)
-        return (
-            (1 - s) * self.states[k] + s * self.states[k + 1],
-            (1 - s) * self.controls[k] + s * self.controls[k + 1]
-            if self._held is None
-            else self._held.control_at(t),
-        )
+        found, u = self.record(t), self._controlled
+        return found[: u.start], found[u]
 
     def record(self, t: float) -> Array:
         """Return nominal state, control and rows of K at a time [s], see :func:`law_equations`."""
         k, s = self._knot(t)
-        K = np.zeros((self.system.control.size, self.system.tangent.size))
-        K[self.rows] = (1 - s) * self.gains[k] + s * self.gains[k + 1]
-        return np.concatenate([*self.nominal(t), K.ravel()])
+        found: Array = (1 - s) * self._records[k] + s * self._records[k + 1]
+        if self._held is not None:
+            found[self._controlled] = self._held.control_at(t)
+        return found
 
     def _knot(self, t: float) -> tuple[int, float]:
         position = (t - self._start) * self._rate
@@ -552,30 +548,13 @@ def law_equations(system: RollingSystem) -> ca.Function:
     return ca.Function('feedback', [x, *records, share, low, high], [ca.densify(u)])
 
 
-def regulator_function(
-    law: Law[Any],
-    system: RollingSystem,
-    record: Callable[[float], Array],
-    limits: tuple[Array, Array],
-) -> LawFunction:
-    """
-    Return a regulator as a function of vectors.
-
-    Parameters
-    ----------
-    law, system
-        The regulator and its system.
-    record
-        From a time [s] to what :func:`law_equations` takes.
-    limits
-        Least and greatest control, shape (m,) each, in its units.
-
-    """
+@once_per_system
+def regulator(system: RollingSystem) -> ca.Function:
+    """Return the function of a law, see :class:`LawFunction`; given are record, low and high."""
     n, m = system.state.size, system.control.size
     size = n + m + m * system.tangent.size
-
-    def step(z: ca.SX, x: ca.SX, _t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
-        at, low, high = ca.vertsplit(given, [0, size, size + m, size + 2 * m])
-        return z, law_equations(system)(x, at, at, 0, low, high)
-
-    return written(law, step, lambda t: np.concatenate([record(t), *limits]))
+    sizes = {'z': 0, 'x': n, 't': 1, 'given': size + 2 * m}
+    z, x, t, given = (ca.SX.sym(name, count) for name, count in sizes.items())
+    at, low, high = ca.vertsplit(given, [0, size, size + m, size + 2 * m])
+    u = law_equations(system)(x, at, at, 0, low, high)
+    return ca.Function('regulator', [z, x, t, given], [ca.densify(u)])

@@ -97,7 +97,7 @@ def test_lockstep_carries_out_commands_as_the_drives_do(scenario):
     late = [replace(a, dead_time=0.02) for a in scenario.actuators]
 
     def end(begun, actuators):
-        law = StateFeedback(system, lambda t, _: pushed * (t > begun - 1e-9))
+        law = StateFeedback(system, lambda t, *_: pushed * (t > begun - 1e-9))
         run = run_lockstep(system, scenario.p, scenario.x0, law, 0.1, actuators=actuators)
         return run.states[-1]
 

@@ -287,7 +287,7 @@ def predictive_law(problem: PlanProblem, plan: Plan) -> PredictiveLaw:
     return law
 
 
-def _law(problem: PlanProblem, name: str) -> Pursuit | TimeVaryingLqr | OpenLoop:
+def _law(problem: PlanProblem, name: str) -> Law[Any]:
     problem, plan = planned(problem)
     if name == 'open':
         return OpenLoop(SYSTEM, plan)

@@ -84,7 +84,7 @@ def _of(name: str) -> Iterator[Row]:
         return float(np.linalg.norm((missed / scales(system.tangent))[moving]))
 
     timed = Timed(law)
-    unaided = StateFeedback(system, lambda t, _: lqr.nominal(t)[1])
+    unaided = StateFeedback(system, lambda *given: given[-1], lambda t: lqr.nominal(t)[1])
     reached, by_lqr, without = (
         float(np.sqrt(np.mean([ends(used, aside) ** 2 for aside in asides])))
         for used in (timed.law, lqr, unaided)

@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_controller.balance.kalman_decomposition import (
     kalman_decomposition,
 )
-from rolling_controller.law import LawFunction, state_inputs
+from rolling_controller.law import FunctionLaw, state_inputs
 from rolling_controller.time_varying_lqr import (
     law_equations,
-    law_function,
     limit_arrays,
     Limits,
     LqrWeights,
-    regulator_function,
+    regulator,
 )
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
@@ -38,7 +37,7 @@ from rolling_dynamics.restriction import moving_directions
 PERIOD = 1e-3  # s, of the control loop
 
 
-class BalanceLqr:
+class BalanceLqr(FunctionLaw):
     """
     Feedback u = u_e - K (x - x_e) about an equilibrium, within limits.
 
@@ -65,9 +64,6 @@ class BalanceLqr:
         Eigenvalues of the closed loop over one period, and its longest time constant [s].
 
     """
-
-    period: float | None = None
-    opaque = ''
 
     def __init__(
         self,
@@ -126,14 +122,12 @@ class BalanceLqr:
         )
         self._check_stabilizable()
         self._solve(weights, Q, moving, active, period)
-        self.inputs, self.output = state_inputs(system), system.control
-        self._law = FastFunction(law_function(system))
         self._difference = FastFunction(_dense(system.difference))
         self._difference.inputs[1][:] = self.x
         self.record = np.concatenate([self.x, self.u, self.gain.ravel()])
         self.limits = limit_arrays(system.control, control_limits)
-        self._law.inputs[1][:] = self._law.inputs[2][:] = self.record
-        self._law.inputs[4][:], self._law.inputs[5][:] = self.limits
+        given = np.concatenate([self.record, *self.limits])
+        super().__init__(state_inputs(system), system.control, regulator(system), given)
 
     def _check_stabilizable(self) -> None:
         d = self.decomposition
@@ -199,18 +193,6 @@ class BalanceLqr:
         x, t, record = ca.SX.sym('x', self.system.state.size), ca.SX.sym('t'), ca.DM(self.record)
         u = law_equations(self.system)(x, record, record, 0, *map(ca.DM, self.limits))
         return ca.Function('law', [x, t], [u])
-
-    def start(self, before: None = None) -> None:
-        """Return that there is no memory; see :class:`rolling_controller.law.Law`."""
-
-    def step(self, memory: None, inputs: ArrayLike, t: float) -> tuple[None, Array]:  # noqa: ARG002
-        """Return the control within its limits in a state, at any time; see :meth:`start`."""
-        self._law.inputs[0][:] = inputs
-        return None, self._law.evaluate().copy()
-
-    def as_function(self) -> LawFunction:
-        """Return it as a function of vectors."""
-        return regulator_function(self, self.system, lambda _: self.record, self.limits)
 
     def error(self, x: ArrayLike) -> Array:
         """Return the difference from the equilibrium in tangent units, shape (n tangent,)."""

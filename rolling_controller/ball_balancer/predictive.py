@@ -182,7 +182,7 @@ LEVEL, STAY, PLAN = 0.0, 1.0, 2.0  # what a frame is answered with
 ASKED = 8  # numbers that ask for a plan of an axis: state, set point, level tilt, force, rise
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class PredictiveRigLaw(VectorLaw):
     """
     The law: programs between two functions without branches, as they are exported too.
@@ -287,21 +287,29 @@ class PredictiveRigLaw(VectorLaw):
 
     @cached_property
     def _fast(self) -> tuple[FastFunction, FastFunction, FastFunction]:
-        functions = joined(self.before), joined(self.after), _command(self)
-        return FastFunction(functions[0]), FastFunction(functions[1]), FastFunction(functions[2])
+        sizes = {'z': self.state.size, 'y': self.inputs.size, 'answer': 1, 'wanted': 2}
+        z, y, answer, wanted = (ca.SX.sym(name, size) for name, size in sizes.items())
+        place, visible, goal = self.counted(y)
+        before = ca.vertcat(*self.before(z, place, visible, goal))
+        after = ca.vertcat(*self.after(z, place, visible, answer, wanted))
+        functions = (
+            ca.Function('before', [z, y], [ca.densify(before)]),
+            ca.Function('after', [z, y, answer, wanted], [ca.densify(after)]),
+            _command(self),
+        )
+        first, last, command = map(FastFunction, functions)
+        return first, last, command
 
-    def _answer(
-        self, z: Array, measurement: Array, visible: float, set_point: Array
-    ) -> tuple[Array, Array]:
-        """Return memory and tilt [counts] after a frame."""
+    def step(self, memory: Array, inputs: ArrayLike, t: float) -> tuple[Array, Array]:  # noqa: ARG002
+        """Return memory and tilt [counts] after a frame; see :meth:`VectorLaw.start`."""
         before, after, command = self._fast
-        n, wanted = z.size, np.zeros(2)
-        out = before(z, measurement, visible, set_point)
+        n, wanted = memory.size, np.zeros(2)
+        out = before(memory, inputs)
         if out[n] == PLAN:
             for k, asked in enumerate(out[n + 1 :].reshape(2, ASKED)):
                 plan = self._program.plan(asked[:4], *asked[4:].tolist())
                 wanted[k] = command(asked[2], asked[3], plan[0, TILTED])[0]
-        out = after(out[:n], measurement, visible, out[n], wanted)
+        out = after(out[:n], inputs, out[n], wanted)
         return out[:n], out[n:]
 
 

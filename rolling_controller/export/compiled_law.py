@@ -9,12 +9,12 @@ from pathlib import Path
 import shutil
 import subprocess
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any, cast, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.export.c import CSource
-from rolling_controller.law import as_function, LawFunction
+from rolling_controller.law import as_function, Law, LawFunction
 from rolling_controller.step_law import VectorLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Layout
@@ -53,7 +53,7 @@ class CompiledLaw:
 
     def as_function(self) -> LawFunction:
         """Return the law that was exported as a function of vectors."""
-        return as_function(self.law)
+        return as_function(cast('Law[Any]', self.law))
 
     @property
     def inputs(self) -> Layout:

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
-from rolling_controller.balance.hand_over import HandOver, NEVER, Phase
+from rolling_controller.balance.hand_over import HandOver
 from rolling_controller.balance.hold import BalanceLqr
 from rolling_controller.balance.region_of_attraction import (
     region_of_attraction,
@@ -30,12 +29,11 @@ from rolling_controller.law import (
     as_function,
     FunctionLaw,
     Law,
-    LawFunction,
     OpenLoop,
     split,
     state_inputs,
+    StateFeedback,
     TOUCHING,
-    written,
 )
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
@@ -364,11 +362,38 @@ def predictive_flip_up(laboratory: Laboratory, plan: Plan) -> PredictiveLaw:
     )
 
 
-def throw_catch_law(laboratory: Laboratory, plan: ThrowCatchPlan) -> ThrowCatchLaw:
-    """Return the law of a throw with its catch."""
+def throw_catch_law(laboratory: Laboratory, plan: ThrowCatchPlan) -> HandOver:
+    """
+    Return the law of a throw with its catch and the balance after it, VIII-E.
+
+    Besides the state of the model of rolling it takes the mode. While the object flies, only the
+    hand's part of the state matters.
+    """
     limits = {name: (-high, high) for name, high in zip(CONTROL_LIMITS, LIMITS, strict=True)}
-    carry = _feedback(laboratory, plan.carry, limits)
-    return ThrowCatchLaw(plan, carry, balance_regulator(laboratory, plan.hand))
+    feedback = _feedback(laboratory, plan.carry, limits)
+    regulator = balance_regulator(laboratory, plan.hand)
+    carry, balance = as_function(feedback), as_function(regulator)
+    inputs, output = state_inputs(regulator.system, TOUCHING), regulator.output
+    turn, rests = regulator.system.state.slice('q_HO'), plan.move.start + plan.move.duration
+    upright = ca.DM(regulator.x[turn])
+
+    def thrown(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
+        planned, ahead = split(given, output.size)
+        carrying = y[-1] * (t < plan.carry.duration)
+        return z, ca.if_else(carrying, carry.function(z, y[:-1], t, ahead), planned)
+
+    def balanced(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
+        # upright is every half turn of the ellipse: the nearest one is meant
+        x, q = ca.SX(y[:-1]), y[turn]
+        other = ca.fabs(ca.dot(q, upright)) < math.sqrt(0.5)
+        x[turn] = ca.if_else(other, ca.vertcat(-q[1], q[0]), q)
+        return z, balance.function(z, x, t, given)
+
+    return HandOver(
+        FunctionLaw(inputs, output, thrown, lambda t: [*plan.control_at(t), *carry.given(t)]),
+        FunctionLaw(inputs, output, balanced, balance.given),
+        home=lambda y, t: y[-1] * (t > rests),
+    )
 
 
 def _feedback(
@@ -389,84 +414,6 @@ def _regulator(
         weights=LqrWeights(tracking=weights, terminal={}, control=CONTROL_WEIGHTS),
         control_limits=CONTROL_LIMITS,
     )
-
-
-class ThrowCatchLaw:
-    """
-    The control (alpha_WH_H_y, a_WH_H_x, a_WH_H_z) of a throw and of the balance after the catch.
-
-    Besides the state of the model of rolling it takes the mode. While the object flies, only the
-    hand's part of the state matters. Woodruff & Lynch, VIII-E; see
-    :class:`rolling_controller.law.Law`.
-    """
-
-    period: float | None = None
-    opaque = ''
-
-    def __init__(self, plan: ThrowCatchPlan, carry: Law[Any], regulator: BalanceLqr) -> None:
-        """
-        Put the throw before the balance.
-
-        Parameters
-        ----------
-        plan
-            The throw.
-        carry
-            Feedback along it up to the release.
-        regulator
-            Balance at the place of the catch, the object upright there.
-
-        """
-        self.plan, self.carry, self.regulator = plan, carry, regulator
-        self.inputs, self.output = state_inputs(regulator.system, TOUCHING), regulator.output
-        self._turn = regulator.system.state.slice('q_HO')
-
-    def start(self, before: Phase | None = None) -> Phase:  # noqa: ARG002
-        """Return the memory at the start; see :class:`rolling_controller.law.Law`."""
-        return Phase(self.carry.start())
-
-    def step(self, memory: Phase, inputs: ArrayLike, t: float) -> tuple[Phase, Array]:
-        """Return the memory, and the control at a time since the start of the throw [s]."""
-        x, touching = np.split(np.array(inputs, dtype=float), [-1])
-        rests = self.plan.move.start + self.plan.move.duration
-        if memory.balancing_since is None and touching and t > rests:
-            memory = memory._replace(balancing_since=t)
-        if touching and t < self.plan.carry.duration:
-            along, u = self.carry.step(memory.along, x, t)
-            return memory._replace(along=along), u
-        if memory.balancing_since is None:
-            return memory, np.array(self.plan.control_at(t))
-        # upright is every half turn of the ellipse: the nearest one is meant
-        (w, s), upright = x[self._turn], self.regulator.x[self._turn]
-        if abs(x[self._turn] @ upright) < math.sqrt(0.5):
-            x[self._turn] = -s, w
-        return memory, self.regulator.step(None, x, t)[1]
-
-    def as_function(self) -> LawFunction:
-        """Return it as a function of vectors."""
-        carry, regulator = as_function(self.carry), as_function(self.regulator)
-        rests, m = self.plan.move.start + self.plan.move.duration, self.output.size
-        n = m + regulator.given(0.0).size
-        upright = ca.DM(self.regulator.x[self._turn])
-
-        def step(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
-            (x, touching), (since, was) = split(y, y.numel() - 1), split(z, 1)
-            planned, home, ahead = ca.vertsplit(given, [0, m, n, given.numel()])
-            since = ca.fmin(since, ca.if_else(touching * (t > rests), t, NEVER))
-            kept, carried = split(carry.function(was, x, t, ahead), was.numel())
-            x, q = ca.SX(x), x[self._turn]
-            other = ca.fabs(ca.dot(q, upright)) < math.sqrt(0.5)
-            x[self._turn] = ca.if_else(other, ca.vertcat(-q[1], q[0]), q)
-            balance = regulator.function(ca.SX(0, 1), x, t, home)
-            u = ca.if_else(since >= NEVER, planned, balance)
-            carrying = touching * (t < self.plan.carry.duration)
-            kept = ca.if_else(carrying, kept, was)
-            return ca.vertcat(since, kept), ca.if_else(carrying, carried, u)
-
-        def given(t: float) -> Array:
-            return np.concatenate([self.plan.control_at(t), regulator.given(t), carry.given(t)])
-
-        return written(self, step, given, [NEVER, *carry.memory])
 
 
 def spatial_regulator(system: ContactSystem, params: Array) -> BalanceLqr:
@@ -515,10 +462,7 @@ class Prepared:
 
 def _regulated(regulator: BalanceLqr) -> Prepared:
     """Return balance from the start on, and no control."""
-    inputs, output = state_inputs(regulator.system), regulator.output
-    symbols = [ca.SX.sym(name, n) for name, n in (('y', inputs.size), ('t', 1), ('none', 0))]
-    nothing = ca.Function('nothing', symbols, [ca.SX.zeros(output.size)])
-    idle = FunctionLaw(inputs, output, nothing)
+    idle = StateFeedback(regulator.system, lambda *_: np.zeros(regulator.output.size))
     return Prepared({'closed_loop': lambda: HandOver(idle, regulator), 'open_loop': lambda: idle})
 
 
@@ -554,7 +498,7 @@ def prepare_throw_catch(laboratory: Laboratory, planned: Planned, _: Predicting)
     """Return a throw with its catch and balance, and the throw alone."""
     plan = plan_throw_catch(laboratory, planned())
     law = throw_catch_law(laboratory, plan)
-    thrown = OpenLoop(law.regulator.system, plan)
+    thrown = OpenLoop(laboratory.model()[0], plan)
     greatest = ', '.join(f'{v:.3g}' for v in plan.greatest_controls())
     return Prepared(
         {'closed_loop': lambda: law, 'open_loop': lambda: thrown},

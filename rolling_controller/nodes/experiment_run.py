@@ -88,7 +88,8 @@ class ExperimentRun:
     @property
     def balancing_since(self) -> float | None:
         """Time at which balance took over [s]; None before."""
-        return balancing_since(self.control.answers.memory)
+        answers = self.control.answers
+        return balancing_since(answers.law, answers.memory)
 
     def _finish(self, code: int, reason: str) -> None:
         """Bring the hand to rest, and report it."""

@@ -138,7 +138,7 @@ class Pursuit:
     """
 
     period: float | None = None
-    opaque = 'plans that are made elsewhere take over when they are there'
+    opaque = 'pursuit: plans that are made elsewhere take over when they are there'
 
     def __init__(
         self,

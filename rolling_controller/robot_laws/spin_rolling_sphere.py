@@ -7,23 +7,18 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
 from rolling_controller.law import (
-    as_function,
+    Around,
     Following,
     FunctionLaw,
     Law,
-    LawFunction,
-    split,
     state_inputs,
     VELOCITY_W,
-    written,
 )
 from rolling_controller.robot_laws.regulator import never, RegulatedRobot, RobotKind
 from rolling_controller.robot_laws.steering import Steered
 from rolling_controller.time_varying_lqr import Option, weight_options
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.spin_rolling_sphere.system import ATTITUDE, SPIN_ROLLING_WEIGHTS
@@ -62,17 +57,19 @@ class SpinRollingRobot(RegulatedRobot):
     def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
         """Return the regulator along a plan; it uses the inputs that the plan uses."""
         found = super().follow(plan, interrupted)
-        return found._replace(law=BoundedRolling(found.law, self._bounds()))
+        bounds = ca.DM(self._bounds())
+        return found._replace(law=Around(found.law, after=lambda w: bounded(w, bounds)))
 
     def drive(self, x: Array, yaw: float) -> Law[Any]:  # noqa: ARG002  it starts alike from every state
         """Return a drive that rolls with the velocity and spins with the rate of a command."""
         system = self._scenario.system
-        inputs, bounds = state_inputs(system, VELOCITY_W), self._bounds()
-        y, t, given = ca.SX.sym('y', inputs.size), ca.SX.sym('t'), ca.SX.sym('given', len(bounds))
-        vx, vy, turn = ca.vertsplit(y[-3:])
-        w = bounded(ca.vertcat(-vy / given[0], vx / given[0], turn), given)
-        rolled = ca.Function('rolled', [y, t, given], [w])
-        law = FunctionLaw(inputs, system.control, rolled, bounds)
+
+        def rolled(z: ca.SX, y: ca.SX, _: ca.SX, bounds: ca.SX) -> tuple[ca.SX, ca.SX]:
+            vx, vy, turn = ca.vertsplit(y[-3:])
+            return z, bounded(ca.vertcat(-vy / bounds[0], vx / bounds[0], turn), bounds)
+
+        inputs = state_inputs(system, VELOCITY_W)
+        law = FunctionLaw(inputs, system.control, rolled, self._bounds())
         return Steered(law, yaw, self._scenario.control_limits)
 
     def _bounds(self) -> Array:
@@ -99,37 +96,6 @@ def bounded(w: ca.SX, bounds: ca.SX) -> ca.SX:
     share = ca.if_else(rolling > most, most / ca.fmax(rolling, most), 1)
     wanted = ca.vertcat(share * w[:2], ca.fmin(ca.fmax(w[2], -spin), spin))
     return ca.densify(ca.fmax(ca.fmin(wanted, bounds[3:]), -bounds[3:]))
-
-
-class BoundedRolling:
-    """A law of the sphere whose output stays within bounds; see :class:`Law`."""
-
-    def __init__(self, law: Law[Any], bounds: Array) -> None:
-        """Take the law, and the bounds of :func:`bounded`."""
-        self.inputs, self.output, self.period = law.inputs, law.output, law.period
-        self.opaque, self._law, self._bounds = law.opaque, law, bounds
-        w, given = ca.SX.sym('w', 3), ca.SX.sym('bounds', bounds.size)
-        self._bounded = FastFunction(ca.Function('bounded', [w, given], [bounded(w, given)]))
-        self._bounded.inputs[1][:] = bounds
-
-    def start(self, before: object = None) -> object:
-        """Return the memory of the law."""
-        return self._law.start(before)
-
-    def step(self, memory: object, inputs: ArrayLike, t: float) -> tuple[object, Array]:
-        """Return the memory and the output within the bounds; see :class:`Law`."""
-        memory, self._bounded.inputs[0][:] = self._law.step(memory, inputs, t)
-        return memory, self._bounded.evaluate().copy()
-
-    def as_function(self) -> LawFunction:
-        """Return it as a function of vectors."""
-        law = as_function(self._law)
-
-        def step(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
-            memory, w = split(law.function(z, y, t, given), z.numel())
-            return memory, bounded(w, ca.DM(self._bounds))
-
-        return written(self, step, law.given, law.memory)
 
 
 KIND = RobotKind(

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.balance.hold import Hold
-from rolling_controller.law import (
-    as_function,
-    COMMANDED,
-    Law,
-    LawFunction,
-    split,
-    state_inputs,
-    written,
-)
+from rolling_controller.law import Around, COMMANDED, FunctionLaw, Law, state_inputs
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.compiled import compiled
 from rolling_dynamics.contract.capabilities import smooth_mode
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
 from rolling_dynamics.errors import ParameterError
@@ -31,47 +22,40 @@ from rolling_dynamics.scenario import Scenario
 LONGEST = 0.5  # s between two steps that count: after a pause ahead has not turned on
 
 
-class Steering(NamedTuple):
+def turned(memory: ca.SX, command: ca.SX, t: ca.SX) -> tuple[ca.SX, ca.SX]:
     """
-    Memory of a law that is driven.
+    Return memory and velocity after the direction ahead has turned on.
 
-    Attributes
+    Parameters
     ----------
-    yaw
-        Direction of travel about the normal of the floor [rad].
-    time
-        Of the step before [s]; not a number at the start.
-    law
-        Memory of what keeps the velocity.
+    memory
+        Direction of travel about the normal of the floor [rad], and time of the step before [s],
+        not a number at the start.
+    command
+        Velocity ahead and to the left [m/s], and the rate at which ahead turns [rad/s].
+    t
+        Time [s].
+
+    Returns
+    -------
+    tuple of memory and velocity_W
+        The velocity along x and y, with the turn rate.
 
     """
-
-    yaw: float
-    time: float
-    law: Any
-
-
-@cache
-def turning() -> ca.Function:
-    """
-    Return ``(yaw, time before, command, t) -> yaw, velocity_W`` after ahead has turned on.
-
-    The command is a velocity ahead and to the left [m/s], and the rate at which ahead turns
-    [rad/s]; the velocity is along x and y, with the turn rate.
-    """
-    yaw, before, t = (ca.SX.sym(name) for name in ('yaw', 'before', 't'))
-    command = ca.SX.sym('command', 3)
-    now = yaw + command[2] * ca.if_else(before <= t, ca.fmin(t - before, LONGEST), 0)
-    c, s = ca.cos(now), ca.sin(now)
+    yaw, before = ca.vertsplit(memory)
     ahead, left, turn = ca.vertsplit(command)
-    out = ca.vertcat(now, c * ahead - s * left, s * ahead + c * left, turn)
-    return ca.Function('turning', [yaw, before, command, t], [out])
+    yaw += turn * ca.if_else(before <= t, ca.fmin(t - before, LONGEST), 0)
+    c, s = ca.cos(yaw), ca.sin(yaw)
+    velocity = ca.vertcat(c * ahead - s * left, s * ahead + c * left, turn)
+    return ca.vertcat(yaw, t), velocity
 
 
-class Steered:
-    """A law of the velocity in W, driven by commands that turn; see :class:`Law`."""
+class Steered(Around):
+    """
+    A law of the velocity in W, driven by commands that turn; see :class:`Law`.
 
-    period: float | None = None
+    Its own memory is that of :func:`turned`.
+    """
 
     def __init__(self, law: Law[Any], yaw: float, limits: Array, *, turns: bool = True) -> None:
         """
@@ -89,35 +73,19 @@ class Steered:
             Whether it can leave its plane; else only the velocity ahead counts.
 
         """
-        self.inputs = Layout((law.inputs.entries[0], COMMANDED))
-        self.output, self.opaque = law.output, law.opaque
-        self._law, self._yaw, self._limits = law, yaw, limits
-        self._possible = np.array([1.0, turns, turns])
-        self._turning = FastFunction(turning())
+        most, possible = ca.DM(limits), ca.DM([1.0, turns, turns])
 
-    def start(self, before: Steering | None = None) -> Steering:  # noqa: ARG002
-        """Return the memory at the heading of the start."""
-        return Steering(self._yaw, math.nan, self._law.start())
+        def before(z: ca.SX, y: ca.SX, t: ca.SX) -> tuple[ca.SX, ca.SX]:
+            z, velocity = turned(z, y[-3:] * possible, t)
+            return z, ca.vertcat(y[:-3], velocity)
 
-    def step(self, memory: Steering, inputs: ArrayLike, t: float) -> tuple[Steering, Array]:
-        """Return the memory, and the control within the limits at a time [s]."""
-        x, command = np.split(np.asarray(inputs, dtype=float), [-3])
-        turned = self._turning(memory.yaw, memory.time, self._possible * command, t)
-        law, u = self._law.step(memory.law, np.concatenate([x, turned[1:]]), t)
-        return Steering(float(turned[0]), t, law), np.clip(u, -self._limits, self._limits)
-
-    def as_function(self) -> LawFunction:
-        """Return it as a function of vectors."""
-        law, most = as_function(self._law), ca.DM(self._limits)
-
-        def step(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
-            (own, was), (x, command) = split(z, 2), split(y, y.numel() - 3)
-            turned = turning()(own[0], own[1], command * ca.DM(self._possible), t)
-            both = law.function(was, ca.vertcat(x, turned[1:]), t, given)
-            memory, u = split(both, law.memory.size)
-            return ca.vertcat(turned[0], t, memory), ca.fmax(ca.fmin(u, most), -most)
-
-        return written(self, step, law.given, [self._yaw, math.nan, *law.memory])
+        super().__init__(
+            law,
+            after=lambda u: ca.fmax(ca.fmin(u, most), -most),
+            before=before,
+            inputs=Layout((law.inputs.entries[0], COMMANDED)),
+            memory=[yaw, math.nan],
+        )
 
 
 STEEP = np.array([0.4, 0.4, 0.8])  # greatest rate of the reference's velocity, per second
@@ -127,7 +95,7 @@ STILL = 1e-9  # fraction of a velocity that is not one of what is held
 KEPT = 1e-6  # fraction of a motion that may be left over where it counts as steady
 
 
-class VelocityHold:
+class VelocityHold(FunctionLaw):
     """
     Hold about a reference that moves as commanded; see :class:`Law`.
 
@@ -140,9 +108,6 @@ class VelocityHold:
     position [m], yaw [rad], velocity (forward, left, turn) [m/s, m/s, rad/s], and what state and
     control of its steady motion differ by from those of first order.
     """
-
-    period: float | None = None
-    opaque = ''
 
     def __init__(self, scenario: Scenario, x: Array, yaw: float) -> None:
         """
@@ -162,7 +127,6 @@ class VelocityHold:
 
         """
         system = self._system = scenario.system
-        self.inputs, self.output = state_inputs(system, COMMANDED), system.control
         position = np.array(placed(system, x))
         step, drift, jacobian, viewed = _functions(system)
         self.hold = hold = Hold(
@@ -178,12 +142,10 @@ class VelocityHold:
         J = np.array(jacobian(np.zeros(size), np.zeros(3), *at))
         inverse, linear, possible = self._steady(hold.cost, J[:, :-3], -J[:, -3:])
         self._motion, self.possible = (drift, at, inverse, linear), possible
-        self._start = np.concatenate([[math.nan], position, [yaw], np.zeros(3 + size)])
+        start = np.concatenate([[math.nan], position, [yaw], np.zeros(3 + size)])
         tables = (table.ravel('F') for table in (hold.gain, inverse, linear))
-        self._given = *at, *tables, possible, *hold.limits
-        self._step = FastFunction(compiled(step)[0])
-        for array, value in zip(self._step.inputs[4:], self._given, strict=True):
-            array[:] = value
+        given = np.concatenate([*at, *tables, possible, *hold.limits])
+        super().__init__(state_inputs(system, COMMANDED), system.control, step, given, start)
 
     def _steady(self, cost: Array, linear: Array, moves: Array) -> tuple[Array, Array, Array]:
         """Return from rates to what lacks, what keeps each velocity, and whether it is kept."""
@@ -207,29 +169,8 @@ class VelocityHold:
         return np.asarray(d)
 
     def start(self, before: Array | None = None) -> Array:
-        """Return the reference, a state, at rest where the robot was."""
-        return self._start if before is None else before
-
-    def step(self, memory: Array, inputs: ArrayLike, t: float) -> tuple[Array, Array]:
-        """Return the memory, and the control within the limits at a time [s]."""
-        given = np.asarray(inputs, dtype=float)
-        dt = min(max(t - memory[0], 0.0), LONGEST_STEP) if memory[0] <= t else 0.0
-        self._step.renew()
-        z, x, command, h = self._step.inputs[:4]
-        z[:], x[:], command[:], h[0] = memory[1:], given[:-3], given[-3:], dt
-        out, count = self._step.evaluate(), self.output.size
-        return np.concatenate([[t], out[:-count]]), out[-count:].copy()
-
-    def as_function(self) -> LawFunction:
-        """Return it as a function of vectors."""
-        f, ends = _functions(self._system)[0], np.cumsum([0, *map(len, self._given)]).tolist()
-
-        def step(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
-            dt = ca.if_else(z[0] <= t, ca.fmin(t - z[0], LONGEST_STEP), 0)
-            out = f(z[1:], y[:-3], y[-3:], dt, *ca.vertsplit(given, ends))
-            return split(ca.vertcat(t, out), z.numel())
-
-        return written(self, step, np.concatenate(self._given), self._start)
+        """Return the memory at rest where the robot was, or that before; see :class:`Law`."""
+        return super().start() if before is None else before
 
 
 def prepare_velocity_hold(system: RollingSystem) -> None:
@@ -258,13 +199,13 @@ def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Func
     """
     Return the step of the law, the drift, its Jacobian, and the state seen by the reference.
 
-    The step is ``(memory without time, x, command, dt, p, x_e, u_e, gain, inverse, linear,
-    possible, low, high) -> [memory, u]``. The drift ``(d, v, p, x_e, u_e) -> rate`` is that of a
+    The step is that of :class:`LawFunction`, given p, x_e, u_e, gain, inverse, linear, possible,
+    and least and greatest control. The drift ``(d, v, p, x_e, u_e) -> rate`` is that of a
     state seen from a frame that moves with the velocity v (forward, left, turn), in tangent units;
     d is state and control less those of the hold, x_e and u_e. In a steady motion it is zero.
     """
     n, m = system.tangent.size, system.control.size
-    x, command, dt = ca.SX.sym('x', system.state.size), ca.SX.sym('command', 3), ca.SX.sym('dt')
+    x, command, t = ca.SX.sym('x', system.state.size), ca.SX.sym('command', 3), ca.SX.sym('t')
     d, v, p = ca.SX.sym('d', n + m), ca.SX.sym('v', 3), ca.SX.sym('p', system.parameters.size)
     x_e, u_e = ca.SX.sym('x_e', system.state.size), ca.SX.sym('u_e', m)
     at = [p, x_e, u_e]
@@ -279,13 +220,15 @@ def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Func
     viewed = ca.Function(
         'seen', [x, position, half[0], half[1]], [viewed_from(system, x, position, half)]
     )
-    memory = ca.vertcat(position, yaw, velocity, bend)
+    since = ca.SX.sym('since')
+    memory = ca.vertcat(since, position, yaw, velocity, bend)
+    dt = ca.if_else(since <= t, ca.fmin(t - since, LONGEST_STEP), 0)
     gain, inverse = ca.SX.sym('gain', m, n), ca.SX.sym('inverse', n + m, n)
     linear, possible = ca.SX.sym('linear', n + m, 3), ca.SX.sym('possible', 3)
     low, high = ca.SX.sym('low', m), ca.SX.sym('high', m)
     most = STEEP * dt
     velocity += ca.fmin(ca.fmax(command * possible - velocity, -most), most)
-    after = yaw + memory[5] * dt
+    after = yaw + memory[6] * dt
     c, s = ca.cos(after), ca.sin(after)
     turn = ca.blockcat([[c, -s], [s, c]])
     position += turn @ velocity[:2] * dt
@@ -299,12 +242,13 @@ def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Func
     near = viewed(x, position, ca.cos(after / 2), ca.sin(after / 2))
     apart = system.difference(near, x_e) - kept[:n]
     u = ca.fmin(ca.fmax(u_e + kept[n:] - gain @ apart, low), high)
-    out = ca.densify(ca.vertcat(position, after, velocity, bend, u))
+    out = ca.densify(ca.vertcat(t, position, after, velocity, bend, u))
     tables = [ca.vec(gain), ca.vec(inverse), ca.vec(linear)]
     flat = [ca.SX.sym(f'table_{k}', table.numel()) for k, table in enumerate(tables)]
     out = ca.substitute(out, ca.vertcat(*tables), ca.vertcat(*flat))
-    arguments = [memory, x, command, dt, *at, *flat, possible, low, high]
-    return ca.Function('velocity_step', arguments, [out]), drift, jacobian, viewed
+    given = ca.vertcat(*at, *flat, possible, low, high)
+    step = ca.Function('velocity_step', [memory, ca.vertcat(x, command), t, given], [out])
+    return step, drift, jacobian, viewed
 
 
 def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:

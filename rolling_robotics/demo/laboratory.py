@@ -93,7 +93,7 @@ class LockstepTrials:
                     break
 
         _, memory = answered(chosen, motion())
-        since = balancing_since(memory)
+        since = balancing_since(chosen, memory)
         record = Record(
             law=trial.law,
             seed=trial.seed,

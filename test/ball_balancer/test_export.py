@@ -481,7 +481,7 @@ def law_of(output):
         period=0.01,
         state=one,
         measurement=one,
-        set_point=one,
+        set_point=Layout((Entry('wanted', ('wanted',), 'm'),)),
         output=one,
         function=ca.Function('bad', [z, Y, seen, R], [z, output]),
         limits=(1.0, 1.0),

@@ -7,7 +7,7 @@ import pytest
 from rolling_controller.balance.hand_over import HandOver
 from rolling_controller.balance.hold import Hold
 from rolling_controller.design import follow
-from rolling_controller.law import GoingOn, StateFeedback
+from rolling_controller.law import as_function, FunctionLaw, GoingOn, state_inputs
 from rolling_controller.lockstep import run_lockstep
 from rolling_dynamics.scenario_model import load_model
 
@@ -69,13 +69,14 @@ def test_a_plan_that_is_played_back_has_no_hold(model, hard):
 
 
 def test_a_law_that_goes_on_keeps_its_clock_and_its_memory(model):
-    class Counting(StateFeedback):
-        def step(self, memory, inputs, t):  # noqa: ARG002
-            return (memory or 0) + 1, np.full(6, t)
-
-    law = Counting(model.system, None)
+    inputs, output = state_inputs(model.system), model.system.control
+    law = FunctionLaw(inputs, output, lambda z, _y, t, g: (z + 1, g * t), lambda t: [t], [0.0])
     memory, _ = law.step(law.step(law.start(), model.start, 0.0)[0], model.start, 1.0)
     on = GoingOn(law, memory, 100.0)
-    memory, u = on.step(on.start(), model.start, 102.0)
-    assert memory == 3
-    assert u == pytest.approx(np.full(6, 2.0))
+    (_, number), u = on.step(on.start(), model.start, 102.0)
+    assert number == 3
+    assert u == pytest.approx(np.full(6, 4.0))
+    one = as_function(on)
+    assert one.memory == 2
+    out = np.array(one.function(one.memory, model.start, 102.0, one.given(102.0))).ravel()
+    assert out == pytest.approx([3, *np.full(6, 4.0)])

@@ -1,8 +1,12 @@
 """The protocol of laws: steps are pure, their outputs the caller's own, their inputs by name."""
 
+import ast
+from pathlib import Path
+
 import numpy as np
 from numpy.testing import assert_array_equal
 import pytest
+import rolling_controller
 from rolling_controller import OpenLoop, StateFeedback, TimeVaryingLqr
 from rolling_controller.balance.hand_over import balancing_since, HandOver
 from rolling_controller.balance.hold import Hold
@@ -50,7 +54,7 @@ def laws():
     along = TimeVaryingLqr(system, HARD.p, plan)
     yield 'regulator along a plan', along
     yield 'open loop', OpenLoop(system, plan)
-    yield 'function', StateFeedback(system, lambda t, x: t + x[:6])
+    yield 'function', StateFeedback(system, lambda t, x, _: t + x[:6])
     learned = LearnedLaw(system, HARD.p, plan, LearnedPolicy.model_validate(POLICY))
     yield 'learned', learned
     hold = Hold(DISK.system, DISK.p, DISK.x0)
@@ -130,9 +134,40 @@ def test_a_law_that_is_not_opaque_is_one_function_of_vectors(law):
         np.testing.assert_allclose(out[n:], output, rtol=1e-12, atol=1e-13)
 
 
-def test_laws_of_the_suite_are_opaque_for_three_reasons_alone(law):
-    reasons = ('', 'pursuit: ', 'a learned network', 'a quadratic program', 'a function of Python')
-    assert law.opaque.startswith(reasons)
+REASONS = ('pursuit', 'a learned network', 'a quadratic program')
+ROOT = Path(rolling_controller.__file__).parents[1]
+
+
+def law_classes():
+    """Yield name and reasons of each class of the suite that steps as a law does."""
+    for path in sorted(ROOT.glob('rolling_*/**/*.py')):
+        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+            steps = isinstance(node, ast.ClassDef) and any(
+                isinstance(f, ast.FunctionDef)
+                and f.name == 'step'
+                and [a.arg for a in f.args.args] == ['self', 'memory', 'inputs', 't']
+                for f in node.body
+            )
+            if steps:
+                assigned = [a for a in ast.walk(node) if isinstance(a, ast.Assign)]
+                named = [a for a in assigned if ast.unparse(a.targets[0]).endswith('opaque')]
+                values = (a.value for a in named if isinstance(a.value, ast.Constant))
+                yield node.name, [v.value for v in values if v.value]
+
+
+def test_every_law_is_a_function_but_for_three_reasons():
+    """A filter and the law behind it are no function yet: its predictions vary in number."""
+    found = dict(law_classes())
+    assert {'FunctionLaw', 'Around', 'TimeVaryingLqr'} <= set(found)
+    opaque = {name: reasons for name, reasons in found.items() if reasons}
+    assert list(opaque.pop('MeasuredLaw')) == [
+        'a filter whose steps in time follow what is measured and sent'
+    ]
+    assert set(opaque) == {
+        'GaitFollower', 'LabyrinthLaw', 'LearnedLaw', 'PredictiveLaw', 'PredictiveRigLaw',
+        'Pursuit', 'VelocityStick',
+    }  # fmt: skip
+    assert all(text.startswith(REASONS) for reasons in opaque.values() for text in reasons)
 
 
 def test_recorded_inputs_are_replayed(law):
@@ -163,10 +198,10 @@ def test_balance_takes_over_where_the_plan_ends():
     late = HandOver(law.along, law.regulator, latest=0.2)
     x = DISK.x0 + 1e-3
     before, u = late.step(late.start(), x, 0.1)
-    assert balancing_since(before) is None
+    assert balancing_since(late, before) is None
     assert_array_equal(u, law.along.step(None, x, 0.1)[1])
     after, u = late.step(before, x, 0.2)
-    assert balancing_since(after) == 0.2
+    assert balancing_since(late, after) == 0.2
     assert_array_equal(u, law.regulator.step(None, x, 0.2)[1])
-    assert balancing_since(late.step(after, x, 0.3)[0]) == 0.2
-    assert balancing_since(None) is None
+    assert balancing_since(late, late.step(after, x, 0.3)[0]) == 0.2
+    assert balancing_since(late.along, None) is None

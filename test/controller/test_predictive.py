@@ -10,6 +10,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 import pytest
 from rolling_controller import run_lockstep, StateFeedback, TimeVaryingLqr
+from rolling_controller.law import GoingOn
 from rolling_controller.nominal import LinearSteps, step_functions
 from rolling_controller.predictive import program as program_module
 from rolling_controller.predictive.beside import PredictingBeside, STALE
@@ -221,7 +222,7 @@ def pushed(problem, plan, law, rng):
     x = before.states[-1].copy()
     x[system.state.slice('w_HO_H')] += np.append(0.2 * rng.normal(size=2), 0.0)
     rest = problem.horizon - middle
-    later = StateFeedback(system, lambda t, y: law.step(None, y, t + middle)[1])
+    later = GoingOn(law, None, -middle)
     after = run_lockstep(system, p, x, later, rest)
     return after.states[-1], np.vstack([before.controls, after.controls])
 
@@ -231,7 +232,7 @@ def test_pushed_ball_ends_nearer_to_its_goal_than_without_feedback(hard):
     law = PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
     lqr = TimeVaryingLqr(problem.system, problem.p, plan, control_limits=LIMIT)
     end, controls = pushed(problem, plan, law, np.random.default_rng(1))
-    alone = StateFeedback(problem.system, lambda t, _: lqr.nominal(t)[1])
+    alone = StateFeedback(problem.system, lambda *given: given[-1], lambda t: lqr.nominal(t)[1])
     lost, _ = pushed(problem, plan, alone, np.random.default_rng(1))
     assert goal_error(problem, end) < 0.5 * goal_error(problem, lost)
     assert np.abs(controls).max() <= LIMIT
@@ -296,7 +297,7 @@ def test_end_of_a_plan_is_held(hard):
     law = PredictiveLaw(system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
     x = plan.states[-1].copy()
     x[system.state.slice('contact_h')] += [2e-3, 0.0]
-    later = StateFeedback(system, lambda t, y: law.step(None, y, t + plan.duration)[1])
+    later = GoingOn(law, None, -plan.duration)
     run = run_lockstep(system, problem.p, x, later, 1.5)
     error = np.array(system.difference(run.states[-1], law.reference.states[-1])).ravel()
     assert np.abs(error[system.tangent.slice('w_HO_H')]).max() < 0.02

@@ -68,7 +68,7 @@ def made(request, tmp_path_factory):
 
 def test_feedback_is_better_than_none_from_a_perturbed_start(made):
     plan = made.plan  # no control after its end
-    played = StateFeedback(made.system, lambda t, _: (t < plan.times[-1]) * plan.control_at(t))
+    played = StateFeedback(made.system, lambda t, _, u: (t < plan.times[-1]) * u, plan.control_at)
     opened, _ = made.drift(played)
     closed, run = made.drift(made.laws.follow(made.plan).law)
     assert closed < opened / made.case.better

@@ -124,8 +124,8 @@ def test_what_the_reference_is_given_is_the_steady_motion_of_the_equations(scena
     system, x = scenario.system, scenario.x0.copy()
     x[system.state.slice('q_WB')] = [1, 0, 0, 0]
     law = VelocityHold(scenario, x, 0.0)
-    p, x_e, u_e, _, _, table = law._step.inputs[4:10]
-    linear = table.reshape(3, -1).T @ memory[4:7]
+    _, (p, x_e, u_e), _, table = law._motion
+    linear = table @ memory[4:7]
     steady = linear + memory[7:]
     d, v = ca.SX.sym('d', steady.size), ca.SX.sym('v', 3)
     rate = ca.Function('rate', [d, v], [_drift(system, d, v, [p, x_e, u_e])])

@@ -54,8 +54,8 @@ def laws(scenario):
     rng = np.random.default_rng(1)
     for k in range(STEPS):
         x = x0 + 1e-3 * rng.normal(size=x0.size)
-        regulator.command(0.02 * k, x)
-        predictive.command(0.02 * k, x)
+        regulator.step(None, x, 0.02 * k)
+        predictive.step(None, x, 0.02 * k)
 
 
 def broken(source):

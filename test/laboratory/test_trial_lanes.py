@@ -1,6 +1,7 @@
 """Compiled trials: a period is that of the chain, lanes are periods, errors are as measured."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 from evidence.benchmarks.lanes import BEGINS, EstimateError, measured, Period, SIZES, TrialBatch
 import numpy as np
@@ -8,7 +9,6 @@ import pytest
 from rolling_controller.balance.hand_over import HandOver, NEVER
 from rolling_controller.balance.region_of_attraction import RegionOfAttraction
 from rolling_controller.laboratory.laws import balance_regulator, CONTROL_LIMITS
-from rolling_controller.law import StateFeedback
 from rolling_controller.time_varying_lqr import TimeVaryingLqr
 from rolling_dynamics.compiled import compiler
 from rolling_dynamics.errors import ParameterError
@@ -45,7 +45,7 @@ def upright():
         goal=UPRIGHT,
         laws={
             'closed_loop': lambda: law,
-            'idle': lambda: StateFeedback(law.along.system, lambda *_: np.zeros(3)),
+            'opaque': lambda: SimpleNamespace(inputs=law.inputs, opaque='a quadratic program'),
         },
         duration=FREE * PERIOD,
         last=0.01,
@@ -77,7 +77,7 @@ def test_a_period_is_that_of_the_chain_with_true_states(upright):
         np.testing.assert_allclose(
             part(state, 'plant'), chain.machine.emulation.state.x, rtol=0, atol=1e-11
         )
-        assert (state[-1] < NEVER) == (time >= law.latest)
+        assert (state[-1] < NEVER) == (time >= FREE * PERIOD / 2)
         last = sent
     assert np.abs(last).max() > 0.1  # it had something to do
     assert np.abs(part(state, 'plant') - part(states[:, 0], 'plant')).max() > 1e-4
@@ -100,8 +100,8 @@ def test_a_trial_ends_at_its_first_failure(upright):
 
 def test_a_law_that_is_opaque_is_refused(upright):
     experiment, _ = upright
-    with pytest.raises(ParameterError, match='not a function of vectors: a function of Python'):
-        Period(experiment, 'idle', OFF.motors)
+    with pytest.raises(ParameterError, match='not a function of vectors: a quadratic program'):
+        Period(experiment, 'opaque', OFF.motors)
 
 
 def test_no_seeds_are_no_lanes(upright):

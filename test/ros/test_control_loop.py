@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rolling_controller.law import Memoryless, TOUCHING
+from rolling_controller.law import FunctionLaw, TOUCHING
 from rolling_controller.motion_watch import Unwatched
 from rolling_controller.nodes import driving, plan_following
 from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
@@ -74,7 +74,7 @@ def equipment(machine, monkeypatch):
 def loop_of(equipment, **options):
     """Return a loop of a law that asks for much, and what it finishes with."""
     ends = []
-    law = Memoryless(Layout((TOUCHING,)), CONTROL, lambda *_: STRONG)
+    law = FunctionLaw(Layout((TOUCHING,)), CONTROL, lambda z, *_: (z, STRONG))
     task = Task(law=law, finish=lambda *end: ends.append(end), **options)
     return ControlLoop(NODE, equipment, task), ends
 
@@ -145,7 +145,7 @@ def test_an_end_that_fails_is_reported(equipment):
 
     logger = SimpleNamespace(error=lines.append)
     node = SimpleNamespace(get_clock=NODE.get_clock, get_logger=lambda: logger)
-    law = Memoryless(Layout((TOUCHING,)), CONTROL, lambda *_: STRONG)
+    law = FunctionLaw(Layout((TOUCHING,)), CONTROL, lambda z, *_: (z, STRONG))
     loop = ControlLoop(node, equipment, Task(law=law, finish=finish, failed=failed.append))
     loop.end(CODES.CANCELLED, 'asked to stop')
     assert failed == lines == ["what ends control failed: OSError('the motors do not answer')"]

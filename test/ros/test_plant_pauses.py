@@ -13,7 +13,7 @@ import pytest
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rolling_controller import design
 from rolling_controller.design import LQR, PREDICTIVE
-from rolling_controller.law import COMMANDED, Memoryless, state_inputs
+from rolling_controller.law import COMMANDED, FunctionLaw, state_inputs
 from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes.control_loop import CODES
 from rolling_controller.nodes.controller_parameters import TABLE
@@ -178,7 +178,8 @@ def test_a_law_without_a_finite_command_ends_driving_by_the_safe_command(model, 
     node, equipment = equipped(model, plant)
     plant.poll()
     inputs = state_inputs(model.system, COMMANDED)
-    law = Memoryless(inputs, model.system.control, lambda *_: np.r_[np.zeros(5), command])
+    control = np.r_[np.zeros(5), command]
+    law = FunctionLaw(inputs, model.system.control, lambda z, *_: (z, control))
     driving = Driving(node, equipment, law)
     end = Deadline(LONG)
     while driving.control.loop.running:

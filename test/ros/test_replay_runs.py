@@ -5,6 +5,7 @@ import itertools
 import json
 from types import SimpleNamespace
 
+import casadi as ca
 import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
@@ -20,7 +21,7 @@ from rolling_controller.laboratory.run_log import (
     Step,
     steps_in,
 )
-from rolling_controller.law import Memoryless, STATE, TOUCHING
+from rolling_controller.law import FunctionLaw, STATE, TOUCHING
 from rolling_controller.motion_watch import HandBound, MotionWatch, Predictor
 from rolling_controller.nodes import experiment_run
 from rolling_controller.nodes.control_loop import HELD
@@ -351,9 +352,8 @@ def test_a_command_is_predicted_with_those_before_it():
         note=lambda at, u: noted.append((at, u)),
         predict=lambda _, x, acts: (acts, x + len(noted)),
     )
-    law = Memoryless(
-        Layout((Entry(STATE, ('x',), ''), TOUCHING)), Layout(()), lambda t, given: [t, *given]
-    )
+    inputs = Layout((Entry(STATE, ('x',), ''), TOUCHING))
+    law = FunctionLaw(inputs, Layout(()), lambda z, y, t, _: (z, ca.vertcat(t, y)))
     watch = SimpleNamespace(
         begin=lambda: None, judge=lambda *_, **__: Verdict(), limited=lambda u: u
     )

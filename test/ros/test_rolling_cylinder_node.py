@@ -21,7 +21,7 @@ LAW = '''
 """A law of the package: the rotor keeps a velocity, and a regulator follows plans."""
 
 from rolling_controller import TimeVaryingLqr
-from rolling_controller.law import COMMANDED, Following, Memoryless, state_inputs
+from rolling_controller.law import COMMANDED, Following, FunctionLaw, state_inputs
 from rolling_controller.time_varying_lqr import Option
 from rolling_controller.robot_laws import RobotKind
 from rolling_controller.robot_laws.regulator import RegulatedRobot
@@ -41,10 +41,10 @@ class CylinderLaws(RegulatedRobot):
 
     def drive(self, x, yaw):
         system = self.scenario.system
-        return Memoryless(state_inputs(system, COMMANDED), system.control, self.driven)
+        return FunctionLaw(state_inputs(system, COMMANDED), system.control, self.driven)
 
-    def driven(self, t, given):
-        return -self.values['velocity_gain'] * (given[-3] - self.arm * given[2:3])
+    def driven(self, memory, given, t, _):
+        return memory, -self.values['velocity_gain'] * (given[-3] - self.arm * given[2])
 
 
 GAIN = Option('velocity_gain', 0.0, 'velocity gain', limits=(0.0, 9.0))

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from rolling_controller.law import Memoryless, TOUCHING
+from rolling_controller.law import FunctionLaw, TOUCHING
 from rolling_controller.motion_watch import HandBound
 from rolling_controller.nodes.control_loop import HELD
 from rolling_controller.nodes.equipment import LoopEquipment
@@ -52,7 +52,7 @@ def run(control):
         values={'feedback_rate': 1.0},
         once=True,
     )
-    law = Memoryless(Layout((TOUCHING,)), Layout(()), lambda *_: control)
+    law = FunctionLaw(Layout((TOUCHING,)), Layout(()), lambda z, *_: (z, control))
     log = SimpleNamespace(note=lambda *_: None, flush=lambda: None)
     trial = ExperimentRun(
         SimpleNamespace(), equipment, law, 0.0, ends.append, lambda *_: None, log
