@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
+from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.friction import against, against_patch, held, SLOW, STILL
 from rolling_dynamics.mechanism.cones import null_space
@@ -55,6 +56,12 @@ class Contact:
     stiffness, damping
         Of a contact that gives way along its normal [N/m], [N s/m]: the gap may be negative, and
         rolling holds where the undeformed surfaces are closest. None where it is rigid.
+    side_stiffness, side_damping
+        Of a contact that gives way along the surfaces [N/m], [N s/m]: its force along x and y is
+        of a spring and a damper whose displacement has the rate of the slip (Cundall & Strack
+        1979), and the contact holds while friction can carry it. None where it does not slip.
+    displacement
+        Name of the entry of the state with that displacement (2) [m], in the frame of the contact.
     depth
         Greatest depth [m] to which a contact that gives way may sink in: a guard, and a limit of
         plans. None where there is no limit.
@@ -84,6 +91,9 @@ class Contact:
     side_force: ca.SX | float | None = None
     stiffness: ca.SX | float | None = None
     damping: ca.SX | float = 0.0
+    side_stiffness: ca.SX | float | None = None
+    side_damping: ca.SX | float = 0.0
+    displacement: str = ''
     depth: ca.SX | float | None = None
     patch: ca.SX | float | None = None
     resistance: ca.SX | float | None = None
@@ -103,6 +113,12 @@ class Contact:
             )
 
     @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Entries of the state that belong to the contact."""
+        name = self.displacement
+        return (Entry(name, (f'{name}_x', f'{name}_y'), 'm'),) if name else ()
+
+    @property
     def turning(self) -> int:
         """The first component of motion and force that is of rolling resistance."""
         return 3 if self.patch is None else 4
@@ -115,10 +131,13 @@ class Contact:
     def given(self, rows: ContactRows) -> dict[int, ca.SX]:
         """Return the components of the force that are given, by their number."""
         side = self.side_force if self.rollers is None else 0.0
-        normal = self.normal_force
+        normal, along = self.normal_force, None
         if self.stiffness is not None:
             normal = -self.stiffness * rows.gap - self.damping * rows.velocity[2]
-        return {k: ca.SX(f) for k, f in ((1, side), (2, normal)) if f is not None}
+        if self.side_stiffness is not None:
+            pulls = -self.side_stiffness * rows.displacement
+            along, side = ca.vertsplit(pulls - self.side_damping * rows.velocity[:2])
+        return {k: ca.SX(f) for k, f in enumerate((along, side, normal)) if f is not None}
 
     def opening(self, rows: ContactRows) -> ca.SX:
         """Return what is positive while the contact is open [m]; it closes with a force of 0."""
@@ -173,6 +192,8 @@ class ContactRows(NamedTuple):
         The contact in W (3) [m].
     R_WP
         Frame of the plane.
+    displacement
+        Elastic displacement (2) [m] along the surfaces; empty where it has none.
 
     """
 
@@ -180,10 +201,13 @@ class ContactRows(NamedTuple):
     gap: ca.SX
     place_W: ca.SX
     R_WP: ca.SX
+    displacement: ca.SX
 
 
-def contact_rows(contact: Contact, links: Mapping[str, Link]) -> ContactRows:
-    """Return the kinematics of a contact between links."""
+def contact_rows(
+    contact: Contact, links: Mapping[str, Link], values: Mapping[str, ca.SX]
+) -> ContactRows:
+    """Return the kinematics of a contact between links, from entries of the state by name."""
     body, carrier = links[contact.body], links[contact.on] if contact.on else ground()
     R, at = carrier.R_WB, ca.SX.sym('at', 3)
     distance = contact.surface.distance(at)
@@ -206,7 +230,8 @@ def contact_rows(contact: Contact, links: Mapping[str, Link]) -> ContactRows:
         velocity = ca.vertcat(velocity, contact.patch * over[2])
     if contact.resistance is not None:
         velocity = ca.vertcat(velocity, contact.resistance * over[:2])
-    return ContactRows(velocity, gap, place, R_WP)
+    own = ca.vertcat(ca.SX(0, 1), *(values[e.name] for e in contact.entries))
+    return ContactRows(velocity, gap, place, R_WP, own)
 
 
 def relative_curvature(contact: Contact, rows: ContactRows, links: Mapping[str, Link]) -> ca.SX:

@@ -50,8 +50,8 @@ class Machine:
 
     ``parameter`` and ``control`` give symbols, from which masses, lengths and torques are written;
     the entries of the layouts come in the order in which they are declared. The state has what
-    ``variable`` declares, then all other configurations, in the order of the bodies, and then all
-    other speeds.
+    ``variable`` declares, then all other configurations, in the order of the bodies, then all
+    other speeds, and then displacements of contacts.
 
     Attributes
     ----------
@@ -186,18 +186,23 @@ class Machine:
                 f'roll on a {type(contact.surface).__name__}; a Sphere does, a Wheel without a '
                 'tyre in a Hollow sphere, and both on a Plane'
             )
-        clash = contact.normal_force is not None and contact.stiffness is not None
-        if clash or (contact.rollers is not None and contact.side_force is not None):
+        if contact.normal_force is not None and contact.stiffness is not None:
             raise ParameterError(
-                f'the contact of {contact.body!r}: either normal_force or stiffness, '
-                'and either side_force or rollers'
+                f'the contact of {contact.body!r}: either normal_force or stiffness'
             )
-        sided = contact.rollers is not None or contact.side_force is not None
-        if sided and contact.mu_kinetic is not None:
+        ways = ('side_force', 'rollers', 'side_stiffness', 'mu_kinetic')
+        if len(two := [way for way in ways if getattr(contact, way) is not None]) > 1:
             raise ParameterError(
-                f'the contact of {contact.body!r}: one with a mu_kinetic has neither '
-                'side_force nor rollers'
+                f'the contact of {contact.body!r} has {" and ".join(two)}: only one of '
+                f'{", ".join(ways)} says what it does along the surfaces'
             )
+        if (contact.side_stiffness is None) != (not contact.displacement):
+            raise ParameterError(
+                f'the contact of {contact.body!r}: side_stiffness and displacement, the name of '
+                'the entry of the state for it, come together'
+            )
+        if contact.displacement:
+            self._still_described()
         if contact.rollers is not None and not isinstance(shape, Wheel):
             raise ParameterError(
                 f'the contact of {contact.body!r}: rollers are on the rim of a '
@@ -244,6 +249,7 @@ class Machine:
                 *self._variables,
                 *(e for j in joints for e in j.configuration),
                 *(e for j in joints for e in j.speeds),
+                *(e for c in self.contacts for e in c.entries),
             )
         )
         entries = self._scaled(declared)

@@ -136,7 +136,8 @@ def check_start(system: MachineSystem, p: ArrayLike, x: ArrayLike) -> None:
         which = names[int(np.searchsorted(ends, sure, side='right')) - 1]
         raise ParameterError(
             f'{which} repeats what others say already, and prescribed motions may contradict it: '
-            f'{len(J)} rows of rank {rank}; give it a stiffness, or a normal_force or side_force'
+            f'{len(J)} rows of rank {rank}; give it a stiffness or side_stiffness, or a '
+            'normal_force or side_force'
         )
     if not system.dependent:
         raise ParameterError(

@@ -166,6 +166,7 @@ class MachineSystem(WrittenSystem):
             raise ParameterError(f'{machine.name}: no body is on a Rolling joint or in a Contact')
         joints = [body.joint for body in machine.bodies.values()]
         moved = {e.name for j in joints for e in (*j.configuration, *j.speeds)}
+        moved |= {e.name for contact in machine.contacts for e in contact.entries}
         for name in {e.name for e in self.state.entries} - moved - set(machine.rates):
             raise ParameterError(f'{machine.name}: {name!r} is in no joint and has no rate')
         bare = {name for name, body in machine.bodies.items() if body.mass is None}
@@ -194,6 +195,8 @@ class MachineSystem(WrittenSystem):
             for entry in () if link.solved else body.joint.speeds:
                 rates[entry.name] = found[first : first + entry.size]
                 first += entry.size
+        for contact, rows in zip(machine.contacts, self.closures, strict=True):
+            rates |= {e.name: rows.velocity[: e.size] for e in contact.entries}
         return ca.vertcat(*({**rates, **known}[e.name] for e in self.state.entries))
 
     @cached_property
@@ -209,7 +212,8 @@ class MachineSystem(WrittenSystem):
     @cached_property
     def closures(self) -> list[ContactRows]:
         """Kinematics of the contacts beside the joints."""
-        return [contact_rows(c, self.machine.links) for c in self.machine.contacts]
+        machine, values = self.machine, self.symbols.values
+        return [contact_rows(c, machine.links, values) for c in machine.contacts]
 
     @property
     def curvatures(self) -> list[ca.SX]:
@@ -572,6 +576,8 @@ class MachineSystem(WrittenSystem):
         for contact, rows in zip(machine.contacts, self.closures, strict=True):
             if contact.stiffness is not None:
                 total += contact.stiffness * ca.fmin(rows.gap, 0) ** 2 / 2
+            if contact.side_stiffness is not None:
+                total += contact.side_stiffness * ca.sumsqr(rows.displacement) / 2
         return total
 
     @cached_property
@@ -607,7 +613,8 @@ class MachineSystem(WrittenSystem):
         """Return ``energy`` where no joint is driven and no contact resists, else nothing."""
         joints = [body.joint for body in self.machine.bodies.values()]
         lost = any(isinstance(joint, Driven) for joint in joints) or self.machine.dynamics.laws
-        damped = any(not ca.SX(c.damping).is_zero() for c in self.machine.contacts)
+        dampings = [d for c in self.machine.contacts for d in (c.damping, c.side_damping)]
+        damped = any(not ca.SX(d).is_zero() for d in dampings)
         return [] if lost or damped else ['energy']
 
     @cached_property

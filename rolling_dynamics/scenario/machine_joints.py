@@ -270,6 +270,14 @@ class ContactSection(MachinePiece):
         'of a contact that gives way along its normal', 'N/m', positive=True, default=None
     )
     damping: float = quantity('of a contact that gives way', 'N s/m', least=0, default=0.0)
+    side_stiffness: float | None = quantity(
+        'of a contact that gives way along the surfaces, until friction does not hold it: the '
+        'state gets its displacement (2) [m], `displacement_<name>`',
+        'N/m',
+        positive=True,
+        default=None,
+    )
+    side_damping: float = quantity('of the same', 'N s/m', least=0, default=0.0)
     depth: float | None = quantity(
         'greatest depth to which it gives way: a margin, and a limit of plans',
         'm',
@@ -314,9 +322,10 @@ class ContactSection(MachinePiece):
                 given[entry] = builder.number(f'{name}_{entry}', LEAST, 'm', f'at {name}')
             elif value is not None and (entry == 'mu' or value or entry.endswith('force')):
                 given[entry] = self.number(builder, name, entry, f'at {name}')
-        surface = self._surface(builder, name, on)
+        moved = '' if self.side_stiffness is None else f'displacement_{name}'
+        own = {'surface': self._surface(builder, name, on), 'rollers': self.rollers}
         builder.machine.contact(
-            Contact(body=body, on=on, shape=shape, surface=surface, rollers=self.rollers, **given)
+            Contact(body=body, on=on, shape=shape, displacement=moved, **own, **given)
         )
 
     def elastic(self, name: str, number: int, system: MachineSystem, p: Array, x: Array) -> None:

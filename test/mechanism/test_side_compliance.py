@@ -1,0 +1,187 @@
+"""Contacts that give way along the surfaces: grasps that rigid rows would contradict."""
+
+import math
+
+import casadi as ca
+import numpy as np
+import pytest
+from rolling_dynamics import simulate
+from rolling_dynamics.contract.rolling_system import quaternion_entry, vector_entry
+from rolling_dynamics.errors import ScenarioError
+from rolling_dynamics.mechanism import Contact, Free, Machine, MachineSystem, Revolution, Sphere
+from rolling_dynamics.scenario.scenario import load_plain
+from transforms3d.quaternions import axangle2quat
+
+R, TIP, MASS, G = 0.04, 0.015, 0.3, 9.81
+ALONG, NORMAL = 2e4, 5e4  # N/m
+# where four fingertips touch a ball: no two of them opposite, not all in one plane
+TOUCHES = np.array([[1, 0, 0.3], [-1, 0.2, 0.1], [0.1, 1, -0.2], [0, -1, 0.4]])
+TOUCHES /= np.linalg.norm(TOUCHES, axis=1)[:, None]
+TIPS = [f'tip_{k}' for k in range(len(TOUCHES))]
+
+
+def grasp(depth=0.0, **compliance):
+    """Return a ball between four driven fingertips that do not turn, sunk into it by a depth."""
+    contact = {'against': 'ball', 'surface': 'outside', 'mu': 0.8, 'stiffness': NORMAL}
+    tip = {'kind': 'ball', 'radius': TIP, 'mass': 0.01}
+    machine = {
+        'bodies': {'ball': {'kind': 'ball', 'radius': R, 'mass': MASS}} | dict.fromkeys(TIPS, tip),
+        'joints': {name: {'kind': 'free'} for name in ('ball', *TIPS)},
+        'contacts': dict.fromkeys(TIPS, contact | compliance),
+        'drives': {f'finger_{k}': {'kind': 'motion', 'of': name} for k, name in enumerate(TIPS)},
+    }
+    places = (R + TIP - depth) * TOUCHES
+    initial = {f'p_{name}': place.tolist() for name, place in zip(TIPS, places, strict=True)}
+    document = {'system': 'machine', 'machine': machine, 'initial': initial, 'duration': 2.0}
+    return load_plain(document)
+
+
+def forces(scenario, x):
+    """Return the forces of the fingertips on the ball, in W (4, 3) [N]."""
+    system = scenario.system
+    given = [-(at.R_WP @ at.wrench[3:]) for at in system.contacts.values()]
+    f = system.function('f', ca.horzcat(*given))
+    return np.array(f(x, np.zeros(system.control.size), 0, scenario.p)).T
+
+
+def displaced(scenario, d):
+    """Return the state after a small displacement and rotation (6) of the ball."""
+    system, x = scenario.system, scenario.x0.copy()
+    x[system.state.slice('p_ball')] += d[:3]
+    x[system.state.slice('q_ball')] = axangle2quat(d[3:], np.linalg.norm(d[3:]))
+    frames = system.function('R', ca.horzcat(*(a.R_WP for a in system.contacts.values())))
+    frames = np.split(np.array(frames(x, np.zeros(24), 0, scenario.p)), len(TIPS), axis=1)
+    for name, touch, R_WP in zip(TIPS, TOUCHES, frames, strict=True):
+        slip = -(d[:3] + np.cross(d[3:], R * touch))  # of the fingertip over the ball
+        x[system.state.slice(f'displacement_{name}')] = (R_WP.T @ slip)[:2]
+    return x
+
+
+def elastic(d):
+    """Return the forces of linear springs (4, 3) [N] for a displacement and rotation (6)."""
+    out = []
+    for n in TOUCHES:
+        moved = d[:3] + np.cross(d[3:], R * n)
+        out.append(-(NORMAL * np.outer(n, n) + ALONG * (np.eye(3) - np.outer(n, n))) @ moved)
+    return np.array(out)
+
+
+def test_rigid_rows_of_four_fingertips_are_rejected_and_compliant_ones_are_not():
+    with pytest.raises(ScenarioError, match='8 rows of rank 6; give it a stiffness or side_stiff'):
+        grasp()
+    scenario = grasp(side_stiffness=ALONG)
+    report = scenario.system.contact_report(scenario.p, scenario.x0)
+    assert not report or 'of rank 0' in report[0]
+
+
+def test_forces_of_a_grasp_are_those_of_linear_springs():
+    """What is even in the displacement cancels; what is left is of the third order in it."""
+    scenario, rng = grasp(side_stiffness=ALONG), np.random.default_rng(1)
+    K = np.column_stack(
+        [
+            np.concatenate([f.sum(axis=0), np.cross(R * TOUCHES, f).sum(axis=0)])
+            for f in map(elastic, np.eye(6))
+        ]
+    )
+    sag = -np.linalg.solve(K, [0, 0, -MASS * G, 0, 0, 0])
+    for d in (sag / np.linalg.norm(sag), *rng.normal(size=(3, 6))):
+        small = 1e-7 * d * [1, 1, 1, 10, 10, 10]
+        odd = (
+            forces(scenario, displaced(scenario, small))
+            - forces(scenario, displaced(scenario, -small))
+        ) / 2
+        assert odd == pytest.approx(elastic(small), abs=1e-9 * np.abs(elastic(small)).max())
+
+
+def test_a_grasp_comes_to_rest_under_its_weight():
+    """It sags by less than its springs alone let it, since what presses it holds it too."""
+    damped = {'damping': 20.0, 'side_stiffness': ALONG, 'side_damping': 20.0}
+    scenario = grasp(1e-3, **damped)
+    system = scenario.system
+    run = simulate(system, scenario.p, scenario.x0, None, 2.0, rtol=1e-10, atol=1e-12)
+    assert not run.events
+    x = run.states[-1]
+    at = system.state.unpack(x)
+    f = forces(scenario, x)
+    assert f.sum(axis=0) == pytest.approx([0, 0, MASS * G], abs=1e-8)
+    touches = np.array([at[f'p_{name}'] for name in TIPS]) - at['p_ball']
+    touches *= 1 - TIP / np.linalg.norm(touches, axis=1)[:, None]
+    assert np.cross(touches, f).sum(axis=0) == pytest.approx(np.zeros(3), abs=1e-9)
+    assert np.abs([*at['v_ball'], *at['w_ball']]).max() < 1e-8
+
+
+def sliding(tilt=0.3, mu=9.0, **compliance):
+    """Return a ball on a plane that tilts, whose contact gives way along it, and a start."""
+    machine = Machine('ball')
+    machine.gravity_W = G * ca.SX(ca.DM([math.sin(tilt), 0, -math.cos(tilt)]))
+    joint = Free(
+        position=vector_entry('p', 'm', 'W'),
+        attitude=quaternion_entry('q'),
+        velocity=vector_entry('v', 'm/s', 'W'),
+        speed=vector_entry('w', 'rad/s'),
+        axes='world',
+    )
+    machine.body('ball', joint, Revolution(ca.SX(MASS), ca.SX(0.4 * MASS * R**2)))
+    shape, own = Sphere(ca.SX(R)), {'displacement': 's', **compliance}
+    machine.contact(Contact(body='ball', shape=shape, mu=mu, **own))
+    system = MachineSystem(machine)
+    return system, system.state.pack(p=[0, 0, R])
+
+
+def test_a_ball_rolls_down_a_slope_as_its_spring_says():
+    """
+    The slip u = v - w r has u' = g sin(a) - 7/2 (k s + c u)/m: s is an oscillator.
+
+    The ball is 2/7 of s ahead of one that rolls: the difference falls with the stiffness.
+    """
+    tilt, t, ahead = 0.3, np.linspace(0.0, 0.5, 26), []
+    for k in (30.0, 300.0, 3000.0):
+        c = 0.1 * math.sqrt(k * MASS)
+        system, x = sliding(tilt, side_stiffness=k, side_damping=c)
+        run = simulate(system, [], x, None, t[-1], t_eval=t, rtol=1e-12, atol=1e-14)
+        s, x = (run.states[:, system.state.slice(name)][:, 0] for name in ('s', 'p'))
+        square, half = 3.5 * k / MASS, 1.75 * c / MASS
+        rate, rest = math.sqrt(square - half**2), G * math.sin(tilt) / square
+        swing = np.cos(rate * t) + half / rate * np.sin(rate * t)
+        expected = rest * (1 - np.exp(-half * t) * swing)
+        assert s == pytest.approx(expected, abs=1e-10)
+        rolled = 5 / 14 * G * math.sin(tilt) * t**2
+        assert x == pytest.approx(rolled + 2 / 7 * expected, abs=1e-10)
+        ahead.append(rest)
+    assert ahead[0] / ahead[1] == pytest.approx(10)
+
+
+def test_energy_of_its_spring_counts_and_is_kept():
+    system, x = sliding(side_stiffness=300.0)
+    assert system.conserved(np.zeros(0), x) == ['energy']
+    run = simulate(system, [], x, None, 2.0, rtol=1e-12, atol=1e-14, t_eval=np.linspace(0, 2, 41))
+    energy = system.invariants['energy']
+    values = [float(energy(y, [], 0, [])) for y in run.states]
+    stored = 150 * (run.states[:, system.state.slice('s')] ** 2).sum(axis=1)
+    assert np.ptp(values) < 1e-9 * stored.max()
+    assert system.conserved(np.zeros(0), x)
+    assert not sliding(side_stiffness=300.0, side_damping=1.0)[0].conserved(np.zeros(0), x)
+
+
+def test_it_holds_while_friction_carries_its_spring():
+    """Without damping k s = 2/7 m g sin(a) (1 - cos(rate t)), up to mu m g cos(a)."""
+    tilt, mu, k = 0.3, 0.1, 300.0
+    system, x = sliding(tilt, mu, side_stiffness=k)
+    run = simulate(system, [], x, None, 1.0, rtol=1e-11, atol=1e-13)
+    assert [e.name for e in run.events] == ['friction']
+    first = math.acos(1 - 3.5 * mu / math.tan(tilt)) / math.sqrt(3.5 * k / MASS)
+    assert run.times[-1] == pytest.approx(first, abs=1e-9)
+
+
+def test_the_displacement_is_in_the_axes_of_the_contact_whatever_turns():
+    """A slope that is turned about its normal turns the displacement with it."""
+    runs = []
+    for turned in (0.0, 0.7):
+        system, x = sliding(side_stiffness=300.0)
+        c, s = math.cos(turned), math.sin(turned)
+        gravity = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+        system.machine.gravity_W = ca.DM(gravity) @ system.machine.gravity_W
+        run = simulate(system, [], x, None, 0.3, rtol=1e-12, atol=1e-14)
+        runs.append(run.states[-1][system.state.slice('s')])
+    c, s = math.cos(0.7), math.sin(0.7)
+    assert runs[1] == pytest.approx([[c, -s], [s, c]] @ runs[0], abs=1e-11)
