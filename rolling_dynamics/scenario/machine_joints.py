@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 import math
 from typing import cast, Literal
 
@@ -323,10 +323,9 @@ class ContactSection(MachinePiece):
             elif value is not None and (entry == 'mu' or value or entry.endswith('force')):
                 given[entry] = self.number(builder, name, entry, f'at {name}')
         moved = '' if self.side_stiffness is None else f'displacement_{name}'
-        own = {'surface': self._surface(builder, name, on), 'rollers': self.rollers}
-        builder.machine.contact(
-            Contact(body=body, on=on, shape=shape, displacement=moved, **own, **given)
-        )
+        surface = self._surface(builder, name, on)
+        contact = Contact(body=body, on=on, shape=shape, surface=surface, **given)
+        builder.machine.contact(replace(contact, rollers=self.rollers, displacement=moved))
 
     def elastic(self, name: str, number: int, system: MachineSystem, p: Array, x: Array) -> None:
         """Put the patch that follows from a material into p."""
