@@ -41,6 +41,12 @@ class HandOver(MachineSystem):
         """Take a machine whose contacts of Barrels are a ring, in the order of their places."""
         self._ring = [c for c in machine.contacts if isinstance(c.shape, Barrel)]
         self._barrels = [c.shape for c in self._ring if isinstance(c.shape, Barrel)]
+        wheels = list(dict.fromkeys(machine.bodies[c.body].parent for c in self._ring))
+        if len(wheels) > 1:
+            raise ParameterError(
+                f'{machine.name}: {" and ".join(map(repr, wheels))} have rings of rollers, one '
+                'wheel of a machine may; give contacts of the others ideal `rollers`'
+            )
         covered = 2 * sum(barrel.reach for barrel in self._barrels)
         if abs(covered - 2 * math.pi) > WHOLE:
             raise ParameterError(

@@ -1,5 +1,6 @@
 """A mecanum wheel with nine barrel rollers: geometry, rolling and hand-overs by hand."""
 
+from copy import copy, deepcopy
 import math
 import re
 
@@ -7,7 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError, ScenarioError
-from rolling_dynamics.mechanism import HandOver, Machine
+from rolling_dynamics.mechanism import HandOver
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 
@@ -151,7 +152,15 @@ def test_rings_that_do_not_roll_are_rejected(wheel, given, text):
 
 
 def test_a_ring_with_a_roller_missing_is_rejected(wheel):
-    machine = Machine('open')
-    machine.contacts = load_scenario('mecanum_wheel').system.machine.contacts
+    machine = copy(wheel.system.machine)
     with pytest.raises(ParameterError, match=r'cover 0\.698\d* rad of the rim, not 2 pi: gaps'):
         HandOver(machine)
+
+
+def test_rings_on_two_wheels_are_rejected(wheel):
+    given = deepcopy(wheel.raw['machine'])
+    given['bodies']['other'] = given['bodies']['wheel']
+    given['joints']['other'] = {**given['joints']['wheel'], 'place': [0, 0.3, 0]}
+    given['rings']['roll'] = {**given['rings']['roller'], 'wheel': 'other'}
+    with pytest.raises(ScenarioError, match="'wheel' and 'other' have rings of rollers"):
+        load_scenario({**wheel.raw, 'machine': given})
