@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 import math
 import warnings
@@ -243,6 +243,8 @@ class TimeVaryingLqr:
     """
     Feedback u = u_nom(t) - K(t) (x - x_nom(t)), Eq. (20), within limits.
 
+    It uses the controls that the plan uses, all where the plan is unstable in open loop.
+
     A law without memory, see :class:`rolling_controller.law.Law`.
 
     Attributes
@@ -277,10 +279,8 @@ class TimeVaryingLqr:
         plan: Plan,
         weights: LqrWeights | None = None,
         *,
-        active_controls: Sequence[str] | None = None,
         control_limits: Limits = math.inf,
         nominal: str | None = None,
-        knot: float = KNOT,
         end_cost: ArrayLike | None = None,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -295,9 +295,6 @@ class TimeVaryingLqr:
             Nominal trajectory.
         weights
             Weights of the regulator; the system's default weights where None.
-        active_controls
-            Controls that feedback may use; if None those that the plan uses, all of them along a
-            plan that is unstable in open loop.
         control_limits
             Least and greatest value by scalar name, or what the magnitude may be: one number for
             all, or one for each control.
@@ -305,8 +302,6 @@ class TimeVaryingLqr:
             ``simulated`` (what the plan's controls do) or ``plan`` (the plan's own states, which a
             coarse plan's controls do not quite follow); None: simulated, but for a plan that is
             unstable in open loop.
-        knot
-            Time between gains [s].
         end_cost
             P1, the cost to go of what follows the plan, shape (n tangent, n tangent); None for
             the terminal weights.
@@ -326,8 +321,9 @@ class TimeVaryingLqr:
         """
         self.system, self.p, self.plan = system, np.asarray(p, dtype=float), plan
         weights = (weights or LqrWeights()).of(system)
-        trajectory = nominal_trajectory(system, self.p, plan, nominal, knot, interrupted)
-        active = self._active(active_controls, every=trajectory.unstable)
+        trajectory = nominal_trajectory(system, self.p, plan, nominal, KNOT, interrupted)
+        used = np.any(plan.controls != 0, axis=0)
+        active = np.flatnonzero(used | trajectory.unstable)
         self.rows = slice(int(active.min(initial=0)), int(active.max(initial=-1)) + 1)
         self._interrupted = interrupted
         self._store(trajectory)
@@ -462,15 +458,6 @@ class TimeVaryingLqr:
         position = (t - self._start) * self._rate
         k = min(max(int(position), 0), self._last)
         return k, min(max(position - k, 0.0), 1.0)
-
-    def _active(self, names: Sequence[str] | None, *, every: bool) -> NDArray[np.int_]:
-        known = self.system.control.names
-        if names is None and every:
-            return np.arange(len(known))
-        if names is None:
-            return np.flatnonzero(np.any(self.plan.controls != 0, axis=0))
-        check_names(names, known, 'active_controls: no control')
-        return np.array([known.index(n) for n in names])
 
     def left(self, x: ArrayLike) -> Array:
         """
