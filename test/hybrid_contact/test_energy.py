@@ -57,10 +57,27 @@ def test_energy_never_rises_in_the_plane(seed):
     assert 'landing' in [e.name for e in run.events]
 
 
-@pytest.mark.parametrize('seed', [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
+@pytest.mark.slow
+@pytest.mark.parametrize('seed', range(3))
 def test_energy_never_rises_in_space(seed):
-    """By fixed steps; the work of the hand by Simpson's rule between events."""
     s, rng = system(0.05, 0.06, 0.08), np.random.default_rng(seed)
+    p = s.pack_parameters(mass=MASS, inertia=INERTIA, **FRICTION)
+    control = shaken(rng, 0.5, 3.0, range(6))
+    run = simulate(s, p, thrown(s, rng, p), control, 0.5, **TOLERANCES)
+    assert run.end == pytest.approx(0.5)
+    balance = energy_balance(s, run, p)
+    assert np.diff(balance).max() < 1e-7
+    assert balance[-1] < balance[0] - 1e-3
+    assert 'landing' in [e.name for e in run.events]
+
+
+def test_energy_never_rises_by_fixed_steps():
+    """
+    The work of the hand by Simpson's rule between events.
+
+    With other seeds the rim of the patch turns too slowly for steps of 1 ms (docs/mechanism.md).
+    """
+    s, rng = system(0.05, 0.06, 0.08), np.random.default_rng(0)
     p = s.pack_parameters(mass=MASS, inertia=INERTIA, **FRICTION)
     times, values = shaken(rng, 0.5, 3.0, range(6))
     plant = SteppedMotion(s, p, thrown(s, rng, p))
