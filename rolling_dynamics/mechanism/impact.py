@@ -81,12 +81,12 @@ def impact(W: Array, v: Array, contacts: Sequence[Friction]) -> Impact:
             return Impact(P.reshape(n, 3))
     P = _at_once(W, v, [c.mu_kinetic for c in contacts])
     inelastic = [c._replace(restitution=0.0) for c in contacts]
-    ends = [_in_order(W, v, inelastic, order) for order in _orders(n)]
+    ends = [_in_order(W, v, inelastic, order) for order in orders(n)]
     spread = max(float(np.abs(end - v - W @ P).max()) for end in ends)
     return Impact(P.reshape(n, 3), spread if spread > SAME * np.linalg.norm(v) else 0.0)
 
 
-def _orders(n: int) -> Iterator[Sequence[int]]:
+def orders(n: int) -> Iterator[Sequence[int]]:
     """Yield all orders of a few contacts, else as many random ones, each contact first once."""
     if math.factorial(n) <= ORDERS:
         yield from permutations(range(n))

@@ -38,6 +38,10 @@ PAINLEVE = (
     'the coefficient of the normal force in the equations of contact is not positive (Painleve): '
     'Coulomb friction does not determine what follows'
 )
+ORDER = (
+    'the order of the impulses decides the outcome: one after the other they give velocities '
+    'that differ by up to {} m/s'
+)
 DETACHED = (
     'the normal force vanishes under friction, and without contact force the bodies would run '
     'into each other: perfect friction has no continuation'
@@ -355,11 +359,7 @@ class ContactModes(WrittenSystem):
             ]
             met = met.noted('landing', f'impact of {"; ".join(pushed)}')
         if found.spread:
-            met = met.noted(
-                'impact_order',
-                'the order of the impulses decides the outcome: one after the other they give '
-                f'velocities that differ by up to {found.spread:.3g} m/s',
-            )
+            met = met.noted('impact_order', ORDER.format(f'{found.spread:.3g}'))
         for i in near:
             if not self.slides and self.phase(mode, i) == 'slipping':
                 met = self._slid(i, met, u)

@@ -14,10 +14,26 @@ function solve(W, b) { // by elimination with pivots
   return A.map(row => row[n]);
 }
 
+function eigen(W) { // values of a symmetric matrix, each with its unit vector, by Jacobi's rotations
+  const A = W.map(row => [...row]), V = W.map((_, k) => W.map((__, j) => +(j === k)));
+  for (let sweep = 0; sweep < 30; ++sweep) for (let q = 1; q < W.length; ++q) for (let p = 0; p < q; ++p) {
+    const angle = Math.atan2(2 * A[p][q], A[q][q] - A[p][p]) / 2, c = Math.cos(angle), s = Math.sin(angle);
+    for (const M of [A, V]) for (const row of M) [row[p], row[q]] = [c * row[p] - s * row[q], s * row[p] + c * row[q]];
+    [A[p], A[q]] = [add(A[p].map(w => c * w), A[q], -s), add(A[q].map(w => c * w), A[p], s)];
+  }
+  return A.map((row, k) => [row[k], V.map(r => r[k])]);
+}
+const largest = W => Math.max(...eigen(W).map(([w]) => Math.abs(w)));
+function leastSquares(W, b) { // of least size where joints hold the contact too: W is singular
+  const least = W.length * Number.EPSILON * largest(W);
+  return eigen(W).reduce((x, [w, d]) => (Math.abs(w) > least ? add(x, d, dot(d, b) / w) : x), b.map(() => 0));
+}
+
 class Impact {
   constructor(W, mu, kinetic, c) {
     Object.assign(this, {W, mu, kinetic, c, n: W.length - 1});
-    this.softest = 1 / size(W.map((_, k) => solve(W, W.map((__, j) => +(j === k)))).flat());
+    const trace = W.reduce((sum, row, k) => sum + row[k], 0);
+    this.softest = Math.max(Math.abs(Math.min(...eigen(W).map(([w]) => w))), c.ROUNDING * trace);
   }
 
   impulse(v, part) { // its end {v, P, work}; null if it jams. part: of the work that is given back
@@ -41,13 +57,15 @@ class Impact {
   }
 
   held(s, work) { // the end of a phase without slip; null if friction does not reach
-    let force = solve(this.W, s.v.map((_, k) => +(k === this.n)));
-    if (!(force[this.n] > 0)) return null;
-    force = force.map(f => f / force[this.n]);
-    if (size(force.slice(0, this.n)) > this.mu) return null;
-    const gain = times(this.W, force), grows = gain[this.n], v = s.v[this.n];
-    const P = work === null ? -v / grows : (-v + Math.sqrt(v * v + 2 * grows * (work - s.work))) / grows;
-    return {v: add(s.v, gain, P), P: add(s.P, force, P), work: s.work + v * P + grows * P * P / 2};
+    const {W, n} = this, normal = s.v.map((_, k) => +(k === n));
+    let force = leastSquares(W, normal);
+    if (size(add(times(W, force), normal, -1)) > this.c.SINGULAR || !(force[n] > 0)) return null;
+    force = force.map(f => f / force[n]);
+    if (size(force.slice(0, n)) > this.mu) return null;
+    const grows = times(W, force)[n], v = s.v[n];
+    const step = work === null ? leastSquares(W, s.v.map(w => -w)) // what is left of the slip ends too
+      : force.map(f => f * (-v + Math.sqrt(v * v + 2 * grows * (work - s.work))) / grows), P = step[n];
+    return {v: add(s.v, times(W, step)), P: add(s.P, step), work: s.work + v * P + grows * P * P / 2};
   }
 
   pushed(d) { return [...d.map(w => -this.kinetic * w), 1]; }
@@ -80,7 +98,7 @@ class Impact {
     for (let gone = 0, h = 1e-3 * scale / this.W[n][n]; gone < most;) {
       turned = false;
       const [z, off] = both(y, h), better = h * Math.min(4, Math.max(0.2, 0.9 * (least / (off + 1e-300)) ** 0.2));
-      if ((off > least || turned) && h > 1e-15 * most) { h = turned ? h / 2 : better; continue; }
+      if ((off > least || turned) && h > 1e-13 * scale / this.W[n][n]) { h = turned ? h / 2 : better; continue; }
       if (over(y, z)) {
         let low = 0, high = h;
         for (let k = 0; k < 60; ++k) { const mid = (low + high) / 2; if (over(y, both(y, mid)[0])) high = mid; else low = mid; }

@@ -40,7 +40,7 @@ class Machine {
     else s = {...s, x: this.m.f(`project_${this.m.data.modes[s.mode].k}`, s.x, s.p)};
     for (const i of able) {
       const phase = this.c.phases[s.mode][i];
-      if (phase === 'slipping' && !this.c.slides) s = this.slid(i, s);
+      if (phase === 'slipping') s = this.slid(i, s, u);
       else if (['rolling', 'resting'].includes(phase) && !this.holds(i, s, u)) s = this.slip(i, s, u);
       else if (phase === 'resting' && this.margin('turn', i, s, u) < 0) s = this.turn(i, s, u);
     }
@@ -62,7 +62,10 @@ class Machine {
     return this.beginSlip(i, s, u, force);
   }
 
-  slid(i, s) { return noted(s, 'friction', `${this.c.names[i]} slips`, true); }
+  slid(i, s, u) {
+    if (!this.c.slides) return noted(s, 'friction', `${this.c.names[i]} slips`, true);
+    return this.margin('slip', i, s, u) <= 0 ? this.painleve(i, s) : s;
+  }
 
   beginSlip(i, s, u, force) {
     const said = `${this.c.names[i]} begins to slip`, way = force.map(f => -f);
@@ -163,13 +166,14 @@ class Machine {
     let met = {...s, x};
     const v = this.touch(met)[1], rebound = near.filter(i => v[i][2] > c.STILL), away = [...was.filter(i => !near.includes(i)), ...rebound];
     met = {...met, mode: this.seen(met, away), x: this.clear(met, rebound)};
-    const pushed = near.map((i, k) => [size(found.P.slice(3 * k, 3 * k + 3)), c.names[i]]).filter(([P]) => P);
-    if (pushed.length) met = noted(met, 'landing', `impact of ${pushed.map(([P, name]) => `${P.toPrecision(6)} N s at ${name}`).join(', ')}`);
-    for (const i of near) if (!c.slides && c.phases[met.mode][i] === 'slipping') met = this.slid(i, met);
+    const pushed = near.map((i, k) => [size(found.P.slice(3 * k, 3 * k + 3)), `${c.names[i]}, ${c.ends[c.phases[met.mode][i]]}`]).filter(([P]) => P);
+    if (pushed.length) met = noted(met, 'landing', `impact of ${pushed.map(([P, end]) => `${P.toPrecision(6)} N s at ${end}`).join('; ')}`);
+    if (found.spread) met = noted(met, 'impact_order', c.order.replace('{}', found.spread.toPrecision(3)));
+    for (const i of near) if (!c.slides && c.phases[met.mode][i] === 'slipping') met = this.slid(i, met, u);
     const held = c.names.flatMap((name, i) => (c.able.includes(i) ? [] : [[`contact ${name}`, ...whole.slice(3 * i, 3 * i + 3), mu[i][0]]]));
     held.push(...c.joints.map(name => [`Rolling joint of ${name}`, ...this.m.f(`joint_${name}`, s.x, u, s.t, s.p, Float64Array.from(change), Float64Array.from(whole))]));
     for (const [name, px, py, pz, most] of held) if (pz < -c.HELD || Math.hypot(px, py) > most * pz + c.HELD)
-      return noted(met, 'jammed', `the impact needs ${pz.toPrecision(3)} N s along the normal and ${Math.hypot(px, py).toPrecision(3)} N s across at the ${name}, which neither slips nor parts`, true);
+      return noted(met, 'jammed', `the impact needs ${pz.toPrecision(3)} N s along the normal and ${Math.hypot(px, py).toPrecision(3)} N s across at the ${name}, which neither slips nor parts; describe it as a Contact with a mu_kinetic`, true);
     return met;
   }
 
@@ -177,12 +181,12 @@ class Machine {
     const n = this.c.names.length, out = [...this.m.f('gap_rows', s.x, s.p)], low = leaving.filter(i => out[i] < this.c.CLEAR);
     if (!low.length) return s.x;
     const G = table(out.slice(n), n), rows = low.map(i => G[i]);
-    const force = solve(rows.map(a => rows.map(b => dot(a, b))), low.map(i => this.c.CLEAR - out[i]));
+    const force = leastSquares(rows.map(a => rows.map(b => dot(a, b))), low.map(i => this.c.CLEAR - out[i]));
     return this.m.f('retract', s.x, Float64Array.from(G[0], (_, k) => dot(rows.map(r => r[k]), force)));
   }
 }
 
-function impact(W, v, contacts, c) { // {P}; null if it jams
+function impact(W, v, contacts, c) { // {P, spread}; null if it jams
   const near = contacts.map((_, k) => k).filter(k => v[3 * k + 2] < -c.STILL), none = v.map(() => 0);
   const single = (w, k, back) => {
     const block = W.slice(3 * k, 3 * k + 3).map(row => row.slice(3 * k, 3 * k + 3)), at = w.slice(3 * k, 3 * k + 3), [mu, kinetic] = contacts[k];
@@ -194,8 +198,19 @@ function impact(W, v, contacts, c) { // {P}; null if it jams
     const P = single(v, near[0], contacts[near[0]][2]);
     if (!P || add(v, times(W, P)).every((w, q) => q % 3 < 2 || w >= -c.STILL)) return P && {P};
   }
-  const P = atOnce(W, v, contacts.map(mu => mu[1]), c);
-  return P && {P};
+  const P = atOnce(W, v, contacts.map(mu => mu[1]), c), together = P && add(v, times(W, P)), slow = c.SAME * size(v);
+  const inOrder = order => { // velocities after single impacts, the first that comes nearer first
+    let w = v;
+    for (let n = 0, k; n < c.STAGES && w && (k = order.find(i => w[3 * i + 2] < -slow / 10)) !== undefined; ++n) {
+      const pushed = single(w, k, 0);
+      w = pushed && add(w, times(W, pushed));
+    }
+    return w;
+  };
+  const ends = P ? c.orders[contacts.length - 1].map(inOrder) : [null];
+  if (ends.includes(null)) return null;
+  const spread = Math.max(...ends.flatMap(end => add(end, together, -1).map(Math.abs)));
+  return {P, spread: spread > slow ? spread : 0};
 }
 
 function atOnce(W, v, mu, c) { // impulses that act together, by projections on the cones in turn
@@ -210,10 +225,4 @@ function atOnce(W, v, mu, c) { // impulses that act together, by projections on 
     if (Math.max(...times(W, add(P, before, -1)).map(Math.abs)) <= c.EXACT * size(v)) return P;
   }
   return null;
-}
-
-function largest(W) { // singular value, by powers
-  let v = [1, 0.9, 1.1], length = 1;
-  for (let k = 0; k < 200; ++k) { v = times(W, v); length = size(v); v = v.map(w => w / length); }
-  return length;
 }

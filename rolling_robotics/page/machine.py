@@ -17,7 +17,7 @@ from rolling_dynamics.point_contact import impact
 
 DECIDES = {  # what is asked in a mode of a contact in each phase
     'rolling': ('slip', 'stop', 'turns'),
-    'slipping': ('slips',),
+    'slipping': ('slip', 'slips'),
     'resting': ('slip', 'turn', 'stop'),
     'separated': ('lift',),
 }
@@ -83,10 +83,13 @@ def contacts_of(system: RollingSystem) -> tuple[dict[str, ca.Function], dict[str
         'slides': system.slides,
         'planar': system.planar,
         'searched': system.onset is not None,
+        'orders': [list(impacts.orders(n + 1)) for n in range(len(system.parting))],
+        'order': transitions.ORDER,
+        'ends': transitions.ENDS,
         **edges,
         **{n: getattr(transitions, n) for n in ('START', 'HELD', 'LIFTS', 'PERFECT')},
-        **{n: getattr(impacts, n) for n in ('STILL', 'EXACT', 'ITERATIONS')},
-        **{n: getattr(impact, n) for n in ('STUCK', 'RESTS', 'SLOWEST')},
+        **{n: getattr(impacts, n) for n in ('STILL', 'EXACT', 'ITERATIONS', 'SAME', 'STAGES')},
+        **{n: getattr(impact, n) for n in ('STUCK', 'RESTS', 'SLOWEST', 'SINGULAR', 'ROUNDING')},
         'CONE': transitions.NOISE,
         'OPEN': OPEN,
         'CREEP': system.creep,

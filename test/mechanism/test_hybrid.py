@@ -25,7 +25,7 @@ from rolling_dynamics.mechanism import (
     Solid,
     Sphere,
 )
-from rolling_dynamics.mechanism.impact import _at_once, Friction, impact
+from rolling_dynamics.mechanism.impact import _at_once, Friction, impact, orders
 from rolling_dynamics.point_contact.impact import rebound_impulse
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
@@ -411,14 +411,12 @@ def test_fixed_steps_follow_sliding_and_spinning():
 
 def test_an_impact_of_many_contacts_ends_and_tries_few_orders():
     """Six contacts have 720 orders; 24 of them are tried, each contact first in four."""
-    from rolling_dynamics.mechanism.impact import _orders
-
-    assert sorted(map(tuple, _orders(3))) == sorted(set(map(tuple, _orders(3))))
-    assert len(list(_orders(3))) == 6
-    orders = list(_orders(6))
-    assert len(orders) == 24
-    assert all(sorted(order) == list(range(6)) for order in orders)
-    assert [sum(o[0] == k for o in orders) for k in range(6)] == [4] * 6
+    assert sorted(map(tuple, orders(3))) == sorted(set(map(tuple, orders(3))))
+    assert len(list(orders(3))) == 6
+    tried = list(orders(6))
+    assert len(tried) == 24
+    assert all(sorted(order) == list(range(6)) for order in tried)
+    assert [sum(o[0] == k for o in tried) for k in range(6)] == [4] * 6
     rng = np.random.default_rng(3)
     A = rng.normal(size=(18, 18))
     W, v = A @ A.T + 5 * np.eye(18), rng.normal(size=18)
