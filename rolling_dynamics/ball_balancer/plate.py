@@ -271,6 +271,11 @@ class BallOnPlate(WrittenSystem):
         """``(x, p) -> plate, ball, contact``."""
         return self.parts.pose
 
+    @property
+    def contact_frame(self) -> ca.Function:
+        """``(x, p) -> X_WP`` at the contact, in axes of the plate."""
+        return self.parts.contact_frame
+
     @cached_property
     def free(self) -> ca.SX:
         """Acceleration (2) [m/s^2] of the contact on the plate without resistance."""

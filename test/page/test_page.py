@@ -307,6 +307,6 @@ def test_forces_of_contacts_add_up_to_the_wrench_of_the_mode(name: str):
         forces = np.reshape(np.array(forces(scenario.x0, u, 0, scenario.p)), (3, -1), 'F')
         X = np.array(frames(scenario.x0, scenario.p)[1])
         wrench = np.array(system.modes[mode].wrench(scenario.x0, u, 0, scenario.p)).ravel()
-        R = [X[:3, 4 * k : 4 * k + 3] for k in range(len(names))] if X.size else [np.eye(3)]
+        R = [X[:3, 4 * k : 4 * k + 3] for k in range(len(names))]
         total = sum(R[k] @ forces[:, k] for k in range(len(names)))
         assert R[0] @ wrench[3:] == pytest.approx(total, abs=1e-9)
