@@ -2,8 +2,8 @@
 100,000 flip-ups with what is not perfect from 1.5 to 6 times as large as stated.
 
 Each scale takes some trials of the whole chain, by which the errors of the estimator are measured,
-and 10,000 compiled ones that have these errors. How certain a share is follows from the number of
-measured errors, not from that of trials: its interval comes from drawing the measured ones again.
+and 10,000 compiled ones that have these errors. How certain a fraction is follows from the number
+of measured errors, not of trials: its interval comes from drawing the measured ones again.
 Beside them stand 200 other trials of the whole chain at one scale; each appends a line to
 ``build/flip_ups.jsonl`` and is not made again, so delete it after a change. The figure is
 ``build/flip_ups.png``.
@@ -49,7 +49,7 @@ class SuccessRate(NamedTuple):
 
     @classmethod
     def of(cls, successes: int, trials: int) -> SuccessRate:
-        """Return the share in so many trials that have nothing in common, by Wilson."""
+        """Return the fraction in so many trials that have nothing in common, by Wilson."""
         interval = binomtest(successes, trials).proportion_ci(0.95, 'wilson')
         return cls(successes / trials, interval.low, interval.high)
 
@@ -64,13 +64,13 @@ class SuccessRate(NamedTuple):
         return cls(float(good.mean()), float(low), float(high))
 
     def room_to(self, other: SuccessRate) -> float:
-        """Return by how much two shares may differ to stay in each other's interval."""
+        """Return by how much two fractions may differ to stay in each other's interval."""
         less, more = sorted([self, other])
         return min(less.high - less.value, more.value - more.low)
 
 
 class Flown(NamedTuple):
-    """What came of a scale: the share, what ended trials, that of BESIDE, CPU times [s]."""
+    """What came of a scale: the fraction, what ended trials, that of BESIDE, CPU times [s]."""
 
     rate: SuccessRate
     ends: Counter[str]
