@@ -13,6 +13,7 @@ STEPS = 20, 8  # of Newton's method: without an internal force, and for each
 STEEPER = 20.0  # factor of the weight of the margin, where a step was close to the centre
 CENTRED = 2.5  # Newton decrement below which it was
 LAST = 1e10  # greatest weight
+INLINED = 2  # internal forces up to which steps are written out; where more, one is called
 
 
 class Cone(NamedTuple):
@@ -89,12 +90,14 @@ def widest(cones: Sequence[Cone], z: ca.SX) -> ca.SX:
     step = -eliminate(hessian, gradient, symmetric=True)
     decrement = ca.sqrt(ca.fmax(-ca.dot(step, gradient), 0))
     heavier = ca.if_else(decrement < CENTRED, ca.fmin(STEEPER * w, LAST), w)
-    f = ca.Function('f', [y, w, base, by], [y + step / (1 + decrement), heavier])
+    one = ca.vertcat(y, w, base, ca.vec(by))
+    next_one = ca.vertcat(y + step / (1 + decrement), heavier, base, ca.vec(by))
+    called = {'never_inline': m > INLINED}
+    newton = ca.Function('newton', [one], [next_one], called)
     margins = [Cone(f[0], f[1:]).margin for f in ca.vertsplit(at_zero / size, [0, *_ends(pieces)])]
     least = _least(margins)
-    y, w = ca.vertcat(ca.SX(m, 1), least - 1), ca.SX(1)
-    for _ in range(STEPS[0] + STEPS[1] * m):
-        y, w = f(y, w, at_zero / size, slope)
+    start = ca.vertcat(ca.SX(m, 1), least - 1, 1, at_zero / size, ca.vec(slope))
+    y = newton.fold(STEPS[0] + STEPS[1] * m, called)(start)
     ends = ca.vertsplit(at_zero / size + slope @ y[:m], [0, *_ends(pieces)])
     better = _least([Cone(f[0], f[1:]).margin for f in ends]) > least
     return ca.if_else(better, size * y[:m], ca.SX(m, 1))

@@ -48,7 +48,6 @@ ROLLING = (Rolling, PureRolling, SurfaceRolling)
 WEIGHTLESS = 9.81e-9  # m/s^2: keeps the envelope a number where there is no gravity
 SPINLESS = 1e-12  # m: keeps the limit of a contact that holds no spin a number
 SPREAD = 1e-10  # of the diagonal, where rows of contacts depend on others
-INTERNAL = 4  # forces that move nothing among which guards choose; where more, the least friction
 NEWTON_STEPS = 2  # towards closed gaps; a step of an integrator leaves them tiny
 
 
@@ -235,7 +234,7 @@ class MachineSystem(WrittenSystem):
             symmetric=not dynamics.laws,
             phases=self.phases,
             spread=SPREAD if self.dependent else 0.0,
-            dependent=self.dependent if self.dependent <= INTERNAL else 0,
+            dependent=self.dependent,
         )
 
     @cached_property

@@ -5,6 +5,9 @@ import math
 import casadi as ca
 import numpy as np
 import pytest
+from rolling_dynamics.batch import BatchSimulator
+from rolling_dynamics.batch.kernels import compiled_kernel
+from rolling_dynamics.batch.trajectories import equations
 from rolling_dynamics.contract.rolling_system import quaternion_entry, vector_entry
 from rolling_dynamics.mechanism import (
     Contact,
@@ -17,7 +20,7 @@ from rolling_dynamics.mechanism import (
 from rolling_dynamics.mechanism.cones import Cone, REACH, widest
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
-from scipy.optimize import minimize
+from scipy.optimize import linprog
 
 G = 9.81
 
@@ -28,24 +31,36 @@ def margins_at(base, by, mu, z):
 
 
 def greatest(base, by, mu):
-    """Return the greatest smallest margin over the internal forces, by SLSQP."""
-    m, reach = by.shape[1], REACH * np.linalg.norm(base)
-    first = margins_at(base, by, mu, np.zeros(m)).min()
+    """Return the greatest smallest margin over the internal forces, by cutting planes."""
+    m, n, reach = by.shape[1], len(mu), REACH * np.linalg.norm(base)
+    at, slope = base.reshape(n, 3), by.reshape(n, 3, m)
+    rows, ends = [], []
 
-    def room(y):
-        return np.append(margins_at(base, by, mu, y[:m]) - y[m], 1 - y[:m] @ y[:m] / reach**2)
+    def cut(i, way):
+        rows.append([*(way @ slope[i, :2] - mu[i] * slope[i, 2]), 1.0])
+        ends.append(mu[i] * at[i, 2] - way @ at[i, :2])
 
-    found = minimize(
-        lambda y: -y[m],
-        np.append(np.zeros(m), first - 0.1),
-        constraints={'type': 'ineq', 'fun': room},
-        options={'ftol': 1e-14, 'maxiter': 1000},
-    )
-    assert room(found.x).min() > -1e-8
-    return found.x[m]
+    for i in range(n):
+        for a in np.linspace(0, 2 * math.pi, 8, endpoint=False):
+            cut(i, np.array([math.cos(a), math.sin(a)]))
+    tight = {f'{kind}_feasibility_tolerance': 1e-10 for kind in ('primal', 'dual')}
+    for _ in range(200):
+        bounds = [(-reach, reach)] * m + [(None, None)]
+        y = linprog(-np.eye(m + 1)[m], rows, ends, bounds=bounds, options=tight).x
+        z, t = y[:m], y[m]
+        beyond = np.linalg.norm(z) > reach * (1 + 1e-12)
+        if not beyond and t - margins_at(base, by, mu, z).min() < 1e-8:
+            return t
+        if beyond:
+            rows.append([*z / np.linalg.norm(z), 0.0])
+            ends.append(reach)
+        for i in range(n):
+            across = at[i, :2] + slope[i, :2] @ z
+            cut(i, across / (np.linalg.norm(across) + 1e-300))
+    raise AssertionError('no end of the cuts')
 
 
-@pytest.mark.parametrize(('m', 'n'), [(1, 2), (2, 3), (4, 6)])
+@pytest.mark.parametrize(('m', 'n'), [(1, 2), (2, 3), (4, 6), (6, 4), (8, 8)])
 def test_the_widest_margin_is_that_of_a_general_solver(m, n):
     z, mu = ca.SX.sym('z', m), ca.SX.sym('mu', n)
     base, by = ca.SX.sym('base', 3 * n), ca.SX.sym('by', 3 * n, m)
@@ -177,7 +192,7 @@ def test_two_wheels_on_an_axle_choose_what_they_push_along_it():
         base = np.concatenate(forces).ravel()
         internal = system.structure(p, x).internal
         assert internal.shape == (6, 1)
-        expected = greatest(base, internal / np.linalg.norm(internal), 0.8)
+        expected = greatest(base, internal / np.linalg.norm(internal), np.full(2, 0.8))
         found = min(float(system.mode.guards[f'friction_{n}'](x, u, 0, p)) for n in names)
         assert found == pytest.approx(expected, abs=1e-6)
         improved += expected > margins_at(base, internal, 0.8, np.zeros(1)).min() + 1e-6
@@ -199,12 +214,55 @@ def test_beyond_the_wedge_both_contacts_slip():
     assert velocity == pytest.approx([pace, 0, 0], abs=1e-5)
 
 
-def test_with_many_internal_forces_the_least_friction_is_judged():
+def test_expressions_stay_short_with_many_internal_forces():
+    """Written out, the steps of eight would be 400,000 instructions."""
+    z, forces = ca.SX.sym('z', 8), ca.SX.sym('f', 24)
+    pieces = ca.vertsplit(forces + ca.SX.sym('by', 24, 8) @ z, 3)
+    best = widest([Cone(0.5 * f[2], f[:2]) for f in pieces], z)
+    symbols = ca.symvar(best)
+    assert ca.Function('best', symbols, [best]).n_instructions() < 1500
+
+
+def funnel():
     normals = [(0.6 * math.cos(a), 0.6 * math.sin(a), 0.8) for a in (0, 1.5, 3, 4.5)]
-    contacts = {f'side_{k}': {'body': 'ball', 'normal': n} for k, n in enumerate(normals)}
+    contacts = {
+        f'side_{k}': {'body': 'ball', 'normal': n, 'mu': 0.5} for k, n in enumerate(normals)
+    }
     given = load_scenario('ball_in_groove').raw
-    machine = {**given['machine'], 'contacts': contacts, 'gravity': [0, 0, -G]}
+    machine = {**given['machine'], 'contacts': contacts, 'gravity': [0, 1.0, -G]}
     initial = {'p_ball': [0, 0, 0.05 / 0.8]}
-    system = load_scenario({**given, 'machine': machine, 'initial': initial}).system
+    return load_scenario({**given, 'machine': machine, 'initial': initial, 'duration': 0.1})
+
+
+def test_guards_choose_among_six_internal_forces():
+    scenario = funnel()
+    system, x, p = scenario.system, scenario.x0, scenario.p
     assert system.dependent == 6
-    assert system.judged is system.contacts
+    forces = [
+        np.array(system.function('f', at.wrench[3:])(x, [], 0, p))
+        for at in system.contacts.values()
+    ]
+    internal = np.linalg.qr(system.structure(p, x).internal)[0]
+    names = [f'friction_{name}' for name in system.contacts]
+    found = min(float(system.mode.guards[name](x, [], 0, p)) for name in names)
+    base = np.concatenate(forces).ravel()
+    expected = greatest(base, internal, np.full(4, 0.5))
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert expected > margins_at(base, internal, 0.5, np.zeros(6)).min() + 0.01
+
+
+@pytest.mark.slow  # steps by CasADi's virtual machine
+def test_a_batch_with_many_internal_forces_goes_by_casadi(caplog):
+    scenario = funnel()
+    x = scenario.x0.copy()
+    x[scenario.system.state.slice('w_ball')] = [0.3, -0.2, 1.0]
+    x = np.array(scenario.system.projection(x, scenario.p)).ravel()
+    batch = BatchSimulator(scenario.system, 2, 0.01)
+    batch.reset(states=x, parameters=scenario.p)
+    for _ in range(3):
+        batch.step(np.zeros((2, 0)))
+    alone = simulate(scenario.system, scenario.p, x, scenario.control, 0.03)
+    assert alone.times[-1] == 0.03
+    assert np.abs(batch.states - alone.states[-1]).max() < 1e-6
+    assert compiled_kernel(equations(scenario.system, 'rolling'), 'double', 'RK4') is None
+    assert 'goes by CasADi' in caplog.text
