@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import casadi as ca
@@ -56,8 +56,15 @@ class VectorLaw:
     inputs: Layout = field(init=False)
 
     def __post_init__(self) -> None:
-        """Put measurement and set point one after the other."""
-        self.inputs = Layout((*self.measurement.entries, *self.set_point.entries))
+        """Put measurement and set point one after the other, under names of their own."""
+        known = {e.name for e in self.measurement.entries}
+        wanted = [
+            replace(e, name=f'set_{e.name}', components=tuple(f'set_{c}' for c in e.components))
+            if e.name in known
+            else e
+            for e in self.set_point.entries
+        ]
+        self.inputs = Layout((*self.measurement.entries, *wanted))
 
     def start(self, before: Array | None = None) -> Array:  # noqa: ARG002
         """Return the memory at the start; see :class:`rolling_controller.law.Law`."""

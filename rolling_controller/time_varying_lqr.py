@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 import math
 import warnings
@@ -243,8 +243,6 @@ class TimeVaryingLqr:
     """
     Feedback u = u_nom(t) - K(t) (x - x_nom(t)), Eq. (20), within limits.
 
-    It uses the controls that the plan uses, all where the plan is unstable in open loop.
-
     A law without memory, see :class:`rolling_controller.law.Law`.
 
     Attributes
@@ -279,6 +277,7 @@ class TimeVaryingLqr:
         plan: Plan,
         weights: LqrWeights | None = None,
         *,
+        active_controls: Sequence[str] | None = None,
         control_limits: Limits = math.inf,
         nominal: str | None = None,
         end_cost: ArrayLike | None = None,
@@ -295,6 +294,9 @@ class TimeVaryingLqr:
             Nominal trajectory.
         weights
             Weights of the regulator; the system's default weights where None.
+        active_controls
+            Controls that feedback may use; if None those that the plan uses, all of them along a
+            plan that is unstable in open loop.
         control_limits
             Least and greatest value by scalar name, or what the magnitude may be: one number for
             all, or one for each control.
@@ -322,8 +324,7 @@ class TimeVaryingLqr:
         self.system, self.p, self.plan = system, np.asarray(p, dtype=float), plan
         weights = (weights or LqrWeights()).of(system)
         trajectory = nominal_trajectory(system, self.p, plan, nominal, KNOT, interrupted)
-        used = np.any(plan.controls != 0, axis=0)
-        active = np.flatnonzero(used | trajectory.unstable)
+        active = self._active(active_controls, every=trajectory.unstable)
         self.rows = slice(int(active.min(initial=0)), int(active.max(initial=-1)) + 1)
         self._interrupted = interrupted
         self._store(trajectory)
@@ -458,6 +459,13 @@ class TimeVaryingLqr:
         position = (t - self._start) * self._rate
         k = min(max(int(position), 0), self._last)
         return k, min(max(position - k, 0.0), 1.0)
+
+    def _active(self, names: Sequence[str] | None, *, every: bool) -> NDArray[np.int_]:
+        known = self.system.control.names
+        if names is None:
+            return np.flatnonzero(np.any(self.plan.controls != 0, axis=0) | every)
+        check_names(names, known, 'active_controls: no control')
+        return np.array([known.index(n) for n in names])
 
     def left(self, x: ArrayLike) -> Array:
         """

@@ -119,6 +119,8 @@ def test_controls_that_the_system_does_not_have_are_refused(wheel, wheel_plan):
     with pytest.raises(ParameterError, match=r'one number is needed, or 1 \(torque\), got shape'):
         TimeVaryingLqr(*given, control_limits=[1.0, 1.0])
     with pytest.raises(ParameterError, match="active_controls: no control 'torqe'; did you mean"):
+        TimeVaryingLqr(*given, active_controls=['torqe'])
+    with pytest.raises(ParameterError, match="active_controls: no control 'torqe'; did you mean"):
         BalanceLqr(*given[:2], [0.0, 0.0], active_controls=['torqe'])
 
 
