@@ -107,14 +107,14 @@ def test_predictions_are_handed_over_and_shown(peer, runner, node):
     handle = runner.begin()
     told = diagnosed(peer, lambda v: int(v.get('predictions', 0)) > 3)
     assert told['predictions failed'] == '0'
-    # while a prediction is late, as on a busy machine, the safe command is given
-    held = lambda m: m.accel.linear.x != pytest.approx(BRAKE)  # noqa: E731
+    # while a prediction is late, as on a busy machine, the safe command is given; what the law
+    # gives holds the hand back once its steps have settled
+    held = lambda m: pytest.approx(m.accel.linear.x) != BRAKE and m.accel.linear.x < 0  # noqa: E731
     assert float(told['prediction time [s]']) > 0.0
     (path,) = peer.collect(PathMessage, 'predicted_path', EVENT)
     assert path.header.frame_id == 'world'
     assert len(path.poses) > 10
-    (command,) = peer.collect(AccelStamped, 'hand/accel_command', COMMAND, accept=held)
-    assert command.accel.linear.x < 0.0  # the hand is held back
+    peer.collect(AccelStamped, 'hand/accel_command', COMMAND, accept=held)
     assert peer.cancel(handle).law == 'predictive'
     diagnosed(peer, lambda v: v.get('running') == 'False' and 'predictions' not in v)
 
