@@ -20,6 +20,7 @@ from evidence.reality import (
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.identification.identify import Residuals
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.cli import main
 
@@ -51,7 +52,8 @@ def test_friction_of_a_log_that_a_model_wrote_is_found(tmp_path):
         header='steer_timestamp,pend_angle',
         comments='',
     )
-    z, (error, still), (theirs, _) = roboball._swings(path)
+    z, *found = roboball._swings(path)
+    (error, still), (theirs, _) = (found.errors[:, 0] for found in found)
     np.testing.assert_allclose(z, [0.5, 0.3, 0.7, -0.03], rtol=0.01)
     assert error < 0.002
     assert 0.01 < theirs < still
@@ -85,7 +87,8 @@ def test_resistance_in_a_valley_that_a_model_wrote_is_found(tmp_path):
     place = np.array(run.states)[:, 0]
     rows = np.column_stack([times, place, np.polyval(shape, place)])
     np.savetxt(tmp_path / 'log', rows, delimiter=';', header='mass_A\nt;x;y', comments='')
-    z, (error, held), (theirs, _) = valley._errors(tmp_path / 'log')
+    z, *found = valley._errors(tmp_path / 'log')
+    (error, held), (theirs, _) = (found.errors[:, 0] for found in found)
     np.testing.assert_allclose(z, p, rtol=0.01)
     assert error < 1e-3
     assert 0.01 < theirs < held
@@ -109,7 +112,8 @@ def test_gain_of_a_beam_that_a_model_wrote_is_found(tmp_path):
     p = np.array([4.2, 0.001, 0.3])
     states, _ = driven(beam.beam(), p, np.zeros(2), angle, beam.PERIOD)
     np.savetxt(tmp_path / 'log', np.column_stack([angle, states[:, 0]]))
-    z, (error, held), (flat, _) = beam._errors(tmp_path / 'log')
+    z, *found = beam._errors(tmp_path / 'log')
+    (error, held), (flat, _) = (found.errors[:, 0] for found in found)
     np.testing.assert_allclose(z, p, rtol=0.05)
     assert 10 * error < flat < held
 
@@ -162,9 +166,9 @@ def test_factors_of_a_ballbot_that_a_model_wrote_are_found(tmp_path):
     wheel = ball * ballbot.BALL / ballbot.WHEEL / np.sqrt(2 / 3)
     rows = np.column_stack([torques, times, np.degrees(lean), wheel, 0 * wheel])
     np.savetxt(tmp_path / 'log', rows, header='Ty t_now theta_x psi_2 psi_3', comments='')
-    z, errors = ballbot._errors(ballbot.read(tmp_path / 'log'))
+    z, found = ballbot._errors(ballbot.read(tmp_path / 'log'))
     np.testing.assert_allclose(z, p, rtol=0.1, atol=0.1)
-    assert (10 * errors[0] < errors[1]).all()
+    assert (10 * found.errors[0] < found.errors[1]).all()
 
 
 def test_without_logs_rows_are_not_fetched(capsys, monkeypatch):
@@ -225,3 +229,20 @@ def test_one_set_of_logs_is_reproduced_by_its_name(capsys, monkeypatch):
     assert 'Ballbot' not in table
     assert main(['reproduce', 'reality:bean']) == 2
     assert "no 'bean'; there are: published, roboball," in capsys.readouterr().err
+
+
+def test_residuals_of_rows_with_logs_are_drawn(tmp_path):
+    """A panel each, with what was measured less well; rows without logs have none."""
+    off = np.array([[[0.1], [0.3]], [[-0.1], [-0.3]], [[np.nan], [np.nan]]])
+    found = Residuals(np.array([1.0, 2.0, np.nan]), off)
+    plain = {'unit': 'm', 'fitted': 'b', 'held_out': 'c'}
+    row = reality.Row(name='logged', **plain, **reality.row.judged(found))
+    assert (row.error, row.baseline) == pytest.approx((0.1, 0.3))
+    assert 'residuals' not in row.to_dict()
+    other = reality.Row(name='not there', **plain)
+    (file,) = reality.figures(tmp_path, [row, other])
+    assert file.name == 'reality_residuals.png'
+    (panel,) = reality.row.residual_figure([row]).axes
+    assert panel.get_title() == 'logged'
+    np.testing.assert_array_equal(panel.lines[1].get_ydata(), off[:, 0, 0])
+    assert reality.figures(tmp_path, [other]) == []

@@ -8,8 +8,10 @@ folder, in which each repository lies under its owner and name.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from evidence.papers.row import write_drawings
 from evidence.reality import (
     ballbot,
     beam,
@@ -20,10 +22,10 @@ from evidence.reality import (
     roboball_trials,
     valley,
 )
-from evidence.reality.row import NOT_FETCHED, Row, table
+from evidence.reality.row import NOT_FETCHED, residual_figure, Row, table
 from rolling_dynamics.errors import ParameterError, quoted
 
-__all__ = ['DATA', 'SETS', 'SUMMARY', 'Row', 'rows', 'stated', 'table']
+__all__ = ['DATA', 'SETS', 'SUMMARY', 'Row', 'figures', 'rows', 'stated', 'table']
 SUMMARY = 'models beside public logs of real machines'
 DATA = 'ROLLING_REALITY_DATA'
 SETS = (roboball, roboball_trials, labyrinth, valley, beam, ballbot)
@@ -72,3 +74,13 @@ def stated(rows: list[Row]) -> list[str]:
             for module in SETS
         ]
     return out
+
+
+def figures(folder: Path, rows: list[Row]) -> list[Path]:
+    """Draw residuals over time, a panel for each row whose logs are there."""
+    drawn = [row for row in rows if row.residuals is not None]
+    return (
+        write_drawings(folder, 'reality', {'residuals': partial(residual_figure, drawn)})
+        if drawn
+        else []
+    )

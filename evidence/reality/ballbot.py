@@ -12,11 +12,11 @@ import math
 from pathlib import Path
 
 import casadi as ca
-from evidence.reality.row import fetched, log_of, Model, NOTHING, Row, Scalars
+from evidence.reality.row import fetched, judged, log_of, Model, Row, Scalars
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, Layout
-from rolling_dynamics.identification.identify import fitted, predictions
+from rolling_dynamics.identification.identify import fitted, predictions, Residuals
 from rolling_dynamics.identification.log import Log
 from rolling_dynamics.identification.shooting import Shooting, windows_of
 
@@ -62,8 +62,8 @@ def read(path: Path) -> Log:
     return log_of(np.column_stack([t, np.radians(lean), ball, torque]), ['lean', 'turned'], True)
 
 
-def _errors(log: Log) -> tuple[Array, Array]:
-    """Return factors, and errors of lean and ball [rad]: model and baseline, shape (2, 2)."""
+def _errors(log: Log) -> tuple[Array, Residuals]:
+    """Return factors, and residuals of lean and ball [rad]."""
     shooting = Shooting(plane(), 'moving', BEGIN[0], np.arange(8), list(log.names))
     shooting.noise[:] = 0.005, 0.02
     windows = [
@@ -80,16 +80,15 @@ def _errors(log: Log) -> tuple[Array, Array]:
 def rows(data: Path | None) -> list[Row]:
     """Return a row for the lean and one for the ball."""
     paths = fetched(data, REPOSITORY, SHA256)
-    errors = _errors(read(paths[0]))[1].T if paths else 2 * [NOTHING]
+    found = _errors(read(paths[0]))[1] if paths else None
     return [
         Row(
             name=f'Ballbot rob311, {what}',
             unit='rad',
             fitted=f'six factors and two offsets, windows of {WINDOW:g} s to {SPLIT:g} s',
             held_out=f'second halves of windows of {WINDOW:g} s, {SPLIT:g} to {UPRIGHT[1]:g} s',
-            error=ours,
-            baseline=held,
             lacks='the delay of the IMU in a closed loop: a lean that does not fall is found',
+            **judged(found and found.entry(k)),
         )
-        for what, (ours, held) in zip(('lean', 'angle of the ball'), errors, strict=True)
+        for k, what in enumerate(('lean', 'angle of the ball'))
     ]

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import casadi as ca
-from evidence.reality.row import between, Errors, fetched, Model, NOTHING, Row, Scalars, scalars
+from evidence.reality.row import between, fetched, judged, Model, Row, Scalars, scalars
 import numpy as np
 from rolling_dynamics.friction import against
-from rolling_dynamics.identification.identify import fitted, predictions
+from rolling_dynamics.identification.identify import fitted, predictions, Residuals
 from rolling_dynamics.identification.log import Column, Log, read_columns
 from rolling_dynamics.identification.shooting import Shooting, Window
 
@@ -61,8 +61,8 @@ def _windows(log: Log, part: tuple[float, float], length: float) -> list[Window]
     return [between(log, begin, begin + length) for begin in begins]
 
 
-def _errors(paths: Sequence[Path]) -> tuple[str, Sequence[tuple[Errors, Errors]]]:
-    """Return what was fitted; by horizon errors [m] of model and baseline, and with 5/7 g."""
+def _errors(paths: Sequence[Path]) -> tuple[str, Sequence[tuple[Residuals, Residuals]]]:
+    """Return what was fitted; by horizon residuals [m] of the model, and with 5/7 g."""
     pairs = [(read(path), part) for path, part in zip(paths, PARTS.values(), strict=True)]
     still = np.zeros(4)
     chosen = [w for log, part in pairs[:-1] for w in _windows(log, part, WINDOW)]
@@ -71,11 +71,12 @@ def _errors(paths: Sequence[Path]) -> tuple[str, Sequence[tuple[Errors, Errors]]
         shooting = Shooting(plate(), 'moving', BEGIN, fit, ['x', 'y'])
         bounds = BOUNDS[0][fit], BOUNDS[1][fit]
         found.append(z := fitted(shooting, chosen, still, BEGIN[fit][None], bounds))
-        each = [
-            predictions(shooting, _windows(*pairs[-1], a + b), still, z, b / (a + b))
-            for a, b, _ in HORIZONS
-        ]
-        out.append(np.sqrt(np.mean(np.square(each), axis=2)))
+        out.append(
+            [
+                predictions(shooting, _windows(*pairs[-1], a + b), still, z, b / (a + b))
+                for a, b, _ in HORIZONS
+            ]
+        )
     x, y, *_, dry = found[0]
     return f': {x:.2f} and {y:.2f} m/s^2 a rad, dry {dry:.3f} m/s^2', list(zip(*out, strict=True))
 
@@ -83,20 +84,19 @@ def _errors(paths: Sequence[Path]) -> tuple[str, Sequence[tuple[Errors, Errors]]
 def rows(data: Path | None) -> list[Row]:
     """Return a row for each horizon."""
     paths = fetched(data, REPOSITORY, SHA256, COMMIT)
-    gains, errors = _errors(paths) if paths else ('', [(NOTHING, NOTHING)] * 2)
+    gains, found = _errors(paths) if paths else ('', [(None, None)] * 2)
     return [
         Row(
             name=f'Ball on the plate of a labyrinth, {ahead:g} s',
             unit='m',
             fitted=f'gains, level, resistance on seconds of two logs{gains}',
             held_out='{:g} to {:g} s of a third log'.format(*PARTS['143132']),
-            error=ours[0],
-            baseline=ours[1],
-            rival=flat[0],
+            **judged(ours),
+            rival=judged(flat).get('error'),
             published='5/7 g a rad on both axes, the rest fitted',
             goal=goal,
             lacks='angles to a fraction of a mrad, by which 2 s are 14 m a rad; the height of the '
             'axes, which acts as a gain where the plate swings at one frequency',
         )
-        for (ahead, _, goal), (ours, flat) in zip(HORIZONS, errors, strict=True)
+        for (ahead, _, goal), (ours, flat) in zip(HORIZONS, found, strict=True)
     ]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import casadi as ca
 from evidence.reality.roboball_drake import motion
-from evidence.reality.row import between, Errors, fetched, log_of, Model, NOTHING, Row, Scalars
+from evidence.reality.row import between, fetched, judged, log_of, Model, Row, Scalars
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import (
@@ -22,7 +22,7 @@ from rolling_dynamics.contract.rolling_system import (
     quaternion_entry,
     vector_entry,
 )
-from rolling_dynamics.identification.identify import fitted, predictions
+from rolling_dynamics.identification.identify import fitted, predictions, Residuals
 from rolling_dynamics.identification.log import Column, Log, read_columns
 from rolling_dynamics.identification.shooting import Shooting
 from rolling_dynamics.mechanism import Machine, MachineSystem, Revolute, Rolling, Solid, Sphere
@@ -144,8 +144,8 @@ def read(path: Path, names: tuple[str, ...]) -> Log:
     return log_of(table, names[1:])
 
 
-def _swings(path: Path) -> tuple[Array, Array, Array]:
-    """Return friction, inertia and offset; errors of model and baseline, for the authors' too."""
+def _swings(path: Path) -> tuple[Array, Residuals, Residuals]:
+    """Return friction, inertia and offset; residuals, and those by the authors' friction."""
     log = read(path, ('steer_timestamp', 'pend_angle'))
     inertia = PENDULUM_INERTIA[0] + PENDULUM_MASS * (PENDULUM_ARM**2 + PENDULUM_SIDE**2)
     p, still = np.array([*AUTHORS, inertia, 0.0]), np.zeros(2)
@@ -153,7 +153,7 @@ def _swings(path: Path) -> tuple[Array, Array, Array]:
     bounds = np.array([0.0, 0.0, 0.5 * inertia, -0.1]), np.array([5.0, 5.0, 2 * inertia, 0.1])
     z = fitted(shooting, [between(log, *swing) for swing in SWINGS], still, p[None], bounds)
     kept, theirs = [between(log, *SWING_HELD_OUT)], np.array([*AUTHORS, inertia, z[3]])
-    ours, rival = (predictions(shooting, kept, still, v, OPENING)[:, 0] for v in (z, theirs))
+    ours, rival = (predictions(shooting, kept, still, v, OPENING) for v in (z, theirs))
     return z, ours, rival
 
 
@@ -171,11 +171,11 @@ def _released(path: Path) -> Log:
     )
 
 
-def _decay(log: Log, joint: Array) -> tuple[Array, list[tuple[Array, Array]]]:
-    """Return errors of the rigid model from its start on; parameters and errors of each fit."""
+def _decay(log: Log, joint: Array) -> tuple[Residuals, list[tuple[Array, Residuals]]]:
+    """Return residuals of the rigid model from its start; parameters, residuals of each fit."""
     sphere, pendulum = START
     whole, late = [between(log, 0.0, HELD_OUT[1])], HELD_OUT[0] / HELD_OUT[1]
-    out: list[tuple[Array, Array]] = []
+    out: list[tuple[Array, Residuals]] = []
     for _, count, added, free, _ in HYPOTHESES:
         system = rolling_ball(added)
         x = system.state.pack(
@@ -191,8 +191,8 @@ def _decay(log: Log, joint: Array) -> tuple[Array, list[tuple[Array, Array]]]:
         tries = np.array([[2e-3, 0.3, k, 0.01, most / 10] for k in STIFF])[:, :count]
         z = fitted(shooting, [between(log, *FITTED)], x, np.unique(tries, axis=0), (*bounds,))
         if not out:
-            rigid = predictions(shooting, whole, x, p[fit], OPENING)[:, 0] / RADIUS
-        out.append((z, predictions(shooting, whole, x, z, late)[:, 0] / RADIUS))
+            rigid = predictions(shooting, whole, x, p[fit], OPENING).entry(0, 1 / RADIUS)
+        out.append((z, predictions(shooting, whole, x, z, late).entry(0, 1 / RADIUS)))
     return rigid, out
 
 
@@ -200,7 +200,7 @@ def _authors(data: Path, log: Log) -> tuple[float | None, float | None]:
     """Return errors of the authors' model over both parts; None without Drake."""
     drake = motion(data, REPOSITORY, START, HELD_OUT[1])
     if drake is None:
-        return NOTHING
+        return None, None
     off = np.interp(log.times, *drake) + log.measured[:, 0] / RADIUS
     whole, late = (off[(log.times >= t) & (log.times <= HELD_OUT[1])] for t in (0.0, HELD_OUT[0]))
     return float(np.sqrt(np.mean(whole**2))), float(np.sqrt(np.mean(late**2)))
@@ -209,24 +209,23 @@ def _authors(data: Path, log: Log) -> tuple[float | None, float | None]:
 def rows(data: Path | None) -> list[Row]:
     """Return the rows of both logs."""
     paths = fetched(data, REPOSITORY, SHA256)
-    z, swing, theirs = _swings(paths[0]) if paths else (np.zeros(4), NOTHING, NOTHING)
+    z, swing, theirs = _swings(paths[0]) if paths else (np.zeros(4), None, None)
     log = _released(paths[1]) if paths else None
-    rigid: Errors = NOTHING
-    fits: Sequence[tuple[Array, Errors]] = [(np.zeros(0), NOTHING)] * len(HYPOTHESES)
+    rigid: Residuals | None = None
+    fits: Sequence[tuple[Array, Residuals | None]] = [(np.zeros(0), None)] * len(HYPOTHESES)
     if log:
         rigid, fits = _decay(log, z)
-    drake = _authors(data, log) if data and log else NOTHING
+    drake = _authors(data, log) if data and log else (None, None)
     swings = ', '.join(f'{a:g} to {b:g} s' for a, b in SWINGS)
-    found = f': {z[0]:.2f} N m dry, {z[1]:.2f} N m s viscous' if paths else ''
+    joint = f': {z[0]:.2f} N m dry, {z[1]:.2f} N m s viscous' if paths else ''
     return [
         Row(
             name='RoboBall II, pendulum in the stand',
             unit='rad',
-            fitted=f'friction, inertia, offset on swings {swings}{found}',
+            fitted=f'friction, inertia, offset on swings {swings}{joint}',
             held_out='swing {:g} to {:g} s, from its first turn'.format(*SWING_HELD_OUT),
-            error=swing[0],
-            baseline=swing[1],
-            rival=theirs[0],
+            **judged(swing),
+            rival=judged(theirs).get('error'),
             published="the authors' friction of the joint, in this model",
             lacks='static friction above the kinetic one, and friction that follows the load',
         ),
@@ -235,8 +234,7 @@ def rows(data: Path | None) -> list[Row]:
             unit='rad',
             fitted='nothing of this log; friction of the joint in the stand',
             held_out=f'0 to {HELD_OUT[1]:g} s',
-            error=rigid[0],
-            baseline=rigid[1],
+            **judged(rigid),
             rival=drake[0],
             published=DRAKE if drake[0] else '',
             goal=GOAL,
@@ -248,13 +246,12 @@ def rows(data: Path | None) -> list[Row]:
                 unit='rad',
                 fitted=f'{", ".join(FITS[:count])}, to {FITTED[1]:g} s: {np.round(values, 4)}',
                 held_out='{:g} to {:g} s'.format(*HELD_OUT),
-                error=error[0],
-                baseline=error[1],
+                **judged(found),
                 rival=drake[1],
                 published=DRAKE if drake[1] else '',
                 goal=GOAL,
                 lacks=lacks,
             )
-            for (name, count, _, _, lacks), (values, error) in zip(HYPOTHESES, fits, strict=True)
+            for (name, count, _, _, lacks), (values, found) in zip(HYPOTHESES, fits, strict=True)
         ),
     ]

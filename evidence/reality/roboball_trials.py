@@ -10,10 +10,10 @@ import math
 from pathlib import Path
 
 from evidence.reality.roboball import GOAL, OPENING, RADIUS, read, rolling_ball
-from evidence.reality.row import between, fetched, log_of, NOTHING, Row
+from evidence.reality.row import between, fetched, judged, log_of, Row
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.identification.identify import fitted, predictions
+from rolling_dynamics.identification.identify import fitted, predictions, Residuals
 from rolling_dynamics.identification.shooting import Shooting
 
 REPOSITORY = 'mjoo-man/Drake_Based_Pendulum_Driven_Spherical_Robot'
@@ -29,8 +29,8 @@ BEGIN = np.array([0.6, 0.3, 2e-3, 0.3, 50.0, 0.0])  # a fit begins there
 LET_GO = -0.37  # rad, of the sphere
 
 
-def _trials(paths: list[Path]) -> tuple[Array, Array, Array]:
-    """Return what joint, floor and shell resist with; errors of the last trial, both parts."""
+def _trials(paths: list[Path]) -> tuple[Array, Residuals]:
+    """Return what joint, floor and shell resist with; residuals of the last trial."""
     system, windows = rolling_ball(), []
     for path in paths:
         given = read(path, ('timestamp', 'ball_roll.position', 'roll_joint.position'))
@@ -47,14 +47,13 @@ def _trials(paths: list[Path]) -> tuple[Array, Array, Array]:
     half = LET_GO / 2
     x = system.state.pack(q_WS=[math.cos(half), math.sin(half), 0, 0])
     z = fitted(shooting, windows[:-1], x, BEGIN[None], bounds)
-    ball, joint = predictions(shooting, windows[-1:], x, z, OPENING).T
-    return z, ball / RADIUS, joint
+    return z, predictions(shooting, windows[-1:], x, z, OPENING)
 
 
 def rows(data: Path | None) -> list[Row]:
     """Return a row for the sphere and one for the pendulum."""
     paths = fetched(data, REPOSITORY, SHA256)
-    z, ball, joint = _trials(paths) if paths else (np.zeros(6), NOTHING, NOTHING)
+    z, residuals = _trials(paths) if paths else (np.zeros(6), None)
     found = f': {z[0]:.2f} N m dry, {z[1]:.2f} N m s, {z[4]:.0f} N m/rad' if paths else ''
     return [
         Row(
@@ -62,10 +61,9 @@ def rows(data: Path | None) -> list[Row]:
             unit='rad',
             fitted=f'resistance of joint and floor, torque of the shell on two trials{found}',
             held_out='the third trial, 4.3 s, from its first 0.1 s',
-            error=ours,
-            baseline=held,
             goal=GOAL,
             lacks='lumps and hysteresis of the shell, which end each trial at another angle',
+            **judged(residuals and residuals.entry(k, scale)),
         )
-        for what, (ours, held) in zip(('sphere', 'pendulum'), (ball, joint), strict=True)
+        for k, (what, scale) in enumerate((('sphere', 1 / RADIUS), ('pendulum', 1.0)))
     ]

@@ -6,22 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 import hashlib
+import math
 from pathlib import Path
 import subprocess
-from typing import Any
+from typing import Any, cast
 
 import casadi as ca
+from matplotlib.figure import Figure
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import read_regular
 from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, WrittenSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.identification.identify import Residuals
 from rolling_dynamics.identification.log import Log
 from rolling_dynamics.identification.shooting import Window, window_of
+from rolling_robotics.figures.states import COLOURS, GREY
 
 MET, NOT_MET, NOT_FETCHED, STATED = 'met', 'not met', 'not fetched', 'computed'
-Errors = Array | tuple[float | None, float | None]
-NOTHING = None, None  # errors of model and baseline without logs
 MAX_BYTES = 100_000_000
 
 
@@ -44,6 +46,8 @@ class Row:
         Greatest error that meets it; None for no goal.
     lacks
         What the model lacks, in a sentence.
+    residuals
+        Of the prediction over time; None without logs.
 
     """
 
@@ -57,6 +61,7 @@ class Row:
     published: str = ''
     goal: float | None = None
     lacks: str = ''
+    residuals: Residuals | None = None
 
     @property
     def verdict(self) -> str:
@@ -69,7 +74,9 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        return {**asdict(self), 'verdict': self.verdict}
+        plain = asdict(self)
+        del plain['residuals']
+        return {**plain, 'verdict': self.verdict}
 
 
 def table(rows: list[Row]) -> str:
@@ -84,6 +91,28 @@ def table(rows: list[Row]) -> str:
         lines += [f'{"":{width}}  fitted: {r.fitted}', f'{"":{width}}  held out: {r.held_out}']
         lines += [f'{"":{width}}  rival: {r.published}'] if r.published else []
     return '\n'.join(lines)
+
+
+def judged(found: Residuals | None) -> dict[str, Any]:
+    """Return what a row has of its prediction; nothing where there are no logs."""
+    if found is None:
+        return {}
+    error, baseline = np.sqrt(np.mean(np.square(found.errors), axis=1)).tolist()
+    return {'error': error, 'baseline': baseline, 'residuals': found}
+
+
+def residual_figure(rows: Sequence[Row]) -> Figure:
+    """Return a panel of residuals for each row, the last velocity held in grey."""
+    figure = Figure(figsize=(10, 2 * math.ceil(len(rows) / 3)), layout='constrained')
+    for k, row in enumerate(rows):
+        panel = figure.add_subplot(math.ceil(len(rows) / 3), 3, k + 1)
+        times, off = cast('Residuals', row.residuals)
+        panel.plot(times, off[:, 1], color=GREY, linewidth=0.6)
+        panel.plot(times, off[:, 0], color=COLOURS[0])
+        most = 1.5 * np.nanmax(np.abs(off[:, 0]))
+        panel.set(xlabel='time [s]', ylabel=f'[{row.unit}]', ylim=(-most, most))
+        panel.set_title(row.name, fontsize=8)
+    return figure
 
 
 Scalars = list[ca.SX]

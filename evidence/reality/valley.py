@@ -15,16 +15,16 @@ import casadi as ca
 from evidence.reality.row import (
     between,
     fetched,
+    judged,
     log_of,
     Model,
-    NOTHING,
     Row,
     Scalars,
     scalars,
 )
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.identification.identify import fitted, predictions
+from rolling_dynamics.identification.identify import fitted, predictions, Residuals
 from rolling_dynamics.identification.shooting import Shooting
 
 REPOSITORY = 'krissrex/physics_rolling-ball-simulation'
@@ -67,8 +67,8 @@ def valley(shape: Array) -> Model:
     return Model(rates, scalars('place rate'), 'inertia dry viscous')
 
 
-def _errors(path: Path) -> tuple[Array, Array, Array]:
-    """Return factor and resistances; errors [m] of model and baseline, for the authors' too."""
+def _errors(path: Path) -> tuple[Array, Residuals, Residuals]:
+    """Return factor and resistances; residuals [m], and those by the authors' resistance."""
     table = np.loadtxt(path, delimiter=';', skiprows=2)
     begin, end = np.searchsorted(table[:, 0], FITTED)
     shape = np.polyfit(table[begin:end, 1], table[begin:end, 2], DEGREE)
@@ -78,14 +78,14 @@ def _errors(path: Path) -> tuple[Array, Array, Array]:
     windows = [between(log, FITTED[0], half), between(log, half, FITTED[1])]
     z = fitted(shooting, windows, np.zeros(2), BEGIN, BOUNDS)
     kept = [between(log, *HELD_OUT)]
-    ours, theirs = (predictions(shooting, kept, np.zeros(2), v, START)[:, 0] for v in (z, AUTHORS))
+    ours, theirs = (predictions(shooting, kept, np.zeros(2), v, START) for v in (z, AUTHORS))
     return z, ours, theirs
 
 
 def rows(data: Path | None) -> list[Row]:
     """Return the row of the log."""
     paths = fetched(data, REPOSITORY, SHA256)
-    z, errors, theirs = _errors(paths[0]) if paths else (np.zeros(3), NOTHING, NOTHING)
+    z, ours, theirs = _errors(paths[0]) if paths else (np.zeros(3), None, None)
     found = f': {z[0]:.2f}, {z[1]:.4f} and {z[2]:.4f} 1/s' if paths else ''
     return [
         Row(
@@ -94,10 +94,9 @@ def rows(data: Path | None) -> list[Row]:
             fitted='inertia factor, dry and viscous resistance, {:g} to {:g} s'.format(*FITTED)
             + found,
             held_out='{:g} to {:g} s, its start from the first half second'.format(*HELD_OUT),
-            error=errors[0],
-            baseline=errors[1],
-            rival=theirs[0],
+            rival=judged(theirs).get('error'),
             published="the authors' resistance, proportional to the speed, in this model",
             lacks='the sides of the groove, and the lens of the camera',
+            **judged(ours),
         )
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -207,7 +208,7 @@ def identify(
     values = low + z * (high - low)
     initial[fitted] = values
     p = initial[: scenario.p.size]
-    predicted = predictions(shooting, kept or chosen, scenario.x0, values)
+    predicted = predictions(shooting, kept or chosen, scenario.x0, values).errors
     times, residuals, states, whole = fit.over_time(z)
     return Found(
         log=log,
@@ -416,15 +417,41 @@ def fitted(
     return np.asarray(min(found, key=lambda pair: pair[0])[1])
 
 
+class Residuals(NamedTuple):
+    """
+    Errors of predictions over time.
+
+    Attributes
+    ----------
+    times
+        Rows that are predicted [s], after each window one of NaN; shape (k,).
+    off
+        What is predicted less what was measured, of model and baseline, shape (k, 2, m).
+
+    """
+
+    times: Array
+    off: Array
+
+    @property
+    def errors(self) -> Array:
+        """Root mean squares of model and baseline [unit of the column], shape (2, m)."""
+        return np.asarray(np.sqrt(np.nanmean(self.off**2, axis=0)))
+
+    def entry(self, k: int, scale: float = 1.0) -> Residuals:
+        """Return those of one measured entry, in another unit."""
+        return Residuals(self.times, scale * self.off[:, :, k : k + 1])
+
+
 def predictions(
     shooting: Shooting,
     windows: Sequence[Window],
     x0: Array,
     values: Array,
     observed: float = OBSERVED,
-) -> Array:
+) -> Residuals:
     """
-    Return root mean squares of errors of predictions, model and baseline, shape (2, m).
+    Return errors of predictions, of model and baseline.
 
     The start follows from the first part of each window, the rest is predicted. The baseline
     holds the last velocity, that of a straight line through the last rows of the first part.
@@ -441,19 +468,22 @@ def predictions(
         Fraction of a window that is its first part.
 
     """
-    squares: list[Array] = []
+    times: list[Array] = []
+    both: list[Array] = []
     for window in windows:
         rows = max(round(observed * len(window.times)), 2)
         start = shooting.starts([window.until(rows)], x0, values)[0]
         shot = shooting.shot(window, start, values)
         table = shot.table()
         last = slice(max(rows - RATED, 0), rows)
-        off = window.times - window.times[rows - 1]
-        lines = [_line(off[last], y) for y in window.measured[last].T]
-        held = np.array([a + b * off for a, b in lines]).T - window.measured
+        after = window.times - window.times[rows - 1]
+        lines = [_line(after[last], y) for y in window.measured[last].T]
+        held = np.array([a + b * after for a, b in lines]).T - window.measured
         held = np.where(shooting.angles, np.arctan2(np.sin(held), np.cos(held)), held)
-        squares.append(np.stack([table[rows:] * shooting.noise, held[rows:]], axis=1) ** 2)
-    return np.asarray(np.sqrt(np.nanmean(np.concatenate(squares), axis=0)))
+        off = np.stack([table[rows:] * shooting.noise, held[rows:]], axis=1)
+        times.append(np.append(window.times[rows:], np.nan))
+        both.append(np.concatenate([off, np.full_like(off[:1], np.nan)]))
+    return Residuals(np.concatenate(times), np.concatenate(both))
 
 
 def _line(t: Array, y: Array) -> tuple[float, float]:

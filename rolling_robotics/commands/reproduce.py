@@ -29,8 +29,8 @@ from rolling_robotics.console import Progress, say
 
 # name -> module with SUMMARY, rows(), stated(rows) and figures(folder); where it has LONG, rows
 # and figures take `fast`; where it has DATA, the environment variable of a folder of logs, rows
-# take `data`, it has a `table` of its own, and no figures; UNSEEN names figures that the text at
-# hand does not show
+# take `data`, it has a `table` of its own, and its figures take the rows; UNSEEN names figures
+# that the text at hand does not show
 REPRODUCTIONS = {
     'ivanova-pivovarova': 'evidence.papers.ivanova_pivovarova',
     'putkaradze-rogers': 'evidence.papers.putkaradze_rogers',
@@ -78,6 +78,8 @@ def run(args: Namespace) -> int:
         options = {'data': Path(given) if given else None, 'only': only}
     with Progress(f'reproducing {args.name}'):
         rows = module.rows(**options)
+    if hasattr(module, 'DATA'):
+        options = {'rows': rows}  # that its figures are of
     stated, unseen = module.stated(rows), list(getattr(module, 'UNSEEN', ()))
     if out is not None:
         found = {'stated': stated, 'rows': [r.to_dict() for r in rows], 'unseen': unseen}
