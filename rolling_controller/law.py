@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from inspect import signature
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import casadi as ca
@@ -278,12 +279,16 @@ class FunctionLaw:
         inputs, output
             Its layouts.
         step
-            See :func:`written`; or the function of :class:`LawFunction`, which is compiled.
+            See :func:`written`; or the function of :class:`LawFunction`, which is compiled, or
+            one of inputs, time and what is given.
         given, memory
             See :func:`written`.
 
         """
         self.inputs, self.output = inputs, output
+        if isinstance(step, ca.Function) and step.n_in() == 3:
+            bare = step
+            step = lambda z, y, t, given: (z, bare(y, t, given))  # noqa: E731
         self._one = written(self, step, given, memory)
         whole = isinstance(step, ca.Function)
         self._fast = FastFunction(compiled(step)[0] if whole else self._one.function)
@@ -310,12 +315,39 @@ class StateFeedback(FunctionLaw):
     def __init__(
         self,
         system: RollingSystem,
-        function: Callable[[ca.SX, ca.SX, ca.SX], ca.SX | ArrayLike],
+        function: Callable[..., Any],
         given: Callable[[float], ArrayLike] | ArrayLike = (),
     ) -> None:
-        """Take the system, ``(t, x, given) -> u`` of symbols, and numbers as of a plan."""
+        """
+        Take a function of symbols, or one of Python.
+
+        Parameters
+        ----------
+        system
+            The system that it controls.
+        function
+            ``(t, x, given) -> u`` of symbols; or ``(t, x) -> u`` of numbers, which is opaque.
+        given
+            From a time [s] to numbers, as of a plan; or what they are at all times.
+
+        """
         inputs, output = state_inputs(system), system.control
-        super().__init__(inputs, output, lambda z, x, t, g: (z, function(t, x, g)), given)
+        if len(signature(function).parameters) > 2:
+            super().__init__(inputs, output, lambda z, x, t, g: (z, function(t, x, g)), given)
+            return
+        self.inputs, self.output, self._python = inputs, output, function
+        self.opaque = 'a function of Python'
+
+    def start(self, before: Array | None = None) -> Array:
+        """Return the memory at the start; see :class:`Law`."""
+        return np.zeros(0) if self.opaque else super().start(before)
+
+    def step(self, memory: Array | None, inputs: ArrayLike, t: float) -> tuple[Array, Array]:
+        """Return the memory, and the output at a time [s]; see :class:`Law`."""
+        if not self.opaque:
+            return super().step(memory, inputs, t)
+        u = np.array(self._python(t, np.asarray(inputs, dtype=float)), dtype=float)
+        return np.zeros(0), u.reshape(self.output.size)
 
 
 class Planned(Protocol):

@@ -162,6 +162,7 @@ def run_batch(
     duration: float,
     *,
     rate: float = 1000.0,
+    limits: ArrayLike = np.inf,
     signals: Callable[[float], Mapping[str, Array]] = lambda _: {},
 ) -> ClosedLoops:
     """
@@ -175,7 +176,7 @@ def run_batch(
         States at the start, shape (motions, state.size).
     law
         A law that is not opaque, of the state or of its entries; it starts for each motion.
-    duration, rate, signals
+    duration, rate, limits, signals
         See :func:`run_lockstep`; a signal has the shape (size,) for all motions, or
         (size, motions).
 
@@ -192,6 +193,7 @@ def run_batch(
     step, n = VectorFunction(made.function, len(rows)), made.memory.size
     batch = BatchSimulator(system, len(rows), dt)
     batch.reset(states=rows, parameters=p)
+    most = np.broadcast_to(np.asarray(limits, dtype=float), (system.control.size,))
     memory, times = made.memory, (k * dt for k in range(steps))
     sent = []
 
@@ -202,7 +204,7 @@ def run_batch(
         given = seen | {name: columns(value) for name, value in signals(t).items()}
         out = step(memory, gathered(law.inputs, given), [t], made.given(t))
         memory = out[:n].copy()
-        sent.append(out[n:].T.copy())
+        sent.append(np.clip(out[n:].T, -most, most))
         return sent[-1]
 
     def columns(values: Array) -> Array:

@@ -205,6 +205,8 @@ def _has_left(system: RollingSystem, plan: Plan, end: Array) -> bool:
 
 def _knots(duration: float, knot: float) -> Array:
     """Return even times from 0 on, or raise ParameterError where they are too many."""
+    if not knot > 0:
+        raise ParameterError(f'knot must be positive [s], got {knot!r}')
     if not duration <= MAX_KNOTS * knot:
         raise ParameterError(
             f'the plan lasts {duration:.6g} s; feedback keeps at most {MAX_KNOTS} knots, '

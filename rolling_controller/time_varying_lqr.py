@@ -280,6 +280,7 @@ class TimeVaryingLqr:
         active_controls: Sequence[str] | None = None,
         control_limits: Limits = math.inf,
         nominal: str | None = None,
+        knot: float = KNOT,
         end_cost: ArrayLike | None = None,
         interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -304,6 +305,8 @@ class TimeVaryingLqr:
             ``simulated`` (what the plan's controls do) or ``plan`` (the plan's own states, which a
             coarse plan's controls do not quite follow); None: simulated, but for a plan that is
             unstable in open loop.
+        knot
+            Time between gains [s].
         end_cost
             P1, the cost to go of what follows the plan, shape (n tangent, n tangent); None for
             the terminal weights.
@@ -323,7 +326,7 @@ class TimeVaryingLqr:
         """
         self.system, self.p, self.plan = system, np.asarray(p, dtype=float), plan
         weights = (weights or LqrWeights()).of(system)
-        trajectory = nominal_trajectory(system, self.p, plan, nominal, KNOT, interrupted)
+        trajectory = nominal_trajectory(system, self.p, plan, nominal, knot, interrupted)
         active = self._active(active_controls, every=trajectory.unstable)
         self.rows = slice(int(active.min(initial=0)), int(active.max(initial=-1)) + 1)
         self._interrupted = interrupted
@@ -462,8 +465,10 @@ class TimeVaryingLqr:
 
     def _active(self, names: Sequence[str] | None, *, every: bool) -> NDArray[np.int_]:
         known = self.system.control.names
+        if names is None and every:
+            return np.arange(len(known))
         if names is None:
-            return np.flatnonzero(np.any(self.plan.controls != 0, axis=0) | every)
+            return np.flatnonzero(np.any(self.plan.controls != 0, axis=0))
         check_names(names, known, 'active_controls: no control')
         return np.array([known.index(n) for n in names])
 

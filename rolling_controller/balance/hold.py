@@ -75,6 +75,7 @@ class BalanceLqr(FunctionLaw):
         weights: LqrWeights | None = None,
         active_controls: Sequence[str] | None = None,
         control_limits: Limits = math.inf,
+        period: float = PERIOD,
     ) -> None:
         """
         Linearise, take out what no control moves, and solve the Riccati equation.
@@ -93,6 +94,8 @@ class BalanceLqr(FunctionLaw):
         control_limits
             Least and greatest value by scalar name, or what the magnitude may be: one number for
             all, or one for each control.
+        period
+            Time for which a control is held [s].
 
         Raises
         ------
@@ -118,7 +121,7 @@ class BalanceLqr(FunctionLaw):
             Q,
         )
         self._check_stabilizable()
-        self._solve(weights, Q, moving, active)
+        self._solve(weights, Q, moving, active, period)
         self._difference = FastFunction(_dense(system.difference))
         self._difference.inputs[1][:] = self.x
         self.record = np.concatenate([self.x, self.u, self.gain.ravel()])
@@ -141,10 +144,11 @@ class BalanceLqr(FunctionLaw):
         Q: Array,
         moving: NDArray[np.int_],
         active: NDArray[np.int_],
+        h: float,
     ) -> None:
         from scipy.linalg import expm, solve_discrete_are  # noqa: PLC0415  large
 
-        system, d, h = self.system, self.decomposition, PERIOD
+        system, d = self.system, self.decomposition
         r, m = d.B.shape
         step = expm(np.block([[d.A, d.B], [np.zeros((m, r + m))]]) * h)
         A, B = step[:r, :r], step[:r, r:]

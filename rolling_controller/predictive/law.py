@@ -28,6 +28,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import envelope, offers, smooth_mode, StateBounds
 from rolling_dynamics.contract.rolling_system import Entry, RollingSystem
+from rolling_dynamics.errors import check_names
 from rolling_dynamics.restriction import moving_directions
 from rolling_planner.plan import Plan
 
@@ -105,8 +106,6 @@ class PredictiveLaw:
     """
     Feedback by predictions along a plan, within limits; see :class:`rolling_controller.law.Law`.
 
-    It uses the controls that the plan uses, all where that uses none.
-
     Its memory is its own: one run at a time, started by :meth:`start`, and in one thread.
 
     Attributes
@@ -139,6 +138,7 @@ class PredictiveLaw:
         weights: LqrWeights | None = None,
         *,
         rest: LqrWeights | None = None,
+        active_controls: Sequence[str] | None = None,
         control_limits: Limits = math.inf,
         horizon: Horizon | None = None,
         safe: Callable[[Array], Array] | None = None,
@@ -158,6 +158,8 @@ class PredictiveLaw:
             Weights of deviations; the system's default weights where None.
         rest
             Those once a plan is over, of deviations alone; ``weights`` if None.
+        active_controls
+            Controls that may be used; those that the plan uses if None, all if it uses none.
         control_limits
             Least and greatest value by scalar name, or what the magnitude may be: one number for
             all, or one for each control.
@@ -190,8 +192,7 @@ class PredictiveLaw:
         self.output = system.control
         self.horizon, self.weights = horizon or Horizon(), (weights or LqrWeights()).of(system)
         self._rest = None if rest is None else rest.of(system)
-        used = np.any(plan.controls != 0, axis=0)
-        active = np.flatnonzero(used if used.any() else ~used)
+        active = self._active(plan, active_controls)
         names = [system.control.names[k] for k in active]
         self.used = Used(moving_directions(system, plan.states[0], names), active)
         self.limits = limit_arrays(system.control, control_limits)
@@ -455,6 +456,14 @@ class PredictiveLaw:
         if not (np.isfinite(values).all() and np.isfinite(controls).all()):
             raise UnsolvedError('the prediction is not finite')
         return values[:, : states.shape[1]], values[:, states.shape[1] :]
+
+    def _active(self, plan: Plan, names: Sequence[str] | None) -> NDArray[np.int_]:
+        known = self.system.control.names
+        if names is None:
+            used = np.any(plan.controls != 0, axis=0)
+            return np.flatnonzero(used if used.any() else np.ones(len(known), dtype=bool))
+        check_names(names, known, 'active_controls: no control')
+        return np.array([known.index(n) for n in names])
 
 
 def _limited(

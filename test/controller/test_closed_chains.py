@@ -59,7 +59,7 @@ def test_a_ball_is_turned_between_two_plates_by_a_loop(plates, turned):
     start = system.placed(p, start, ['v_upper', 'v_lower'])
     laws = [
         TimeVaryingLqr(system, p, plan),
-        PredictiveLaw(system, p, plan),
+        PredictiveLaw(system, p, plan, active_controls=problem.active_controls),
     ]
     open_loop = simulate(system, p, start, (plan.times, plan.controls), plan.duration)
     away = abs(open_loop.states[-1] - plan.states[-1])[system.state.slice('p_upper')].max()

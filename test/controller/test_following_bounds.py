@@ -119,6 +119,14 @@ def test_two_points_over_a_long_time_take_no_memory(ball, design, duration):
         tracemalloc.stop()
 
 
+def test_a_longer_knot_makes_room(ball):
+    system, p, _ = ball
+    plan = plan_of(ball, [0.0, 1000.0], [1e-9, 1e-9])
+    with pytest.raises(ParameterError, match='knot must be positive'):
+        TimeVaryingLqr(system, p, plan, knot=0.0)
+    assert len(TimeVaryingLqr(system, p, plan, knot=1.0).times) == 1001
+
+
 @pytest.mark.parametrize('push', [1e160, -1e300])
 def test_motion_that_is_not_finite_is_refused_by_its_time(ball, push):
     system, p, _ = ball

@@ -3,11 +3,12 @@
 import ast
 from pathlib import Path
 
+import casadi as ca
 import numpy as np
 from numpy.testing import assert_array_equal
 import pytest
 import rolling_controller
-from rolling_controller import OpenLoop, StateFeedback, TimeVaryingLqr
+from rolling_controller import FunctionLaw, OpenLoop, StateFeedback, TimeVaryingLqr
 from rolling_controller.balance.hand_over import balancing_since, HandOver
 from rolling_controller.balance.hold import Hold
 from rolling_controller.gait_following import GaitFollower, VelocityStick
@@ -163,11 +164,32 @@ def test_every_law_is_a_function_but_for_three_reasons():
     assert list(opaque.pop('MeasuredLaw')) == [
         'a filter whose steps in time follow what is measured and sent'
     ]
+    assert opaque.pop('StateFeedback') == ['a function of Python']  # of a user's alone
     assert set(opaque) == {
         'GaitFollower', 'LabyrinthLaw', 'LearnedLaw', 'PredictiveLaw', 'PredictiveRigLaw',
         'Pursuit', 'VelocityStick',
     }  # fmt: skip
     assert all(text.startswith(REASONS) for reasons in opaque.values() for text in reasons)
+
+
+def test_a_function_of_python_is_a_law_that_is_opaque():
+    system, x = HARD.system, np.asarray(HARD.x0)
+    law = StateFeedback(system, lambda t, x: [t * x[0] + k for k in range(system.control.size)])
+    memory, u = law.step(law.start(), x, 2.0)
+    assert_array_equal(u, 2 * x[0] + np.arange(system.control.size))
+    assert law.step(memory, x, 2.0)[1] is not u
+    with pytest.raises(ParameterError, match='a function of Python'):
+        as_function(law)
+
+
+def test_a_casadi_function_of_inputs_and_time_is_a_law():
+    n, output = HARD.system.state.size, Layout((Entry('u', ('a', 'b'), ''),))
+    y, t, k = ca.SX.sym('y', n), ca.SX.sym('t'), ca.SX.sym('k', 2)
+    function = ca.Function('f', [y, t, k], [t * k * y[0]])
+    law = FunctionLaw(state_inputs(HARD.system), output, function, [3, 4])
+    x = np.arange(1.0, 1 + n)
+    assert_array_equal(law.step(law.start(), x, 2.0)[1], [6, 8])
+    assert as_function(law).memory.size == 0
 
 
 def test_recorded_inputs_are_replayed(law):

@@ -21,6 +21,7 @@ from rolling_controller.predictive.reference import moved_root, Used
 from rolling_controller.predictive.stage import blocks_of, StageFunction, Stages
 from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner import Plan
 from rolling_planner.problem.goal import goal_error
@@ -706,12 +707,15 @@ def test_nodes_beyond_the_last_prediction_go_on_by_the_planned_controls(hard, mo
     assert np.abs(states[-1] - states[-2]).max() > 1e-6
 
 
-def test_only_the_controls_that_the_plan_uses_are_used(hard):
+def test_only_the_controls_that_are_named_are_used(hard):
     problem, plan = hard
-    law = PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
-    used = np.flatnonzero(np.any(plan.controls != 0, axis=0)).tolist()
-    assert law.used.active.tolist() == used
-    assert 0 < len(used) < problem.system.control.size
+    given = problem.system, problem.p, plan
+    used = np.flatnonzero(np.any(plan.controls != 0, axis=0)).tolist()[::-1]
+    names = [problem.system.control.names[k] for k in used]
+    law = PredictiveLaw(*given, active_controls=names, control_limits=LIMIT, horizon=COARSE)
+    assert law.used.active.tolist() == used != sorted(used)
+    with pytest.raises(ParameterError, match=r'active_controls: no control .*thrust'):
+        PredictiveLaw(*given, active_controls=['thrust'], control_limits=LIMIT, horizon=COARSE)
 
 
 def test_factors_of_parameters_scale_those_that_are_believed(hard):

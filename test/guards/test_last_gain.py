@@ -12,7 +12,7 @@ PLAN = plan_of([0.0, 0.5, 1.0], [0.5, 0.5, 0.5])
 
 @pytest.fixture(scope='module')
 def law():
-    return TimeVaryingLqr(Cart(), P, PLAN)
+    return TimeVaryingLqr(Cart(), P, PLAN, knot=0.01)
 
 
 def by_hand(law, h):
@@ -57,7 +57,7 @@ def test_before_and_beyond_the_plan_its_ends_are_held(law, t, k):
 
 
 def test_the_last_control_stays_within_its_limits():
-    law = TimeVaryingLqr(Cart(), P, PLAN, control_limits=0.75)
+    law = TimeVaryingLqr(Cart(), P, PLAN, knot=0.01, control_limits=0.75)
     x, far = law.nominal(1.0)[0], np.array([100.0, 0.0])
     assert law.step(None, x + far, 1.0)[1].tolist() == [-0.75]
     assert law.step(None, x - far, 1.0)[1].tolist() == [0.75]

@@ -45,10 +45,10 @@ def laws(scenario):
     """Evaluate a regulator and a predictive law along a plan at rest."""
     system, p, x0 = scenario.system, scenario.p, scenario.x0
     times = np.linspace(0.0, 0.5, 26)
-    controls = np.full((times.size, system.control.size), 1e-300)  # it uses each of them
+    controls = np.zeros((times.size, system.control.size))
     states = np.tile(x0, (times.size, 1))
     plan = Plan.of(system, times=times, states=states, controls=controls)
-    limits = {'control_limits': 5.0}
+    limits = {'control_limits': 5.0, 'active_controls': system.control.names}
     regulator = TimeVaryingLqr(system, p, plan, **limits)
     predictive = PredictiveLaw(system, p, plan, horizon=Horizon(period=0.02), **limits)
     rng = np.random.default_rng(1)

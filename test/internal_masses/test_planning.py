@@ -94,7 +94,7 @@ def test_lqr_along_the_plan(straight):
     weights = LqrWeights(
         tracking=tracking, terminal={k: 1e3 * v for k, v in tracking.items()}, control=1e-3
     )
-    lqr = TimeVaryingLqr(system, p, plan, weights)
+    lqr = TimeVaryingLqr(system, p, plan, weights, knot=0.02)
     d = np.zeros(system.tangent.size)
     d[system.tangent.slice('theta')] = 0.1
     x0 = np.array(system.retract(problem.x_start, d)).ravel()

@@ -27,9 +27,10 @@ def hand_over(laboratory):
     system, p = laboratory.model()
     times = np.linspace(0.0, FREE * PERIOD / 2, 5)
     states = np.tile(laboratory.rest(UPRIGHT), (5, 1))
-    plan = Plan.of(system, times=times, states=states, controls=np.full((5, 3), 1e-300))
+    plan = Plan.of(system, times=times, states=states, controls=np.zeros((5, 3)))
+    every = {'active_controls': system.control.names, 'control_limits': CONTROL_LIMITS}
     region = RegionOfAttraction(balance_regulator(laboratory), 0.0, 0)
-    along = TimeVaryingLqr(system, p, plan, control_limits=CONTROL_LIMITS)
+    along = TimeVaryingLqr(system, p, plan, **every)
     return HandOver(along, region.regulator, region=region, latest=plan.duration)
 
 
