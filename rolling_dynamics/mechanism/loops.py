@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
-from rolling_dynamics.contract.rolling_system import Entry
+from rolling_dynamics.contract.rolling_system import Entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.friction import against, against_patch, held, SLOW, STILL
 from rolling_dynamics.mechanism.cones import null_space
@@ -61,7 +61,8 @@ class Contact:
         of a spring and a damper whose displacement has the rate of the slip (Cundall & Strack
         1979), and the contact holds while friction can carry it. None where it does not slip.
     displacement
-        Name of the entry of the state with that displacement (2) [m], in the frame of the contact.
+        Name of the entry of the state with that displacement (3) [m], in axes of what carries the
+        contact; the part along the normal stays as it is, without a force.
     depth
         Greatest depth [m] to which a contact that gives way may sink in: a guard, and a limit of
         plans. None where there is no limit.
@@ -116,7 +117,7 @@ class Contact:
     def entries(self) -> tuple[Entry, ...]:
         """Entries of the state that belong to the contact."""
         name = self.displacement
-        return (Entry(name, (f'{name}_x', f'{name}_y'), 'm'),) if name else ()
+        return (vector_entry(name, 'm', self.on or 'W'),) if name else ()
 
     @property
     def turning(self) -> int:
@@ -193,7 +194,7 @@ class ContactRows(NamedTuple):
     R_WP
         Frame of the plane.
     displacement
-        Elastic displacement (2) [m] along the surfaces; empty where it has none.
+        Elastic displacement (2) [m] along the surfaces, in their frame; empty where it has none.
 
     """
 
@@ -230,8 +231,8 @@ def contact_rows(
         velocity = ca.vertcat(velocity, contact.patch * over[2])
     if contact.resistance is not None:
         velocity = ca.vertcat(velocity, contact.resistance * over[:2])
-    own = ca.vertcat(ca.SX(0, 1), *(values[e.name] for e in contact.entries))
-    return ContactRows(velocity, gap, place, R_WP, own)
+    own = [(R_WP.T @ (R @ values[e.name]))[:2] for e in contact.entries]
+    return ContactRows(velocity, gap, place, R_WP, ca.vertcat(ca.SX(0, 1), *own))
 
 
 def relative_curvature(contact: Contact, rows: ContactRows, links: Mapping[str, Link]) -> ca.SX:

@@ -28,6 +28,7 @@ from rolling_dynamics.mechanism.loops import (
     Closed,
     closed_rates,
     constraints,
+    Contact,
     contact_rows,
     ContactRows,
     Phases,
@@ -195,8 +196,19 @@ class MachineSystem(WrittenSystem):
                 rates[entry.name] = found[first : first + entry.size]
                 first += entry.size
         for contact, rows in zip(machine.contacts, self.closures, strict=True):
-            rates |= {e.name: rows.velocity[: e.size] for e in contact.entries}
+            for entry in contact.entries:
+                rates[entry.name] = self._displacing(contact, rows, rates)
         return ca.vertcat(*({**rates, **known}[e.name] for e in self.state.entries))
+
+    def _displacing(
+        self, contact: Contact, rows: ContactRows, rates: Mapping[str, ca.SX]
+    ) -> ca.SX:
+        """Return the rate of a displacement (3): that of the slip; it turns with the normal."""
+        R = self.machine.links[contact.on].R_WB if contact.on else ca.SX.eye(3)
+        given = (rates.get(e.name, ca.SX(e.size, 1)) for e in self.state.entries)
+        normal, s = R.T @ rows.R_WP[:, 2], self.symbols.values[contact.displacement]
+        turning = ca.jtimes(normal, self.symbols.x, ca.vertcat(*given))
+        return R.T @ (rows.R_WP[:, :2] @ rows.velocity[:2]) - normal * ca.dot(turning, s)
 
     @cached_property
     def _speeds(self) -> ca.SX:
