@@ -28,6 +28,7 @@ CLEAR = 1e-12  # m between bodies after a rebound
 HELD = 1e-9  # N s: an impulse this far beyond a cone lies in it
 NOISE = 1e-12  # N: a force that is on the friction cone to rounding lies in it
 LIFTS = -1e-5  # m/s^2: a free acceleration of the gap above this is none into the other body
+FAINT = 1e-7  # fraction of the greatest normal force, that one which only touches has by rounding
 PERFECT = 1e-8  # a normal force of this fraction of friction, which no friction is, has vanished
 TINY = 1e-300  # N: no force at all has no direction, and the slip starts with none
 ENDS = {'slipping': 'which slips', 'separated': 'which rebounds'} | dict.fromkeys(
@@ -238,7 +239,9 @@ class ContactModes(WrittenSystem):
     def _slip(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact slip against the force that holds it, or part if there is no force."""
         *force, fz, _ = self._at(i, s, u)
-        if fz <= PERFECT * np.linalg.norm(force) and i in self.parting:
+        closed = (k for k in self.able if self.phase(s.mode, k) != 'separated')
+        most = max(self._at(k, s, u)[-2] for k in closed)
+        if fz <= max(PERFECT * np.linalg.norm(force), FAINT * most) and i in self.parting:
             return self._part(i, s, u)
         return self._begin_slip(i, s, u, force)
 

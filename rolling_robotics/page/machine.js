@@ -57,8 +57,9 @@ class Machine {
   margin(what, i, s, u) { return this.decide(what, s, i, u, s.t, s.p).at(-1); }
 
   slip(i, s, u) {
-    const out = this.decide('slip', s, i, u, s.t, s.p), force = out.slice(0, -2);
-    if (out.at(-2) <= this.c.PERFECT * size(force) && this.c.parting.includes(i)) return this.part(i, s, u);
+    const at = k => this.decide('slip', s, k, u, s.t, s.p), out = at(i), force = out.slice(0, -2);
+    const most = Math.max(...this.c.able.filter(k => this.c.phases[s.mode][k] !== 'separated').map(k => at(k).at(-2)));
+    if (out.at(-2) <= Math.max(this.c.PERFECT * size(force), this.c.FAINT * most) && this.c.parting.includes(i)) return this.part(i, s, u);
     return this.beginSlip(i, s, u, force);
   }
 

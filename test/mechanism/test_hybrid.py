@@ -594,3 +594,22 @@ def test_a_plan_against_dry_resistance_is_followed_to_rest(tmp_path):
     np.testing.assert_allclose(end['p_ball'], [0.3, 0.1, R], atol=1e-4)
     np.testing.assert_allclose(end['v_ball'], 0, atol=1e-12)
     assert driven.events[-1].name == 'rest'
+
+
+@pytest.mark.parametrize('push', [0.0, -0.5, 0.5])
+def test_a_ball_that_touches_a_wall_stays_where_nothing_pushes_it(push):
+    """A wall that carries nothing but rounding holds nothing: friction there does not chatter."""
+    contact = {'body': 'ball', 'mu': 0.3, 'mu_kinetic': 0.2}
+    machine = {
+        'bodies': {'ball': {'kind': 'ball', 'radius': 0.05, 'mass': 1}},
+        'joints': {'ball': {'kind': 'free'}},
+        'contacts': {'floor': contact, 'wall': {**contact, 'normal': [-1, 0, 0]}},
+        'gravity': [push, 0, -9.81],
+    }
+    given = {'system': 'machine', 'machine': machine, 'duration': 0.2}
+    scenario = load_scenario({**given, 'initial': {'p_ball': [-0.05, 0, 0.05]}})
+    run = simulate(scenario.system, scenario.p, scenario.x0, None, 0.2)
+    assert run.end == 0.2
+    along = run.states[-1][scenario.system.state.slice('p_ball')][0] + 0.05
+    assert along == pytest.approx(min(5 / 7 * push, 0) * 0.2**2 / 2, abs=1e-9)
+    assert [e.name for e in run.events] == ['lift_off'] * (push <= 0)

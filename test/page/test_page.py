@@ -252,6 +252,16 @@ STARTS = {  # machines by what is said of their starts
 initial: {p_ball: [-0.06, 0, 0.05]}
 state: {p_ball: [-0.05, 0, 0.05], v_ball: [1, 0, 0], w_ball: [0, -30, 0]}
 """,
+    # it only touches the wall, which rounding pushes
+    'lift_off': """
+  bodies: {ball: {kind: ball, radius: 0.05, mass: 0.3}}
+  joints: {ball: {kind: free}}
+  contacts:
+    floor: {body: ball, mu: 0.2, mu_kinetic: 0.2}
+    wall: {body: ball, normal: [-1, 0, 0], mu: 0.2, mu_kinetic: 0.2}
+initial: {p_ball: [-0.05, 0, 0.05]}
+state: {}
+""",
     'painleve': """
   bodies: {egg: {kind: ellipsoid, radii: [0.01, 0.01, 0.5], mass: 0.3}}
   joints: {egg: {kind: free}}
