@@ -332,11 +332,13 @@ class StateFeedback(FunctionLaw):
 
         """
         inputs, output = state_inputs(system), system.control
-        if len(signature(function).parameters) > 2:
+        try:
+            signature(function).bind('t', 'x', 'given')
+        except TypeError:  # it takes two
+            self.inputs, self.output, self._python = inputs, output, function
+            self.opaque = 'a function of Python'
+        else:
             super().__init__(inputs, output, lambda z, x, t, g: (z, function(t, x, g)), given)
-            return
-        self.inputs, self.output, self._python = inputs, output, function
-        self.opaque = 'a function of Python'
 
     def start(self, before: Array | None = None) -> Array:
         """Return the memory at the start; see :class:`Law`."""
