@@ -299,14 +299,14 @@ class FunctionLaw:
 
     def start(self, before: Array | None = None) -> Array:  # noqa: ARG002
         """Return the memory at the start; see :class:`Law`."""
-        return self._one.memory
+        return self._one.memory.copy()
 
     def step(self, memory: Array | None, inputs: ArrayLike, t: float) -> tuple[Array, Array]:
         """Return the memory, and the output at a time [s]; see :class:`Law`."""
         self._fast.renew()
-        z = self._fast.inputs[0]
-        out = self._fast(z if memory is None else memory, inputs, t, self._one.given(t))
-        return out[: z.size], out[z.size :]
+        z = self._one.memory if memory is None else memory
+        out = self._fast(z, inputs, t, self._one.given(t))
+        return out[: len(z)], out[len(z) :]
 
 
 class StateFeedback(FunctionLaw):

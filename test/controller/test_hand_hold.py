@@ -72,6 +72,9 @@ def test_a_law_that_goes_on_keeps_its_clock_and_its_memory(model):
     inputs, output = state_inputs(model.system), model.system.control
     law = FunctionLaw(inputs, output, lambda z, _y, t, g: (z + 1, g * t), lambda t: [t], [0.0])
     memory, _ = law.step(law.step(law.start(), model.start, 0.0)[0], model.start, 1.0)
+    assert law.step(None, model.start, 0.0)[0] == 1  # as at the start, not where it was
+    law.start()[0] = 7
+    assert law.start() == 0
     on = GoingOn(law, memory, 100.0)
     (_, number), u = on.step(on.start(), model.start, 102.0)
     assert number == 3
