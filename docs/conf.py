@@ -1,4 +1,4 @@
-"""How the pages are built: `make docs`. Warnings are errors."""
+"""Settings of Sphinx for these pages: `make docs`. Warnings are errors."""
 
 from pathlib import Path
 import re

@@ -369,7 +369,7 @@ class Measured(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """Why measurements are no longer believed; empty while they are."""
+        """Reason why measurements are no longer believed; empty while they are."""
         return self.belief.verdict.fault
 
 

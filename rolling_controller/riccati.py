@@ -68,7 +68,7 @@ def solve_riccati(
 
 class Reach(NamedTuple):
     """
-    What steps do with errors and controls: transition Phi of their errors, and Gramian W.
+    Effect of steps on errors: transition Phi, and Gramian W of the controls.
 
     W is the sum of Phi B B^T Phi^T over the steps, Phi from each step's end to the last one's.
     """

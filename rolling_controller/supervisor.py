@@ -27,7 +27,7 @@ MANY, DENSEST = 4, 0.6  # intervals in a row, and the least that they may last, 
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """
-    What a source of measurements declares.
+    Declaration of a source of measurements.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Sample(NamedTuple):
 
 class Memory(NamedTuple):
     """
-    What the supervisor knows after a sample.
+    Memory of the supervisor after a sample.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Memory(NamedTuple):
 
 class Verdict(NamedTuple):
     """
-    What follows from a sample.
+    Consequences of a sample.
 
     Attributes
     ----------

@@ -117,7 +117,7 @@ class Tracker:
 
     @property
     def end(self) -> float:
-        """When the motion that is followed is over [s]; infinite as long as that is open."""
+        """End of the motion that is followed [s]; infinite as long as it is open."""
         return self._course().end
 
     def planned(self, t: float) -> Array:
@@ -126,7 +126,7 @@ class Tracker:
 
     @property
     def shortfall(self) -> str:
-        """Why the motion that is followed does not end where it was asked to; else empty."""
+        """Reason why the followed motion does not end where it was asked to; else empty."""
         return self._course().shortfall
 
     def goal_error(self, x: Array) -> float:

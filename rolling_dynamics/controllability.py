@@ -249,7 +249,7 @@ def lie_algebra(fields: AffineFields, *, depth: int = 6) -> LieAlgebra:
 
 
 class _Independent:
-    """Which fields are not combinations of earlier ones with constant coefficients."""
+    """Finds the fields that are not combinations of earlier ones with constant coefficients."""
 
     def __init__(self, fields: AffineFields, states: Sequence[Array], held: Array) -> None:
         self._fields, self._states, self._held = fields, states, held

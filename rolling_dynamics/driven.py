@@ -128,7 +128,7 @@ def _within(limit: Array) -> tuple[float, float]:
 
 class ServoValues(NamedTuple):
     """
-    What the law of a servo is written from, as expressions by the names of entries.
+    Expressions that the law of a servo is written from, by the names of entries.
 
     Attributes
     ----------

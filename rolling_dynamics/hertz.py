@@ -39,7 +39,7 @@ class Elastic:
 @dataclass(frozen=True, kw_only=True)
 class Ellipse:
     """
-    Where two bodies touch.
+    Ellipse in which two bodies touch.
 
     Attributes
     ----------

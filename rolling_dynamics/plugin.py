@@ -45,7 +45,7 @@ _REFUSED: set[EntryPoint] = set()
 @dataclass(frozen=True, kw_only=True)
 class SystemPlugin:
     """
-    What a system brings beside its equations.
+    Parts of a system beside its equations.
 
     Each role is a reference ``'module:attribute'``, imported when it is first needed, or the
     object itself. A role that is None is one that the system does not have.

@@ -1,4 +1,4 @@
-"""What a scenario describes, as simulators, controllers and estimators use it."""
+"""Model of a scenario for simulators, controllers and estimators."""
 
 from __future__ import annotations
 
@@ -81,12 +81,12 @@ class RobotModel(ScenarioModel):
 
     @property
     def hybrid(self) -> bool:
-        """Whether the scenario asks for the motion beyond rolling."""
+        """True if the scenario asks for the motion beyond rolling."""
         return 'hybrid' in self.scenario.raw
 
     @property
     def sliding(self) -> bool:
-        """Whether a motion beyond rolling goes on after slip begins; of itself it does."""
+        """True if a motion beyond rolling goes on after slip starts, as it does by default."""
         return bool(self.scenario.raw.get('hybrid', {'sliding': True}).get('sliding', False))
 
 

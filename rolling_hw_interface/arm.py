@@ -326,7 +326,7 @@ FRAME, BODY = 16, 10  # numbers of a frame, and of what has mass
 @dataclass(frozen=True, kw_only=True)
 class Body:
     """
-    What has mass.
+    Mass, centre of mass and inertia of a link.
 
     Attributes
     ----------
@@ -350,7 +350,7 @@ class Body:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a frame stands in the one before it: place [m], and roll, pitch, yaw [rad]."""
+    """Pose of a frame in the one before it: position [m], and roll, pitch, yaw [rad]."""
 
     position: tuple[float, ...] = (0.0, 0.0, 0.0)
     rpy: tuple[float, ...] = (0.0, 0.0, 0.0)
@@ -403,7 +403,7 @@ class Link:
 
 class Structure(NamedTuple):
     """
-    What the equations of an arm are written for.
+    Structure of an arm that its equations are written for.
 
     Attributes
     ----------
@@ -427,7 +427,7 @@ class Structure(NamedTuple):
 
     @property
     def moved(self) -> list[int]:
-        """Which of v_WH_W and w_WH_W the arm moves."""
+        """Indices in (v_WH_W, w_WH_W) that the arm moves."""
         return sorted((k + 3) % 6 for k in self.moves)
 
     def _all(self, c: ca.SX) -> ca.SX:
@@ -502,7 +502,7 @@ class Chain:
 
     @property
     def moves(self) -> tuple[int, ...]:
-        """Which of alpha_WH_H and a_WH_H the arm gives: all, or those in the plane x-z."""
+        """Indices in (alpha_WH_H, a_WH_H) that the arm gives: all, or those in the plane x-z."""
         places = [*(link.place for link in self.links), self.hand]
         level = all(abs(r) + abs(y) < 1e-12 for r, _, y in (p.rpy for p in places))
         planar = level and all(link.axis == 1 for link in self.links)

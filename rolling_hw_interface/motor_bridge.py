@@ -130,7 +130,7 @@ PHASES = ('waiting', 'holding', 'driving', 'stopping', 'stopped')
 @dataclass(frozen=True, kw_only=True)
 class BridgeSettings:
     """
-    How the bridge drives.
+    Settings of the bridge.
 
     Attributes
     ----------

@@ -1,5 +1,5 @@
 """
-Where the object is now: delayed images fused with the hand's encoders.
+Estimator of the object's present state: delayed images fused with the hand's encoders.
 
 The filter stands at the time of the last image. When the next one arrives it is moved there along
 the recorded motion of the hand, corrected, and its mean is carried on to the present. A filter
@@ -59,7 +59,7 @@ class Step:
 
     @property
     def empty(self) -> bool:
-        """Whether it took nothing and changed nothing by itself."""
+        """True if it took nothing and changed nothing by itself."""
         taken = self.commands or self.joints or self.images
         return not taken and not self.flags & (BEGIN | FORGET)
 
@@ -174,7 +174,7 @@ class ObjectEstimator:
         host_clock: bool = False,
     ) -> None:
         """
-        Know nothing yet.
+        Start without an estimate.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class ObjectEstimator:
 
     @property
     def clock_offset(self) -> float:
-        """What the camera's clock is ahead of the host's [s]."""
+        """Offset of the camera's clock from the host's [s]; positive if it is ahead."""
         return 0.0 if self._host_clock else self.clock.offset
 
     def ahead(self, stamp: float) -> float:

@@ -259,7 +259,7 @@ TURNS = np.arange(6)  # d_p and d_R, which d_v and d_w move
 @dataclass(frozen=True, kw_only=True)
 class FilterModel:
     """
-    What the filter believes.
+    Assumptions of the filter.
 
     Attributes
     ----------

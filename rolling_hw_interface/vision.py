@@ -258,7 +258,7 @@ class Vision:
         angle_noise: float = 4e-3,
     ) -> None:
         """
-        Know the camera.
+        Take the camera's pose and its noise.
 
         Parameters
         ----------
@@ -409,7 +409,7 @@ class ClockOffset:
 
     def __init__(self, least_latency: float, *, window: float = 5.0) -> None:
         """
-        Know nothing.
+        Start without images.
 
         Parameters
         ----------
@@ -433,12 +433,12 @@ class ClockOffset:
 
     @property
     def settled(self) -> bool:
-        """Whether enough images came."""
+        """True once enough images came."""
         return self._count >= SETTLED
 
     @property
     def offset(self) -> float:
-        """What the camera's clock is ahead of the host's [s]; 0 before the first image."""
+        """Offset of the camera's clock from the host's [s]; 0 before the first image."""
         if not self._kept:
             return 0.0
         return self._kept[0][1] + self._least + self.correction

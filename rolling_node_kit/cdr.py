@@ -193,7 +193,7 @@ FIELDS = ('position', 'velocity', 'effort')
 
 class JointReading(NamedTuple):
     """
-    What a message says of some joints, in their order.
+    Values of some joints in a message, in their order.
 
     Attributes
     ----------

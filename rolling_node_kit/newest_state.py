@@ -78,7 +78,7 @@ class NewestState(ABC, Generic[Raw]):
 
     @property
     def replaced(self) -> bool:
-        """Whether a fault is one of a sensor that others replace."""
+        """True if the fault is one of a sensor that others replace."""
         return False
 
     def restart(self) -> None:

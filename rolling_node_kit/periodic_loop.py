@@ -15,7 +15,7 @@ from rolling_node_kit.overruns import Overruns
 @dataclass(slots=True)
 class Punctuality:
     """
-    How well a loop kept its deadlines since the last reading.
+    Punctuality of a loop since the last reading.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class PeriodicLoop:
 
     @property
     def running(self) -> bool:
-        """Whether the thread is alive."""
+        """True while the thread is alive."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:

@@ -76,7 +76,7 @@ class Goal:
 
     @property
     def request(self) -> Any:
-        """What the client asked for."""
+        """Goal as the client sent it."""
         return self.handle.request
 
     def on_stop(self, callback: Callable[[], None]) -> None:
@@ -155,7 +155,7 @@ class SingleGoalServer:
 
     @property
     def busy(self) -> bool:
-        """Whether a goal is being worked on."""
+        """True while a goal is being executed."""
         return bool(self._goals)
 
     def stop(self, reason: str) -> None:

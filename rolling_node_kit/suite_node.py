@@ -117,7 +117,7 @@ class SuiteNode(LifecycleNode):
 
     @property
     def preparing(self) -> str:
-        """What is still being got ready for :meth:`activate`, in words; empty once all is."""
+        """Preparations for :meth:`activate` under way, in words; empty once all are done."""
         return ''
 
     def renew(self) -> None:
@@ -127,7 +127,7 @@ class SuiteNode(LifecycleNode):
 
     @property
     def active(self) -> bool:
-        """Whether the node is in the state ``active``."""
+        """True while the node is in the state ``active``."""
         return self._state_machine.current_state[0] == StateMessage.PRIMARY_STATE_ACTIVE
 
     @property
@@ -141,7 +141,7 @@ class SuiteNode(LifecycleNode):
 
     @property
     def starting(self) -> Future | None:
-        """What is done once the activation at the start is over; None where none is under way."""
+        """Future of the activation at the start; None where none is under way."""
         return self._started if self._activation else None
 
     def start(self) -> None:

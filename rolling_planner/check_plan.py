@@ -1,4 +1,4 @@
-"""Whether the contact holds along a plan, or while the hand follows a given trajectory."""
+"""Check that the contact holds along a plan, or while the hand follows a given trajectory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WORDS = {
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HandCheck:
     """
-    What became of the contact.
+    Result of a check of the contact.
 
     Attributes
     ----------

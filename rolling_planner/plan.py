@@ -210,7 +210,7 @@ class Plan:
 
     @property
     def needs_feedback(self) -> bool:
-        """Whether its report says that errors grow too much for its controls to be played back."""
+        """True if its report says that errors grow too much for its controls to be played back."""
         return 'open_loop_growth' in self.report
 
     def control_at(self, t: float) -> Array:

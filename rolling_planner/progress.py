@@ -1,4 +1,4 @@
-"""Why there is no plan; progress, cancellation and the time budget of one."""
+"""Reasons for failure of a plan; its progress, cancellation and time budget."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Iteration:
 
     @property
     def line(self) -> str:
-        """What is being done, in words for a user."""
+        """Progress in words for a user."""
         if self.stage in LINES:
             return f'{LINES[self.stage]}, step {self.number}'
         if math.isnan(self.violation) or not self.segments:
@@ -99,17 +99,17 @@ class Watch:
 
     @property
     def is_watched(self) -> bool:
-        """Whether anybody follows the iterations."""
+        """True if anybody follows the iterations."""
         return self._report is not None
 
     @property
     def expired(self) -> bool:
-        """Whether the time budget, or the effort, is spent."""
+        """True if the time budget, or the effort, is spent."""
         return self.exhausted or time.monotonic() > self.deadline
 
     @property
     def exhausted(self) -> bool:
-        """Whether the effort is spent."""
+        """True if the effort is spent."""
         return self._effort <= 0
 
     def spend(self, effort: float) -> None:

@@ -1,4 +1,4 @@
-"""What `rolling controllability` says about a scenario."""
+"""Report of `rolling controllability` about a scenario."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class NodeEntry:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Experiment:
     """
-    What is started together.
+    Set of nodes that are started together.
 
     Attributes
     ----------

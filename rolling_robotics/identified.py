@@ -1,4 +1,4 @@
-"""What was identified from a log, as lines, plain values and a figure."""
+"""Report of an identification, as lines, plain values and a figure."""
 
 from __future__ import annotations
 

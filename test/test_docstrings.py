@@ -24,7 +24,7 @@ SHAPE = re.compile(
 )
 UNIT = re.compile(
     rf'{LAID_OUT}|\[[^\]]+\]|\bunits?\b|[Qq]uaternion|kg m\^2|\b[Ww]hich\b|\b[Mm]ode\b'
-    r'|\b[Rr]atio|\b[Ff]ractions?|\b[Ii]ndex|\b[Ww]hether\b|``inputs``'
+    r'|\b[Rr]atio|\b[Ff]ractions?|\b[Ii]ndex|\b[Ww]hether\b|\bTrue\b|``inputs``'
 )
 SEE = re.compile(r'\b[Ss]ee (the capability\b|:(class|func|meth):)')
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -34,7 +34,7 @@ NEEDED = 0.9  # fraction of mutants that tests must kill in each module
 
 @dataclass
 class Module:
-    """Which mutants of a module were noticed: a number, names, and a digest of its code."""
+    """Mutants of a module that were noticed: a number, names, and a digest of its code."""
 
     path: str
     killed: int

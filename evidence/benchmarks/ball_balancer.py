@@ -104,7 +104,7 @@ class Protocol:
 
     @property
     def within(self) -> int:
-        """How many jumps ended within 5 mm; one after a fall did not."""
+        """Number of jumps that ended within 5 mm; one after a fall did not."""
         return sum(j.end_error <= protocol.WITHIN for j in self.jumps)
 
 

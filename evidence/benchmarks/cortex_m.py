@@ -64,7 +64,7 @@ PROCESSORS = (
 @dataclass(frozen=True, eq=False)
 class Counted:
     """
-    What a board did.
+    Instructions, outputs and stack that an emulated board reported.
 
     Attributes
     ----------

@@ -1,5 +1,5 @@
 """
-What a new user waits for: commands from empty caches, in a new folder, as processes of their own.
+Waiting time of a new user: commands from empty caches, in a new folder, each in a new process.
 
 The compiler that a command leaves at work is ended before the next one, so that each has the
 machine to itself. `make demo` is that of a fresh clone of this repository, and needs the network.
@@ -70,7 +70,7 @@ MAKE_DEMO = 284  # s, of version 0.1; half of it is the goal
 
 
 class Spent(NamedTuple):
-    """What a command and the processes that it waited for took [s], and what it printed."""
+    """Time of a command and of the processes that it waited for [s], and its output."""
 
     wall: float
     cpu: float

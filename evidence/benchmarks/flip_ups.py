@@ -70,7 +70,7 @@ class SuccessRate(NamedTuple):
 
 
 class Flown(NamedTuple):
-    """What came of a scale: the fraction, what ended trials, that of BESIDE, CPU times [s]."""
+    """Results at a scale: fraction, failures by cause, fraction of BESIDE, CPU times [s]."""
 
     rate: SuccessRate
     ends: Counter[str]

@@ -57,7 +57,7 @@ class Timing(NamedTuple):
 
     @property
     def late(self) -> NDArray[np.bool_]:
-        """Whether a turn ended after the next deadline, shape (k,)."""
+        """True for turns that ended after the next deadline, shape (k,)."""
         return np.asarray(self.jitter + self.work > PERIOD)
 
     @property
@@ -79,7 +79,7 @@ class Timing(NamedTuple):
 
 class LoopTiming(NamedTuple):
     """
-    What was measured.
+    Timing of a loop: jitter, work and duration.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ def measure(seconds: float, *, busy: bool = False) -> LoopTiming:
 
 
 class _Meeting(NamedTuple):
-    """What the processes share."""
+    """Objects that the processes have in common."""
 
     seconds: float
     state: Any

@@ -393,7 +393,7 @@ BEGINS = dict(zip(SIZES, np.cumsum([0, *SIZES.values()]).tolist(), strict=False)
 
 class Ended(NamedTuple):
     """
-    How trials ended, shape (trials,) each.
+    Ends of trials, shape (trials,) each.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the equations of each machine from parts cost: operations, compilation, a call."""
+"""Cost of the equations of each machine from parts: operations, compilation, a call."""
 
 from __future__ import annotations
 

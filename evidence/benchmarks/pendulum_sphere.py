@@ -216,7 +216,7 @@ RATE = 250.0  # of measurement and command [Hz]
 @dataclass(frozen=True, kw_only=True)
 class Disturbance:
     """
-    What is not as believed.
+    Differences between the machine and the law's model of it.
 
     Attributes
     ----------
@@ -260,7 +260,7 @@ class Disturbance:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Arrival:
     """
-    How a disturbed run went.
+    Result of a disturbed run.
 
     Attributes
     ----------

@@ -85,7 +85,7 @@ def _retract() -> FastFunction:
 
 
 class Drawn(NamedTuple):
-    """What chance decides before a trial begins."""
+    """Random values of a trial."""
 
     problem: PlanProblem
     plant: Array  # its true parameters

@@ -71,12 +71,12 @@ class Row:
 
     @property
     def measured(self) -> bool:
-        """Whether there is a figure."""
+        """True if there is a figure."""
         return self.value is not None and not math.isnan(self.value)
 
     @property
     def met(self) -> bool | None:
-        """Whether the goal is met; None without a goal or without a figure."""
+        """True if the goal is met; None without a goal or without a figure."""
         goal = GOAL.fullmatch(self.goal)
         if goal is None or self.value is None or not self.measured:
             return None

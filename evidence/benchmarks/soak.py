@@ -47,13 +47,13 @@ class Asked:
 
     @property
     def over(self) -> bool:
-        """Whether there is an answer."""
+        """True once there is an answer."""
         return self.coming is None or bool(self.coming.done())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """How a goal ended: the name of its error code, the text, the time [s], and the result."""
+    """End of a goal: the name of its error code, the text, the time [s], and the result."""
 
     code: str
     text: str

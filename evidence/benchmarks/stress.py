@@ -44,7 +44,7 @@ INCONCLUSIVE_LINE, MARGIN_LINE = 'inconclusive: ', 'margin: '
 
 
 class Ended(NamedTuple):
-    """How a demonstration ended: exit status, time by the clock and of the CPU [s], a line."""
+    """End of a demonstration: exit status, time by the clock and of the CPU [s], a line."""
 
     status: int
     wall: float

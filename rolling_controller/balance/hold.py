@@ -184,7 +184,7 @@ class BalanceLqr(FunctionLaw):
 
     @property
     def uncontrollable(self) -> list[str]:
-        """What no control moves to first order, in words; reported, and left as it is."""
+        """Motions that no control changes to first order, in words; reported, left as they are."""
         return self.decomposition.describe()
 
     @property

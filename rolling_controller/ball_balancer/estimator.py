@@ -94,7 +94,7 @@ class RigModel:
 
     @property
     def rest(self) -> float:
-        """What the latency has beyond whole periods [s]."""
+        """Remainder of the latency beyond whole periods [s]."""
         return self.latency - self.periods_late * self.period
 
 
@@ -180,7 +180,7 @@ def advanced(
 @dataclass(frozen=True)
 class Estimate:
     """
-    What the estimator knows after a frame.
+    Estimate after a frame.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a rig learns while the ball rolls: its gain, and the offsets of an uneven plate."""
+"""Gain of a rig and offsets of an uneven plate, learned while the ball rolls."""
 
 from __future__ import annotations
 

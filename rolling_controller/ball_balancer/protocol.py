@@ -68,7 +68,7 @@ def jumps_duration() -> float:
 @dataclass(frozen=True, kw_only=True)
 class Jump:
     """
-    What came of a jump.
+    Result of a jump.
 
     Attributes
     ----------

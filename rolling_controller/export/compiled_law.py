@@ -48,7 +48,7 @@ class CompiledLaw:
 
     @property
     def opaque(self) -> str:
-        """Why the law that was exported is not one function."""
+        """Reason why the law that was exported is not one function."""
         return self.law.opaque
 
     def as_function(self) -> LawFunction:

@@ -1,4 +1,4 @@
-"""What exported C costs, as a compiler of this machine has it."""
+"""Cost of exported C, as a compiler of this machine reports it."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ MOST = np.array([80.0] * 3 + [15.0] * 3)  # rad/s^2, m/s^2: the greatest that an
 @dataclass(frozen=True, eq=False)
 class Subject:
     """
-    What the laws of an experiment speak of.
+    Model, start and controls that the laws of an experiment are designed for.
 
     Attributes
     ----------
@@ -445,7 +445,7 @@ def spatial_regulator(system: ContactSystem, params: Array) -> BalanceLqr:
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """
-    What an experiment can be run with.
+    Laws with which an experiment can be run.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ LOST_MODES = RollingContact.MODE_SEPARATED, RollingContact.MODE_SLIPPING
 @dataclass(eq=False, kw_only=True, slots=True)
 class Task:
     """
-    What a loop is to do: its law, when it starts and ends, and what is judged on the way.
+    Task of a loop: its law, its start and end, and the checks on the way.
 
     Attributes
     ----------

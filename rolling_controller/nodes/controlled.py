@@ -1,4 +1,4 @@
-"""What a controller runs: a machine with its topics, its laws, its tasks and its parameters."""
+"""Machines that a controller runs, each with its topics, laws, tasks and parameters."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class ControllerNode(CompilingNode):
 
     @property
     def preparing(self) -> str:
-        """What the loop needs and is still being written out or compiled, in words."""
+        """Parts of the loop that are still being written out or compiled, in words."""
         busy = self._preparation is not None and self._preparation.is_alive()
         waits = '' if self._machine is None else self._machine.preparing(busy=busy)
         return super().preparing or waits

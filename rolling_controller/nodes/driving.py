@@ -1,4 +1,4 @@
-"""What holds or drives a machine between its plans."""
+"""Holding and driving of a machine between its plans."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Wanted(NamedTuple):
 
     @property
     def moves(self) -> bool:
-        """Whether it is one to move."""
+        """True if it is a command to move."""
         return bool(self.velocity.any())
 
 
@@ -96,7 +96,7 @@ class Driving:
 
     @property
     def moves(self) -> bool:
-        """Whether the machine is to move."""
+        """True if the machine is to move."""
         return bool(self.velocity.any())
 
     def _finish(self, _code: int, reason: str) -> None:
@@ -150,7 +150,7 @@ class BetweenPlans:
 
     @property
     def holding(self) -> bool:
-        """Whether a loop holds the machine where it stands."""
+        """True while a loop holds the machine where it is."""
         driving = self.driving
         return driving is not None and driving.holds and not driving.ended
 

@@ -1,4 +1,4 @@
-"""What loops from state to command use, one after another: machine, watch, age of states."""
+"""Equipment of loops from state to command: machine, watch, age of states."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Braked(NamedTuple):
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class LoopEquipment:
     """
-    What loops from state to command use, one after another.
+    Equipment that loops from state to command use, one after another.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ class LoopEquipment:
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class Equipment(LoopEquipment):
     """
-    What executions use, one after another.
+    Equipment that executions use, one after another.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ from rolling_planner.plan import Plan
 
 @dataclass(slots=True)
 class Ending:
-    """How an execution ended."""
+    """End of an execution."""
 
     code: int
     text: str
@@ -32,7 +32,7 @@ class Ending:
 
 class Standing(NamedTuple):
     """
-    How a machine is held where it stands, before and after an execution.
+    Holds a machine at rest before and after an execution.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What an execution needs of the machine that it controls: states in, commands out."""
+"""Interface of an execution to the machine that it controls: states in, commands out."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Machine(ABC):
 
 class Equipped(NamedTuple):
     """
-    What a scenario describes, and the machine.
+    Scenario and machine.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What follows plans on a machine: the action ``execute_plan``, and holds between plans."""
+"""Following of plans on a machine: the action ``execute_plan``, and holds between plans."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ class PlanFollowing(Controlled):
 
     @property
     def executing(self) -> bool:
-        """Whether a goal is being worked on."""
+        """True while a goal is being executed."""
         return self._server.busy
 
     async def _execute(self, goal: Goal) -> ExecutePlan.Result:

@@ -1,4 +1,4 @@
-"""What a predictive law shows of itself: the motion that it predicts, and how it comes along."""
+"""Messages of a predictive law: the motion that it predicts, and its diagnostics."""
 
 from __future__ import annotations
 

@@ -119,12 +119,12 @@ class SensedStates(NewestState[Array]):
 
     @property
     def replaced(self) -> bool:
-        """Whether a fault is one of a sensor that others replace."""
+        """True if the fault is one of a sensor that others replace."""
         return bool(self.fault and self._replaceable)
 
     @property
     def open(self) -> bool:
-        """Whether the supervisor of a sensor has just reopened the estimate."""
+        """True if the supervisor of a sensor has just reopened the estimate."""
         belief = self._belief
         return any(
             (belief.t or 0.0) - memory.reopened <= self._sources[name].window
@@ -144,7 +144,7 @@ class SensedStates(NewestState[Array]):
 
 
 class SensedWatch(Unwatched):
-    """What follows for the control from the supervisors of sensors, which judge the states."""
+    """Limits on the control by the supervisors of sensors, which judge the states."""
 
     def __init__(self, states: SensedStates, limits: Array) -> None:
         """Take the states, and the greatest magnitude of each control."""

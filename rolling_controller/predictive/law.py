@@ -38,7 +38,7 @@ SHORTEST = 1e-4  # that a node counts [s]
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Horizon:
     """
-    How far a prediction looks, and how often.
+    Length and period of a prediction.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Horizon:
 @dataclass(slots=True)
 class Record:
     """
-    What the predictions came to.
+    Results of the predictions so far.
 
     Attributes
     ----------

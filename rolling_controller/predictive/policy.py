@@ -1,4 +1,4 @@
-"""What a prediction hands to the loop: controls over time and gains, evaluated in microseconds."""
+"""Policy that a prediction hands to the loop: controls over time and gains, in microseconds."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ CURVATURE = 1e-3  # of the slack's cost, over its slope, per unit of excess
 
 class Costs(NamedTuple):
     """
-    What controls cost besides; what states cost stands in the stages.
+    Costs of controls; costs of states are in the stages.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Costs(NamedTuple):
 
 class Solution(NamedTuple):
     """
-    What the program gave.
+    Solution of the program.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ PART_LEAD = 0.8  # of the lead, for a plan to a part of a goal, which is found s
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Replanning:
     """
-    When a plan is made again.
+    Conditions for making a new plan.
 
     Attributes
     ----------

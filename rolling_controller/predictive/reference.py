@@ -33,7 +33,7 @@ WEAK = 1e-9  # fraction of the greatest eigenvalue of the Gramian: below it, not
 
 
 class Used(NamedTuple):
-    """Which numbers of tangent and control a law uses."""
+    """Indices of the numbers of tangent and control that a law uses."""
 
     moving: NDArray[np.int_]
     active: NDArray[np.int_]

@@ -1,4 +1,4 @@
-"""What a user may choose of the laws of an object on a hand."""
+"""Laws that a user may choose for an object on a hand."""
 
 from __future__ import annotations
 

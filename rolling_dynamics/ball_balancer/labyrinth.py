@@ -92,7 +92,7 @@ class Labyrinth(BallOnPlate):
 
     @cached_property
     def _falls(self) -> Jump:
-        """What follows at a hole: the end of the motion, at the nearest one."""
+        """Transition at a hole: the end of the motion, at the nearest one."""
         away = self._hole_places - ca.repmat(self._at['ball'], 1, self.holes)
         _, k = nearest(ca.sum1(away**2))
         s = self.symbols
@@ -106,7 +106,7 @@ class Labyrinth(BallOnPlate):
 
     @cached_property
     def _meets(self) -> Jump:
-        """What follows at a wall: a reflection at the nearest one, or a slow ball held there."""
+        """Transition at a wall: a reflection at the nearest one, or a slow ball held there."""
         s, p = self.symbols, self._params
         distance, k = nearest(ca.sqrt(ca.sum1(self._away**2)))
         normal = sum(ca.if_else(k == j, self._away[:, j], 0) for j in range(self.walls)) / distance

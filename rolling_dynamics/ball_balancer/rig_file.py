@@ -1,4 +1,4 @@
-"""What scenario files of a ball that servos move have in common, and the emulation of its rig."""
+"""Common part of the scenario files of a ball moved by servos, and the emulation of its rig."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario file with ``system: ball_balancer`` may hold."""
+"""Model of a scenario file with ``system: ball_balancer``."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class BallBalancer(BallOnPlate):
 
     @cached_property
     def _settled(self) -> Jump:
-        """What follows where the speed has vanished: the plate holds the ball, or it rolls on."""
+        """Transition where the speed has vanished: the plate holds the ball, or it rolls on."""
         s, still = self.symbols, ca.vertcat(self.symbols.x[:2], 0, 0, self.symbols.x[4:])
         held = ca.substitute(self._held, s.x, still) >= 0
         x = ca.if_else(held, still, ca.substitute(self._from_rest, s.x, still))
@@ -205,7 +205,7 @@ class BallBalancer(BallOnPlate):
 
     @cached_property
     def _held(self) -> ca.SX:
-        """How far the drive is from what breaks the ball away, 1 without any drive."""
+        """Margin of the drive to breakaway of the ball, 1 without any drive."""
         return 1 - ca.sumsqr(self.free) / (self._breakaway**2 + SLIGHT**2)
 
     def _mode(

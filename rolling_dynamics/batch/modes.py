@@ -32,7 +32,7 @@ NOT_STARTED, LOST, CHATTERS = 'not_started', 'not_finite', 'chatters'
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How trajectories are stepped; see :class:`BatchSimulator`."""
+    """Options of the steps of trajectories; see :class:`BatchSimulator`."""
 
     method: str
     max_step: float
@@ -57,7 +57,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Machine:
-    """What steps trajectories in one mode."""
+    """Equations, kernel and steps of trajectories in one mode."""
 
     mode: Mode
     equations: Equations

@@ -142,7 +142,7 @@ class BatchSimulator:
 
     @property
     def compiled(self) -> bool:
-        """Whether machine code takes the steps; without a compiler CasADi does, slower."""
+        """True if machine code takes the steps; without a compiler CasADi does, slower."""
         return self._kernel.compiled
 
     @property
@@ -172,13 +172,13 @@ class BatchSimulator:
 
     @property
     def running(self) -> NDArray[np.bool_]:
-        """Which trajectories go on, shape (size,)."""
+        """True for trajectories that still run, shape (size,)."""
         return np.equal(self._batch.stop[: self.size], 0)
 
     @property
     def stopped(self) -> NDArray[np.str_]:
         """
-        What ended each trajectory, shape (size,): the name of a guard, empty while it goes on.
+        Name of the guard that ended each trajectory, shape (size,); empty while it runs.
 
         ``not_finite``: the state would not be finite any more; ``not_started``: never reset;
         ``chatters``: modes change without limit.

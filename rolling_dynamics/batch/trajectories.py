@@ -86,7 +86,7 @@ class Batch:
 
     @cached_property
     def addresses(self) -> dict[str, int]:
-        """Where in memory each array begins."""
+        """Address in memory of each array."""
         return {f.name: getattr(self, f.name).ctypes.data for f in fields(self)}
 
     def part(self, where: slice) -> Batch:
@@ -145,7 +145,7 @@ class Attempt(NamedTuple):
 
 class Equations(NamedTuple):
     """
-    What a mode evaluates.
+    Functions of a mode.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class Equations(NamedTuple):
 
     @property
     def functions(self) -> tuple[ca.Function, ...]:
-        """What machine code is made of."""
+        """Functions that machine code is made of."""
         slip = () if self.slip is None else (self.slip,)
         return self.dynamics, self.project, self.guards, self.watched, *slip
 

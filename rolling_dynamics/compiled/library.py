@@ -76,7 +76,7 @@ class Library:
 
     @property
     def failure(self) -> Path:
-        """Why it could not be built."""
+        """File with the reason why it could not be built."""
         return cache_folder() / f'{self.name}.failed'
 
     def load(self, names: Sequence[str]) -> tuple[ca.Function, ...] | None:
@@ -92,7 +92,7 @@ class Library:
 
     @property
     def sound(self) -> bool:
-        """Whether the library is there, as it was written, and nobody else may write it."""
+        """True if the library is there, as it was written, and nobody else may write it."""
         try:
             about = self.file.lstat()
             paths = (cache_folder(), self.seal, self.file)
@@ -140,7 +140,7 @@ class Library:
 
     @property
     def failed(self) -> bool:
-        """Whether it could not be built a short while ago."""
+        """True if building it failed a short while ago."""
         try:
             return time.time() - self.failure.stat().st_mtime < FAILURE_KEPT
         except OSError:

@@ -1,4 +1,4 @@
-"""Whether functions are compiled, with what, and where machine code is kept."""
+"""Policy of compilation: whether functions are compiled, with what, and where the code is kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOW, BEHIND, NEVER = 'now', 'behind', 'never'
 
 class Target(NamedTuple):
     """
-    What machine code is made for.
+    Target of machine code.
 
     Attributes
     ----------

@@ -136,7 +136,7 @@ def _left_to_others(used: Sequence[tuple[set[str], set[str]]]) -> list[list[str]
 
 class NumberType(NamedTuple):
     """
-    How numbers of a type are written in C.
+    Number type of generated C, and its operations.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ class _Order:
 
     @property
     def open(self) -> bool:
-        """Whether the machine code may still come."""
+        """True while the machine code may still come."""
         return self.machine_code is None and not self.library.failed
 
     def look(self) -> None:

@@ -1,5 +1,5 @@
 """
-Where two bodies placed by their poses touch, or how far apart they are.
+Closest points of two bodies placed by their poses: where they touch, or their distance.
 
 The closest points of two smooth surfaces, or the deepest ones of two that overlap, have opposite
 normals that lie on one line. Newton's method finds that line from the best places of a grid.
@@ -147,7 +147,7 @@ class _Side(NamedTuple):
 
     @property
     def locates(self) -> bool:
-        """Whether points are found on the chart."""
+        """True if points are found on the chart."""
         return self.surface.charts[self.chart].inverse is not None
 
     def is_inside(self, uv: Array) -> bool:

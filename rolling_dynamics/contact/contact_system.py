@@ -246,7 +246,7 @@ class ContactSystem(MachineSystem):
 
     @property
     def chart_periods(self) -> dict[str, Array]:
-        """By entry the period of each chart coordinate, 0 where it has none."""
+        """Period of each chart coordinate by entry, 0 where it has none."""
         return {
             entry: np.array([period or 0.0 for period in surface.charts[chart].periods])
             for entry, (surface, chart) in charts_in_state(self).items()
@@ -254,7 +254,7 @@ class ContactSystem(MachineSystem):
 
     @property
     def on_first_chart(self) -> bool:
-        """Whether the contact stands on the hand's first chart, that of results and plans."""
+        """True if the contact is on the hand's first chart, which results and plans use."""
         return self.hand_chart == 0
 
     def check_charts(self, x: ArrayLike) -> None:
@@ -330,7 +330,7 @@ class ContactSystem(MachineSystem):
 
     @cached_property
     def atlas(self) -> ContactAtlas:
-        """What watches and changes the charts that the state stands on."""
+        """Watches and changes the charts of the state."""
         return ContactAtlas(self)
 
     def follower(self, p: Array) -> Follower:

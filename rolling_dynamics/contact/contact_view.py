@@ -149,7 +149,7 @@ def _evaluator(surface: Surface, chart: int) -> FastFunction:
 
 
 class Source(Protocol):
-    """What makes a state of poses and twists of hand and object, 13 numbers each."""
+    """Makes a state of poses and twists of hand and object, 13 numbers each."""
 
     def state(self, hand: ArrayLike, object_: ArrayLike) -> tuple[Array, float]:
         """Return the state, and the gap between the bodies [m]."""

@@ -230,7 +230,7 @@ FRICTION_MODELS = ('rolling', 'pure_rolling')
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ContactGeometry:
     """
-    Where and how the bodies touch; vectors in the hand frame H, as expressions.
+    Geometry of the contact of two bodies; vectors in the hand frame H, as expressions.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a rolling system may offer beside the contract, and the one way to ask for it."""
+"""Capabilities that a rolling system may offer, and the one way to ask for them."""
 
 from __future__ import annotations
 
@@ -185,11 +185,11 @@ class ChartCoordinates(Protocol):
 
     @property
     def chart_periods(self) -> Mapping[str, Array]:
-        """By entry the period of each of its numbers, in their units; 0 where it has none."""
+        """Periods of the numbers of each entry, in their units; 0 where it has none."""
 
     @property
     def on_first_chart(self) -> bool:
-        """Whether the contact stands on the hand's first chart, that of results and plans."""
+        """True if the contact is on the hand's first chart, which results and plans use."""
 
     def check_charts(self, x: ArrayLike) -> None:
         """Raise SurfaceError where a chart that the state stands on is singular."""
@@ -226,7 +226,7 @@ class Rechart(NamedTuple):
 
 
 class Atlas(Protocol):
-    """What watches and changes the charts under a state; see :class:`ChangesCharts`."""
+    """Watches and changes the charts under a state; see :class:`ChangesCharts`."""
 
     @property
     def regularity(self) -> Mapping[str, ca.Function]:
@@ -250,7 +250,7 @@ class ChangesCharts(Protocol):
 
     @property
     def atlas(self) -> Atlas:
-        """What does it."""
+        """Atlas of the state."""
 
 
 class DefaultWeights(Protocol):

@@ -87,7 +87,7 @@ class Entry:
 
     @property
     def has_unit_norm(self) -> bool:
-        """Whether its components make a vector of norm 1."""
+        """True if its components make a vector of norm 1."""
         return self.kind in {'quaternion', 'turn'}
 
 
@@ -421,7 +421,7 @@ class RegulatorWeights:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Event:
     """
-    What happened, and when.
+    Event of a motion, and its time.
 
     Attributes
     ----------
@@ -582,7 +582,7 @@ class Mode:
 
 class RollingSystem(Protocol):
     """
-    What simulator, planner, controller, estimator, nodes and plots know of a system.
+    Interface of a system to simulator, planner, controller, estimator, nodes and plots.
 
     Attributes
     ----------

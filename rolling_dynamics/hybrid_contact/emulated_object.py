@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 class Observation(NamedTuple):
     """
-    What can be seen of an object on a hand at one instant.
+    Observation of an object on a hand at one instant.
 
     Attributes
     ----------

@@ -233,7 +233,7 @@ class Scene(Symbols):
 
     @property
     def curved(self) -> bool:
-        """Whether the hand is not a plane."""
+        """True if the hand is not a plane."""
         return 'contact_h' in self.values
 
     def changed(self, **entries: ca.SX) -> ca.SX:

@@ -376,7 +376,7 @@ class HybridContactSystem(PointContact):
 
     @cached_property
     def touching(self) -> Touching:
-        """Where and how body and hand touch, in H and Ch."""
+        """Contact geometry of body and hand, in H and Ch."""
         s, frame = self.scene, self.scene.contact.frame
         at = s.gap, s.v_contact, s.contact.p_HC, s.spin, frame
         return Touching(*at, s.slipping, s.bias, s.slips, s.rolling_torque, s.turns)

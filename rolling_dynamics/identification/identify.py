@@ -98,7 +98,7 @@ class Errors:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Found:
     """
-    What a log determines.
+    Result of an identification.
 
     Attributes
     ----------
@@ -135,12 +135,12 @@ class Found:
 
     @property
     def explains(self) -> bool:
-        """Whether the model explains anything of the log."""
+        """True if the model explains anything of the log."""
         return any(e.explained >= EXPLAINED for e in self.errors.values())
 
     @property
     def complete(self) -> bool:
-        """Whether every parameter was determined."""
+        """True if every parameter was determined."""
         return self.explains and all(e.half_width is not None for e in self.estimates.values())
 
 

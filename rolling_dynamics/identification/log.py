@@ -50,7 +50,7 @@ class Column:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Log:
     """
-    What was measured of a motion, and what drove it.
+    Measurements of a motion, and the controls that drove it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""How a rolling body with internal masses is shown, also beyond rolling."""
+"""View of a rolling body with internal masses, also beyond rolling."""
 
 from __future__ import annotations
 

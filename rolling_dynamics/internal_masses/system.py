@@ -459,7 +459,7 @@ class MassDrivenSystem(PointContact):
 
     @cached_property
     def touching(self) -> Touching:
-        """Where and how body and plane touch, in W; its bias is the acceleration of free fall."""
+        """Contact geometry of body and plane in W; its bias is the acceleration of free fall."""
         place, turning = self.shell.p_WB + self._down, self.shell.R_WF @ self.shell.w
         velocity = self.velocity_W + ca.cross(turning, self._down)
         bias = self.flight.machine.gravity_W
@@ -571,7 +571,7 @@ class MassDrivenSystem(PointContact):
 
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
-        """What free motion keeps, see :attr:`integrals`."""
+        """Invariants of free motion, see :attr:`integrals`."""
         return self.functions(self.integrals)
 
     @property

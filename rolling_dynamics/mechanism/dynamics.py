@@ -172,7 +172,7 @@ class Dynamics:
 
     @cached_property
     def _bias(self) -> list[Wrench]:
-        """What each joint carries without gravity where all rates are zero."""
+        """Load of each joint without gravity where all rates are zero."""
         zero = ca.SX(3, 1)
         turns: list[ca.SX] = []
         moves: list[ca.SX] = []

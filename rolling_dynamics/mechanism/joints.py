@@ -15,7 +15,7 @@ from rolling_dynamics.rotations import rotation_about
 
 class Joint(ABC):
     """
-    How a body moves on its parent.
+    Motion of a body on its parent.
 
     Attributes
     ----------

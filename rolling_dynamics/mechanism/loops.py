@@ -126,7 +126,7 @@ class Contact:
 
     @property
     def rigid(self) -> bool:
-        """Whether the contact keeps the gap closed."""
+        """True if the contact keeps the gap closed."""
         return self.normal_force is None and self.stiffness is None
 
     def given(self, rows: ContactRows) -> dict[int, ca.SX]:

@@ -1,4 +1,4 @@
-"""How the mass of a body is distributed: mass, first and second moments about its origin."""
+"""Mass distribution of a body: mass, first and second moments about its origin."""
 
 from __future__ import annotations
 

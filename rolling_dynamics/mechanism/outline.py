@@ -1,4 +1,4 @@
-"""How a machine looks, from its description alone."""
+"""Shapes of a machine for pictures, from its description alone."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Shape(Protocol):
 
 
 class Surface(Protocol):
-    """What a shape rolls on, in the frame of the body that carries it."""
+    """Surface on which a shape rolls, in the frame of the body that carries it."""
 
     @property
     def side(self) -> ca.DM:

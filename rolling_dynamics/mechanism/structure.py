@@ -1,4 +1,4 @@
-"""What contacts beside the joints leave free at a state, and which forces they leave open."""
+"""Motions that contacts leave free at a state, and forces that they leave undetermined."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEPENDS = 1e-10  # fraction of the largest singular value below which a row depe
 
 class Structure(NamedTuple):
     """
-    What contacts leave free at a state.
+    Motions that contacts leave free at a state.
 
     Attributes
     ----------

@@ -122,7 +122,7 @@ class _Carrying:
 
     @property
     def margins(self) -> dict[str, ca.SX]:
-        """What is positive while the contact is in its phase, by the name of a guard."""
+        """Margins that are positive while the contact is in its phase, by the name of a guard."""
         if self.gap is not None:
             return {'gap': self.gap}
         out = {} if self.push is None else {'painleve': self.push}
@@ -407,7 +407,7 @@ class MachineSystem(WrittenSystem):
 
     @property
     def guards(self) -> dict[str, ca.SX]:
-        """What is positive while every contact holds, and of the description, by name."""
+        """Margins that are positive while every contact holds, and of the description, by name."""
         out: dict[str, ca.SX] = {}
         for name, at in self.judged.items():
             out |= {self.named(kind, name): margin for kind, margin in at.margins.items()}

@@ -1,4 +1,4 @@
-"""What follows an event at contacts with friction: stick, slip, part, meet, rest and turn."""
+"""Transitions at contacts with friction: stick, slip, part, meet, rest and turn."""
 
 from __future__ import annotations
 

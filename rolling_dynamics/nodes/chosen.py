@@ -18,7 +18,7 @@ class CompilingNode(SuiteNode):
 
     @property
     def preparing(self) -> str:
-        """What is being compiled, in words; empty if everything is there."""
+        """Functions that are being compiled, in words; empty if everything is there."""
         names = compiled.pending(awaited=True)
         return f'compiling {", ".join(names)}' if names else ''
 

@@ -1,4 +1,4 @@
-"""What a simulator runs: a machine with its topics, its commands and its parameters."""
+"""Machines that a simulator runs, each with its topics, commands and parameters."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ PHASES = {'pure_rolling': 'rolling', 'off_hand': 'separated'}  # of modes called
 
 class Touching(NamedTuple):
     """
-    Where and how two bodies touch, as expressions; vectors have z along the normal.
+    Contact geometry of two bodies, as expressions; vectors have z along the normal.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class PointContact(ContactModes):
     @property
     @abstractmethod
     def touching(self) -> Touching:
-        """Where and how the bodies touch."""
+        """Contact geometry of the bodies."""
 
     @property
     @abstractmethod

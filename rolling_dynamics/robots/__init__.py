@@ -1,1 +1,1 @@
-"""What a rolling robot shows of itself: links, joints, shapes, and where it heads."""
+"""Views of rolling robots: links, joints, shapes and heading."""

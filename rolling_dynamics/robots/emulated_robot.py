@@ -112,7 +112,7 @@ class EmulatedRobot(EmulatedMachine[Observation]):
 
     @property
     def has_wrench(self) -> bool:
-        """Whether the model knows the forces of contact; a kinematic one does not."""
+        """True if the model knows the forces of contact; a kinematic one does not."""
         return next(iter(self.emulation.system.modes.values())).wrench is not None
 
     def joints(self, observation: Observation) -> tuple[Array, Array]:

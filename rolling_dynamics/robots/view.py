@@ -1,4 +1,4 @@
-"""What a robot shows of itself: shapes, colours, poses."""
+"""View of a robot: shapes, colours, poses."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class AllModes:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RobotView:
     """
-    What one kind of robot shows; expressions in ``symbols``.
+    View of one type of robot; expressions in ``symbols``.
 
     W is the frame of the floor, z its normal; a robot heads along x of ``base_link``.
 
@@ -410,7 +410,7 @@ def robot_view(system: RollingSystem, p: ArrayLike) -> RobotView:
 @dataclass(slots=True)
 class Observation:
     """
-    What can be seen of a robot at one instant.
+    Observation of a robot at one instant.
 
     Attributes
     ----------

@@ -148,7 +148,7 @@ Samples = tuple[Array, Array]
 
 class Control:
     """
-    What drives a system; call it as ``control(t, x)``.
+    Control of a system; call it as ``control(t, x)``.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a scenario file with ``system: machine`` may hold: parts, sensors, and the start."""
+"""Model of a scenario file with ``system: machine``: parts, sensors, and the start."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ RATES = {'m/s': 'm/s^2', 'rad/s': 'rad/s^2'}
 
 
 class JointSection(MachinePiece):
-    """How a body moves on its parent."""
+    """Motion of a body on its parent."""
 
     parent: str = note('body that carries it, or `ground`', default=GROUND)
 

@@ -89,7 +89,7 @@ class Formula:
 
     @property
     def curved(self) -> bool:
-        """Whether the steps have to be given what the control comes to within them."""
+        """True if the steps have to be given the control's values within them."""
         return not self.closes_loop
 
     @cached_property

@@ -37,7 +37,7 @@ def interpolation_weights(theta: Array) -> Array:
 
 
 class StepOutputs:
-    """Where the parts of a step's output stand, for a state of n numbers."""
+    """Positions of the parts of a step's output, for a state of n numbers."""
 
     def __init__(self, n: int, entries: int) -> None:
         """Lay the parts one after the other."""

@@ -77,7 +77,7 @@ def step_function(
 
 class _Driven(NamedTuple):
     """
-    What drives the equations over a step.
+    Control over a step.
 
     Attributes
     ----------

@@ -509,7 +509,7 @@ class EmulatedMachine(ABC, Generic[Observed]):
 
     @property
     def fault(self) -> str:
-        """Why nothing moves any more; empty while it does."""
+        """Reason why nothing moves any more; empty while it does."""
         ended = self.emulation.state.ended
         return '' if ended is None else f'{ended.name}: {ended.text}'
 

@@ -200,7 +200,7 @@ class GuardWatch:
 
     @property
     def all_inside(self) -> bool:
-        """Whether nothing has to be looked for in a step that is clear."""
+        """True if nothing has to be looked for in a step that is clear."""
         return self._guards is None or False not in self.inside
 
     def values(self, t: float, x: Array, u: Array) -> Array:

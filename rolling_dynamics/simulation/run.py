@@ -35,7 +35,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Settings:
-    """How a simulation is carried out; see :func:`simulate`."""
+    """Settings of a simulation; see :func:`simulate`."""
 
     method: str
     rtol: float

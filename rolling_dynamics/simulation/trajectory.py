@@ -65,7 +65,7 @@ def _mapped(function: ca.Function, count: int) -> ca.Function:
 @dataclass(frozen=True, kw_only=True)
 class Drift:
     """
-    How far one entry of the state left its constraint and was brought back.
+    Drift of one entry of the state from its constraint, as it was corrected.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ class Trajectory:
 
     @property
     def is_dense(self) -> bool:
-        """Whether it can be asked for any time."""
+        """True if it can be asked for any time."""
         return all(segment.interpolate is not None for segment in self.segments)
 
     def _owner(self, times: Array) -> NDArray[np.intp]:

@@ -89,7 +89,7 @@ class LocalGeometry(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Picture:
     """
-    What is drawn of a body whose surface is but close to it.
+    Mesh that is drawn of a body whose surface only approximates it.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ class NotApplicable(Exception):  # noqa: N818  a verdict
 @dataclass(frozen=True)
 class Outcome:
     """
-    What came of one check.
+    Result of one check.
 
     Attributes
     ----------

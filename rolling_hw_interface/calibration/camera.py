@@ -41,7 +41,7 @@ class MeasuredPoses:
 @dataclass(frozen=True, kw_only=True)
 class CameraCalibration:
     """
-    What was found.
+    Result of the calibration of a camera.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ LEAST_RATE = 0.1  # that each joint has to reach [rad/s]
 @dataclass(frozen=True, kw_only=True)
 class JointCalibration:
     """
-    What was found, for each joint; shape (3,) each.
+    Result of the calibration of joints, for each; shape (3,) each.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ LARGE = 0.3  # rad; a larger amplitude rocks slower than the linear equations sa
 @dataclass(frozen=True, kw_only=True)
 class RockingCalibration:
     """
-    What was found.
+    Result of a calibration by rocking.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ HIGH = 0.95  # fraction of the samples that stick with less than the bound
 @dataclass(frozen=True, kw_only=True)
 class SlidingCalibration:
     """
-    What was found.
+    Result of a calibration by sliding.
 
     Attributes
     ----------

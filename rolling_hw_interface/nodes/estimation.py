@@ -1,5 +1,5 @@
 """
-What the estimator makes of its messages; the node and its replay step the same object.
+Estimates from messages; the node and its replay step the same object.
 
 A step depends on nothing but the messages, the time of the step and the state: fed with the same
 inputs it gives the same estimates bit by bit.
@@ -34,7 +34,7 @@ Estimated: TypeAlias = tuple[int, Array, Estimate | None]
 
 class Inputs(NamedTuple):
     """
-    What a step takes, oldest first.
+    Messages that a step takes, oldest first.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Estimation:
 
     @property
     def idle(self) -> bool:
-        """Whether no image waits, so that a step without inputs changes nothing."""
+        """True if no image waits, so that a step without inputs changes nothing."""
         return not self._waiting
 
     def forget(self) -> None:

@@ -69,7 +69,7 @@ class LabyrinthPlan:
 
     @property
     def end(self) -> Array:
-        """Where it ends (2) [m]."""
+        """End position (2) [m]."""
         return np.asarray(self.ball[-1] - self.lever * self.tilt[-1])
 
     def places(self, times: Array) -> Array:

@@ -335,7 +335,7 @@ class GaitStep:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Reference:
-    """Where the manoeuvre should be at times: contact point, velocity, pendulum, torque, force."""
+    """Reference of the manoeuvre: contact point, velocity, pendulum, torque, force over time."""
 
     position: Array
     velocity: Array

@@ -264,7 +264,7 @@ class FlightState:
 @dataclass(frozen=True, kw_only=True)
 class UprightImpact:
     """
-    What an impact on a level plate at rest leaves.
+    Result of an impact on a level plate at rest.
 
     Attributes
     ----------
@@ -329,7 +329,7 @@ LIMITS = (60.0, 15.0, 15.0)  # of alpha_WH_H_y [rad/s^2], a_WH_H_x and a_WH_H_z 
 @dataclass(frozen=True, kw_only=True)
 class CatchOptions:
     """
-    How the object is to be caught.
+    Options of a catch of the object.
 
     Attributes
     ----------

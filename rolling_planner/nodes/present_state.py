@@ -36,7 +36,7 @@ class OdometryStream:
 
     @property
     def refused(self) -> str:
-        """Why the last message was of no use."""
+        """Reason why the last message was rejected."""
         return self._measured.refused
 
     def subscribe(self, node: Node, take: Take) -> list[Any]:
@@ -67,7 +67,7 @@ class RobotStateStream:
 
     @property
     def refused(self) -> str:
-        """Why the last message was of no use."""
+        """Reason why the last message was rejected."""
         return self._measured.refused
 
     def subscribe(self, node: Node, take: Take) -> list[Any]:

@@ -1,1 +1,1 @@
-"""What plans for a system: the same for ``rolling plan`` and for the planner node."""
+"""Planners of systems: the same for ``rolling plan`` and for the planner node."""

@@ -1,4 +1,4 @@
-"""What the planner's worker process does: plan, or check a plan or a hand trajectory."""
+"""Jobs of the planner's worker process: plan, or check a plan or a hand trajectory."""
 
 from __future__ import annotations
 

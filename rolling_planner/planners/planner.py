@@ -83,7 +83,7 @@ class Request:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Planned:
     """
-    What a planner found, and how its simulation is judged.
+    Plan of a planner, and how its simulation is evaluated.
 
     Attributes
     ----------

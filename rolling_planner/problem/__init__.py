@@ -1,4 +1,4 @@
-"""What a plan is asked for: start, goal, limits, and the section ``plan`` of a scenario."""
+"""Problem of a plan: start, goal, limits, and the section ``plan`` of a scenario."""
 
 from rolling_planner.problem.plan_problem import PlanProblem, Weights
 

@@ -277,7 +277,7 @@ PERIOD = 1e-3  # longest time for which the regulator's control is held [s]
 
 class Growth(NamedTuple):
     """
-    How errors of a plan grow in open loop.
+    Growth of errors of a plan in open loop.
 
     Attributes
     ----------

@@ -145,7 +145,7 @@ class KinematicSeed:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SeedProblem:
     """
-    What a seed has to reach.
+    Goal and limits of a seed.
 
     Attributes
     ----------

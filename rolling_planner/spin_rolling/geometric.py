@@ -218,7 +218,7 @@ def _turns(
 
 
 class Limits:
-    """What a corner must keep to, and the side on which it is tried first."""
+    """Limits of a corner, and the side on which it is tried first."""
 
     def __init__(
         self,

@@ -196,7 +196,7 @@ class Motion:
 
     @property
     def end(self) -> Contact:
-        """Where it ends."""
+        """End position."""
         return self.contacts[-1]
 
     @property

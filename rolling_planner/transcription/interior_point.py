@@ -32,7 +32,7 @@ STALL, STALLED = 12, 1e-6  # iterations in which the cost of a feasible point ch
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """What the solver returned."""
+    """Result of the solver."""
 
     z: Array  # (nodes, states + controls)
     g: Array

@@ -28,7 +28,7 @@ class _Nowhere(io.TextIOBase):
 
 
 class Interruption:
-    """Which job the main thread works on, and which ones it is to give up."""
+    """Current job of the main thread, and the jobs that it is to give up."""
 
     def __init__(self) -> None:
         """Take over the signal; only in the main thread."""
@@ -83,7 +83,7 @@ DONE, FAILED, CANCELLED, FAULT = 'done', 'failed', 'cancelled', 'fault'
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """
-    How a job ended.
+    End of a job.
 
     Attributes
     ----------

@@ -31,7 +31,7 @@ START = (  # SIGINT is ignored before the imports, which take long
 @dataclass(slots=True)
 class Job:
     """
-    What a worker is asked for.
+    Job for a worker.
 
     Attributes
     ----------
@@ -120,12 +120,12 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs and is to go on."""
+        """True if the process runs and is to go on."""
         return not self._killed and self._process.poll() is None
 
     @property
     def stopped(self) -> bool:
-        """Whether somebody stopped the process (SIGSTOP), so that it does nothing any more."""
+        """True if somebody stopped the process (SIGSTOP), so that it does nothing any more."""
         look = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
         try:
             return os.waitid(os.P_PID, self.pid, look) is not None
@@ -134,7 +134,7 @@ class Worker:
 
     @property
     def ready(self) -> bool:
-        """Whether the process has warmed up."""
+        """True once the process has warmed up."""
         return self._ready.is_set()
 
     @property
@@ -144,7 +144,7 @@ class Worker:
 
     @property
     def end_text(self) -> str:
-        """How the process ended."""
+        """End of the process in words."""
         return f'the worker process ended with status {self._process.returncode}'
 
     @property

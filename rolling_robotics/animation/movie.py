@@ -48,7 +48,7 @@ Picture = NDArray[np.uint8]
 @dataclass(frozen=True, kw_only=True)
 class Shot:
     """
-    How a scene is shown.
+    Camera and length of a picture of a scene.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Shot:
 
     @property
     def between(self) -> int:
-        """How many times of the scene are shown for each picture."""
+        """Number of times of the scene for each picture."""
         return 1 if self.every is None else max(1, min(round(self.every * self.rate), 100))
 
     def count(self, scene: Scene) -> float:

@@ -1,4 +1,4 @@
-"""By the clock or in simulated time: does this machine keep the clock, and what if it does not."""
+"""Choice of wall-clock or simulated time: whether this machine keeps the clock, and if not."""
 
 from __future__ import annotations
 

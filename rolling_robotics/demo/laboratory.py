@@ -208,7 +208,7 @@ class LaboratoryTask(Task):
 
     @property
     def is_slow(self) -> bool:
-        """Whether this machine has too few processors for emulated hardware by the clock."""
+        """True if this machine has too few processors for emulated hardware in wall-clock time."""
         return self.hardware == EMULATED and (os.cpu_count() or 1) < CORES
 
     def ask(self, client: TrialClient, trial: Trial) -> Record:

@@ -177,7 +177,7 @@ def phase_figure(arrays: Arrays) -> Figure | None:
 
 
 def _extent(values: Values) -> float:
-    """Return by how much the coordinate moves that moves most; NaN at a pole does not count."""
+    """Return the largest range of a coordinate; NaN at a pole does not count."""
     known = values[np.isfinite(values).reshape(len(values), -1).all(axis=1)]
     return float(np.ptp(known, axis=0).max()) if len(known) else 0.0
 

@@ -76,7 +76,7 @@ class Filmed:
 
 class Episodes:
     """
-    What environments are made of.
+    Settings of environments.
 
     An environment depends on its own generator of random numbers alone, not on the other
     environments.

@@ -66,7 +66,7 @@ class Batch:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Verdict:
     """
-    What a step was worth.
+    Reward and end of a step.
 
     Attributes
     ----------

@@ -121,7 +121,7 @@ class Lateness:
 
     @property
     def reason(self) -> str:
-        """Why what went on since :meth:`begin` is inconclusive; empty in simulated time."""
+        """Reason why a run since :meth:`begin` is inconclusive; empty in simulated time."""
         return too_late(*self._worst)
 
     def _take(self, message: DiagnosticArray) -> None:
@@ -149,7 +149,7 @@ class ClientError(RollingError):
 
 
 class LateAnswerError(ClientError):
-    """What was waited for did not come in time."""
+    """Raised where an answer did not come in time."""
 
 
 class Client:

@@ -1,4 +1,4 @@
-"""What the nodes publish, live in a browser."""
+"""Live view of running nodes in a browser."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ class GoalSender:
 
     @property
     def is_served(self) -> bool:
-        """Whether there is a planner and a controller."""
+        """True if there is a planner and a controller."""
         return self._planner.server_is_ready() and self._controller.server_is_ready()
 
     @property
     def is_pushed(self) -> bool:
-        """Whether something takes pushes."""
+        """True if something takes pushes."""
         return self._pushes.get_subscription_count() > 0
 
     def push(self, x: float, y: float) -> None:

@@ -1,4 +1,4 @@
-"""What a recording holds: messages by topic, wherever the namespace was."""
+"""Content of a recording: messages by topic, wherever the namespace was."""
 
 from __future__ import annotations
 

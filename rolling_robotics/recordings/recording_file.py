@@ -61,7 +61,7 @@ class Block(NamedTuple):
 
 class _File:
     """
-    What a file holds, read once.
+    Content of a file, read once.
 
     Attributes
     ----------

@@ -1,1 +1,1 @@
-"""What a result looks like in space: animation and viewer draw the same scene."""
+"""Scene of a result: animation and viewer draw the same one."""

@@ -187,7 +187,7 @@ class Scene:
 
     @property
     def legend(self) -> dict[str, Colour]:
-        """What is drawn in space, and its colour."""
+        """Labels of what is drawn in space, and their colours."""
         out = {'where the plan ends': GHOST[0]} if self.ghosts else {}
         if self.wrench is not None:
             out |= {'contact force': FORCE, 'friction cone': CONE}

@@ -31,7 +31,7 @@ FEWEST = 16  # points that are worth the wait for a compiler
 
 class Came(NamedTuple):
     """
-    What a simulation came to.
+    Result of a simulation.
 
     Attributes
     ----------

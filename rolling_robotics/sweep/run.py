@@ -39,7 +39,7 @@ WHOLE = {'point', 'steps'}
 
 class Store:
     """
-    Where the rows of one sweep go.
+    Folder of the rows of one sweep.
 
     Attributes
     ----------

@@ -153,7 +153,7 @@ FRESH = 0.02  # s: the estimator does not count on older commands
 
 class Observation(NamedTuple):
     """
-    What the estimator says.
+    Output of the estimator.
 
     State of planar rolling, whether the object is thought to touch, its moments of inertia over
     those believed, and the covariances of its pose and twist, shape (2, 6, 6).
@@ -167,7 +167,7 @@ class Observation(NamedTuple):
 
 class HardwareInterface:
     """
-    What drives the hand and estimates the object; :meth:`sense` and :meth:`act` make one period.
+    Drives the hand and estimates the object; :meth:`sense` and :meth:`act` make one period.
 
     Attributes
     ----------
@@ -241,7 +241,7 @@ class HardwareInterface:
 
     @property
     def view(self) -> Truth:
-        """What is true now."""
+        """True state now."""
         return self.machine.observe()
 
     @property

@@ -1,5 +1,5 @@
 """
-What every injected fault leads to: told by whom, how soon the hand rests, how far it went.
+Consequences of every injected fault: its report, the time until the hand rests, its distance.
 
 The hand swings under commands and carries the object when the fault comes. Nothing has moved
 uncommanded if the hand never went faster than it had just been commanded to, and rests.
@@ -51,7 +51,7 @@ class Fault(NamedTuple):
 
 class FaultRow(NamedTuple):
     """
-    What a fault led to.
+    Consequences of a fault.
 
     Attributes
     ----------

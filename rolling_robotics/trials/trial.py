@@ -106,7 +106,7 @@ class Outcome(NamedTuple):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Record:
     """
-    What happened in a trial.
+    Record of a trial.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class Record:
 
 
 class Criterion(ABC):
-    """What success means."""
+    """Criterion of success."""
 
     @abstractmethod
     def outcome(self, record: Record) -> Outcome:
@@ -186,7 +186,7 @@ class Criterion(ABC):
 @dataclass(frozen=True, kw_only=True)
 class Task(ABC):
     """
-    What a machine is asked to do, by its nodes and in lockstep.
+    Task of a machine, carried out by its nodes and in lockstep.
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ class Task(ABC):
 
     @property
     def is_slow(self) -> bool:
-        """Whether this machine has too few processors for it in wall-clock time."""
+        """True if this machine has too few processors for it in wall-clock time."""
         return False
 
     def overrides(self, *, use_sim_time: bool, rate: float) -> dict[str, dict[str, object]]:  # noqa: ARG002

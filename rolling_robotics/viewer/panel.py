@@ -128,7 +128,7 @@ class GoalPanel:
 
     @property
     def position(self) -> tuple[float, float, float]:
-        """Where the goal is [m]."""
+        """Position of the goal [m]."""
         x, y, z = (0.0, 0.0, 0.0) if self.handle is None else self.handle.position.tolist()
         return x, y, z
 

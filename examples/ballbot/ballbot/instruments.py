@@ -1,4 +1,4 @@
-"""What the robot measures, and what drives it."""
+"""Sensors and drives of the robot."""
 
 import casadi as ca
 import numpy as np

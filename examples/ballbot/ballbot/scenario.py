@@ -1,4 +1,4 @@
-"""What a scenario file with ``system: ballbot`` may hold."""
+"""Model of a scenario file with ``system: ballbot``."""
 
 from collections.abc import Mapping
 from typing import Any

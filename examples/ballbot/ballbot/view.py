@@ -1,4 +1,4 @@
-"""How it is drawn: as the general view has it, with shapes, and where it can be put."""
+"""View of the robot: the general view with shapes, and where it can be put."""
 
 from dataclasses import replace
 

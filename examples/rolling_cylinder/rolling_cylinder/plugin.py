@@ -1,4 +1,4 @@
-"""What the package brings to rolling_robotics."""
+"""Plug-in of the package for rolling_robotics."""
 
 from pathlib import Path
 

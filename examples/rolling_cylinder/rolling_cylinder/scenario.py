@@ -1,4 +1,4 @@
-"""What a scenario file with ``system: rotor_cylinder`` may hold."""
+"""Model of a scenario file with ``system: rotor_cylinder``."""
 
 from collections.abc import Mapping
 from typing import Any

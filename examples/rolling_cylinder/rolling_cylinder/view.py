@@ -1,4 +1,4 @@
-"""How it is drawn: as the general view has it, with shapes."""
+"""View of the cylinder: the general view with shapes."""
 
 from dataclasses import replace
 

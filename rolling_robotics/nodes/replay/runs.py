@@ -118,7 +118,7 @@ class Replayed:
 
     @property
     def rounding(self) -> str:
-        """Why the machine that recorded may round otherwise; empty if it does not."""
+        """Reason why the machine that recorded may round otherwise; empty if it does not."""
         return other_machine(self.fingerprint)
 
     @property
@@ -133,7 +133,7 @@ class Replayed:
 
     @property
     def same(self) -> bool:
-        """Whether it was computed whole, and all that is recorded of it came out."""
+        """True if it was computed whole, and every recorded value came out the same."""
         return not self.lost and 0 < self.equal == self.recorded
 
     def lines(self) -> Iterator[str]:
@@ -239,7 +239,7 @@ def replay_runs(recorded: Recorded, say: Callable[[str], None] = lambda _: None)
 
 
 class _Laboratory:
-    """What the controller was made of, and what it read."""
+    """Controller of a recorded run, and the states that it read."""
 
     def __init__(self, recorded: Recorded, values: Mapping[str, Any]) -> None:
         """Load the scenario, plan and design, and read the states."""

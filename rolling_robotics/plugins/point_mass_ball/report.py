@@ -158,7 +158,7 @@ SAMPLES = 4000  # at which the ratio is computed before its maximum is refined
 
 class RequiredFriction(NamedTuple):
     """
-    What a run asks of the contact.
+    Friction that a run requires of the contact.
 
     Attributes
     ----------
