@@ -1,4 +1,4 @@
-"""What a scenario file with ``system: labyrinth`` may hold."""
+"""Model of a scenario file with ``system: labyrinth``."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class UnknownSection(Section):
 
 
 class WaySection(Section):
-    """How much a plan leaves to the law that follows it."""
+    """Margins that a plan leaves to the law that follows it."""
 
     margin: float = quantity('from walls to the ball, from holes to its centre', 'm', least=0)
     share: float = quantity("of the servos' reach and speed", positive=True, most=1)

@@ -105,7 +105,7 @@ class HandStart:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Driven:
     """
-    What drives the hand.
+    Control of the hand.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ class Breakpoints(Section):
 
 
 class HandMotion(OneOf):
-    """How the hand moves; it goes on as it started by default."""
+    """Motion of the hand; by default it goes on as it started."""
 
     acceleration: Acceleration | None = note(default=None)
     twist_rate: list[ca.SX] | None = formulas(

@@ -140,7 +140,7 @@ class Gait(Section):
 
 
 class DriveSection(OneOf):
-    """What drives the sphere; nothing by default."""
+    """Drive of the sphere; none by default."""
 
     torque: list[ca.SX] | None = formulas(
         'on the pendulum, in W, over time', 'N m', count=3, default=None
@@ -149,7 +149,7 @@ class DriveSection(OneOf):
 
 
 class _Motion(NamedTuple):
-    """Where a run begins and the units that it is given in."""
+    """Start of a run and the units in which it is given."""
 
     params: SphereParameters
     scales: Scales

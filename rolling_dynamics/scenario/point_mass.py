@@ -88,7 +88,7 @@ class Limits(Section):
 
 
 class Shell(Section):
-    """What the shells of a ball and of a disk have both."""
+    """Common fields of the shells of a ball and of a disk."""
 
     mass: float = described([SHELL_MASS], 'mass')
     radius: float = described([RADIUS], 'radius')

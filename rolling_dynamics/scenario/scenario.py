@@ -118,7 +118,7 @@ Action = Literal['stop', 'record', 'ignore']
 
 
 class Output(OneOf):
-    """When the result is written (default: 100 times per second)."""
+    """Output times of the result (default: 100 per second)."""
 
     rate: float = quantity('samples per second', 'Hz', positive=True, default=100.0)
     times: Array | None = numbers(
@@ -160,7 +160,7 @@ def _stopping(names: list[str]) -> dict[str, str]:
 
 class ScenarioFile(Section):
     """
-    What a scenario may hold: the entries that all have, to which a system adds its own.
+    Entries that every scenario may have, to which a system adds its own.
 
     A plug-in names its subclass as ``scenario``.
     """

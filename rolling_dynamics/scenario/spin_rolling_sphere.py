@@ -158,7 +158,7 @@ class Direction(_Path):
 
 
 class Inputs(OneOf):
-    """What drives the sphere."""
+    """Inputs of the sphere."""
 
     angular_velocity: list[ca.SX] | None = formulas(
         'in the frame of the plane, over time', 'rad/s', count=3, default=None

@@ -48,7 +48,7 @@ Pole = Literal['x', 'y', 'z']
 
 
 class Edges(Section):
-    """Where the hand ends, in its chart coordinates."""
+    """Edges of the hand, in its chart coordinates."""
 
     u: Array | None = pair('minimum and maximum u', default=None)
     v: Array | None = pair('minimum and maximum v', default=None)
@@ -314,7 +314,7 @@ def _drawn(mesh: Trimesh, centre: Array) -> dict[str, Any]:
 
 
 class Fit(Section):
-    """What was made of the mesh; with it the file is not opened any more."""
+    """Surface that was fitted to the mesh; with it the file is not opened any more."""
 
     coefficients: Array = numbers(
         'of the support function in real spherical harmonics',

@@ -141,7 +141,7 @@ class Samples(Section):
 
 
 class SweepSection(Section):
-    """What `rolling sweep` varies."""
+    """Entries that `rolling sweep` varies."""
 
     vary: dict[
         str,
