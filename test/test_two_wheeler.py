@@ -155,12 +155,7 @@ def test_a_goal_may_name_the_axis_of_a_body(scenario):
     ('name', 'law', 'text'),
     [
         ('ball_and_wall', hold_law, 'has no control that could hold it'),
-        pytest.param(
-            'two_fingertips',
-            drive_law,
-            'no steady motion keeps each velocity',
-            marks=pytest.mark.slow,  # 5 CPU s
-        ),
+        ('spin_rolling_ball', drive_law, 'no velocity of spin_rolling_sphere can be commanded'),
     ],
 )
 def test_what_cannot_be_held_or_driven_says_why(name, law, text):

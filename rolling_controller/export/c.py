@@ -1,10 +1,11 @@
 """
-A law in discrete time as C99: one header and one source, without libraries or allocation.
+A law in discrete time as C99: one header and one source, without allocation.
 
 The function of the law is a straight line of scalar operations; each becomes one line of C in the
 same order, so that the same bits follow in double wherever the compiler keeps to IEEE arithmetic
 (``-ffp-contract=off`` where the processor can fuse a product and a sum). Only square roots, by
-Newton's method, may differ in the last bit.
+Newton's method, and the sines of another library may differ in the last bit. Laws of rigs take no
+library; those that take the equations of any machine take sines and arc tangents from that of C.
 """
 
 from __future__ import annotations
@@ -45,8 +46,21 @@ OPERATIONS = {
     ca.OP_FMAX: '{0} > {1} ? {0} : {1}',
     ca.OP_IF_ELSE_ZERO: '{0} != 0 ? {1} : 0',
 }
+CALLS = {
+    **OPERATIONS,
+    ca.OP_DIV: '{1} != 0 ? {0} / {1} : 0',
+    ca.OP_SIN: 'CALL(sin, {0})',
+    ca.OP_COS: 'CALL(cos, {0})',
+    ca.OP_ATAN2: 'CALL(atan2, {0}, {1})',
+}
 
 HELPERS = {
+    'CALL': """
+double sin(double), cos(double), atan2(double, double);
+float sinf(float), cosf(float), atan2f(float, float);
+#define CALL(name, ...) \\
+  (sizeof(REAL) == sizeof(float) ? (REAL)name##f(__VA_ARGS__) : (REAL)name(__VA_ARGS__))
+""",
     'floor_of': """
 static REAL floor_of(REAL value) {
   REAL whole;
@@ -122,9 +136,17 @@ class CSource:
         return paths
 
 
-def as_c(law: StepLaw) -> CSource:
+def as_c(law: StepLaw, *, library: bool = False) -> CSource:
     """
     Return a law as C.
+
+    Parameters
+    ----------
+    law
+        The law.
+    library
+        Whether it takes equations of a machine: sines and arc tangents then come from the library
+        of C, and a quotient whose denominator vanishes is zero.
 
     Raises
     ------
@@ -138,7 +160,7 @@ def as_c(law: StepLaw) -> CSource:
     read += [[f'{law.name}_gains[{k}]' for k in range(law.gains.size)]]
     written = [f'state->{n}' for n in law.state.names]
     written += [f'output[{k}]' for k in range(law.output.size)]
-    body = straight(law.joined, read, written)
+    body = straight(law.joined, read, written, library=library)
     steps = f'  const {law.name}_state was = *state;\n{body}'
     return CSource(
         law.name,
@@ -156,7 +178,13 @@ def operations(f: ca.Function) -> int:
     return sum(f.instruction_id(k) not in moves for k in range(f.n_instructions()))
 
 
-def straight(f: ca.Function, read: Sequence[Sequence[str]], written: Sequence[str]) -> str:
+def straight(
+    f: ca.Function,
+    read: Sequence[Sequence[str]],
+    written: Sequence[str],
+    *,
+    library: bool = False,
+) -> str:
     """
     Return the body of a function in C; raise ParameterError as :func:`as_c` does.
 
@@ -166,11 +194,15 @@ def straight(f: ca.Function, read: Sequence[Sequence[str]], written: Sequence[st
         Function of scalar operations with one vector of results.
     read, written
         What stands in C for each component of each argument, and for each of the results.
+    library
+        See :func:`as_c`.
 
     """
-    _check_divisions(f)
+    if not library:
+        _check_divisions(f)
+    numbers = NumberType('w[{}]', number, CALLS if library else OPERATIONS)
     lines = (
-        statement(f, k, NUMBERS, lambda i, j: read[i][j], lambda _, j: written[j])
+        statement(f, k, numbers, lambda i, j: read[i][j], lambda _, j: written[j])
         for k in range(f.n_instructions())
     )
     return '\n'.join([f'  REAL w[{f.sz_w()}];', *(f'  {line};' for line in lines)])
@@ -207,9 +239,6 @@ def _least(op: int, of: list[float]) -> float:
 def number(value: float) -> str:
     """Return a constant exactly."""
     return f'{value:.0f}' if value == int(value) and abs(value) < 1e9 else f'(REAL){value.hex()}'
-
-
-NUMBERS = NumberType('w[{}]', number, OPERATIONS)
 
 
 def header(law: VectorLaw) -> str:

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import product
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 from rolling_controller.balance.hold import Hold, PERIOD
-from rolling_controller.law import COMMANDED
-from rolling_controller.robot_laws.steering import placed, STEEP, VelocityHold, viewed_from
+from rolling_controller.law import COMMANDED, split
+from rolling_controller.robot_laws.steering import place, VelocityHold
 from rolling_controller.step_law import StepLaw
-from rolling_dynamics.arrays import Array
+from rolling_controller.time_varying_lqr import regulator
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
-from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 
 FARTHEST = 1e6  # in the units of the state: what is beyond is not measured
-FASTEST = 0.5  # m/s, rad/s: up to which steady motions are taken to third order
 TEXT = 'hold about the equilibrium nearest the start of the scenario'
+Step = Callable[[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX], tuple[ca.SX, ca.SX]]
 
 
 def hold_law(scenario: Scenario) -> StepLaw:
     """
-    Return the hold about the equilibrium nearest the start of a scenario.
+    Return :class:`Hold` about the equilibrium nearest the start of a scenario.
 
-    Its measurement is the state, its set point a shift of the equilibrium in tangent units. The
-    error is that of first order, a quaternion counting as its negative does. Without a measurement
-    the last control stays.
+    Its measurement is the state, its set point a shift of the equilibrium in tangent units.
+    Without a measurement the last control stays.
 
     Raises
     ------
@@ -39,26 +36,16 @@ def hold_law(scenario: Scenario) -> StepLaw:
     """
     system = scenario.system
     hold = Hold(system, scenario.p, scenario.x0, control_limits=scenario.control_limits)
-    x, visible = ca.SX.sym('x', system.state.size), ca.SX.sym('seen')
-    shift = ca.SX.sym('shift', system.tangent.size)
-    before = ca.SX.sym('before', system.control.size)
     gain = ca.sparsify(ca.DM(hold.gain))
-    gains = ca.SX.sym('gains', gain.nnz())
-    u = _limited(hold, hold.u - ca.SX(gain.sparsity(), gains) @ (_error(hold, x) - shift))
-    after = ca.if_else(visible > 0.5, u - hold.u, before)  # the memory starts at zero
-    return StepLaw(
-        name='hold',
-        text=TEXT,
-        period=PERIOD,
-        state=Layout((sent_entry(system.control),)),
-        measurement=system.state,
-        set_point=Layout(tuple(replace(e, kind='vector') for e in system.tangent.entries)),
-        output=system.control,
-        function=ca.Function('hold', [before, x, visible, shift, gains], [after, hold.u + after]),
-        limits=(FARTHEST, FARTHEST),
-        gains=_gains(system, gain.sparsity()),
-        tuned=tuple(gain.nonzeros()),
-    )
+
+    def step(memory: ca.SX, x: ca.SX, _: ca.SX, shift: ca.SX, gains: ca.SX) -> tuple[ca.SX, ca.SX]:
+        rows = ca.vec(ca.densify(ca.SX(gain.sparsity(), gains)).T)
+        record = ca.vertcat(system.retract(hold.x, shift), hold.u, rows)
+        return memory, regulator(system)([], x, 0, ca.vertcat(record, *hold.limits))
+
+    shifts = Layout(tuple(replace(e, kind='vector') for e in system.tangent.entries))
+    tunable = _gains(system, gain.sparsity()), tuple(gain.nonzeros())
+    return machine_law(system, 'hold', TEXT, (), shifts, step, hold.u, *tunable)
 
 
 def _gains(system: RollingSystem, sparsity: ca.Sparsity) -> Layout:
@@ -73,47 +60,11 @@ def _gains(system: RollingSystem, sparsity: ca.Sparsity) -> Layout:
     return Layout(tuple(entries))
 
 
-def _error(hold: Hold, x: ca.SX) -> ca.SX:
-    """Return the error of a state of a hold, to first order."""
-    system, y = hold.system, ca.SX.sym('y', hold.system.state.size)
-    slope = ca.Function('slope', [y], [ca.jacobian(system.difference(y, ca.DM(hold.x)), y)])
-    near = aligned(system, x, ca.DM(hold.x))
-    return ca.sparsify(ca.DM(np.array(slope(hold.x)))) @ (near - hold.x)
-
-
-def aligned(system: RollingSystem, x: ca.SX, near: ca.SX | ca.DM) -> ca.SX:
-    """Return a state whose quaternions have the sign that is nearer to those of another."""
-    out = ca.SX(x)
-    for entry in system.state.entries:
-        where = system.state.slice(entry.name)
-        if entry.kind == 'quaternion':
-            opposite = ca.dot(x[where], near[where]) < 0
-            out[where] = ca.if_else(opposite, -x[where], x[where])
-    return out
-
-
-def held(hold: Hold, x: ca.SX) -> ca.SX:
-    """Return the control of a hold in a state, to first order; see :class:`Hold`."""
-    return _limited(hold, hold.u - ca.sparsify(ca.DM(hold.gain)) @ _error(hold, x))
-
-
-def _limited(hold: Hold, u: ca.SX) -> ca.SX:
-    low, high = hold.limits
-    return ca.fmin(ca.fmax(u, low), high)
-
-
-def sent_entry(control: Layout) -> Entry:
-    """Return the entry of a memory that holds the last control."""
-    names = tuple(f'{name}_sent' for name in control.names)
-    return Entry('sent', names, '', text='last control over that at rest')
-
-
 def drive_law(scenario: Scenario) -> StepLaw:
     """
-    Return the hold about a reference that moves as commanded, from the start of a scenario.
+    Return :class:`VelocityHold` from the start of a scenario.
 
-    Its measurement is the state, its set point the velocity (forward, left, turn). The error is
-    that of first order, the steady motion that of third order in the velocity. Without a
+    Its measurement is the state, its set point the velocity (forward, left, turn). Without a
     measurement the last control stays, and the reference goes on.
 
     Raises
@@ -122,65 +73,80 @@ def drive_law(scenario: Scenario) -> StepLaw:
         The state names no position in W, cannot be held, or no velocity can be kept.
 
     """
-    system, x0 = scenario.system, np.asarray(scenario.x0, dtype=float)
-    law = VelocityHold(scenario, x0, 0.0)
-    m, hold = system.control.size, law.hold
-    memory, command = ca.SX.sym('memory', 7 + m), ca.SX.sym('command', 3)
-    x, visible = ca.SX.sym('x', system.state.size), ca.SX.sym('seen')
-    position, half, velocity, before = ca.vertsplit(memory, [0, 2, 4, 7, 7 + m])
-    most = STEEP * PERIOD
-    velocity += ca.fmin(ca.fmax(command * law.possible - velocity, -most), most)
-    C, S, turn = 1 + half[0], half[1], velocity[2] * PERIOD / 2
-    half = ca.vertcat(C * (1 - turn**2 / 2) - S * turn, S * (1 - turn**2 / 2) + C * turn)
-    half *= (3 - ca.sumsqr(half)) / 2  # of norm 1, without a root
-    c, s = half[0] ** 2 - half[1] ** 2, 2 * half[0] * half[1]
-    turned = ca.blockcat([[c, -s], [s, c]])
-    position += turned @ velocity[:2] * PERIOD
-    # across the ways that it can go the reference stays with the robot
-    apart = ca.if_else(visible > 0.5, placed(system, x) - law.start()[1:3] - position, 0)
-    position += turned @ ((1 - law.possible[:2]) * (turned.T @ apart))
-    kept = _steady(law) @ ca.vertcat(*_powers(ca.vertsplit(velocity)))
-    n = system.tangent.size
-    near = viewed_from(system, x, position + law.start()[1:3], half)
-    gain = ca.sparsify(ca.DM(hold.gain))
-    u = _limited(hold, hold.u + kept[n:] - gain @ (_error(hold, near) - kept[:n]))
-    sent = ca.if_else(visible > 0.5, u - hold.u, before)
-    after = ca.vertcat(position, half - ca.DM([1, 0]), velocity, sent)
-    return StepLaw(
-        name='drive',
-        text='hold about a reference that moves as commanded',
-        period=PERIOD,
-        state=Layout(
-            (
-                Entry('place', ('x', 'y'), 'm', text='of the reference, from its start'),
-                Entry('half_turn', ('cosine_less_1', 'sine'), '', text='of half its yaw'),
-                Entry('velocity', ('forward', 'left', 'turn'), '', text='of the reference'),
-                sent_entry(system.control),
-            )
-        ),
-        measurement=system.state,
-        set_point=Layout((COMMANDED,)),
-        output=system.control,
-        function=ca.Function('drive', [memory, x, visible, command], [after, hold.u + sent]),
-        limits=(FARTHEST, FARTHEST),
+    system = scenario.system
+    law = VelocityHold(scenario, np.asarray(scenario.x0, dtype=float), 0.0)
+    one = law.as_function()
+    start = one.memory[1:]  # the first is the time of the step before, always a period ago
+    first = system.state.slice(place(system).name).start
+
+    def step(
+        memory: ca.SX, x: ca.SX, visible: ca.SX, command: ca.SX, _: ca.SX
+    ) -> tuple[ca.SX, ca.SX]:
+        reference, x = start + memory, ca.SX(x)
+        for k in range(2):  # where nothing is measured the robot is at the reference
+            x[first + k] = ca.if_else(visible > 0.5, x[first + k], reference[k])
+        known = ca.vertcat(0, reference), ca.vertcat(x, command)
+        after, u = split(one.function(*known, PERIOD, one.given(0.0)), 1 + start.size)
+        return after[1:] - start, u
+
+    memory = (
+        Entry('place', ('x', 'y'), 'm', text='of the reference, from its start'),
+        Entry('yaw', ('yaw',), 'rad', text='of the reference, from its start'),
+        Entry('velocity', ('forward', 'left', 'turn'), '', text='of the reference'),
+        Entry('bend', tuple(f'bend_{k}' for k in range(start.size - 6)), ''),
     )
+    text = 'hold about a reference that moves as commanded'
+    return machine_law(system, 'drive', text, memory, Layout((COMMANDED,)), step, law.hold.u)
 
 
-def _powers(v: Sequence[Any]) -> list[Any]:
-    """Return the products of one to three of three velocities."""
-    return [
-        v[0] ** i * v[1] ** j * v[2] ** k
-        for i, j, k in product(range(4), repeat=3)
-        if 1 <= i + j + k <= 3
-    ]
+def machine_law(
+    system: RollingSystem,
+    name: str,
+    text: str,
+    memory: Sequence[Entry],
+    set_point: Layout,
+    step: Step,
+    u_rest: ArrayLike,
+    gains: Layout | None = None,
+    tuned: tuple[float, ...] = (),
+) -> StepLaw:
+    """
+    Return a law of the state whose last control stays where the state is not measured.
 
+    Parameters
+    ----------
+    system
+        The machine.
+    name, text, set_point, gains, tuned
+        See :class:`StepLaw`.
+    memory
+        Entries of its own memory, zero at the start.
+    step
+        From its own memory, state, whether that is measured, set point and gains to its own
+        memory and the control.
+    u_rest
+        Control before the first measurement, shape (control.size,).
 
-def _steady(law: VelocityHold) -> Array:
-    """Return the columns of steady motions by :func:`_powers` of their velocity."""
-    tried = list(product(FASTEST * np.linspace(-1.0, 1.0, 5), repeat=3))
-    powers = np.array([_powers(v) for v in tried])
-    motions = np.array([law.steady(v) for v in tried])
-    if not np.isfinite(motions).all():
-        raise ParameterError(f'no steady motion keeps each velocity up to {FASTEST} m/s and rad/s')
-    columns: Array = np.linalg.lstsq(powers, motions, rcond=None)[0].T
-    return columns
+    """
+    gains, own = gains or Layout(()), sum(e.size for e in memory)
+    names = tuple(f'{c}_sent' for c in system.control.names)
+    sent = Entry('sent', names, '', text='last control over that at rest')
+    z, x = ca.SX.sym('z', own + len(names)), ca.SX.sym('x', system.state.size)
+    visible, goal = ca.SX.sym('seen'), ca.SX.sym('goal', set_point.size)
+    K = ca.SX.sym('gains', gains.size)
+    after, u = step(z[:own], x, visible, goal, K)
+    kept = ca.if_else(visible > 0.5, u - u_rest, z[own:])
+    given = [z, x, visible, goal, *([K] if tuned else [])]
+    return StepLaw(
+        name=name,
+        text=text,
+        period=PERIOD,
+        state=Layout((*memory, sent)),
+        measurement=system.state,
+        set_point=set_point,
+        output=system.control,
+        function=ca.Function(name, given, [ca.vertcat(after, kept), u_rest + kept]),
+        limits=(FARTHEST, FARTHEST),
+        gains=gains,
+        tuned=tuned,
+    )

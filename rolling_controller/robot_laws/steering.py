@@ -178,7 +178,7 @@ def prepare_velocity_hold(system: RollingSystem) -> None:
     compiled(_functions(system)[0])
 
 
-def _place(system: RollingSystem) -> Entry:
+def place(system: RollingSystem) -> Entry:
     """Return the entry of the state that is a position on the floor, or raise ParameterError."""
     found = next((e for e in system.state.entries if _is_in_world(e) and e.unit == 'm'), None)
     if found is None:
@@ -191,7 +191,7 @@ def _place(system: RollingSystem) -> Entry:
 
 def placed(system: RollingSystem, x: ca.SX) -> ca.SX:
     """Return where a robot is on the floor in a state, shape (2,) [m]."""
-    return x[system.state.slice(_place(system).name)][:2]
+    return x[system.state.slice(place(system).name)][:2]
 
 
 @once_per_system
@@ -264,7 +264,7 @@ def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:
             rate[where] -= v[2] / 2 * ca.vertcat(-q[3], -q[2], q[1], q[0])
         elif _is_in_world(entry):
             rate[first] -= v[2] * ca.vertcat(-x[first][1], x[first][0])
-            if entry.name == _place(system).name:
+            if entry.name == place(system).name:
                 rate[first] -= v[:2]
     y, y0 = ca.SX.sym('y', system.state.size), ca.SX.sym('y0', system.state.size)
     turned = ca.jtimes(system.difference(y, y0), y, rate)
@@ -293,7 +293,7 @@ def viewed_from(system: RollingSystem, x: ca.SX, position: ca.SX, half: ca.SX) -
             out[where] = product(turn, x[where])
         elif _is_in_world(entry):
             first = slice(where.start, where.start + 2)
-            a, b = ca.vertsplit(x[first] - (position if entry == _place(system) else 0))
+            a, b = ca.vertsplit(x[first] - (position if entry == place(system) else 0))
             out[first] = ca.vertcat(c * a + s * b, c * b - s * a)
     return ca.densify(out)
 

@@ -1,8 +1,9 @@
 """
 Write a law as C for a microcontroller.
 
-Write a law in discrete time as C99: one header and one source, without allocation or libraries,
-the state in a struct, and a function for one step. It prints how many operations a step takes
+Write a law in discrete time as C99: one header and one source, without allocation, the state in a
+struct, and a function for one step. `hold`, `drive` and `follow` take sines from the library of C
+(`-lm`), others no library. It prints how many operations a step takes
 at most, what it needs of the stack and, where there is a C compiler, the size of its
 code. Any machine with an equilibrium near its start has the laws `hold`, `drive` where it has a
 place on the floor, and `follow` along the plan of its scenario.

@@ -106,7 +106,7 @@ def test_the_hold_of_a_closed_chain_is_exported(cart):
         x = np.array(cart.system.retract(cart.x0, 1e-3 * rng.normal(size=still.size))).ravel()
         memory, u = law.step(memory, [*x, *still], 0.0)
         m, c = compiled.step(m, [*x, *still], 0.0)
-        assert np.array_equal(u, c)
+        assert np.abs(u - c).max() < 1e-12
 
 
 def test_a_closed_chain_is_linearised_along_a_steady_motion():

