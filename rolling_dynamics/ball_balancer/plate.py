@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 import math
-from types import MappingProxyType
 
 import casadi as ca
 import numpy as np
@@ -252,11 +251,10 @@ class BallOnPlate(WrittenSystem):
 
     """
 
-    invariants: Mapping[str, ca.Function] = MappingProxyType({})
-
     def __init__(self, machine: Machine) -> None:
         """Take a machine with a ball on a plate."""
         self.parts = MachineSystem(machine)
+        self.conserved = self.parts.conserved
         self.state, self.control = self.parts.state, self.parts.control
         self.parameters = self.parts.parameters
         self._at, self._params = self.symbols.values, self.symbols.params
@@ -275,6 +273,11 @@ class BallOnPlate(WrittenSystem):
     def contact_frame(self) -> ca.Function:
         """``(x, p) -> X_WP`` at the contact, in axes of the plate."""
         return self.parts.contact_frame
+
+    @cached_property
+    def invariants(self) -> Mapping[str, ca.Function]:
+        """Energy [J] of the ball, which servos, walls and resistance change."""
+        return self.parts.invariants
 
     @cached_property
     def free(self) -> ca.SX:

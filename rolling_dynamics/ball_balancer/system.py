@@ -169,6 +169,13 @@ class BallBalancer(BallOnPlate):
             self.symbols.x[:2], START * CREEP * self.free / speed, self.symbols.x[4:]
         )
 
+    @cached_property
+    def invariants(self) -> Mapping[str, ca.Function]:
+        """Energy [J] of the ball, also in the height of the uneven plate."""
+        p, plate = self._params, self.parts.machine.links['plate']
+        rise = plate.R_WF[2, 2] * wave_sum('height', self._at['ball'], p)
+        return self.functions({'energy': self.parts.energy + p['mass'] * p['gravity'] * rise})
+
     # expressions
 
     @cached_property

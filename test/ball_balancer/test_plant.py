@@ -245,3 +245,21 @@ def test_what_makes_no_plant_is_refused(changed, text):
     raw = dict(load_scenario('ball_balancer').raw) | changed
     with pytest.raises(Exception, match=text):
         load_scenario(raw)
+
+
+@pytest.mark.parametrize('name', ['ball_balancer', 'labyrinth'])
+def test_energy_is_kept_without_servos_and_resistance(name):
+    """A ball on a tilted plate that stands still gains what it loses in height, hills too."""
+    system = load_scenario(name).system.whole
+    names, p = system.parameters.names, load_scenario(name).p[: system.parameters.size].copy()
+    if name == 'ball_balancer':
+        p[names.index('kinetic_share')] = 0
+    x, u = np.zeros(system.state.size), np.zeros(system.control.size)
+    x[:5] = 0.02, 0.01, 0.05, 0.02, 0.03
+    energy, stepper = system.invariants['energy'], Stepper(system, p, max_step=1e-4)
+    before, kinetic = float(energy(x, u, 0, p)), []
+    for _ in range(100):
+        x = stepper.step(x, u, 2e-3)
+        kinetic.append(0.7 * p[names.index('mass')] * (x[2] ** 2 + x[3] ** 2))
+        assert float(energy(x, u, 0, p)) == pytest.approx(before, abs=1e-12)
+    assert np.ptp(kinetic) > 1e-5
