@@ -2,6 +2,7 @@
 
 from pathlib import Path
 import re
+import subprocess
 import sys
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / 'tools'))
 
-from release import faults  # noqa: E402
+from release import faults, PLACEHOLDER  # noqa: E402
 
 FILES = (
     'package.xml',
@@ -58,3 +59,12 @@ def test_what_is_not_ready_is_named(ready, file, old, new, says):
     change(ready / file, old, new)
     (fault,) = faults(ready)
     assert re.search(says, fault)
+
+
+def test_the_address_is_in_the_manifests_alone():
+    """What else needs it reads it there, so that a release is refused for all of it."""
+    listed = ['git', 'grep', '-lIF', PLACEHOLDER, '--', ':!test', ':!tools/release.py']
+    done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode > 1:  # 1: nowhere
+        pytest.skip('needs a checkout of git')
+    assert set(done.stdout.split()) <= {'package.xml', 'rolling_interfaces/package.xml'}

@@ -33,6 +33,7 @@ FOREIGN_VARIABLES = (
 
 SYSTEM_PREFIXES = (Path('/usr'), Path('/usr/local'))
 
+MANIFEST = Path(__file__).resolve().parents[1] / 'package.xml'  # it has the address
 TF2_MSGS = {
     'msg/TFMessage.msg': 'geometry_msgs/TransformStamped[] transforms\n',
     'CMakeLists.txt': """\
@@ -45,13 +46,13 @@ rosidl_generate_interfaces(${PROJECT_NAME} "msg/TFMessage.msg" DEPENDENCIES geom
 ament_export_dependencies(rosidl_default_runtime)
 ament_package()
 """,
-    'package.xml': """\
+    'package.xml': f"""\
 <?xml version="1.0"?>
 <package format="3">
   <name>tf2_msgs</name>
   <version>0.0.0</version>
   <description>TFMessage alone, for an environment without tf2.</description>
-  <maintainer email="maintainers@rolling-robotics.invalid">Maintainers</maintainer>
+  {re.findall('<maintainer.*', MANIFEST.read_text('utf-8'))[0]}
   <license>Apache-2.0</license>
   <buildtool_depend>ament_cmake</buildtool_depend>
   <buildtool_depend>rosidl_default_generators</buildtool_depend>
