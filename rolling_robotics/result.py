@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,13 @@ def simulate_scenario(
         follower=follower_of(scenario),
         on_progress=on_progress,
     )
+
+
+def start_result(scenario: Scenario) -> dict[str, Any]:
+    """Return the result of a simulation of the first thousandth, for a picture of the start."""
+    end = 1e-3 * scenario.duration
+    brief = replace(scenario, duration=end, output_times=np.array([0.0, end]))
+    return simulation_result(scenario, simulate_scenario(brief))
 
 
 def follower_of(scenario: Scenario) -> Follower | None:

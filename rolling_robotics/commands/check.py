@@ -25,8 +25,6 @@ from rolling_robotics.console import say
 if TYPE_CHECKING:
     from rolling_dynamics.scenario import Scenario
 
-MOMENT = 1e-3  # of the duration, which is simulated for a picture of the start
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
@@ -93,15 +91,10 @@ def _structure(scenario: Scenario) -> Sequence[str]:
 
 def _draw(scenario: Scenario, path: Path) -> None:
     """Draw the start of a scenario."""
-    from dataclasses import replace  # a quarter of the time of --help
-
-    import numpy as np
     from rolling_robotics.animation.movie import Shot, write_movie
     from rolling_robotics.files import checked_output
-    from rolling_robotics.result import simulate_scenario, simulation_result
+    from rolling_robotics.result import start_result
     from rolling_robotics.scene.general import scene_of
 
-    out, end = checked_output(path, ('.png',)), MOMENT * scenario.duration
-    brief = replace(scenario, duration=end, output_times=np.array([0.0, end]))
-    scene = scene_of(simulation_result(scenario, simulate_scenario(brief)))
+    out, scene = checked_output(path, ('.png',)), scene_of(start_result(scenario))
     write_movie(scene, Shot(at=0.0, strips=False), out, lambda *_: None)

@@ -87,7 +87,7 @@ def contacts_of(system: RollingSystem) -> tuple[dict[str, ca.Function], dict[str
         'order': transitions.ORDER,
         'ends': transitions.ENDS,
         **edges,
-        **{n: getattr(transitions, n) for n in ('START', 'HELD', 'LIFTS', 'PERFECT', 'FAINT')},
+        **{n: getattr(transitions, n) for n in ('HELD', 'LIFTS', 'PERFECT', 'FAINT')},
         **{n: getattr(impacts, n) for n in ('STILL', 'EXACT', 'ITERATIONS', 'SAME', 'STAGES')},
         **{n: getattr(impact, n) for n in ('STUCK', 'RESTS', 'SLOWEST', 'SINGULAR', 'ROUNDING')},
         'CONE': transitions.NOISE,

@@ -45,7 +45,6 @@ def modes_of(
             'k': k,
             'contacts': names,
             'slip': 0 if mode.slip is None else mode.slip.numel_out(0),
-            'own': mode.projection is not None,
             'guards': [
                 _guard(functions, system, mode, g, f'reset_{k}_{j}', actions.get(g))
                 for j, g in enumerate(mode.guards)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from dataclasses import replace
 import json
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from rolling_robotics.page.rig import (
 )
 from rolling_robotics.page.sliders import sliders_of
 from rolling_robotics.page.webassembly import webassembly
-from rolling_robotics.result import simulate_scenario, simulation_result
+from rolling_robotics.result import start_result
 from rolling_robotics.scene.general import scene_of
 from rolling_robotics.scene.scene import GROUND, Mesh, Scene
 
@@ -59,7 +58,7 @@ def page_data(scenario: Scenario, law: str = '') -> dict[str, Any]:
     contact = contacts_of(system)
     sensed, sensors = sensors_of(scenario)
     lawful, law_data = law_of(scenario, source)
-    scene = scene_of(json.loads(json.dumps(_start_of(scenario), default=_plain)))
+    scene = scene_of(start_result(scenario))
     names = [b.name for b in scene.bodies if b.name in system.pose.name_out()]
     ground = [b.name for b in scene.bodies if GROUND in (b.layer, *(m.layer for m in b.meshes))]
     held = next((n for n in names if n not in ('hand', *ground)), names[0])
@@ -97,18 +96,6 @@ def page_data(scenario: Scenario, law: str = '') -> dict[str, Any]:
         'unit': 's' if system.independent_variable == 'time' else 'm',
         **_drawn(scene),
     }
-
-
-def _start_of(scenario: Scenario) -> dict[str, Any]:
-    """Return the result of a scenario at its first instants, of which bodies are drawn."""
-    times = scenario.output_times[:2]
-    short = replace(scenario, duration=float(times[-1]), output_times=times)
-    return simulation_result(short, simulate_scenario(short))
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401
-    """Return arrays of a result as lists."""
-    return value.tolist() if isinstance(value, (np.ndarray, np.generic)) else dict(value)
 
 
 def _drawn(scene: Scene) -> dict[str, Any]:

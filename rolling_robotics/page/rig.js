@@ -2,6 +2,12 @@
 // Plant, actuators, sensors and law: simulation/emulation.py, with a generator of its own for noise.
 const INSTANT = 1e-12;
 const clip = (v, most) => Math.min(Math.max(v, -most), most);
+function mean(seen, start, end) { // of values that are linear between their times
+  return seen.slice(1).reduce((sum, [next, b], k) => {
+    const [t, a] = seen[k], low = Math.max(t, start), high = Math.min(next, end);
+    return high > low ? sum.map((v, i) => v + (high - low) / (end - start) * (a[i] + (b[i] - a[i]) * ((low + high) / 2 - t) / (next - t))) : sum;
+  }, seen[0][1].map(() => 0));
+}
 
 class Rig {
   constructor(motion) {
@@ -36,8 +42,13 @@ class Rig {
     this.draw = draw;
     this.seeded = {get: () => seed, set: v => { seed = v; }};
     this.r = {s, u, wanted: u, sent: [], coming: [], asked: 0, z: this.law ? this.z.slice() : null, seed,
-      streams: this.sensors.map(q => ({count: 0, next: 0, last: -Infinity, bias: q.bias ? q.value.map(() => q.bias * this.normal()) : null}))};
+      streams: this.sensors.map((q, k) => { // seen: times and values, from before the next exposure on
+        const first = q.free_running ? q.exposure + draw() / q.rate : 0, value = this.sensed(k, s, u);
+        return {count: 0, first, next: first, last: -Infinity, hidden: false, seen: [[-q.exposure, value], [0, value]], bias: value.map(() => (q.bias ? q.bias * this.normal() : 0))};
+      })};
   }
+
+  sensed(k, s, u) { return this.m.f(`sense_${k}_${this.m.data.modes[s.mode].k}`, s.x, u, s.t, s.p); }
 
   normal() { return Math.sqrt(-2 * Math.log(1 - this.draw())) * Math.cos(2 * Math.PI * this.draw()); }
 
@@ -85,17 +96,34 @@ class Rig {
       const end = Math.min(until, s.t + this.longest, sent.length ? sent[0].at : Infinity), dt = end - s.t;
       if (!this.plain) u = wanted.map((w, k) => (this.act[k].slew === null ? w : u[k] + clip(w - u[k], this.act[k].slew * dt)));
       this.r = {...this.r, u, wanted, sent, s: this.m.step(s, u, dt, this.longest)};
+      this.r.streams = this.r.streams.map((was, k) => (this.sensors[k].exposure ? this.look(was, k) : was));
     }
   }
 
+  look(was, k) {
+    const {s, u} = this.r, since = was.next - this.sensors[k].exposure - this.longest;
+    return {...was, seen: [...was.seen.filter(([t]) => t >= since), [s.t, this.sensed(k, s, u)]]};
+  }
+
   measure(k) {
-    const {s, u} = this.r, q = this.sensors[k], was = this.r.streams[k];
-    let value = this.m.f(`sense_${k}_${this.m.data.modes[s.mode].k}`, s.x, u, s.t, s.p);
+    const {s, u} = this.r, q = this.sensors[k], was = this.r.streams[k], draw = this.draw, chance = part => part > 0 && draw() < part;
+    let value = q.exposure ? mean(was.seen, was.next - q.exposure, was.next) : this.sensed(k, s, u);
     const noise = q.root.length ? q.root[0].map(() => this.normal()) : [];
-    value = value.map((v, i) => v + dot(q.root[i] || [], noise) + (was.bias ? was.bias[i] : 0));
-    if (s.ended || (q.loss && this.draw() < q.loss)) value.fill(NaN);
-    const arrival = Math.max(was.last, was.next + q.delay + (q.jitter ? q.jitter * (2 * this.draw() - 1) : 0));
-    const stream = {...was, count: was.count + 1, last: arrival, next: (was.count + 1) / q.rate};
+    value = value.map((v, i) => v + dot(q.root[i] || [], noise) + was.bias[i]);
+    const {entries} = q, some = Math.floor(draw() * entries.length), [from, to] = entries[some], long = Math.max(q.blackout * q.rate, 1);
+    const hidden = chance(q.blackout ? (was.hidden ? 1 - 1 / long : q.loss / (1 - q.loss) / long) : q.loss);
+    if (chance(q.swap)) {
+      const [at, end] = entries[(some + 1 + Math.floor(draw() * (entries.length - 1))) % entries.length], kept = value.slice(from, to);
+      value.set(value.slice(at, end), from); value.set(kept, at);
+    }
+    if (chance(q.outlier)) {
+      const away = Array.from({length: to - from}, () => this.normal());
+      away.forEach((w, i) => { value[from + i] += q.outlier_size * w / size(away); });
+    }
+    for (const [at, end] of entries) if (chance(q.hidden)) value.fill(NaN, at, end);
+    if (s.ended || hidden) value.fill(NaN);
+    const arrival = Math.max(was.last, was.next + q.delay + (q.jitter ? q.jitter * (2 * draw() - 1) : 0)), count = was.count + 1;
+    const stream = {...was, count, hidden, last: arrival, next: was.first + count / q.rate};
     this.r = {...this.r, coming: [...this.r.coming, {value, arrival}], streams: this.r.streams.map((o, j) => (j === k ? stream : o))};
   }
 

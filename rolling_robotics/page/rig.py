@@ -16,8 +16,6 @@ from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
 from rolling_robotics.page.modes import Data, Functions
 
-LEFT_OUT = ('exposure', 'blackout', 'hidden', 'swap', 'outlier', 'clock')  # of sensors, in a page
-
 
 def law_source(scenario: Scenario, name: str) -> CSource:
     """Return a law of a scenario as C; raise ParameterError if it has none of this name."""
@@ -98,11 +96,11 @@ def _sensor(s: Sensor) -> Data:
     values, vectors = np.linalg.eigh(s.covariance)
     root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
     return {
-        'name': s.name,
-        'value': s.output.names,
+        'entries': [
+            [at.start, at.stop] for at in (s.output.slice(e.name) for e in s.output.entries)
+        ],
         'root': root[:, root.any(axis=0)].tolist() if root.any() else [],
-        'left_out': [n for n in LEFT_OUT if getattr(s, n)],
-        **{n: getattr(s, n) for n in ('rate', 'delay', 'jitter', 'loss', 'bias')},
+        **{n: v for n, v in vars(s).items() if isinstance(v, int | float)},
     }
 
 

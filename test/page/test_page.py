@@ -21,6 +21,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.emulation import Emulation
+from rolling_dynamics.simulation.sensing import SensorStream
 from rolling_robotics.page.forces import forces_of
 from rolling_robotics.page.page import page_data, script
 from rolling_robotics.page.rig import law_source
@@ -96,9 +97,9 @@ def here(scenario, steps: int):
     return s, events
 
 
-def quiet(scenario):
+def quiet(scenario, **changed):
     """Return a scenario whose sensors have no noise: page and NumPy draw it otherwise."""
-    sensors = [replace(s, covariance=0 * s.covariance) for s in scenario.sensors]
+    sensors = [replace(s, covariance=0 * s.covariance, **changed) for s in scenario.sensors]
     return replace(scenario, sensors=tuple(sensors))
 
 
@@ -124,11 +125,17 @@ def emulated(scenario, source, frames: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    'law', ['lqr', *(pytest.param(n, marks=pytest.mark.slow) for n in ('pid', 'predictive'))]
+    ('law', 'exposure'),
+    [
+        ('lqr', 0.0123),
+        *(pytest.param(n, 0.0, marks=pytest.mark.slow) for n in ('lqr', 'pid', 'predictive')),
+    ],
 )
-def test_law_answers_sensors_through_actuators_as_in_the_emulation(law: str, tmp_path: Path):
+def test_law_answers_sensors_through_actuators_as_in_the_emulation(
+    law: str, exposure: float, tmp_path: Path
+):
     """Camera, exported C with other gains, and late servos move the ball as Emulation does."""
-    scenario = quiet(load_scenario('ball_balancer'))
+    scenario = quiet(load_scenario('ball_balancer'), exposure=exposure)
     source, frames = law_source(scenario, law), 45
     tuned = tuple(np.round(np.array(source.law.tuned) * 0.8, 6).tolist())
     source = replace(source, law=replace(source.law, tuned=tuned))
@@ -141,6 +148,48 @@ def test_law_answers_sensors_through_actuators_as_in_the_emulation(law: str, tmp
     assert found['ended'] == ''
     assert np.abs(np.array(found['x']) - x).max() < 1e-9
     assert found['again'] == found['x']
+
+
+FAULTS = {'loss': 0.2, 'blackout': 0.3, 'hidden': 0.1, 'swap': 0.15, 'outlier': 0.1}
+SEEN = """
+const motion = new Motion(require('./data.json')), rig = new Rig(motion), values = [];
+for (let k = 0; k < 4000; ++k) { rig.measure(0); values.push([...rig.r.coming.at(-1).value]); }
+console.log(JSON.stringify(values));
+"""
+
+
+def fractions(values: np.ndarray) -> dict[str, float]:
+    """Return how often measurements of (1, 1, 1, 2, 2, 2) are missing, exchanged and in error."""
+    gone = np.isnan(values)
+    blind = gone.all(axis=1)
+    whole = values[~gone.any(axis=1)]
+    away = np.linalg.norm(np.sort(whole, axis=1) - [1, 1, 1, 2, 2, 2], axis=1)
+    return {
+        'blind': blind.mean(),
+        'turns': np.mean(np.diff(blind)),
+        'missing': gone[:, 0].mean(),
+        'exchanged': np.mean(whole[away == 0][:, 0] == 2),
+        'outliers': np.mean(away > 0),
+    }
+
+
+def test_sensors_are_disturbed_as_here(tmp_path: Path):
+    """Blackouts, entries that are missing, exchanged and in error are as often as in Python."""
+    scenario = load_scenario('ball_balancer')
+    points = Layout(tuple(Entry(n, tuple(f'{n}_{a}' for a in 'xyz'), 'm') for n in 'ab'))
+    changed = {'output': points, 'measure': lambda _: ca.DM([1, 1, 1, 2, 2, 2]), 'rate': 30.0}
+    faults = FAULTS | {'outlier_size': 9.0, 'message': 'points'}
+    sensor = replace(scenario.sensors[0], covariance=np.zeros((6, 6)), **changed, **faults)
+    data = page_data(replace(scenario, sensors=(sensor,)), 'lqr')
+    (tmp_path / 'data.json').write_text(json.dumps(data))
+    (tmp_path / 'run.js').write_text(script() + SEEN)
+    done = subprocess.run([NODE, 'run.js'], cwd=tmp_path, capture_output=True, check=True)
+    found = fractions(np.array(json.loads(done.stdout), dtype=float))
+    stream = SensorStream(sensor, 0)
+    values = [stream.take([0.0], [np.array([1.0, 1, 1, 2, 2, 2])]).value for _ in range(4000)]
+    here = fractions(np.array(values))
+    assert all(v > 0.01 for v in here.values())
+    assert found == pytest.approx(here, abs=0.05)
 
 
 def test_hold_answers_the_state_as_in_lockstep(tmp_path: Path):
