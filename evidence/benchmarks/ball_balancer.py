@@ -165,12 +165,9 @@ def rows() -> Iterator[Row]:
             for lead in (0.0, LEADS[name]):
                 off = [tracked(file, name, rig, path, seed, lead) for seed in range(PLATES)]
                 told = f', given {lead:g} s before' if lead else ''
-                yield Row(
-                    name=f'{name}: distance from a set point on its {path}{told}, mean',
-                    value=float(np.mean(np.concatenate(off))),
-                    unit='mm',
-                    reference=f'{RADIUS:g} m, {ROUND:g} s a round, {PLATES} plates',
-                )
+                title = f'{name}: distance from a set point on its {path}{told}, mean'
+                against = f'{RADIUS:g} m, {ROUND:g} s a round, {PLATES} plates'
+                yield Row(title, float(np.mean(np.concatenate(off))), 'mm', reference=against)
     yield from wrong_rows(file, rig)
 
 
@@ -212,20 +209,13 @@ def _rows(name: str, found: Sequence[Protocol], fastest: Mapping[int, float]) ->
         ('overshoot', 1e3 * median(lambda j: j.overshoot), 2),
         ('end error', 1e3 * median(lambda j: j.end_error), 1.5),
     ):
-        yield Row(
-            name=f'{name}: {text}, median',
-            value=value,
-            unit='mm',
-            reference=f'published {PUBLISHED[text]}',
-            goal=f'at most {goal}' if goals else '',
-        )
+        title = f'{name}: {text}, median'
+        against = f'published {PUBLISHED[text]}'
+        yield Row(title, value, 'mm', f'at most {goal}' if goals else '', against)
     within = [plate.within for plate in found]
-    yield Row(
-        name=f'{name}: jumps of 36 that end within 5 mm, fewest of a plate',
-        value=min(within),
-        reference=f'mean {np.mean(within):.1f}; published {PUBLISHED["within 5 mm"]}',
-        goal='at least 34' if goals else '',
-    )
+    title = f'{name}: jumps of 36 that end within 5 mm, fewest of a plate'
+    against = f'mean {np.mean(within):.1f}; published {PUBLISHED["within 5 mm"]}'
+    yield Row(title, min(within), goal='at least 34' if goals else '', reference=against)
     fell = any(plate.hold.size == 0 for plate in found)
     hold = np.concatenate([plate.hold for plate in found])
     for text, value, goal in (
@@ -266,21 +256,13 @@ def labyrinth_rows() -> Iterator[Row]:
     law = LabyrinthLaw(file, plan)
     runs = run_missing(LOG, 'predictive', LABYRINTHS, partial(map, partial(_through, law=law)))
     through = [r for r in runs if r['reached']]
-    yield Row(
-        name=f'runs of {len(runs)} that reach the end without a fall',
-        value=len(through),
-        goal='at least 95',
-        reference=f'{sum(r["fallen"] for r in runs)} fell',
-    )
+    name = f'runs of {len(runs)} that reach the end without a fall'
+    against = f'{sum(r["fallen"] for r in runs)} fell'
+    yield Row(name, len(through), goal='at least 95', reference=against)
     yield Row('walls touched in a run, mean', float(np.mean([r['walls'] for r in runs])))
     speeds = [file.length / r['time'] for r in through]
-    yield Row(
-        name=f'mean speed along the path of {file.length:.3f} m',
-        value=float(np.mean(speeds)) if speeds else None,
-        unit='m/s',
-        goal='at least 0.135',
-        reference=RECORD,
-    )
+    name = f'mean speed along the path of {file.length:.3f} m'
+    yield Row(name, float(np.mean(speeds)) if speeds else None, 'm/s', 'at least 0.135', RECORD)
     drawn = [run_labyrinth(law, s).states[:, :2] for s in LABYRINTHS[:DRAWN]]
     draw_runs(file, places, drawn, FIGURE, f'driven, {DRAWN} runs')
 

@@ -52,12 +52,8 @@ def rows() -> Iterator[Row]:
                 )
         if compiles():
             yield from _on_all_cores(name, given)
-    yield Row(
-        name='memory of a million trajectories of the ball on a plate, stepped',
-        value=_memory(named_system(BALL)),
-        unit='GB',
-        goal=f'at most {BYTES / 1e9:g}',
-    )
+    title = 'memory of a million trajectories of the ball on a plate, stepped'
+    yield Row(title, _memory(named_system(BALL)), 'GB', f'at most {BYTES / 1e9:g}')
 
 
 def _mjx(name: str) -> str:
@@ -88,16 +84,11 @@ def _on_all_cores(name: str, given: NamedSystem) -> Iterator[Row]:
     mujoco = mujoco_steps(name, SCALAR, cores, time.perf_counter)
     if mujoco is not None:
         reference += f'; MuJoCo, a motion in each of {cores} threads: {mujoco:.3g}'
+    title = f'steps of a batch, {name}, float64, on {cores} cores'
+    yield Row(title, every, 'million/s', reference=reference)
+    title = f'the same over {cores} times that of one core, {name}'
     yield Row(
-        name=f'steps of a batch, {name}, float64, on {cores} cores',
-        value=every,
-        unit='million/s',
-        reference=reference,
-    )
-    yield Row(
-        name=f'the same over {cores} times that of one core, {name}',
-        value=every / (cores * one) if one and every else None,
-        goal=f'at least {SCALING:g}',
+        title, every / (cores * one) if one and every else None, goal=f'at least {SCALING:g}'
     )
 
 

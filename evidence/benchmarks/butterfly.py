@@ -164,13 +164,7 @@ def rows() -> Iterator[Row]:
         reference=of,
         goal='at least 95',
     )
-    yield Row(
-        name='least normal force',
-        value=min(values['normal']),
-        unit='weights',
-        reference=of,
-        goal='at least 0',
-    )
+    yield Row('least normal force', min(values['normal']), 'weights', 'at least 0', of)
     for name, value, unit in (
         ('greatest friction needed', max(values['friction']), ''),
         ('greatest error of the place', 1e3 * max(values['place']), 'mm'),

@@ -154,11 +154,8 @@ def rows() -> Iterator[Row]:
             run.inputs[:, 2:] if name in LAWS else run.outputs
         )  # those that the estimator hears of
         frames, outputs = np.hstack([run.inputs[:, :2], given]), 2 if name in LAWS else 6
-        yield Row(
-            name=f'{name}, operations of a step',
-            value=source.operations,
-            reference=f'{compiled_cost(source)}; {8 * source.law.state.size} bytes of state',
-        )
+        against = f'{compiled_cost(source)}; {8 * source.law.state.size} bytes of state'
+        yield Row(f'{name}, operations of a step', source.operations, reference=against)
         for processor in PROCESSORS:
             for real in REALS:
                 yield from _rows(source, real, frames, processor, outputs)
@@ -195,8 +192,5 @@ def _rows(
         f'{1e3 * most / CLOCK:.2g} ms at {CLOCK / 1e6:.0f} MHz and a cycle each, a frame 33.7; '
         f'a loop counted {board.loop:.4f} times its length',
     )
-    yield Row(
-        name=f'{title}outputs that differ from those here',
-        value=int(np.count_nonzero(board.outputs != expected)),
-        goal='at most 0',
-    )
+    name = f'{title}outputs that differ from those here'
+    yield Row(name, int(np.count_nonzero(board.outputs != expected)), goal='at most 0')

@@ -52,12 +52,9 @@ def path_length_rows() -> Iterator[Row]:
     """Yield the figures; `rolling reproduce woodruff-lynch --figures` draws them."""
     paths, own = geometric_plans(), length(places(loop_plan()))
     turns, triangle = paths['whole turns'], paths['shortest triangle']
-    yield Row(
-        name='path on the hand, optimised over whole turns',
-        value=own / turns.length,
-        goal='at most 1',
-        reference=f'{own:.3g} m beside {turns.length:.3g} m in closed form',
-    )
+    name = 'path on the hand, optimised over whole turns'
+    against = f'{own:.3g} m beside {turns.length:.3g} m in closed form'
+    yield Row(name, own / turns.length, goal='at most 1', reference=against)
     yield Row(
         name='path on the hand, optimised over shortest triangle',
         value=own / triangle.length,
@@ -80,12 +77,8 @@ def scaling_rows() -> Iterator[Row]:
         times, plan = timed(partial(plan_rolling, problem), LONG_RUNS)
         seconds.append(min(times))
         iterations.append(plan.report['iterations'])
-        yield Row(
-            name=f'plan hard on {n} segments, CPU time',
-            value=seconds[-1],
-            unit='s',
-            reference=f'{iterations[-1]} iterations',
-        )
+        name = f'plan hard on {n} segments, CPU time'
+        yield Row(name, seconds[-1], 's', reference=f'{iterations[-1]} iterations')
     slope = float(np.polyfit(np.log(SEGMENTS), np.log(seconds), 1)[0])
     _draw(np.array(seconds), np.array(iterations), slope)
     each = np.array(seconds) / np.array(iterations)

@@ -154,12 +154,9 @@ def _cold() -> Iterator[Row]:
     with _place() as place:
         interpreted = place.run(SIMULATE, ROLLING_COMPILE='never').wall
         first = place.run(SIMULATE).wall
-    yield Row(
-        name='first simulation, compiling behind, beside without',
-        value=first / interpreted,
-        goal='at most 1.2',
-        reference=f'{first:.2f} s beside {interpreted:.2f}; 4.9 beside 2.1 in version 0.1',
-    )
+    name = 'first simulation, compiling behind, beside without'
+    against = f'{first:.2f} s beside {interpreted:.2f}; 4.9 beside 2.1 in version 0.1'
+    yield Row(name, first / interpreted, goal='at most 1.2', reference=against)
 
 
 def _warm() -> Iterator[Row]:
@@ -180,13 +177,9 @@ def _demonstrations() -> Iterator[Row]:
         with _place() as place:
             command = (*ROLLING, 'demo', *arguments, '--simulated-time')
             spent = place.run(command, ROLLING_CACHE_DIR='')
-        yield Row(
-            name=f'demonstration {name}, CPU time',
-            value=spent.cpu,
-            unit='s',
-            goal=f'at most {round(before / 3)}',
-            reference=f'{before} s in version 0.1',
-        )
+        title = f'demonstration {name}, CPU time'
+        against = f'{before} s in version 0.1'
+        yield Row(title, spent.cpu, 's', f'at most {round(before / 3)}', against)
 
 
 def _make_demo() -> Iterator[Row]:

@@ -97,12 +97,9 @@ def rows() -> Iterator[Row]:
     rates = {scale: f.rate for scale, f in flown.items()}
     for scale, rate in rates.items():
         ends = ', '.join(f'{end} {n}' for end, n in flown[scale].ends.most_common() if end)
-        yield Row(
-            name=f'flip-ups that succeed, imperfections {scale:g} times as large',
-            value=100 * rate.value,
-            unit='%',
-            reference=f'{100 * rate.low:.1f} to {100 * rate.high:.1f}; {ends or "none failed"}',
-        )
+        name = f'flip-ups that succeed, imperfections {scale:g} times as large'
+        against = f'{100 * rate.low:.1f} to {100 * rate.high:.1f}; {ends or "none failed"}'
+        yield Row(name, 100 * rate.value, '%', reference=against)
     own = flown[COMPARED].beside
     if own is None:
         return

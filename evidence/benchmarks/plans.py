@@ -47,34 +47,18 @@ def rows() -> Iterator[Row]:
             f'{last["problem_cpu"]:.2g} s; {last["segments"]} segments, '
             f'{last["iterations"]} iterations',
         )
-        yield Row(
-            name=f'plan {name}, simulated goal error',
-            value=last['goal_error'],
-            goal=f'at most {error:g}',
-            reference='another integrator, tolerance 1e-12',
-        )
+        title = f'plan {name}, simulated goal error'
+        against = 'another integrator, tolerance 1e-12'
+        yield Row(title, last['goal_error'], goal=f'at most {error:g}', reference=against)
         if name == 'cone':
-            yield Row(
-                name='plan cone, excess over the friction cone',
-                value=last['cone_excess'],
-                unit='weights',
-                goal='at most 1e-3',
-                reference='50 points a segment',
-            )
-        yield Row(
-            name=f'plan {name}, longest time between reports',
-            value=last['longest_silence'],
-            unit='s',
-            goal='at most 0.2',
-            reference='each report can cancel',
-        )
+            title = 'plan cone, excess over the friction cone'
+            yield Row(title, last['cone_excess'], 'weights', 'at most 1e-3', '50 points a segment')
+        title = f'plan {name}, longest time between reports'
+        yield Row(title, last['longest_silence'], 's', 'at most 0.2', 'each report can cancel')
         if compiles():
-            yield Row(
-                name=f'plan {name}, CPU time without a compiler',
-                value=_plan(name, ROLLING_COMPILE='never')['cpu'],
-                unit='s',
-                reference=f'with machine code {cpu:.2g} s',
-            )
+            title = f'plan {name}, CPU time without a compiler'
+            against = f'with machine code {cpu:.2g} s'
+            yield Row(title, _plan(name, ROLLING_COMPILE='never')['cpu'], 's', reference=against)
 
 
 def _plan(name: str, **environment: str) -> dict[str, Any]:

@@ -319,19 +319,9 @@ def rows() -> Iterator[Row]:
         ('median', np.median(seconds), 1),
         ('99 of 100', np.quantile(seconds, 0.99), 2),
     ):
-        yield Row(
-            name=f'a step of predictive control, ball on a plate, {name}',
-            value=1e3 * float(value),
-            unit='CPU ms',
-            goal=f'at most {bound}',
-            reference=PUBLISHED,
-        )
-    yield Row(
-        name='greatest control over its limit, pushed ball',
-        value=excess,
-        unit='rad/s^2',
-        goal='at most 0',
-    )
+        title = f'a step of predictive control, ball on a plate, {name}'
+        yield Row(title, 1e3 * float(value), 'CPU ms', f'at most {bound}', PUBLISHED)
+    yield Row('greatest control over its limit, pushed ball', excess, 'rad/s^2', 'at most 0')
     for law in ('pursuit', 'lqr', 'open'):
         ends = [trial(seed, law) for seed in range(SEEDS)]
         yield Row(

@@ -42,11 +42,11 @@ class Row:
         The figure; None, or NaN, if it could not be measured.
     unit
         Its unit, or the empty string.
-    reference
-        What it is compared with, in words and with its own figure.
     goal
         ``at most``, ``at least`` or ``is``, a number, and ``within`` a tolerance if it is to be
         more than rounding, such as ``is 2 within 0.1``; empty if there is none.
+    reference
+        What it is compared with, in words and with its own figure.
 
     Raises
     ------
@@ -58,8 +58,8 @@ class Row:
     name: str
     value: float | None
     unit: str = ''
-    reference: str = ''
     goal: str = ''
+    reference: str = ''
 
     def __post_init__(self) -> None:
         """Check the goal."""

@@ -83,26 +83,11 @@ def _unbounded() -> Iterator[Row]:
         nearest = min(nearest, motion.pole_distance())
         longer += motion.length > least_length(RADIUS, start, goal) * (1 + 1e-9) + 1e-12
     said = f'{PAIRS} seeded pairs, {longer} longer than the least length (round a pole)'
-    yield Row(
-        name='spin rolling, goals missed by 1e-9',
-        value=missed,
-        goal='at most 0',
-        reference=said,
-    )
-    yield Row(
-        name='spin rolling, geometric plan, median',
-        value=1e3 * float(np.median(seconds)),
-        unit='ms',
-        goal='at most 1',
-        reference='CPU time',
-    )
-    yield Row(
-        name='spin rolling, nearest to a pole',
-        value=nearest,
-        unit='rad',
-        goal='at least 1e-9',
-        reference='0.01 rad, less where start or goal are nearer',
-    )
+    yield Row('spin rolling, goals missed by 1e-9', missed, goal='at most 0', reference=said)
+    name = 'spin rolling, geometric plan, median'
+    yield Row(name, 1e3 * float(np.median(seconds)), 'ms', 'at most 1', 'CPU time')
+    against = '0.01 rad, less where start or goal are nearer'
+    yield Row('spin rolling, nearest to a pole', nearest, 'rad', 'at least 1e-9', against)
 
 
 def _in_a_region() -> Iterator[Row]:
@@ -116,17 +101,11 @@ def _in_a_region() -> Iterator[Row]:
         once, rolled = timed(partial(_rolled_inside, start, goal, region))
         seconds += once
         refused += not rolled
-    yield Row(
-        name='spin rolling in a bounded region, goals missed',
-        value=missed,
-        goal='at most 0',
-        reference=f'{BOUNDED} pairs, cap of 60 deg, square of +-R',
-    )
-    yield Row(
-        name='pure rolling in a bounded region, goals refused',
-        value=refused,
-        reference=f'the same pairs; {1e3 * float(np.median(seconds)):.3g} ms at the median',
-    )
+    name = 'spin rolling in a bounded region, goals missed'
+    against = f'{BOUNDED} pairs, cap of 60 deg, square of +-R'
+    yield Row(name, missed, goal='at most 0', reference=against)
+    against = f'the same pairs; {1e3 * float(np.median(seconds)):.3g} ms at the median'
+    yield Row('pure rolling in a bounded region, goals refused', refused, reference=against)
 
 
 def _rolled_inside(start: Contact, goal: Contact, region: ContactRegion) -> bool:
@@ -143,14 +122,9 @@ def _pure_rolling() -> Iterator[Row]:
         seconds += once
         if goal_error(motion.end, goal) <= REACHED:
             ratios.append(motion.length / max(least_length(RADIUS, start, goal), RADIUS))
-    yield Row(
-        name='pure rolling, goals missed by 1e-9',
-        value=BOUNDED - len(ratios),
-        goal='at most 0',
-        reference=f'{BOUNDED} seeded pairs; median {1e3 * float(np.median(seconds)):.3g} ms',
-    )
-    yield Row(
-        name='pure rolling, length over the least length, median',
-        value=float(np.median(ratios)),
-        reference='of a path that may spin, at least one radius',
-    )
+    name = 'pure rolling, goals missed by 1e-9'
+    against = f'{BOUNDED} seeded pairs; median {1e3 * float(np.median(seconds)):.3g} ms'
+    yield Row(name, BOUNDED - len(ratios), goal='at most 0', reference=against)
+    name = 'pure rolling, length over the least length, median'
+    against = 'of a path that may spin, at least one radius'
+    yield Row(name, float(np.median(ratios)), reference=against)

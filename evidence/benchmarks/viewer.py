@@ -74,26 +74,14 @@ def rows() -> Iterator[Row]:
         drawn, sent_to_it = _in_browser()
     taken, sent, after, cost = np.median(np.array(beside), axis=0).tolist()
     before = float(np.median(alone))
-    yield Row(
-        name='updates per second that the viewer sends',
-        value=sent,
-        unit='1/s',
-        goal=f'at least {LEAST}',
-        reference=f'30 wanted; {taken:.3g} of {STREAM:g} transforms a second taken',
-    )
-    yield Row(
-        name='time that the viewer computes per update',
-        value=1e3 * cost,
-        unit='ms',
-        reference=f'all of its process: {100 * cost * sent:.1f} % of a core; no browser looks',
-    )
-    yield Row(
-        name='load that the viewer adds to the simulator',
-        value=100 * (after / before - 1),
-        unit='%',
-        goal='at most 10',
-        reference=f'{100 * before:.0f} % of a core alone, {100 * after:.0f} % beside it',
-    )
+    title = 'updates per second that the viewer sends'
+    against = f'30 wanted; {taken:.3g} of {STREAM:g} transforms a second taken'
+    yield Row(title, sent, '1/s', f'at least {LEAST}', against)
+    against = f'all of its process: {100 * cost * sent:.1f} % of a core; no browser looks'
+    yield Row('time that the viewer computes per update', 1e3 * cost, 'ms', reference=against)
+    title = 'load that the viewer adds to the simulator'
+    against = f'{100 * before:.0f} % of a core alone, {100 * after:.0f} % beside it'
+    yield Row(title, 100 * (after / before - 1), '%', 'at most 10', against)
     yield Row(
         name='pictures per second that a headless Chromium draws',
         value=drawn,
