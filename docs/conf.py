@@ -5,6 +5,7 @@ import re
 import sys
 from xml.etree import ElementTree as ET
 
+from docutils import nodes
 import numpy.typing
 
 sys.path.insert(0, str(Path(__file__).parent / '_ext'))
@@ -68,6 +69,21 @@ def separate(app, what, name, obj, options, lines):
     ).splitlines()
 
 
+PARTS = re.compile(r'(?<=[A-Za-z][_/.:])(?=\w)|(?<=[a-z])(?=[A-Z])')
+
+
+def breakable(app, doctree, docname):
+    """Let long names in tables break between their parts, where a column is narrow."""
+    for table in doctree.findall(nodes.table):
+        for text in [t for t in table.findall(nodes.Text) if not isinstance(t.parent, nodes.math)]:
+            first, *others = PARTS.split(text)
+            breaks = [
+                p for o in others for p in (nodes.raw('', '<wbr>', format='html'), nodes.Text(o))
+            ]
+            text.parent.replace(text, [nodes.Text(first), *breaks])
+
+
 def setup(app):
-    """Set up what runs before the docstrings are read by napoleon."""
+    """Set up what changes docstrings before napoleon reads them, and tables."""
     app.connect('autodoc-process-docstring', separate, priority=400)
+    app.connect('doctree-resolved', breakable)

@@ -10,6 +10,7 @@ const curves = {};
 for (const body of data.scene) body.meshes = body.meshes.map(k => data.meshes[k]);
 $('title').textContent = document.title = data.title;
 $('text').textContent = data.text;
+if (self !== top) document.querySelector('details').open = false; // in a frame the whole page is in sight
 
 // Bodies and camera. A pose is a matrix by columns.
 function matrix([x, y, z, w, a, b, c]) {
