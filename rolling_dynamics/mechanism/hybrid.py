@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -17,7 +17,7 @@ from rolling_dynamics.friction import SLOW, SPINNING
 from rolling_dynamics.mechanism.loops import Phases
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.system import CREEP, MachineSystem, ROLLING
-from rolling_dynamics.mechanism.transitions import ContactModes, START
+from rolling_dynamics.mechanism.transitions import ContactModes, HELD, START, TINY
 
 
 class HybridMachine(MachineSystem, ContactModes):
@@ -146,9 +146,9 @@ class HybridMachine(MachineSystem, ContactModes):
     def pace(self) -> ca.Function:
         """``(x, p) -> speeds (n) of slip and spin, of turning against a resistance`` [m/s]."""
         pairs = list(zip(self.machine.contacts, self.closures, strict=True))
-        slips = (ca.vertcat(r.velocity[:2], r.velocity[3 : c.turning]) for c, r in pairs)
-        turns = (r.velocity[c.turning :] for c, r in pairs)
-        outputs = [ca.densify(ca.vertcat(*map(ca.norm_2, v))) for v in (slips, turns)]
+        slips = (c.slip_speed(r, c.mu) for c, r in pairs)
+        turns = (ca.norm_2(r.velocity[c.turning :]) for c, r in pairs)
+        outputs = [ca.densify(ca.vertcat(*v)) for v in (slips, turns)]
         return ca.Function('pace', [self.symbols.x, self.symbols.p], outputs)
 
     @cached_property
@@ -200,15 +200,35 @@ class HybridMachine(MachineSystem, ContactModes):
         return part.function('at', ca.vertcat(along, at.wrench[5], margin))
 
     def _begins(self, what: str, part: MachineSystem, i: int) -> ca.Function:
-        v, turning = self.closures[i].velocity, self.machine.contacts[i].turning
-        along = v[turning:] if what == 'turns' else ca.vertcat(v[:2], v[3:turning])
+        contact, v = self.machine.contacts[i], self.closures[i].velocity
+        first = contact.turning
+        along = v[first:] if what == 'turns' else ca.vertcat(v[:2], v[3:first])
         way = ca.SX.sym('way', along.numel())
-        x = part.nearest(ca.vertcat(*part.rows, along - START * CREEP * way))
+        if contact.entries:
+            x = self._stretched(i, ca.fmax, START * CREEP * contact.side_damping)
+        else:
+            x = part.nearest(ca.vertcat(*part.rows, along - START * CREEP * way))
         given = [self.symbols.x, self.symbols.p, way]
         return ca.Function(what, given, [ca.densify(x)])
 
-    def _stops(self, what: str, part: MachineSystem, _: int) -> ca.Function:
-        return self.function(what, part.projection(part.held()[0], self.symbols.p))
+    def _stops(self, what: str, part: MachineSystem, i: int) -> ca.Function:
+        x = part.projection(part.held()[0], self.symbols.p)
+        if self.machine.contacts[i].entries:
+            x = ca.substitute(x, self.symbols.x, self._stretched(i, ca.fmin, -HELD))
+        return self.function(what, x)
+
+    def _stretched(
+        self, i: int, bound: Callable[[ca.SX, ca.SX], ca.SX], beyond: ca.SX | float
+    ) -> ca.SX:
+        """Return the state whose spring at a contact pulls as kinetic friction and more does."""
+        contact, rows = self.machine.contacts[i], self.closures[i]
+        pull, name = contact.pull(rows), contact.displacement
+        size = ca.sqrt(ca.sumsqr(pull) + TINY)
+        wanted = bound(size, contact.mu_kinetic * contact.given(rows)[2] + beyond)
+        R = self.machine.links[contact.on].R_WB if contact.on else ca.SX.eye(3)
+        longer = pull * ((wanted / size - 1) / contact.side_stiffness)
+        s = self.symbols.values[name]
+        return ca.substitute(self.symbols.x, s, s + R.T @ (rows.R_WP[:, :2] @ longer))
 
     def _lifts(self, what: str, part: MachineSystem, i: int) -> ca.Function:
         lift = ca.jtimes(self.closures[i].velocity[2], self.symbols.x, part.expressions.xdot)

@@ -59,7 +59,8 @@ class Contact:
     side_stiffness, side_damping
         Of a contact that gives way along the surfaces [N/m], [N s/m]: its force along x and y is
         of a spring and a damper whose displacement has the rate of the slip (Cundall & Strack
-        1979), and the contact holds while friction can carry it. None where it does not slip.
+        1979), and the contact holds while friction can carry it. With a ``mu_kinetic`` the end of
+        the spring slides from then on, against friction. None where it is rigid along them.
     displacement
         Name of the entry of the state with that displacement (3) [m], in axes of what carries the
         contact; the part along the normal stays as it is, without a force.
@@ -112,6 +113,13 @@ class Contact:
                 f'the contact of {self.body!r}: resistance needs a mu_kinetic, since only a '
                 'contact with modes comes to rest'
             )
+        slides = self.side_stiffness is not None and self.mu_kinetic is not None
+        over = self.patch is not None or self.resistance is not None
+        if slides and (self.rigid or ca.SX(self.side_damping).is_zero() or over):
+            raise ParameterError(
+                f'the contact of {self.body!r}: with side_stiffness and mu_kinetic give a '
+                'side_damping, and a stiffness or normal_force; leave out patch and resistance'
+            )
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -136,9 +144,23 @@ class Contact:
         if self.stiffness is not None:
             normal = -self.stiffness * rows.gap - self.damping * rows.velocity[2]
         if self.side_stiffness is not None:
-            pulls = -self.side_stiffness * rows.displacement
-            along, side = ca.vertsplit(pulls - self.side_damping * rows.velocity[:2])
+            along, side = ca.vertsplit(-self.pull(rows))
         return {k: ca.SX(f) for k, f in enumerate((along, side, normal)) if f is not None}
+
+    def pull(self, rows: ContactRows) -> ca.SX:
+        """Return the force (2) [N] of spring and damper along the surfaces, if they hold."""
+        spring = ca.SX(self.side_stiffness) * rows.displacement
+        return spring + self.side_damping * rows.velocity[:2]
+
+    def slip_speed(self, rows: ContactRows, mu: ca.SX | float) -> ca.SX:
+        """
+        Return the speed of slip and spin [m/s]; of the end of a spring along the surfaces.
+
+        That is below zero while friction with a coefficient holds it.
+        """
+        if self.side_stiffness is None:
+            return ca.norm_2(ca.vertcat(rows.velocity[:2], rows.velocity[3 : self.turning]))
+        return (ca.norm_2(self.pull(rows)) - mu * self.given(rows)[2]) / self.side_damping
 
     def opening(self, rows: ContactRows) -> ca.SX:
         """Return what is positive while the contact is open [m]; it closes with a force of 0."""
@@ -161,7 +183,8 @@ class Contact:
             return dict(enumerate(ca.horzsplit(units)[:first]))
         mu = ca.SX(0 if self.mu_kinetic is None else self.mu_kinetic)
         if self.patch is None:
-            units[:2, 2] = mu * against(u[:2])
+            slip = u[:2] if self.side_stiffness is None else self.pull(rows)
+            units[:2, 2] = mu * against(slip)
         else:
             force, torque = against_patch(u[:2], u[3])
             units[:2, 2], units[3, 2] = mu * force, mu * torque

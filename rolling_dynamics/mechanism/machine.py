@@ -190,12 +190,13 @@ class Machine:
             raise ParameterError(
                 f'the contact of {contact.body!r}: either normal_force or stiffness'
             )
-        ways = ('side_force', 'rollers', 'side_stiffness', 'mu_kinetic')
-        if len(two := [way for way in ways if getattr(contact, way) is not None]) > 1:
-            raise ParameterError(
-                f'the contact of {contact.body!r} has {" and ".join(two)}: only one of '
-                f'{", ".join(ways)} says what it does along the surfaces'
-            )
+        for last in ('side_stiffness', 'mu_kinetic'):
+            ways = ('side_force', 'rollers', last)
+            if len(two := [way for way in ways if getattr(contact, way) is not None]) > 1:
+                raise ParameterError(
+                    f'the contact of {contact.body!r} has {" and ".join(two)}: only one of '
+                    f'{", ".join(ways)} says what it does along the surfaces'
+                )
         if (contact.side_stiffness is None) != (not contact.displacement):
             raise ParameterError(
                 f'the contact of {contact.body!r}: side_stiffness and displacement, the name of '

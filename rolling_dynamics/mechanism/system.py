@@ -28,7 +28,6 @@ from rolling_dynamics.mechanism.loops import (
     Closed,
     closed_rates,
     constraints,
-    Contact,
     contact_rows,
     ContactRows,
     Phases,
@@ -84,8 +83,10 @@ class _Carrying:
         1 where it is with the ground, or with a body whose motion is prescribed; -1 where the body
         that rolls is that one; else 0.
     slip
-        Velocity (2) [m/s] over the plane, and of the rim of a patch, where the contact slips, else
-        None.
+        Velocity (2) [m/s] over the plane, and of the rim of a patch, where a contact slips that is
+        rigid along the surfaces, else None.
+    sticks
+        Speed of slip over the creep [m/s] where the contact slips, else None.
     push
         Of a contact that slips: see :class:`rolling_dynamics.mechanism.loops.Closed`, else None.
     gap
@@ -106,6 +107,7 @@ class _Carrying:
     wrench: ca.SX
     outside: int
     slip: ca.SX | None = None
+    sticks: ca.SX | None = None
     push: ca.SX | None = None
     gap: ca.SX | None = None
     turns: ca.SX | None = None
@@ -118,7 +120,9 @@ class _Carrying:
         if self.gap is not None:
             return []
         out = [Cone(self.wrench[5])] + ([] if self.rests is None else [self.rests])
-        return out if self.slip is not None else [*out, Cone(self.mu * self.wrench[5], self.held)]
+        return (
+            out if self.sticks is not None else [*out, Cone(self.mu * self.wrench[5], self.held)]
+        )
 
     @property
     def margins(self) -> dict[str, ca.SX]:
@@ -133,9 +137,9 @@ class _Carrying:
             out['rest'] = ca.sqrt(ca.sumsqr(self.turns) + 1e-300) - CREEP
         if self.rests is not None:
             out['turn'] = self.rests.margin
-        if self.slip is None:
+        if self.sticks is None:
             return {**out, 'friction': self.cones[-1].margin}
-        return {**out, 'stick': ca.norm_2(self.slip) - CREEP}
+        return {**out, 'stick': self.sticks}
 
 
 class MachineSystem(WrittenSystem):
@@ -184,8 +188,12 @@ class MachineSystem(WrittenSystem):
         """Symbols of state, control, time and parameters."""
         return self.machine.symbols
 
-    def rate_of_state(self, found: ca.SX, **known: ca.SX) -> ca.SX:
-        """Return the rate of the state for rates of the speeds, where those of some are known."""
+    def rate_of_state(self, found: ca.SX, forces: Sequence[ca.SX] = (), **known: ca.SX) -> ca.SX:
+        """
+        Return the rate of the state for rates of the speeds, where those of some are known.
+
+        Displacements of contacts also take the forces of all contacts beside the joints.
+        """
         machine, rates = self.machine, dict(self.machine.rates)
         for body, k in zip(machine.bodies.values(), machine.dynamics.speeds, strict=True):
             link, first = machine.links[body.name], k
@@ -195,20 +203,28 @@ class MachineSystem(WrittenSystem):
             for entry in () if link.solved else body.joint.speeds:
                 rates[entry.name] = found[first : first + entry.size]
                 first += entry.size
-        for contact, rows in zip(machine.contacts, self.closures, strict=True):
+        for i, contact in enumerate(machine.contacts):
             for entry in contact.entries:
-                rates[entry.name] = self._displacing(contact, rows, rates)
+                moved = self._displacing(i, rates, forces[i]) if forces else ca.SX(entry.size, 1)
+                rates[entry.name] = moved
         return ca.vertcat(*({**rates, **known}[e.name] for e in self.state.entries))
 
-    def _displacing(
-        self, contact: Contact, rows: ContactRows, rates: Mapping[str, ca.SX]
-    ) -> ca.SX:
-        """Return the rate of a displacement (3): that of the slip; it turns with the normal."""
+    def _displacing(self, i: int, rates: Mapping[str, ca.SX], force: ca.SX) -> ca.SX:
+        """
+        Return the rate of a displacement (3); it turns with the normal.
+
+        It is the velocity over the surface while the contact holds, else that by which spring and
+        damper give the force of friction.
+        """
+        contact, rows = self.machine.contacts[i], self.closures[i]
+        along = rows.velocity[:2]
+        if self.phases.of(i) != 'rolling':
+            along -= (contact.pull(rows) + force[:2]) / contact.side_damping
         R = self.machine.links[contact.on].R_WB if contact.on else ca.SX.eye(3)
         given = (rates.get(e.name, ca.SX(e.size, 1)) for e in self.state.entries)
         normal, s = R.T @ rows.R_WP[:, 2], self.symbols.values[contact.displacement]
         turning = ca.jtimes(normal, self.symbols.x, ca.vertcat(*given))
-        return R.T @ (rows.R_WP[:, :2] @ rows.velocity[:2]) - normal * ca.dot(turning, s)
+        return R.T @ (rows.R_WP[:, :2] @ along) - normal * ca.dot(turning, s)
 
     @cached_property
     def _speeds(self) -> ca.SX:
@@ -298,7 +314,7 @@ class MachineSystem(WrittenSystem):
             turn = (
                 ca.SX(2, 1) if contact.resistance is None else contact.resistance * force[first:]
             )
-            rolls = v.numel() > first and phase == 'rolling'
+            rolls, slips = v.numel() > first and phase == 'rolling', phase == 'slipping'
             out[name] = _Carrying(
                 contact.mu,
                 contact.held_by(force),
@@ -306,7 +322,8 @@ class MachineSystem(WrittenSystem):
                 rows.R_WP,
                 ca.vertcat(turn, spin, force[:3]),
                 self._outside(contact.body, contact.on),
-                slip=ca.vertcat(v[:2], v[3:first]) if phase == 'slipping' else None,
+                slip=ca.vertcat(v[:2], v[3:first]) if slips and not contact.entries else None,
+                sticks=contact.slip_speed(rows, contact.mu_kinetic) - CREEP if slips else None,
                 push=self._solution.pushes.get(i),
                 gap=contact.opening(rows) if phase == 'separated' else None,
                 turns=v[first:] if rolls else None,
@@ -349,7 +366,7 @@ class MachineSystem(WrittenSystem):
             torque += ca.cross(other.place_W - place, pushed)
         return MachineExpressions(
             **vars(self.symbols),
-            xdot=self.rate_of_state(self._solution.rates),
+            xdot=self.rate_of_state(self._solution.rates, self._solution.forces),
             wrench=ca.vertcat(R_WC.T @ torque, R_WC.T @ force),
         )
 

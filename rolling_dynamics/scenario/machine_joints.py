@@ -271,8 +271,9 @@ class ContactSection(MachinePiece):
     )
     damping: float = quantity('of a contact that gives way', 'N s/m', least=0, default=0.0)
     side_stiffness: float | None = quantity(
-        'of a contact that gives way along the surfaces, until friction does not hold it: the '
-        'state gets its displacement (3) [m], `displacement_<name>`',
+        'of a contact that gives way along the surfaces; with `mu_kinetic` its end slides where '
+        'friction does not hold it. The state gets its displacement (3) [m], '
+        '`displacement_<name>`',
         'N/m',
         positive=True,
         default=None,

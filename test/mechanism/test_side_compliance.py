@@ -7,10 +7,20 @@ import numpy as np
 import pytest
 from rolling_dynamics import simulate
 from rolling_dynamics.contract.rolling_system import quaternion_entry, vector_entry
-from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.mechanism import Contact, Free, Machine, MachineSystem, Revolution, Sphere
+from rolling_dynamics.errors import ParameterError, ScenarioError
+from rolling_dynamics.mechanism import (
+    Contact,
+    Free,
+    HybridMachine,
+    Machine,
+    MachineSystem,
+    Revolution,
+    Sphere,
+)
 from rolling_dynamics.scenario.scenario import load_plain
+from rolling_dynamics.simulation import Stepper
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 from transforms3d.quaternions import axangle2quat, quat2mat
 
 R, TIP, MASS, G = 0.04, 0.015, 0.3, 9.81
@@ -124,7 +134,7 @@ def sliding(tilt=0.3, mu=9.0, **compliance):
     machine.body('ball', joint, Revolution(ca.SX(MASS), ca.SX(0.4 * MASS * R**2)))
     shape, own = Sphere(ca.SX(R)), {'displacement': 's', **compliance}
     machine.contact(Contact(body='ball', shape=shape, mu=mu, **own))
-    system = MachineSystem(machine)
+    system = MachineSystem(machine) if own.get('mu_kinetic') is None else HybridMachine(machine)
     return system, system.state.pack(p=[0, 0, R])
 
 
@@ -212,3 +222,141 @@ def test_a_displacement_goes_with_the_contact_round_a_ball():
     run = solve_ivp(rate, (0.0, 2.0), [6e-6, 8e-6, 0.0], rtol=1e-10, atol=1e-16)
     _, way = circle(2.0)
     assert run.y[:, -1] == pytest.approx([6e-6, 8e-6 * way[0], 8e-6 * way[1]], abs=1e-14)
+
+
+K, C, SLIPPERY = 3e3, 6.0, 0.1  # N/m, N s/m, coefficient of friction
+
+
+def slippery(tilt, mu=SLIPPERY, mu_kinetic=SLIPPERY):
+    """Return a ball on a plane whose spring slides from where friction does not hold it."""
+    given = {'side_stiffness': K, 'side_damping': C, 'mu_kinetic': mu_kinetic}
+    pressed = {'stiffness': NORMAL, 'damping': 20.0}
+    system, x = sliding(tilt, mu, **given, **pressed)
+    x[system.state.slice('p')] = [0, 0, R - MASS * G * math.cos(tilt) / NORMAL]  # at rest
+    return system, x
+
+
+def at(system, x, name):
+    return x[..., system.state.slice(name).start]
+
+
+def test_a_spring_slides_on_and_sticks_where_its_damper_says():
+    """
+    A ball slides with v, spins not: its spring lengthens as s' = (mu N - k s)/c.
+
+    Its end slides by v - s' = v0 - 7/2 mu g t - mu N/c exp(-k t/c), and sticks where that ends;
+    from there the ball is a damped oscillator in s.
+    """
+    (system, x), v0 = slippery(0.0), 0.3
+    x[system.state.slice('v').start] = v0
+    end = 0.25
+    run = simulate(system, [], x, None, end, rtol=1e-11, atol=1e-14)
+    friction, creep = SLIPPERY * MASS * G, 1e-6
+
+    def over(t):
+        return v0 - 3.5 * SLIPPERY * G * t - friction / C * math.exp(-K * t / C) - creep
+
+    stick = brentq(over, 0.02, 0.2)
+    assert [e.name for e in run.events] == ['stick']
+    assert run.events[0].time == pytest.approx(stick, abs=1e-8)
+    k = int(np.searchsorted(run.times, stick, side='right')) - 1
+    assert at(system, run.states[k], 'v') == pytest.approx(
+        v0 - SLIPPERY * G * run.times[k], abs=1e-8
+    )
+    assert at(system, run.states[k], 's') == pytest.approx(
+        friction / K * (1 - math.exp(-K * run.times[k] / C)), abs=1e-8
+    )
+    s0 = friction / K * (1 - math.exp(-K * stick / C))
+    u0 = v0 - 3.5 * SLIPPERY * G * stick
+    swing = solve_ivp(
+        lambda _, y: [y[1], -3.5 * (K * y[0] + C * y[1]) / MASS],
+        (stick, end),
+        [s0, u0],
+        rtol=1e-12,
+        atol=1e-15,
+    )
+    assert at(system, run.states[-1], 's') == pytest.approx(swing.y[0, -1], abs=1e-7)
+
+
+def test_sliding_of_a_spring_is_coulombs_law_in_the_plane():
+    """
+    Across a slope, against the law as one formula: F = -q min(1, mu N/|q|), q = k s + c v.
+
+    The displacement s has s' = -(F + k s)/c: where the spring holds that is v.
+    """
+    tilt = 0.8
+    system, x = slippery(tilt)
+    x[system.state.slice('v')] = [0.0, 0.2, 0.0]
+    N, t = MASS * G * math.cos(tilt), 0.3
+    run = simulate(system, [], x, None, t, rtol=1e-11, atol=1e-14)
+
+    def rate(_, y):
+        v, w, s = y[:2], y[2:4], y[4:]  # w: of the lowest point by the spin
+        q = K * s + C * (v + w)
+        F = -q * min(1.0, SLIPPERY * N / math.hypot(*q))
+        a = F / MASS + [G * math.sin(tilt), 0]
+        return [*a, *(2.5 * F / MASS), *((-F - K * s) / C)]
+
+    expected = solve_ivp(rate, (0, t), [0, 0.2, 0, 0, 0, 0], rtol=1e-11, atol=1e-14, max_step=1e-3)
+    v, s = (run.states[-1][system.state.slice(n)][:2] for n in ('v', 's'))
+    assert v == pytest.approx(expected.y[:2, -1], abs=1e-7)
+    assert s == pytest.approx(expected.y[4:, -1], abs=1e-9)
+
+
+def test_kinetic_friction_lets_go_of_a_part_of_a_spring():
+    """From where static friction ends the spring shortens to what kinetic friction holds."""
+    tilt, mu = 0.8, 0.2
+    system, x = slippery(tilt, mu)
+    run = simulate(system, [], x, None, 0.2, rtol=1e-11, atol=1e-14)
+    assert [e.name for e in run.events] == ['slip']
+    N = MASS * G * math.cos(tilt)
+    k = int(np.searchsorted(run.times, run.events[0].time))
+    pull = K * at(system, run.states[k], 's') + C * at(system, run.states[k], 'v')
+    pull -= C * R * run.states[k][system.state.slice('w')][1]
+    assert pull == pytest.approx(mu * N, abs=1e-8)
+    assert at(system, run.states[-1], 's') == pytest.approx(SLIPPERY * N / K, rel=1e-6)
+
+
+def test_a_spring_that_slides_parts_and_meets_and_steps_as_it_is_simulated():
+    """Dropped with a spin: it bounces on its compliance, and rolls in the end."""
+    system, x = slippery(0.0)
+    x[system.state.slice('p')] = [0, 0, R + 2e-3]
+    x[system.state.slice('w')] = [0, 5.0, 0]
+    run = simulate(system, [], x, None, 0.4, rtol=1e-10, atol=1e-13)
+    names = [e.name for e in run.events]
+    assert {'landing', 'lift_off', 'stick'} <= set(names)
+    stepper = Stepper(system, [], max_step=2e-5)
+    s = stepper.step(stepper.begin(x, np.zeros(0)), np.zeros(0), 0.4)
+    assert [e.name for e in s.events] == names
+    assert s.x == pytest.approx(run.states[-1], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    'given',
+    [
+        {'stiffness': NORMAL},
+        {'side_damping': 1.0},
+        {'stiffness': NORMAL, 'side_damping': 1.0, 'patch': 1e-3},
+        {'stiffness': NORMAL, 'side_damping': 1.0, 'resistance': 1e-3},
+    ],
+)
+def test_what_a_spring_that_slides_needs_is_said(given):
+    with pytest.raises(
+        ParameterError, match='with side_stiffness and mu_kinetic give a side_damp'
+    ):
+        sliding(side_stiffness=K, mu_kinetic=0.3, **given)
+
+
+def test_fingertips_of_a_scenario_slip_and_hold_on_with_kinetic_friction():
+    """Pressed too little to hold the ball at first, they catch it while they close in."""
+    given = {'side_stiffness': ALONG, 'side_damping': 40.0, 'damping': 40.0, 'mu_kinetic': 0.5}
+    scenario = grasp(2e-5, **given)
+    system, u = scenario.system, np.zeros(scenario.system.control.size)
+    run = simulate(system, scenario.p, scenario.x0, None, 0.05, rtol=1e-9, atol=1e-12)
+    assert any(e.name == 'slip' for e in run.events)
+    x = run.states[-1]
+    mode = system.begin(scenario.p, x, u).mode
+    for name, at_contact in system.parts[mode].contacts.items():
+        f = system.function('f', at_contact.wrench[3:])(x, u, 0, scenario.p)
+        fx, fy, fz = np.array(f).ravel()
+        assert math.hypot(fx, fy) <= 0.8 * fz + 1e-9, name
