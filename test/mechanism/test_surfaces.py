@@ -438,7 +438,10 @@ def test_what_does_not_touch_at_a_known_point_is_rejected(shape, surface, text):
     [
         ({'normal_force': 1.0, 'stiffness': 1e3}, 'either normal_force or stiffness'),
         ({'side_force': 0.0, 'rollers': 0.0}, 'has side_force and rollers: only one of'),
-        ({'side_stiffness': 1.0, 'mu_kinetic': 0.1}, 'with side_stiffness and mu_kinetic give a side_damping'),
+        (
+            {'side_stiffness': 1.0, 'mu_kinetic': 0.1},
+            'with side_stiffness and mu_kinetic give',
+        ),
         ({'side_stiffness': 1.0}, 'side_stiffness and displacement.* come together'),
         ({'rollers': 0.0}, 'rollers are on the rim of a Wheel, not on a Sphere'),
     ],
