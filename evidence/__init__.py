@@ -1,1 +1,1 @@
-"""Evidence that the suite does what it claims: figures of its own, and those of the papers."""
+"""Evidence that the suite does what it claims: its own figures and the papers'."""

@@ -372,7 +372,7 @@ class Around:
     """
     A law that changes what another one takes and gives; see :class:`Law`.
 
-    Its memory is a pair, of its own and that of the other.
+    Its memory is a pair, its own and the other's.
     """
 
     def __init__(
@@ -397,7 +397,7 @@ class Around:
         before
             From memory, inputs and time to the memory after the step and the inputs of the other.
         inputs
-            Layout of the inputs; that of the other law where None.
+            Layout of the inputs; the other law's where None.
         memory
             Own memory at the start.
         since

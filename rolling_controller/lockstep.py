@@ -31,7 +31,7 @@ class ClosedLoop(NamedTuple):
     states, controls
         Shapes (k + 1, n) and (k + 1, m); the last control is repeated.
     events
-        Events of the motion, such as changes of mode; that of a guard that ended it is terminal.
+        Events of the motion, such as changes of mode; a guard that ended it is terminal.
     stamps, inputs, outputs
         Of each step of the law: time of the measurement [s], shape (j,), what it took and what it
         gave, shapes (j, i) and (j, o).
@@ -137,7 +137,7 @@ class ClosedLoops(NamedTuple):
     Attributes
     ----------
     times
-        Clocks [s], shape (steps + 1, motions); those of motions that stopped stand still.
+        Clocks [s], shape (steps + 1, motions); clocks of motions that stopped stand still.
     states, controls
         Shapes (steps + 1, motions, n) and (steps, motions, m).
     stopped

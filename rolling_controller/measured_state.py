@@ -113,7 +113,7 @@ class SensorFilter:
             [1/sqrt(s)].
         forces
             Tangent entries whose rate of change has an unknown part that is constant, but for a
-            random walk: its standard deviation at the start, and that of the walk [1/sqrt(s)].
+            random walk: standard deviation at the start, and strength of the walk [1/sqrt(s)].
         sources
             What the supervisor knows of sensors, by name; others are not supervised.
 
@@ -377,7 +377,7 @@ class MeasuredLaw:
     """
     A law behind a filter of what sensors measure; see :class:`rolling_controller.law.Law`.
 
-    A law of the input ``state`` takes that of the filter. Any other takes what the first sensor
+    A law of the input ``state`` takes the filter's. Any other takes what the first sensor
     measures, as many numbers as its first input has, where the supervisor takes that for
     possible; with a period, it also steps for each measurement that is missing. From a fault of
     the supervisor on the output is zero, and it is limited while the estimate is open.

@@ -255,7 +255,7 @@ class MotionWatch:
 
 
 def _excess(covariances: Array | None) -> Array:
-    """Return the variances of the object in units :data:`DECLARED`, beyond those of noise."""
+    """Return the variances of the object in units :data:`DECLARED`, beyond noise."""
     if covariances is None:
         return np.zeros(len(DECLARED))
     found = np.diagonal(covariances, axis1=1, axis2=2).reshape(len(DECLARED), 3).max(1)
@@ -264,7 +264,7 @@ def _excess(covariances: Array | None) -> Array:
 
 
 class Unwatched:
-    """No prediction, and no supervisor but that of the law itself; attributes of both."""
+    """No prediction, and no supervisor but the law's own; attributes of both."""
 
     delay = origin = 0
 

@@ -1,4 +1,4 @@
-"""Checks of planning and regulation, beside those of :mod:`rolling_dynamics.testing`."""
+"""Checks of planning and regulation, next to :mod:`rolling_dynamics.testing`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def regulation(s: Subject) -> None:
 
 
 def _missed(s: Subject, law: TimeVaryingLqr, start: Array, *, feedback: bool) -> float:
-    """Return the cost of the deviation from the plan, with that of the feedback's controls."""
+    """Return the cost of the deviation from the plan and of the feedback's controls."""
     weights = LqrWeights().of(s.system)
     Q = weights.tracking_diagonal(s.system.tangent)
     P1 = weights.terminal_diagonal(s.system.tangent)

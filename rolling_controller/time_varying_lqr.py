@@ -535,7 +535,7 @@ def law_equations(system: RollingSystem) -> ca.Function:
     """
     Return ``(x, record, next, share, low, high) -> u``, Eq. (20) within limits.
 
-    A record is (x_nom, u_nom, rows of K); that of the time stands at a share from one to the next.
+    A record is (x_nom, u_nom, rows of K); a time lies at a fraction from one to the next.
     """
     n, m, nt = system.state.size, system.control.size, system.tangent.size
     x, share = ca.SX.sym('x', n), ca.SX.sym('share')

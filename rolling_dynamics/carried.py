@@ -1,4 +1,4 @@
-"""Systems whose equations are those of another one, with other states, controls, parameters."""
+"""Systems with the equations of another one, but other states, controls and parameters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Carrier = Callable[[Any, Any], Any]  # of a carried system and what the whole of
 
 class CarriedSystem(WrittenSystem, Generic[Whole]):
     """
-    A system whose equations are those of another one, the whole.
+    A system with the equations of another one, the whole.
 
     What the whole system offers beside the contract is carried over, but for changes of charts,
     sensors and seeds of plans.
@@ -100,12 +100,12 @@ class CarriedSystem(WrittenSystem, Generic[Whole]):
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
-        """Modes of motion by name, those of the whole system."""
+        """Modes of motion of the whole system, by name."""
         return {name: self._own_mode(mode) for name, mode in self._whole_modes.items()}
 
     @cached_property
     def smooth_mode(self) -> Mode:
-        """The mode in which plans and laws are made, that of the whole system."""
+        """The mode of the whole system in which plans and laws are made."""
         first = next(iter(self._whole_modes))
         own = first == next(iter(self.whole.modes))
         return self._own_mode(smooth_mode(self.whole)) if own else self.modes[first]
@@ -178,7 +178,7 @@ class CarriedSystem(WrittenSystem, Generic[Whole]):
 
 
 def with_states(motion: MotionState, own: Callable[[Array], Array], size: int) -> MotionState:
-    """Return a motion with own states for those of the whole, which have a size, in its events."""
+    """Return a motion with own states in its events, not the whole's, which have a size."""
 
     def taken(event: Event) -> Event:
         return replace(event, state=own(event.state)) if event.state.size == size else event

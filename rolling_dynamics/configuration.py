@@ -21,7 +21,7 @@ def share_folders() -> Iterator[Path]:
     """
     Yield the folders that may hold ``config`` and ``launch``, the most specific first.
 
-    They are those of the ament index, the source tree, the places where pip puts data (beside
+    They are in the ament index, the source tree, the places where pip puts data (beside
     ``lib`` in an environment or a user's folder, or in the ``--target``), and the environment's.
     """
     for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):

@@ -87,7 +87,7 @@ def affine_fields(system: RollingSystem) -> AffineFields:
     Raises
     ------
     ParameterError
-        The system is dynamic: its brackets are those of another theory.
+        The system is dynamic: its brackets need another theory.
 
     """
     mode = smooth_mode(system)

@@ -180,7 +180,7 @@ class DrivenSystem(CarriedSystem[Whole]):
     """
     A system one of whose controls a servo gives.
 
-    Its state is that of the whole system, then the servo's; so are its parameters.
+    Its state is the whole system's, then the servo's; so are its parameters.
     """
 
     carried: ClassVar[Mapping[str, Carrier]] = {
@@ -236,7 +236,7 @@ class DrivenSystem(CarriedSystem[Whole]):
         return [s.x[:n], self._given[0], s.t, s.p[:k]]
 
     def own_state(self, whole: ca.SX, *, rate: bool) -> ca.SX:
-        """Return a whole state with that of the servo, or their rates."""
+        """Return a whole state with the servo's, or their rates."""
         return ca.vertcat(whole, self._given[1] if rate else self.symbols.x[self._sizes[0] :])
 
     def _reset(self, guard: str, reset: ca.Function | Transition) -> ca.Function | Transition:
@@ -249,11 +249,11 @@ class DrivenSystem(CarriedSystem[Whole]):
         return replace(reset, function=ca.Function('jump', [*self.symbols], [own, *outcome]))
 
     def expand_states(self, states: ArrayLike) -> Array:
-        """Return states of the whole system, shape (..., n), without those of the servo."""
+        """Return states of the whole system, shape (..., n), without the servo's."""
         return np.asarray(states, dtype=float)[..., : self._sizes[0]]
 
     def expand_parameters(self, p: ArrayLike) -> Array:
-        """Return the parameters of the whole system, without those of the servo."""
+        """Return the parameters of the whole system, without the servo's."""
         return np.asarray(p, dtype=float)[..., : self._sizes[1]]
 
     def whole_motion(self, s: MotionState) -> MotionState:
@@ -278,7 +278,7 @@ class DrivenSystem(CarriedSystem[Whole]):
     def _bounds_with(
         self, given: Callable[[Array], Mapping[str, tuple[float, float]]]
     ) -> Callable[[Array], Mapping[str, tuple[float, float]]]:
-        """Return the bounds of the whole system with those of the servo."""
+        """Return the bounds of the whole system with the servo's."""
 
         def bounds(p: Array) -> Mapping[str, tuple[float, float]]:
             own = self.servo.bounds(self.parameters.unpack(p))

@@ -114,7 +114,7 @@ def nearest_equilibrium(
     x
         State near the equilibrium, shape (state.size,).
     u
-        Control near that of the equilibrium, shape (control.size,); zero if None.
+        Control near the equilibrium's, shape (control.size,); zero if None.
     within
         Greatest distance of the equilibrium from the state, in tangent units.
 

@@ -145,7 +145,7 @@ def check_names(given: Iterable[str], known: Sequence[str], what: str) -> None:
 
 
 def check_choice(name: str, given: object, choices: Any) -> None:  # noqa: ANN401  a Literal
-    """Raise ParameterError unless a value is one of those of a ``Literal``, or of a collection."""
+    """Raise ParameterError unless a value is in a ``Literal`` or a collection."""
     known = get_args(choices) or tuple(choices)
     if given not in known:
         raise ParameterError(f'{name} must be one of {known}, got {given!r}')

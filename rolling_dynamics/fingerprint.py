@@ -71,7 +71,7 @@ def _rounding() -> str:
 
 def other_machine(recorded: str) -> str:
     """
-    Return why results need not be equal bit by bit to those of another fingerprint.
+    Return why results with another fingerprint need not be equal bit by bit.
 
     Parameters
     ----------

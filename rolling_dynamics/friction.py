@@ -20,7 +20,7 @@ LEVER_ARM = number_entry('lever_arm', 'm', 'of dry rolling resistance', 'zero or
 STILL = 1e-12  # m/s: keeps the direction of no motion a number
 SLOW = 0.03  # rad/s: slower, dry resistance is in proportion, of what slides and in plans
 SPINNING = 3 * math.pi / 16  # torque over mu N a of a patch that only spins
-_SLOPE = 3 * math.pi / 8  # friction over mu N of such a patch, by speed over that of the rim
+_SLOPE = 3 * math.pi / 8  # friction over mu N of such a patch, by speed over the rim's
 _RIM = 0.3  # coefficient of the Pade form: 8 % of mu N from the integral at most
 
 

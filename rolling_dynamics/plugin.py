@@ -125,8 +125,8 @@ class SystemPlugin:
                 found = import_module(module)
                 found = getattr(found, attribute) if attribute else found
             except BROKEN as e:
-                told = printable(f'{type(e).__name__}: {e}')
-                raise ParameterError(f'{where} cannot be imported: {told}') from e
+                reason = printable(f'{type(e).__name__}: {e}')
+                raise ParameterError(f'{where} cannot be imported: {reason}') from e
         needed = OFFERS.get(role, ('__call__',))
         lacking = [name for name in needed if not hasattr(found, name)]
         if given is not None and lacking:

@@ -77,7 +77,7 @@ class Kinematics:
         return ca.solve(U, Q.T @ wanted[self._moved])
 
     def determinant(self) -> ca.SX:
-        """Return that of the Jacobian of what the arm moves; zero where it is singular."""
+        """Return the determinant of the Jacobian of the arm; zero where it is singular."""
         _, U = ca.qr(self.J[self._moved, :])
         found = ca.SX(1)
         for k in range(U.shape[0]):
@@ -222,11 +222,11 @@ class Arm:
         return found[19 : 19 + self.joints].copy()
 
     def determinant(self, q: ArrayLike) -> float:
-        """Return that of the Jacobian at joint angles [rad], shape (n,), without its sign."""
+        """Return the determinant of the Jacobian at joint angles [rad], shape (n,), unsigned."""
         return abs(float(self._known(q)[-1]))
 
     def check_regular(self, determinant: float) -> None:
-        """Raise ParameterError if a determinant of the Jacobian is that of a singular arm."""
+        """Raise ParameterError where a determinant of the Jacobian is a singular arm's."""
         if not abs(determinant) >= self.chain.determinant:
             raise ParameterError(
                 f'the arm is singular: the determinant of its Jacobian is {determinant:.3g}, at '
@@ -319,7 +319,7 @@ class Arm:
 
 
 ALL = (0, 1, 2, 3, 4, 5)  # of alpha_WH_H and a_WH_H
-ROUNDED = 15  # digits after the point of attitudes: those of right angles are exact
+ROUNDED = 15  # digits after the point of attitudes: right angles are exact
 FRAME, BODY = 16, 10  # numbers of a frame, and of what has mass
 
 

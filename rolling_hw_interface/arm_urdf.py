@@ -167,7 +167,7 @@ def model_from(kind: type[T], given: Any, prefix: str) -> T:
 
 def chain_from(given: Any) -> Chain:
     """
-    Return the arm of the parameters: that of a URDF, or the planar one, whose gravity counts.
+    Return the arm of the parameters: from a URDF, or the planar one, whose gravity counts.
 
     Raises
     ------

@@ -154,7 +154,7 @@ class EmulatedMotors:
         period
             Time for which they feel the same load [s].
         names
-            Names of the joints in messages; those of the arm if empty.
+            Names of the joints in messages; the arm's if empty.
 
         """
         self.arm, self.motors, self.period = arm, motors, period

@@ -221,7 +221,7 @@ class JointReader:
     """
     Reads messages of some joints, in whatever order and beside whatever others they stand.
 
-    Names are compared as bytes once those of a message are known.
+    Names are compared as bytes once a message's are known.
     """
 
     def __init__(self, names: Sequence[str]) -> None:

@@ -121,7 +121,7 @@ class LoopNode(SuiteNode):
         """Load, check and create everything."""
 
     def begin(self, now: int) -> None:
-        """Get ready for the first tick; the time is that of the node [ns]."""
+        """Get ready for the first tick; the time is the node's [ns]."""
 
     def tick(self) -> None:
         """Do one turn."""

@@ -167,7 +167,7 @@ class PeriodicLoop:
                 deadline = min(deadline, time.monotonic())
 
     def overrun_fraction(self) -> float:
-        """Return the fraction of missed deadlines, that of a turn without end included."""
+        """Return the fraction of missed deadlines, a turn without end included."""
         if self.overruns is None:
             return 0.0
         now = time.monotonic()

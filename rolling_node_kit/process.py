@@ -106,7 +106,7 @@ def run_node(
     factory
         Makes the node.
     args
-        Command line, as ROS takes it; None for that of the process.
+        Command line, as ROS takes it; None for the process's.
     make_executor
         Makes the executor: the plain one for actions and services that wait, and few messages;
         ``EventsExecutor`` for many, without coroutines, for which that of Jazzy turns without

@@ -76,7 +76,7 @@ def quiet_start() -> None:
     Have SIGINT and SIGTERM end a node at once, until it takes care of its signals itself.
 
     Called where the import of a node begins, before rclpy: nothing is to be stopped or saved yet,
-    and the status is that of a clean stop. Without ROS the node ends here, with a line. Any other
+    and the status is of a clean stop. Without ROS the node ends here, with a line. Any other
     program keeps its handlers, and may import what needs no ROS.
     """
     name = program()

@@ -83,7 +83,7 @@ def check_hand_trajectory(
     system, p
         The contact system and its parameters.
     x_start
-        State at the start; that of the hand is taken from the trajectory.
+        State at the start; the hand's is taken from the trajectory.
     times, q_WH, p_WH, w_WH_H, v_WH_H, alpha_WH_H, a_WH_H
         Samples of the hand's motion, see :func:`hand_trajectory`.
     on_progress
@@ -134,7 +134,7 @@ def check_plan(
     plan
         Made for that system.
     x_start
-        State at the start; None for that of the plan.
+        State at the start; None for the plan's.
     on_progress
         Called with the time now and then; False cancels.
 

@@ -125,7 +125,7 @@ def common_arrays(system: RollingSystem, trajectory: Trajectory) -> dict[str, Se
     system
         The system of the trajectory.
     trajectory
-        Its output times are those of the arrays.
+        Its output times are the arrays' times.
 
     Returns
     -------

@@ -122,9 +122,9 @@ def node_command(
     use_sim_time
         Whether it takes its time from ``/clock``.
     overrides
-        Parameters that go over those of the file.
+        Parameters that override the file's.
     enclave
-        Its SROS2 enclave; empty for that of the environment.
+        Its SROS2 enclave; empty for the environment's.
 
     """
     command = [
@@ -185,13 +185,13 @@ class Bringup:
     environment
         Environment of the processes, see :func:`isolated_environment`.
     namespace, use_sim_time, params_file
-        Passed to every node; the file is that of the experiment if None.
+        Passed to every node; the experiment's file if None.
     hardware
         Kind of hardware, where the experiment has a choice; empty for the usual one.
     record
         Folder for a recording, or None for none.
     overrides
-        Parameters by node that go over those of the file.
+        Parameters by node that override the file's.
     log_folder
         Where the output of the nodes goes, ``<node>.log``; None for the terminal.
 

@@ -28,11 +28,11 @@ class NodeEntry:
     module
         Python module that runs it.
     executable
-        Name of its executable in an installed package; by default that of the module.
+        Name of its executable in an installed package; by default the module's.
     remaps
         From name to name.
     parameters
-        That go over those of the parameter file, whatever launches the node.
+        Override the parameter file, whatever launches the node.
 
     """
 
@@ -66,7 +66,7 @@ class Experiment:
     recorded
         Topics that a recording holds.
     params_file, rviz_file
-        Names of files in ``config``; by default those of the experiment's name.
+        Names of files in ``config``; by default the experiment's name.
     hardware
         Nodes by kind of hardware, where there is a choice; the first kind is the usual one, and
         ``nodes`` are its nodes.
@@ -166,7 +166,7 @@ def of_robot(
     name, text, scenario_file, demo
         See :class:`Experiment`.
     recorded
-        Topics that are recorded beside those of every robot.
+        Topics that are recorded, further than for every robot.
     files
         Name of the files of parameters and of RViz where it is not that of the experiment; the
         nodes take the scenario then whatever the file of parameters says.
@@ -209,9 +209,9 @@ def by_name() -> dict[str, Experiment]:
     for system, found in roles('experiments'):
         for experiment in found:
             if not isinstance(experiment, Experiment) or experiment.name in out:
-                told = printable(getattr(experiment, 'name', experiment))
-                why = 'that name is taken' if told in out else 'an Experiment is expected'
-                LOG.warning('plug-in %s: experiment %s is left out: %s', system, told, why)
+                label = printable(getattr(experiment, 'name', experiment))
+                why = 'that name is taken' if label in out else 'an Experiment is expected'
+                LOG.warning('plug-in %s: experiment %s is left out: %s', system, label, why)
             else:
                 out[experiment.name] = experiment
     return out
@@ -222,7 +222,7 @@ EXPERIMENTS: Mapping[str, Experiment] = by_name()
 
 def find_experiment(name: str) -> Experiment:
     """
-    Return an experiment by its name, or that of a robot by its scenario.
+    Return an experiment by its name, or a robot's by its scenario.
 
     Parameters
     ----------

@@ -60,8 +60,8 @@ def _made_by(name: str) -> NamedSystem:
     try:
         made = getattr(import_module(module), factory)()
     except BROKEN as e:
-        told = e if isinstance(e, RollingError | ImportError) else f'{type(e).__name__}: {e}'
-        raise ParameterError(f'{name}: {printable(told)}') from e
+        reason = e if isinstance(e, RollingError | ImportError) else f'{type(e).__name__}: {e}'
+        raise ParameterError(f'{name}: {printable(reason)}') from e
     if not (isinstance(made, tuple) and len(made) in (3, 4)):
         raise ParameterError(
             f'{name}: (system, parameters, state) or (system, parameters, state, control) is '

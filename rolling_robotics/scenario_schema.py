@@ -108,7 +108,7 @@ def _kinds_table(schema: Schema) -> str:
 
 
 def _rows(schema: Schema, prefix: str) -> Iterator[str]:
-    """Yield the rows of a mapping, those of a mapping inside below its own."""
+    """Yield the rows of a mapping, rows of a mapping inside below its own."""
     for name, sub in schema.get('properties', {}).items():
         path = f'{prefix}.{name}' if prefix else name
         yield _row(f'`{path}`', sub, name in schema.get('required', ()))

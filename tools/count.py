@@ -23,7 +23,7 @@ import tokenize
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-# Settings of 2aa9762, whose counts are the baseline; those of pyproject.toml may change.
+# Settings of 2aa9762, whose counts are the baseline; pyproject.toml's may change.
 FORMAT = [
     'format', '--quiet', '--isolated', '--target-version', 'py310', '--line-length', '99',
     '--config', 'format.quote-style="single"',

@@ -35,7 +35,7 @@ def embedded() -> list[tuple[str, str]]:
 
 
 def scenario_of(name: str) -> Scenario:
-    """Return a scenario by its name, also that of the example ``ballbot``."""
+    """Return a scenario by its name, also the example ``ballbot``."""
     return load_scenario(BALLBOT / 'ballbot' / 'ballbot.yaml' if name == 'ballbot' else name)
 
 

@@ -125,7 +125,7 @@ def _stepped(scenario: Scenario) -> Entries:
 
 
 def _batch(scenario: Scenario, method: str) -> Entries:
-    """Return how two lanes end: the scenario, and the same a little off at the start."""
+    """Return how two trajectories end: the scenario, and the same a little off at the start."""
     system = scenario.system
     batch = BatchSimulator(system, 2, PERIOD, method=method)
     off = 1e-4 * np.random.default_rng(0).uniform(-1, 1, system.tangent.size)

@@ -43,7 +43,7 @@ FOLDER = ROOT / 'config' / 'security'
 DEADLINE = 10.0  # for the graph to hold what a node has made [s]
 VIEWER = 'viewer'  # node of `rolling view`, in the enclave of the operator
 COMMAND_LINE = '/_ros2cli_*/get_type_description'  # service of a node that a command of ros2 makes
-KINDS = {  # right -> element, and that of an entry
+KINDS = {  # right -> element, and the element of an entry
     'call': ('actions', 'action'),
     'execute': ('actions', 'action'),
     'reply': ('services', 'service'),

@@ -25,6 +25,7 @@ INSTEAD = {
     r'\banew\b': 'again',
     r'\b(is|are) off by\b(?! default)': 'is wrong by, error',
     r'\bbegun\b': 'started',
+    r'^r?"""\s*(what|whether|how|where|which|when|why)\b': 'the noun or verb that a user searches',
     r'\b(turns|times|steps|frames|samples|messages|ticks|images) a second\b': 'per second',
 }
 NAMES = re.compile(r'(?:^|_)(told|begun|anew|void|seen|shares?|lanes?)(?:_|$)')

@@ -2,7 +2,7 @@
 Balance in space with the plate on a UR5e: full gravity, and the limits of its joints.
 
 An ellipsoid on its end starts 0.1 rad off, each time to another side. Arm, motors and encoders are
-those of the experiment balance_3d on emulated hardware; the regulator sees true states, 8 ms old.
+as in the experiment balance_3d on emulated hardware; the regulator sees true states, 8 ms old.
 Links and plate are up to 5 % heavier or lighter than believed, the object's inertia 10 %.
 """
 

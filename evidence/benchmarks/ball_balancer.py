@@ -83,7 +83,7 @@ def _moved(rig: RigModel) -> Callable[[float, float], tuple[Array, float]]:
 
 
 SEEDS = 20
-LONG = 0.07  # m: longer jumps are those of 80 mm
+LONG = 0.07  # m: longer jumps are of 80 mm
 LENGTHS = {80: 0.08, 57: 0.04}  # mm, and m along each axis that moves
 WRONG, DRAWS = 0.2, 10  # fraction by which all that a law is given is wrong, and draws
 RADIUS, ROUND, ROUNDS, PLATES = 0.04, 6.0, 4, 5  # m, s, of a circle or an eight; the first is left
@@ -164,8 +164,8 @@ def rows() -> Iterator[Row]:
         for path in ('circle', 'eight'):
             for lead in (0.0, LEADS[name]):
                 off = [tracked(file, name, rig, path, seed, lead) for seed in range(PLATES)]
-                told = f', given {lead:g} s before' if lead else ''
-                title = f'{name}: distance from a set point on its {path}{told}, mean'
+                early = f', given {lead:g} s before' if lead else ''
+                title = f'{name}: distance from a set point on its {path}{early}, mean'
                 against = f'{RADIUS:g} m, {ROUND:g} s a round, {PLATES} plates'
                 yield Row(title, float(np.mean(np.concatenate(off))), 'mm', reference=against)
     yield from wrong_rows(file, rig)
@@ -189,7 +189,7 @@ def _middle(_: float) -> Array:
 
 
 def _rows(name: str, found: Sequence[Protocol], fastest: Mapping[int, float]) -> Iterator[Row]:
-    """Yield the figures of a law; the goals are those of the predictive one."""
+    """Yield the figures of a law; the goals hold for the predictive one."""
     goals = name == 'predictive'
     jumps = [j for plate in found for j in plate.jumps]
 

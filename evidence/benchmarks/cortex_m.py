@@ -139,7 +139,7 @@ def _number(value: float) -> str:
 
 
 def rows() -> Iterator[Row]:
-    """Yield what each law takes on each processor, and whether its commands are those of here."""
+    """Yield what each law takes on each processor, and whether its commands are equal here."""
     missing = [tool for tool in (COMPILER, QEMU) if shutil.which(tool) is None]
     if missing:
         why = f'needs {" and ".join(missing)}'

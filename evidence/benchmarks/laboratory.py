@@ -70,9 +70,9 @@ class Timing(NamedTuple):
         slow = other.jitter > PUNCTUAL
         starts = other.deadlines[slow] - PERIOD
         ends = other.deadlines[slow] + other.jitter[slow] + PERIOD
-        begun = self.deadlines[self.late]
-        done = begun + (self.jitter + self.work)[self.late]
-        nearest = np.searchsorted(ends, begun)  # the first slow wake-up that had not ended by then
+        misses = self.deadlines[self.late]
+        done = misses + (self.jitter + self.work)[self.late]
+        nearest = np.searchsorted(ends, misses)  # first slow wake-up that had not ended by then
         met = np.append(starts, np.inf)[nearest] < done
         return float(np.count_nonzero(~met) / self.late.size)
 
@@ -339,7 +339,7 @@ def _faults() -> Iterator[Row]:
             value=row.rest if fault.stops else faster,
             unit='s' if fault.stops else 'times the commanded speed',
             goal='at most 0.5' if fault.stops else f'at most {fault.faster}',
-            reference=f'{row.reaction or "nothing told"} after {1e3 * row.noticed:.0f} ms; '
+            reference=f'{row.reaction or "nothing reported"} after {1e3 * row.noticed:.0f} ms; '
             f'{faster:.2f} times the speed, {1e3 * row.way:.0f} mm',
         )
 

@@ -451,7 +451,7 @@ class TrialBatch:
         Parameters
         ----------
         imperfections
-            What is off; the draws are those of the chain for the same seed.
+            What is off; the chain draws the same for the same seed.
         error
             What the estimator's error is at these imperfections.
         seeds

@@ -124,7 +124,7 @@ def straight() -> PlanProblem:
     """
     Return the goal of one straight roll, by the paper's own loop and weights.
 
-    It is that of ``ball_on_plate_table_ii.yaml``, written out: reading a scenario is not planning.
+    ``ball_on_plate_table_ii.yaml``, written out: reading a scenario is not planning.
     """
     radius = 0.033 / (np.pi / 2)  # the goal is one straight roll
     system = ContactSystem(Sphere(radius), Plane(), representation='coordinates')

@@ -82,7 +82,7 @@ def rows() -> Iterator[Row]:
     if sim:
         overrides['simulator'] = {'lockstep_timeout': LOCKSTEP_TIMEOUT}
         overrides['controller']['state_timeout'] = PATIENCE
-    rng, told = np.random.default_rng(0), []
+    rng, flown = np.random.default_rng(0), []
     with (
         tempfile.TemporaryDirectory() as folder,
         brought_up(
@@ -96,12 +96,12 @@ def rows() -> Iterator[Row]:
     ):
         client.wait_until_served(START_TIMEOUT)
         for _ in range(FLIGHTS):
-            told.append(_flown(client, *rng.uniform(0.0, 2 * np.pi, 2)))
-            print(f'    {told[-1][1]}', flush=True)
+            flown.append(_flown(client, *rng.uniform(0.0, 2 * np.pi, 2)))
+            print(f'    {flown[-1][1]}', flush=True)
     name = f'flights of {FLIGHTS} through ROS that reached a goal that moved, pushed'
     against = 'simulated time' if sim else 'wall-clock time'
     yield Row(
-        name, sum(reached for reached, _ in told), goal=f'at least {FLIGHTS}', reference=against
+        name, sum(reached for reached, _ in flown), goal=f'at least {FLIGHTS}', reference=against
     )
 
 

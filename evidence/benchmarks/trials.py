@@ -165,7 +165,7 @@ def summary(ended: Iterable[Ended]) -> list[str]:
 
 LAWS_COMPARED = ('closed_loop', 'predictive')
 EXACT = 'predictive with the true state and inertia'
-MOST = 0.5  # failures of the second law over those of the first
+MOST = 0.5  # ratio of failures, second law to first
 BEFORE = 0.3  # s before the end in which the estimate is looked at
 LOST = 0.1  # rad by which an estimate is off that has little to do with the object
 

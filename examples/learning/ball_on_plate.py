@@ -109,9 +109,9 @@ def main() -> None:
     parser.add_argument('--generations', type=int, default=40, help='(default: 40)')
     parser.add_argument('--out', type=Path, default=Path('policy.json'))
     args = parser.parse_args()
-    begun = time.process_time()
+    started = time.process_time()
     policy = learn(args.generations)
-    print(f'learned in {time.process_time() - begun:.0f} CPU s')
+    print(f'learned in {time.process_time() - started:.0f} CPU s')
     args.out.write_text(json.dumps(law_of(policy), indent=1))
     env = gymnasium.make_vec(NAME, 200, **OPTIONS)
     for name, matrix in (('nothing', 0 * policy), ('by hand', by_hand()), ('learned', policy)):

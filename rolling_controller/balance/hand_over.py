@@ -23,7 +23,7 @@ class HandOver(FunctionLaw):
     """
     A law along a plan, then balance; see :class:`rolling_controller.law.Law`.
 
-    Its memory is the time at which balance took over [s], and that of the law before.
+    Its memory is the time at which balance took over [s], and the memory of the law before.
     """
 
     def __init__(

@@ -103,7 +103,7 @@ class Motion:
     """
     Tilt, its rate [counts], ball and its rate [m]: expressions, two of each.
 
-    The rate of the ball is that of its place plus lever times tilt, which tilting does not change.
+    The rate of the ball is of its position plus lever times tilt, which tilting does not change.
     """
 
     tilt: ca.SX

@@ -110,10 +110,10 @@ def learn(
     offsets = rows(z['seen_1'])
     for k in range(2):
         row = ca.vertcat(mean[k], -z['tilted_rate'][k], -direction[k], offsets[k, :].T)
-        told = ca.mtimes(P, row)
-        gain = told / (ca.fmax(ca.dot(row, told), 0.0) + UNKNOWN**2)
+        toward = ca.mtimes(P, row)
+        gain = toward / (ca.fmax(ca.dot(row, toward), 0.0) + UNKNOWN**2)
         values = values + gain * (found[k] - ca.dot(row, values))
-        P = P - ca.mtimes(gain, told.T)
+        P = P - ca.mtimes(gain, toward.T)
     use = visible * (z['frames'] > 1.5) * (speed >= SLOWEST)
     share = ca.fmin(ca.fmax(values[0], RANGE[0]), RANGE[1])
     spread = ca.sqrt(ca.fmax(P[0, 0], 0.0))

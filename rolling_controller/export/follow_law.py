@@ -36,7 +36,7 @@ def follow_law(scenario: Scenario, plan: Plan | None = None) -> StepLaw:
     scenario
         The machine.
     plan
-        The plan; that of the scenario where None.
+        The plan; the scenario's where None.
 
     Raises
     ------

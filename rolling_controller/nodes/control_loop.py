@@ -46,7 +46,7 @@ class Task:
     memory
         Memory of the law before a break; None at its first start.
     limits
-        Greatest magnitude of each control; None for those of the law.
+        Greatest magnitude of each control; None for the law's own.
     lost_modes
         Modes of the contact that end it; where there are none, states in flight are taken as they
         are.

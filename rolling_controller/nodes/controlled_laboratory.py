@@ -165,13 +165,13 @@ class ControlledLaboratory(Controlled):
             failed = f'{type(error).__name__}: {error}'
         if not self.current:  # configured again meanwhile
             return
-        tell = self.node.get_logger()
+        messages = self.node.get_logger()
         if failed:
             self._failed = failed
-            tell.error(f'nothing can be run: {failed}')
+            messages.error(f'nothing can be run: {failed}')
             return
         if prepared.note:
-            tell.info(prepared.note)
+            messages.info(prepared.note)
         self._prepared, hand = prepared, self._hand
         while self.values['autostart'] and not hand.measured.count:
             time.sleep(LOOK_PERIOD)
@@ -179,7 +179,7 @@ class ControlledLaboratory(Controlled):
                 return
             hand.poll()
             hand.measured.state()
-        tell.info(f'ready after {time.monotonic() - begin:.1f} s of preparation')
+        messages.info(f'ready after {time.monotonic() - begin:.1f} s of preparation')
 
     def deactivate(self) -> None:
         """End a run, the hand at rest."""

@@ -156,7 +156,7 @@ class LoopEquipment:
 
     @property
     def present(self) -> Array:
-        """Newest usable state, that of the start where none ever came."""
+        """Newest usable state; the start where none ever came."""
         now = self.machine.measured.state()
         return self.start if now is None else now[1]
 

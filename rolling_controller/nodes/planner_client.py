@@ -41,7 +41,7 @@ class Replanner:
 
         It is not waited for in the thread of the executor, which takes the answer.
 
-        Limits, weights and tolerance are those of the planner.
+        Limits, weights and tolerance are the planner's.
 
         Raises
         ------
@@ -143,19 +143,19 @@ class GoalPoses:
         self._controller.destroy()
 
     def _take(self, pose: PoseStamped) -> None:
-        tell, executor = self._node.get_logger(), self._node.executor
-        told = self._move(pose)
-        if told is not None:
+        messages, executor = self._node.get_logger(), self._node.executor
+        outcome = self._move(pose)
+        if outcome is not None:
             self._next = None
-            tell.info(f'goal_pose: {told}')
+            messages.info(f'goal_pose: {outcome}')
             return
         if not self._planner.server_is_ready():
-            tell.warning('goal_pose: nothing serves plan_rolling; start the planner')
+            messages.warning('goal_pose: nothing serves plan_rolling; start the planner')
             self._busy = False  # what it had started will not be answered
             return
         self._next = pose
         if self._busy:
-            tell.info('goal_pose: accepted, after the present motion')
+            messages.info('goal_pose: accepted, after the present motion')
         elif executor is not None:
             self._busy = True
             executor.create_task(self._go)
@@ -170,19 +170,19 @@ class GoalPoses:
             self._busy = False
 
     async def _go_to(self, pose: PoseStamped) -> None:
-        tell = self._node.get_logger()
+        messages = self._node.get_logger()
         planned = await _result(self._planner, PlanRolling.Goal(waypoints=[pose]))
         if planned is None or planned.error_code != PlanRolling.Result.NONE:
             reason = 'goals are refused at present' if planned is None else planned.error_string
-            tell.warning(f'goal_pose: no plan: {printable(reason)}')
+            messages.warning(f'goal_pose: no plan: {printable(reason)}')
             return
-        tell.info(f'goal_pose: a motion of {planned.plan.times[-1]:.3g} s begins')
+        messages.info(f'goal_pose: a motion of {planned.plan.times[-1]:.3g} s begins')
         done = await _result(self._controller, ExecutePlan.Goal(plan=planned.plan))
         if done is None or done.error_code != ExecutePlan.Result.NONE:
             reason = 'the controller refuses goals' if done is None else done.error_string
-            tell.warning(f'goal_pose: missed: {printable(reason)}')
+            messages.warning(f'goal_pose: missed: {printable(reason)}')
             return
-        tell.info(f'goal_pose: reached, final error {done.final_error:.3g}')
+        messages.info(f'goal_pose: reached, final error {done.final_error:.3g}')
 
 
 async def _result(client: ActionClient, goal: Any) -> Any:

@@ -87,7 +87,7 @@ class PredictingBeside:
     def health(self) -> dict[str, Any]:
         """Return what diagnostics report of predictions."""
         record = self.law.record
-        told: dict[str, Any] = {
+        values: dict[str, Any] = {
             'predictions': record.solved,
             'predictions failed': record.failed,
             'prediction time [s]': record.seconds,
@@ -97,13 +97,13 @@ class PredictingBeside:
         }
         pursuit = self.pursuit
         if pursuit is not None:
-            told |= {'plans adopted': pursuit.replans, 'plans failed': pursuit.failures}
+            values |= {'plans adopted': pursuit.replans, 'plans failed': pursuit.failures}
         troubles = {
             'prediction problem': record.trouble,
             'replanning problem': '' if pursuit is None else pursuit.trouble,
             'goal': '' if pursuit is None else pursuit.shortfall,
         }
-        return told | self._left() | {name: text for name, text in troubles.items() if text}
+        return values | self._left() | {name: text for name, text in troubles.items() if text}
 
     def _left(self) -> dict[str, float]:
         """Return how far off its end is what no control moves there, such as a spin."""

@@ -164,7 +164,7 @@ class Estimator:
         return self._step.evaluate()
 
     def _note(self, innovation: Array, S: Array) -> None:
-        """Average the innovations; those of a filter that is right are white."""
+        """Average the innovations; innovations of a correct filter are white."""
         self._surprise += (innovation - self._surprise) / MEMORY
         expected = len(innovation) / (2 * MEMORY - 1)
         square = float(self._surprise @ np.linalg.solve(S, self._surprise))

@@ -33,7 +33,7 @@ class Costs(NamedTuple):
     control
         Diagonal of R times how long each node counts, shape (k, m).
     offset
-        Controls at the nodes less those of the reference, shape (k, m).
+        Controls at the nodes less the reference, shape (k, m).
 
     """
 

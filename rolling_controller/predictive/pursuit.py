@@ -112,7 +112,7 @@ class _Awaited(NamedTuple):
     answer: Answer
     at: float
     problem: PlanProblem
-    goal: Mapping[str, ArrayLike | None]  # the whole one; that of the problem may be a part of it
+    goal: Mapping[str, ArrayLike | None]  # the whole one; the problem may have a part of it
     reference: Future[Reference] | None = None  # once the plan came
 
 
@@ -453,14 +453,14 @@ class Pursuit:
 
     def _come_nearer(self, why: str) -> None:
         """Go half of the way to a goal that no plan leads to, or give it up."""
-        reached, told = self.law.reference.plan.states[-1], 'stays where it was led before'
+        reached, outcome = self.law.reference.plan.states[-1], 'stays where it was led before'
         if self._halved < self._options.halvings:
             self.problem = replace(self.problem, goal=_halfway(self.problem, reached))
             self._halved, self._in_turn = self._halved + 1, 0
-            told = f'goes to {0.5**self._halved:.3g} of the way'
+            outcome = f'goes to {0.5**self._halved:.3g} of the way'
         else:
             self._moved, self.problem = False, replace(self.problem, goal=self._led)
-        self.shortfall = f'the goal is out of reach ({why}); it {told}'
+        self.shortfall = f'the goal is out of reach ({why}); it {outcome}'
 
 
 def problem_of(law: PredictiveLaw) -> PlanProblem:

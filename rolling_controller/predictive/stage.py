@@ -148,7 +148,7 @@ def _written_out(
     """
     Return ``(x, x_next, reference, u, u_next, (t, h), root, p) -> numbers`` for all stages.
 
-    A block ends where two Runge-Kutta steps of order 4 do; its derivatives are those of one of
+    A block ends where two Runge-Kutta steps of order 4 do; its derivatives come from one of
     order 2, which take a third of the time and change no solution, only the way there.
     """
     n, m, k = len(moving), system.control.size, len(active)

@@ -54,7 +54,7 @@ class Steered(Around):
     """
     A law of the velocity in W, driven by commands that turn; see :class:`Law`.
 
-    Its own memory is that of :func:`turned`.
+    Its own memory is the one of :func:`turned`.
     """
 
     def __init__(self, law: Law[Any], yaw: float, limits: Array, *, turns: bool = True) -> None:
@@ -161,7 +161,7 @@ class VelocityHold(FunctionLaw):
         return inverse, found * possible, possible.astype(float)
 
     def steady(self, velocity: ArrayLike) -> Array:
-        """Return state and control of a steady motion less those of the hold; see the class."""
+        """Return state and control of a steady motion less the hold's; see the class."""
         drift, at, inverse, linear = self._motion
         d = linear @ np.asarray(velocity, dtype=float)
         for _ in range(NEWTON):
@@ -202,7 +202,7 @@ def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Func
     The step is that of :class:`LawFunction`, given p, x_e, u_e, gain, inverse, linear, possible,
     and least and greatest control. The drift ``(d, v, p, x_e, u_e) -> rate`` is that of a
     state seen from a frame that moves with the velocity v (forward, left, turn), in tangent units;
-    d is state and control less those of the hold, x_e and u_e. In a steady motion it is zero.
+    d is state and control less the hold's, x_e and u_e. In a steady motion it is zero.
     """
     n, m = system.tangent.size, system.control.size
     x, command, t = ca.SX.sym('x', system.state.size), ca.SX.sym('command', 3), ca.SX.sym('t')

@@ -124,7 +124,7 @@ class LabyrinthFile(RigFile, ScenarioFile):
         return np.array(walls), np.array(holes)
 
     def start(self, seed: int | None = None) -> Array:
-        """Return where the ball starts (2) [m], for a seed; that of the file if None."""
+        """Return the start of the ball (2) [m], for a seed; the file's if None."""
         return np.asarray(self.board.path[0] + self.unknown.start * self._drawn(seed)[2:])
 
     @property
@@ -140,7 +140,7 @@ class LabyrinthFile(RigFile, ScenarioFile):
     def system_and_parameters(
         self, seed: int | None = None
     ) -> tuple[DrivenSystem[Labyrinth], Array]:
-        """Return the system and its parameters p, for a seed; that of the file if None."""
+        """Return the system and its parameters p, for a seed; the file's if None."""
         board, servo = self.board, self.servo
         system = _plant(len(board.walls), len(board.holes))
         p = system.parameters.pack(

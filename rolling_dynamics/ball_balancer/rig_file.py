@@ -188,7 +188,7 @@ def emulated_rig(file: RigFile, seed: int | None = None) -> Emulation:
     file
         The rig; its start and its commands over time do not matter.
     seed
-        Random seed of maps and camera; that of the file if None.
+        Random seed of maps and camera; the file's if None.
 
     """
     seed = file.seed if seed is None else seed

@@ -172,7 +172,7 @@ class BallBalancerFile(RigFile, ScenarioFile):
         Parameters
         ----------
         seed
-            Random seed of the maps; that of the file if None.
+            Random seed of the maps; the file's if None.
 
         """
         system = _plant(self.plate.drive, self.resistance.model, lagged=self.servo.lag > 0)

@@ -305,7 +305,7 @@ def jax_step(
     callable
         ``step(x, u, p, t=0.0)`` of one motion, arrays of shapes (n,), (m,), (q,) and (), which
         returns the state at its end, shape (n,). ``jax.jit``, ``jax.vmap`` and ``jax.grad`` take
-        it; derivatives are those of :class:`DifferentiableStep`, in reverse only.
+        it; derivatives as of :class:`DifferentiableStep`, in reverse only.
 
     Raises
     ------

@@ -31,7 +31,7 @@ class Rollout:
     Attributes
     ----------
     times
-        Clocks [s], shape (steps + 1, size); those of trajectories that stopped stand still.
+        Clocks [s], shape (steps + 1, size); clocks of trajectories that stopped stand still.
     states
         Shape (steps + 1, size, state.size).
     stopped
@@ -167,7 +167,7 @@ class BatchSimulator:
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Clocks [s], shape (size,); that of a trajectory that stopped says when."""
+        """Clocks [s], shape (size,); of a trajectory that stopped, the time when it did."""
         return self._batch.t[: self.size]
 
     @property

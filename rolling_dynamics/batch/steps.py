@@ -89,7 +89,7 @@ class FixedSteps:
         return np.where(first == len(below) - 1, NOT_FINITE, first)
 
     def _steady(self, start: Batch, levels: Array, number: int) -> Array:
-        """Return steps in which slip keeps its direction, as those of ``Stepper``."""
+        """Return steps in which slip keeps its direction, as ``Stepper`` takes them."""
         h, watched = start.h.copy(), start.levels.copy()
         if self._slip_row is None:
             return h

@@ -39,7 +39,7 @@ class Batch:
         Number of the mode; how often it changed in one instant, and when that was.
     h, rejected
         Length of the next step [s], 0 where it is to be found; whether one was just refused. With
-        steps of fixed length that of the step in which there is an event, 0 without.
+        steps of fixed length the step in which there is an event, 0 without.
     stop
         0 while the trajectory goes on; else the number of what stopped it.
 
@@ -160,7 +160,7 @@ class Equations(NamedTuple):
     names
         Names of the guards.
     charts
-        How many of the guards, the last ones, are those of charts.
+        Number of guards, the last ones, that belong to charts.
 
     """
 
@@ -202,7 +202,7 @@ def _dense(name: str, function: ca.Function) -> ca.Function:
 
 
 class MappedKernel:
-    """The same steps as those of machine code, ten times slower."""
+    """The same steps as machine code takes, ten times slower."""
 
     compiled = False
     width = 1

@@ -1,4 +1,4 @@
-"""C code of functions and adaptive steps on vectors of lanes, for this processor."""
+"""C code of functions and adaptive steps on vectors of numbers, for this processor."""
 
 from __future__ import annotations
 

@@ -78,8 +78,8 @@ def ask_for(library: Library, functions: Sequence[ca.Function], source: str = ''
 
 def start() -> None:
     """Start the process that compiles, unless one is at work."""
-    begun = _started.get(cache_folder())
-    if begun is not None and begun.poll() is None:
+    running = _started.get(cache_folder())
+    if running is not None and running.poll() is None:
         return
     with _lock() as held:
         if not held:

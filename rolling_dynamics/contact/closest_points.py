@@ -80,7 +80,7 @@ def closest_points(
     R_HO, p_HO
         Attitude, shape (3, 3), and origin [m], shape (3,), of the object in the hand.
     object_parameters, hand_parameters
-        Dimensions; those of the surfaces if None.
+        Dimensions; the surfaces' own if None.
     object_chart, hand_chart
         Charts of the search.
     near
@@ -124,7 +124,7 @@ def within_period(surface: Surface, uv: Array, chart: int) -> Array:
     """
     Return the same chart coordinates (u, v), each period within half a period of zero.
 
-    Their units are those of the chart.
+    Their units are the chart's.
     """
     out = np.array(uv, dtype=float)
     for k, period in enumerate(surface.charts[chart].periods):

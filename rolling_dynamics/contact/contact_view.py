@@ -164,7 +164,7 @@ class StateSource:
     Turns poses and twists of hand and object into the state, without iterating to a tolerance.
 
     The object is taken to touch the hand: a measured gap is projected away along the normal, and
-    the velocity of the contact point is that of rolling.
+    the contact point rolls without slipping.
     """
 
     def __init__(self, system: ContactSystem, params: ArrayLike, contact_h: ArrayLike) -> None:

@@ -108,7 +108,7 @@ class ContactCoordinates:
         """
         Return (u_o, v_o, u_h, v_h, psi) at output times [s] of a stretch, shape (M, 5).
 
-        Units are those of the charts, psi in rad.
+        Units are the charts', psi in rad.
         """
         out = np.empty((times.size, 5))
         for first in range(0, borders.size - 1, STEPS):

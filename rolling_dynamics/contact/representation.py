@@ -353,7 +353,7 @@ def second_order_kinematics(
     first = first_order_kinematics(obj, hand, q[4])
     q_rate = first.rolling @ w + first.sliding @ v
     w_frame = _frame_rate(hand, q_rate[2:4])
-    # rates of the components in Ch, beside those of alpha_rel and a_rel
+    # rates of the components in Ch, next to alpha_rel and a_rel
     w_turning = -ca.cross(w_frame, w)
     over_object = ca.vertcat(contact_rotation(q[4]) @ obj.scale @ q_rate[0:2], 0)
     v_turning = ca.cross(w, over_object) - ca.cross(w_frame, ca.vertcat(v, 0))

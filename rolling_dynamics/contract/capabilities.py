@@ -292,7 +292,7 @@ class GivenFormulas(Protocol):
 
 
 class Conservation(Protocol):
-    """Has invariants that hold under conditions; those of other systems always hold."""
+    """Has invariants that hold under conditions; in other systems they always hold."""
 
     def conserved(self, p: Array, x: Array) -> Collection[str]:
         """Return the names of the invariants that motion from a state without control keeps."""
@@ -328,7 +328,7 @@ class SmoothMode(Protocol):
 
 
 def default_weights(system: RollingSystem) -> RegulatorWeights:
-    """Return the weights of a regulator that a system offers, else those of its scales."""
+    """Return the weights of a regulator that a system offers, else by its scales."""
     own = offers(system, DefaultWeights)
     if own is not None:
         return own.default_weights

@@ -143,7 +143,7 @@ class Sensor:
     bias
         Standard deviation of a constant error of each number, drawn at each start [unit of y].
     clock
-        Clock that stamps a measurement; None for that of the host, at the end of the exposure.
+        Clock that stamps a measurement; None for the host's, at the end of the exposure.
     free_running
         Whether it starts at a random time within its first period, and not with the motion.
     message

@@ -566,7 +566,7 @@ class Mode:
         mode, or a Python function ``(MotionState, u) -> MotionState`` that decides which mode
         follows, or that the motion ends. An event of a guard without a reset ends the motion.
     projection
-        ``(x, p) -> x`` on the constraints of this mode; None for those of the system.
+        ``(x, p) -> x`` on the constraints of this mode; None for the system's.
     slip
         ``(x, p) -> velocity of slip`` that Coulomb friction opposes in this mode; None for none.
 
@@ -660,7 +660,7 @@ class WrittenSystem(ABC):
     """
     A rolling system whose functions are expressions in one set of symbols.
 
-    Subclasses set the attributes and fill in :attr:`modes`; the first mode is that of plans.
+    Subclasses set the attributes and fill in :attr:`modes`; plans use the first mode.
 
     Attributes
     ----------

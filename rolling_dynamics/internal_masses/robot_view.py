@@ -42,9 +42,9 @@ def all_modes(
     Parameters
     ----------
     system, view
-        The robot: one that only rolls, or a unilateral one, whose state is that of all modes.
+        The robot: one that only rolls, or a unilateral one, with one state for all modes.
     p
-        Its parameters, which are those of the unilateral system too.
+        Its parameters, and the unilateral system's.
     make
         Makes the view of the unilateral system.
     sliding

@@ -94,7 +94,7 @@ class HybridMachine(MachineSystem, ContactModes):
         return self.parts[mode].phases.of(i)
 
     def moved(self, s: MotionState, i: int, phase: str = 'rolling') -> str:
-        """Return the mode in which one contact does something else than in that of a state."""
+        """Return the mode of a state with one contact in another phase."""
         return self.mode_of(self.parts[s.mode].phases.moved(i, phase))
 
     def mode_with(self, phases: Mapping[int, str], p: ArrayLike) -> str:  # noqa: ARG002

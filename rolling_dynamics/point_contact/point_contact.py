@@ -190,8 +190,8 @@ class PointContact(ContactModes):
             return self.function(what, ca.vertcat(e.wrench[:2], e.wrench[5], e.guards[what]))
         turns = what == 'turns'
         way = ca.SX.sym('way', (self.touching.turns if turns else self.held('rolling')).numel())
-        begun = self.turning_by(way) if turns else self.slipping_by(way)
-        slips = ca.Function(what, [s.x, s.p, way], [begun])
+        starting = self.turning_by(way) if turns else self.slipping_by(way)
+        slips = ca.Function(what, [s.x, s.p, way], [starting])
         x = slips(self.projections['rolling'](s.x, s.p), s.p, START * self.creep * way)
         return ca.Function(what, [s.x, s.p, way], [ca.densify(x)])
 

@@ -350,7 +350,7 @@ def _touch(
 
 
 def _on_chart(system: ContactSystem, placement: Placement, w_HO_H: Array) -> dict[str, Array]:
-    """Return what of a state depends on the chart of the hand, on that of the system."""
+    """Return the entries of a state that depend on the hand's chart, on the system's chart."""
     surface, chart = system.hand_surface, system.hand_chart
     contact_h = locate_on_chart(surface, surface.point(placement.contact_h), chart)
     R_HCh = np.array(surface.numeric(chart)(contact_h, surface.parameter_values)[1])

@@ -168,7 +168,7 @@ def line_numbers(read: Reader) -> Reader:
 
 
 def _with_line(text: str, known: Mapping[str, int]) -> str:
-    """Return a line of an error with that of its entry, or of the mapping that lacks it."""
+    """Return a line of an error with the line of its entry, or of the mapping that lacks it."""
     begin = PATH.match(text)
     path = begin[1] if begin and not NUMBERED.search(text) else ''
     while path and path not in known:

@@ -42,7 +42,7 @@ class _Generator(GenerateJsonSchema):
         return _described(out | {'description': out['description'].partition('\n\n')[0]})
 
     def default_schema(self, schema: WithDefaultSchema) -> JsonSchemaValue:
-        """Leave out a default that is not a value, and that of a section."""
+        """Leave out defaults that are not values, and defaults of sections."""
         default = schema.get('default')
         said = isinstance(default, str | int | float) and default not in ('', math.inf)
         said |= isinstance(default, tuple) and default != () and all(map(math.isfinite, default))
@@ -116,7 +116,7 @@ def part_at(schema: Json, path: tuple[str | int, ...], value: Any = None) -> Jso
 
 
 def entries_of(schema: Mapping[str, Any], value: Any = None) -> Json:
-    """Return the schemas of the entries of a mapping by name; of a surface, those of its kind."""
+    """Return the schemas of the entries of a mapping by name; a surface has those of its kind."""
     known: Json = schema.get('properties', {})
     for branch in schema.get('allOf', ()):
         kind = branch['if']['properties']['kind']['const']
@@ -152,7 +152,7 @@ def located(path: str, *, inner: bool = False) -> Iterator[None]:
 
 
 def _below(path: str, text: str) -> str:
-    """Return a text with the path before that of the entry with which it begins, if it does."""
+    """Return a text with the path put before an entry's with which it begins, if it does."""
     own = ENTRY.match(text)
     return f'{path}.{own[1]}: {text[own.end() :]}' if own else f'{path}: {text}'
 

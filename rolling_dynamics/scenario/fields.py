@@ -233,7 +233,7 @@ def either(**choices: Any) -> Any:
 
 @dataclass(frozen=True)
 class _As:
-    """Read an entry as another type than that of its annotation, without it as one not null."""
+    """Read an entry as another type than its annotation's, without it as one not null."""
 
     read: Any = None
 

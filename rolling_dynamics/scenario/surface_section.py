@@ -62,7 +62,7 @@ class Edges(Section):
         """
         Return u_min, u_max, v_min, v_max, infinite where there is no edge; shape (4,).
 
-        Their units are those of the chart: m of a plane, rad of an angle.
+        Their units are the chart's: m of a plane, rad of an angle.
         """
         return np.array([*bounds(self.u), *bounds(self.v)])
 

@@ -1,7 +1,7 @@
 """
 Instants, dense output and guards of a step of the Dormand-Prince method of order 8.
 
-The method is that of ``scipy.integrate.DOP853`` (Hairer, Norsett and Wanner, Solving Ordinary
+The method is as in ``scipy.integrate.DOP853`` (Hairer, Norsett and Wanner, Solving Ordinary
 Differential Equations I, Section II.5 and II.10). What builds the step stands apart, since a step
 that is in the cache needs none of it.
 """

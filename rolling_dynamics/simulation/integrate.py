@@ -135,10 +135,10 @@ def simulate(
     run = Run(system, p, driven, settings, times)
     starts = offers(system, StartMode) if mode is None else None
     if starts is not None:
-        begun = starts.begin(p, x0, np.asarray(driven(start, x0)), start)
+        first = starts.begin(p, x0, np.asarray(driven(start, x0)), start)
     else:
-        begun = MotionState(t=start, x=x0, mode=mode or next(iter(system.modes)), p=p)
-    return run.trajectory(begun, start + duration)
+        first = MotionState(t=start, x=x0, mode=mode or next(iter(system.modes)), p=p)
+    return run.trajectory(first, start + duration)
 
 
 def _vector(name: str, given: ArrayLike, size: int) -> Array:

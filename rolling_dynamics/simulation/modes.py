@@ -39,7 +39,7 @@ class ModeFunctions:
     view
         The system in the mode.
     names
-        Names of the guards; the last ``charts`` of them are those of the charts.
+        Names of the guards; the last ``charts`` of them belong to charts.
     guards
         ``(x, u, t, p) -> values``; None without guards.
     dynamics

@@ -90,7 +90,7 @@ class Stepper:
         through_modes: bool = False,
     ) -> None:
         """
-        Compile the step, or those of all modes.
+        Compile the step, or the steps of all modes.
 
         Parameters
         ----------

@@ -118,7 +118,7 @@ class Trajectory:
     Attributes
     ----------
     system
-        The system that was simulated; that of a segment may stand on other charts.
+        The system that was simulated; a segment's may be on other charts.
     parameters
         Vector p at the start.
     times

@@ -86,7 +86,7 @@ INPUTS = {
 
 
 def control_layout(inputs: str, independent_variable: str) -> Layout:
-    """Return the layout of u; that of the Darboux frame over time has the rolling rate too."""
+    """Return the layout of u; for the Darboux frame over time it has the rolling rate too."""
     timed = inputs != 'angular_velocity' and independent_variable == 'time'
     return Layout((*INPUTS[inputs], _DELTA) if timed else INPUTS[inputs])
 
@@ -155,7 +155,7 @@ class SpinRollingSphere(WrittenSystem):
         ``time`` or ``arc length``; with the inputs of the Darboux frame over time there is one
         more, the rolling rate delta.
     representation
-        ``attitude``, without singularity, or ``coordinates``, those of the paper.
+        ``attitude``, without singularity, or ``coordinates``, as in the paper.
     phi
         Angle phi [rad] of the corrected direction law; pi/2 takes the chart's geodesic curvature,
         and with it the poles, out of the equations.

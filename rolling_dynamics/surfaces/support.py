@@ -58,10 +58,10 @@ def check_support(surface: Surface) -> None:
         off[~np.isfinite(off)] = np.inf
         worst = int(np.argmax(off))
         if off[worst] > TOLERANCE * size:
-            told = what.format(given=_text(given[worst]), needed=_text(needed[worst]))
+            fault = what.format(given=_text(given[worst]), needed=_text(needed[worst]))
             raise SurfaceError(
                 f'support: does not belong to the chart: at (u, v) = ({uv[worst, 0]:.6g}, '
-                f'{uv[worst, 1]:.6g}) {told}: off by {off[worst]:.6g} m; give the support '
+                f'{uv[worst, 1]:.6g}) {fault}: off by {off[worst]:.6g} m; give the support '
                 'function of this body, out of which F_u x F_v points, or leave it out'
             )
 
@@ -296,7 +296,7 @@ class SupportFit:
     coefficients
         Of :func:`.harmonics` [m].
     error
-        Greatest distance between the body and the hull [m]: that of their support functions.
+        Greatest distance between the body and the hull [m], by their support functions.
     least_radius
         Least radius of curvature [m].
 

@@ -258,7 +258,7 @@ class Surface:
         Return how far the chart is from degenerate at (u, v).
 
         1 where the two chart directions are orthogonal and equally long, 0 at a pole or a fold,
-        and where it is not a finite number. ``parameters`` are those of the surface if None.
+        and where it is not a finite number. ``parameters`` are the surface's if None.
         """
         values = self.parameter_values if parameters is None else np.asarray(parameters, float)
         regular = float(regularity_function(self, chart)(np.asarray(uv, dtype=float), values))
@@ -313,7 +313,7 @@ class Surface:
             Start of the search where the inverse of the chart is not known, and choice of the
             period.
         values
-            Dimensions in that inverse; those of the surface if None.
+            Dimensions in that inverse; the surface's if None.
 
         Returns
         -------
@@ -361,7 +361,7 @@ class Surface:
 
 
 def _geometry(chart: Chart, sign: float) -> LocalGeometry:
-    """Differentiate a chart; sign is that of the normal against F_u x F_v."""
+    """Differentiate a chart; sign is the normal's against F_u x F_v."""
     F, uv = chart.position, chart.coordinates
     dF = ca.jacobian(F, uv)  # x_c, y_c of Appendix B-A
     Fu, Fv = dF[:, 0], dF[:, 1]
@@ -503,7 +503,7 @@ def locate_on_chart(
     chart
         Index of the chart.
     parameters
-        Dimensions; those of the surface if None.
+        Dimensions; the surface's if None.
     near
         Coordinates that choose the period, and start the search where no inverse is known.
 

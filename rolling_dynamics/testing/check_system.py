@@ -59,7 +59,7 @@ def check_system(
     seed
         Random seed of the states that are tried.
     checks
-        The checks by name; those of :data:`CHECKS` by default.
+        The checks by name; :data:`CHECKS` by default.
 
     Returns
     -------
@@ -115,10 +115,10 @@ def _in_its_mode(
     if starts is None or len(system.modes) == 1:
         return system, p, x
     try:
-        begun = starts.begin(p, x, u, 0.0)
+        first = starts.begin(p, x, u, 0.0)
     except Exception:  # noqa: BLE001  a system under test may do anything: the checks say what
         return system, p, x
-    return in_mode(system, begun.mode), begun.p, begun.x
+    return in_mode(system, first.mode), first.p, first.x
 
 
 def _outcome(name: str, check: Check, subject: Subject) -> Outcome:

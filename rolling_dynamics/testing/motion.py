@@ -1,4 +1,4 @@
-"""Conformance checks: what they are given and report, and those of the motion of a system."""
+"""Conformance checks of the motion of a system; what all checks are given and report."""
 
 from __future__ import annotations
 

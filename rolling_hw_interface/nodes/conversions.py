@@ -46,7 +46,7 @@ def pose_to_arrays(pose: Pose) -> tuple[Array, Array]:
 
 def checked_pose(p: Array, q: Array) -> tuple[Array, Array]:
     """
-    Return place [m] and quaternion (w, x, y, z), that of norm 1.
+    Return position [m] and quaternion (w, x, y, z) of norm 1.
 
     Raises
     ------

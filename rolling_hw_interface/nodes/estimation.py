@@ -127,7 +127,7 @@ class Estimation:
         Parameters
         ----------
         now
-            Time of the step, which is that of the arrivals [ns].
+            Time of the step and of the arrivals [ns].
         inputs
             What came since the last step.
         enabled

@@ -201,10 +201,10 @@ class EstimatorNode(CompilingNode, LoopNode):
         step = inputs.step(now, flags | (ENABLED if self.enabled else 0))
         if not (step.empty and core.idle):
             self._note(step.numbers())
-        told = core.step(now, inputs, enabled=bool(step.flags & ENABLED))
-        for estimated in told:
+        estimates = core.step(now, inputs, enabled=bool(step.flags & ENABLED))
+        for estimated in estimates:
             self._publish(estimated)
-        self._published = told or self._published
+        self._published = estimates or self._published
 
     def _numbers(self, topic: PolledSubscription, count: int) -> list[Stamped]:
         """Return the numbers of the messages that came."""

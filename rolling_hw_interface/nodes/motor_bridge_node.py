@@ -212,8 +212,8 @@ class MotorBridgeNode(CompilingNode, LoopNode):
     def _publish_slowly(self, now: int) -> None:
         """Publish what is due for those who only watch."""
         joints, self._newest = self._newest, b''
-        told = self._joint_states is not None and self.due(self._ticks, 'joint_states_rate')
-        if joints and told:
+        reports = self._joint_states is not None and self.due(self._ticks, 'joint_states_rate')
+        if joints and reports:
             self._joint_states.publish(joints)
         due = self.due(self._ticks, 'tf_rate', 1)
         if due and self._tf is not None and self._position is not None:

@@ -90,7 +90,7 @@ def split_start(
     request: PlanRolling.Goal, model: PlanningModel
 ) -> tuple[dict[str, float], dict[str, float]]:
     """
-    Return the named values of the start: those of the state, and controls that are in force.
+    Return the named values of the start: of the state, and of controls in force.
 
     Raises
     ------

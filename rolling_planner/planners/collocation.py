@@ -117,7 +117,7 @@ class CollocationPlanner(SystemPlanner):
     def plan(
         self, scenario: Scenario, on_iteration: Report, request: Request | None = None
     ) -> Planned:
-        """Return the plan; that of a robot on request with samples at the rate asked for."""
+        """Return the plan; for a robot, if asked, with samples at the given rate."""
         problem = self.problem(scenario, request)
         by_samples = problem.method == BY_SAMPLES
         found = (plan_by_samples if by_samples else plan_rolling)(problem, on_iteration)

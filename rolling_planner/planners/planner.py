@@ -145,7 +145,7 @@ class SystemPlanner(ABC):
         """Raise ParameterError unless nodes can execute the plans of a scenario."""
 
     def goal_entries(self, scenario: Scenario) -> tuple[Entry, ...]:
-        """Return the entries that the goal of a request may name: those of the state."""
+        """Return the entries of the state, which the goal of a request may name."""
         return tuple(scenario.system.state.entries)
 
     def goal_at(self, scenario: Scenario, place: Array) -> dict[str, float]:  # noqa: ARG002

@@ -30,7 +30,7 @@ class GoalRows(NamedTuple):
     names: tuple[str, ...]
 
     def values_near(self, x: Array) -> Array:
-        """Return the values shifted by whole periods to where they are nearest those of x."""
+        """Return the values shifted by whole periods to be nearest to x."""
         period = np.where(self.periods > 0, self.periods, 1.0)
         turns = np.round((self.rows @ x - self.values) / period) * (self.periods > 0)
         return self.values + turns * self.periods
@@ -125,7 +125,7 @@ def object_rows(
     problem, model
         The problem, and the part of the system that moves.
     goal
-        Symbols of the wanted values, those of all entries of the problem's object goal.
+        Symbols of the wanted values, for all entries of the problem's object goal.
 
     """
     system = problem.system

@@ -348,7 +348,7 @@ class PlanProblem:
             )
 
     def _active(self) -> list[str]:
-        """Return the scalar names of the active controls, those of an entry in its place."""
+        """Return the scalar names of the active controls, an entry's in its place."""
         control = self.system.control
         known = {e.name: list(e.components) for e in control.entries}
         known |= {name: [name] for name in control.names}
@@ -392,7 +392,7 @@ class PlanProblem:
             raise ParameterError(
                 f'weights.control takes 1 or {len(self.active_controls)} numbers, got {count}'
             )
-        if self.weights.view == 'tangent':  # those of the chart view are checked with the cost
+        if self.weights.view == 'tangent':  # the chart view's are checked with the cost
             groups = {'tracking': self.weights.tracking, 'terminal': self.weights.terminal}
             for what, given in groups.items():
                 for name in given:

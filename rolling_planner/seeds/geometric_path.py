@@ -149,7 +149,7 @@ def _checked(
 
 
 def _path(radius: float, first: Array, steps: list[Array], q: Array) -> GeometricPath:
-    """Roll along the steps, leaving out those of no length."""
+    """Roll along the steps, leaving out steps of no length."""
     corners = [first]
     for step in steps:
         if np.linalg.norm(step) > 1e-12:

@@ -69,7 +69,7 @@ class SpinRollingPlanner(SystemPlanner):
         """
         Return the problem of the section ``plan``, or of a request.
 
-        Region and bounds are those of the scenario, and the mode unless a request names one.
+        Region and bounds are the scenario's, and the mode unless a request names one.
 
         Raises
         ------
@@ -92,7 +92,7 @@ class SpinRollingPlanner(SystemPlanner):
     def plan(
         self, scenario: Scenario, on_iteration: Report, request: Request | None = None
     ) -> Planned:
-        """Return the plan; that of a request as slow and with as many samples as it asks for."""
+        """Return the plan; for a request, as slow and with as many samples as it asks for."""
         problem = self.problem(scenario, request)
         if request is None:
             tolerance = TOLERANCE

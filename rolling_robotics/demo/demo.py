@@ -1,4 +1,4 @@
-"""Demonstrations as data, and those of a plan that is made for a goal and executed."""
+"""Demonstrations as data, and the ones that plan for a goal and execute the plan."""
 
 from __future__ import annotations
 

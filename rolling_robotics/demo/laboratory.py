@@ -133,8 +133,8 @@ def limits_kept(recording: Path, experiment: str) -> bool:
     names = chain.joint_names
     used = joint_use(chain, read_joints(recording, 'robot_joint_states', names))
     worst = {name: int(np.argmax(share)) for name, share in used.items()}
-    told = (f'{used[n][k]:.2f} of its {n} ({names[k]})' for n, k in worst.items())
-    say(f'limits of the joints, at most: {", ".join(told)}')
+    fractions = (f'{used[n][k]:.2f} of its {n} ({names[k]})' for n, k in worst.items())
+    say(f'limits of the joints, at most: {", ".join(fractions)}')
     return bool(max(share.max() for share in used.values()) <= 1)
 
 

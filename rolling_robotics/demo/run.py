@@ -209,7 +209,7 @@ def brought_up(out: Path, text: str, **options: Any) -> Iterator[tuple[int, Brin
 
 
 def _overrides(demo: Demo, law: str, rate: float, *, use_sim_time: bool) -> Overrides:
-    """Return the parameters that go over those of the experiment's file, by node."""
+    """Return the parameters that override the experiment's file, by node."""
     patient: Mapping[str, object] = {'lockstep_timeout': LOCKSTEP_TIMEOUT}
     plant = {'rate_factor': demo.idle_pace, **patient} if use_sim_time else {}
     out: Overrides = {demo.plant: dict(plant), 'controller': {'law': law} if law else {}}

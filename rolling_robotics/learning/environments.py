@@ -261,7 +261,7 @@ class RollingEnv(gymnasium.Env[Any, Any]):
     One environment.
 
     ``info`` has ``success``, whether the goal is met, and ``stopped``, the guard of the system
-    that ended the episode, empty if none did. Seeds are those of Gymnasium: a reset with a seed
+    that ended the episode, empty if none did. Seeds are as in Gymnasium: a reset with a seed
     gives the same episode again, one without goes on in the same random numbers.
     """
 

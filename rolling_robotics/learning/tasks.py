@@ -175,7 +175,7 @@ def circling(goals: Array, times: Array) -> tuple[Array, Array]:
     return goals[:, :2] + radius * along, radius * rate * across
 
 
-SHIFT, TURN = 5e-3, 0.05  # of starts [m], [rad]: those of the laboratory's imperfections
+SHIFT, TURN = 5e-3, 0.05  # of starts [m], [rad]: as in the laboratory's imperfections
 
 
 class FlipUpEllipse(Task):

@@ -175,7 +175,7 @@ class Client:
         namespace
             Namespace of the nodes.
         domain
-            ROS domain; that of the environment if None.
+            ROS domain; the environment's if None.
         check
             Called while waiting; raises if waiting is in vain.
 

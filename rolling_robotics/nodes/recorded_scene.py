@@ -202,7 +202,7 @@ def bodies_of(
 
 def _ghosts(recorded: Recorded, bodies: list[Body], times: Values) -> tuple[Body, ...]:
     """Return the object as the plan moves it; where none was executed yet, at its start."""
-    begun = [_seconds(m.header.stamp) for _, _, m in recorded.messages(['execution/plan'])]
+    starts_sent = [_seconds(m.header.stamp) for _, _, m in recorded.messages(['execution/plan'])]
     ghosts = []
     for _, _, message in recorded.messages([GHOST_TOPIC]):
         name = message.joint_names[0] if len(message.joint_names) else 'object'
@@ -211,7 +211,7 @@ def _ghosts(recorded: Recorded, bodies: list[Body], times: Values) -> tuple[Body
             continue
         rows = [(_seconds(p.time_from_start), p.transforms[0]) for p in message.points]
         at = np.array([t for t, _ in rows])
-        starts = np.array(sorted(begun) or [_seconds(message.header.stamp) or times[0]])
+        starts = np.array(sorted(starts_sent) or [_seconds(message.header.stamp) or times[0]])
         latest = np.clip(np.searchsorted(starts, times, side='right') - 1, 0, None)
         now = times - starts[latest]
         place = np.array([[x.translation.x, x.translation.y, x.translation.z] for _, x in rows])

@@ -64,15 +64,15 @@ def read_joints(folder: Path, topic: str, names: list[str]) -> RecordedJoints:
 
     """
     times: list[float] = []
-    told: dict[str, list[Any]] = {'position': [], 'velocity': [], 'effort': []}
+    rows_by_field: dict[str, list[Any]] = {'position': [], 'velocity': [], 'effort': []}
     for _, message in _messages(folder, topic):
         times.append(_seconds(message))
-        for key, rows in told.items():
+        for key, rows in rows_by_field.items():
             rows.append(_ordered(topic, names, list(message.name), getattr(message, key)))
     rising = np.flatnonzero(np.diff(times, prepend=-np.inf) > 0)
     return RecordedJoints(
         times=np.array(times)[rising],
-        **{key: np.array(rows)[rising] for key, rows in told.items()},
+        **{key: np.array(rows)[rising] for key, rows in rows_by_field.items()},
     )
 
 

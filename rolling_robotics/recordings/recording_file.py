@@ -433,7 +433,7 @@ def _files(path: Path, folder: Path) -> list[Path]:
 
 
 def _is_same(schema: Schema, store: Typestore) -> bool:
-    """Return whether the definition in a recording is that of the store; it is not executed."""
+    """Return whether a recording and the store have the same definition; it is not executed."""
     from rosbags.typesys import get_types_from_idl, get_types_from_msg  # noqa: PLC0415  (heavy)
 
     if schema.name not in store.fielddefs:

@@ -34,7 +34,7 @@ MESSAGE_NAME = re.compile(r'([a-z][a-z0-9_]*)/msg/([A-Z][A-Za-z0-9]*)', re.ASCII
 
 
 def share_folders() -> Iterator[Path]:
-    """Yield the share folders of what is sourced, then that of the environment of Python."""
+    """Yield the share folders of what is sourced, then of Python's environment."""
     for prefix in (*os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep), sys.prefix):
         if prefix and Path(prefix, 'share').is_dir():
             yield Path(prefix, 'share')

@@ -227,7 +227,7 @@ def read_sweep(document: Mapping[str, Any], given: Mapping[str, Any] | None = No
     document
         The scenario as plain data.
     given
-        Entries that stand in for those of its section ``sweep``; ``vary`` adds to that.
+        Entries that replace the ones of its section ``sweep``; ``vary`` adds to it.
 
     Raises
     ------

@@ -58,7 +58,7 @@ class FaultRow(NamedTuple):
     name
         What failed.
     reaction
-        What the system told.
+        Report of the system.
     noticed, rest
         Time until it reacted, and until the hand rested for good [s]; infinite if it never did.
     speed_before, speed_after

@@ -377,7 +377,7 @@ def run_trial(
     to_the_end
         Whether a trial goes on after it has failed.
     duration
-        Of the trial [s]; that of the experiment if None.
+        Of the trial [s]; the experiment's if None.
 
     Returns
     -------

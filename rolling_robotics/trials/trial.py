@@ -232,7 +232,7 @@ class Task(ABC):
         return False
 
     def overrides(self, *, use_sim_time: bool, rate: float) -> dict[str, dict[str, object]]:  # noqa: ARG002
-        """Return parameters by node that go over those of the experiment's file."""
+        """Return parameters by node that override the experiment's file."""
         return {}
 
 

@@ -244,7 +244,7 @@ def drift_velocity() -> float:
 
 
 def divergence_in_steps(step: float, duration: float) -> float:
-    """Return the divergence of the radius [%] under Dormand & Prince's steps, those of ode45."""
+    """Return the divergence of the radius [%] under Dormand & Prince's steps, as in ode45."""
     system, p, x0 = plate()
     rates, u = FastFunction(system.mode.dynamics), np.zeros(system.control.size)
     x, K, states = x0.copy(), np.zeros((6, system.state.size)), []
@@ -415,7 +415,7 @@ def paths_on_the_plate() -> Figure:
 
 
 def other_engines() -> Figure:
-    """Return Fig. 6: the circle of this suite beside those of other engines in 10 s."""
+    """Return Fig. 6: the circle of this suite and of other engines in 10 s."""
     _, own = path('spinning_plate', COMPARED, COUNT)
     found: dict[str, Array | None] = {
         'Bullet, 1 ms': bullet_path(COMPARED),

@@ -1,4 +1,4 @@
-"""Experiments with an object on a hand: a ball on a plate, and those of the laboratory."""
+"""Experiments with an object on a hand: a ball on a plate, and the laboratory's."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ def pendulum_arrays(system: PendulumSphere, trajectory: Trajectory) -> dict[str,
     system
         A sphere with a pendulum.
     trajectory
-        Its output times are those of the arrays.
+        Its output times are the arrays' times.
 
     """
     arrays = layout_series(system.state, trajectory.states)

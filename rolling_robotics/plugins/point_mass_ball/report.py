@@ -35,7 +35,7 @@ def mass_arrays(
     system
         A ball or a disk.
     trajectory
-        Its output times are those of the arrays.
+        Its output times are the arrays' times.
 
     """
     arrays = layout_series(system.state, trajectory.states)
