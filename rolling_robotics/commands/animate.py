@@ -20,35 +20,22 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.commands.arguments import number, shown_scene
+from rolling_robotics.commands.arguments import number, option, shown_scene
 from rolling_robotics.console import Progress
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('file', metavar='FILE', type=Path, help='result or recording')
-    parser.add_argument(
-        '--out',
-        metavar='FILE',
-        type=Path,
-        required=True,
-        help='*.gif, *.mp4 or *.png',
-    )
-    parser.add_argument('--plan', metavar='PLAN.json', type=Path, help='plan shown as a ghost')
-    parser.add_argument('--rate', type=number(1, 100), default=20, metavar='HZ', help='frame rate')
+    option(parser, 'file', 'FILE', Path, 'result or recording')
+    option(parser, '--out', 'FILE', Path, '*.gif, *.mp4 or *.png', required=True)
+    option(parser, '--plan', 'PLAN.json', Path, 'plan shown as a ghost')
+    option(parser, '--rate', 'HZ', number(1, 100), 'frame rate', default=20)
     parser.add_argument('--speed', type=number(1e-3, 1e3), default=1, help='playback speed')
     parser.add_argument(
         '--width', type=number(100, 4000, int), default=640, help='width in pixels'
     )
-    parser.add_argument(
-        '--at', type=float, metavar='TIME', help='time of a *.png (default: the middle)'
-    )
-    parser.add_argument(
-        '--strip',
-        type=number(1e-3, 1e3),
-        metavar='TIME',
-        help='time between the snapshots of a *.png',
-    )
+    option(parser, '--at', 'TIME', float, 'time of a *.png (default: the middle)')
+    option(parser, '--strip', 'TIME', number(1e-3, 1e3), 'time between the snapshots of a *.png')
     parser.add_argument(
         '--azimuth', type=float, default=-60, help='azimuth of the view in degrees'
     )

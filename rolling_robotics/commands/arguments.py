@@ -18,6 +18,18 @@ if TYPE_CHECKING:
     from rolling_robotics.scene.scene import Scene
 
 
+def option(
+    parser: ArgumentParser,
+    name: str,
+    form: str | tuple[str, ...],
+    read: Callable[[str], object],
+    text: str,
+    **more: Any,  # noqa: ANN401  (as argparse takes them)
+) -> None:
+    """Declare an argument by its name, the form of its value, its type and its help."""
+    parser.add_argument(name, metavar=form, type=read, help=text, **more)
+
+
 def add_scenario(parser: ArgumentParser) -> None:
     """Declare the scenario."""
     parser.add_argument(
@@ -28,13 +40,7 @@ def add_scenario(parser: ArgumentParser) -> None:
 def add_scenario_and_result(parser: ArgumentParser) -> None:
     """Declare the scenario, and the file of its result."""
     add_scenario(parser)
-    parser.add_argument(
-        '--out',
-        metavar='FILE.json',
-        type=Path,
-        required=True,
-        help='result; - writes it to stdout',
-    )
+    option(parser, '--out', 'FILE.json', Path, 'result; - writes it to stdout', required=True)
 
 
 SCENARIO_HELP = 'scenario of a recording, if it is not one of those that come with the suite'

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from rolling_dynamics.errors import ParameterError
+from rolling_robotics.commands.arguments import option
 from rolling_robotics.console import Progress
 
 KINDS = ('camera', 'joints', 'object', 'sliding')
@@ -34,21 +35,20 @@ KINDS = ('camera', 'joints', 'object', 'sliding')
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('recording', metavar='RECORDING', type=Path, help='folder or MCAP file')
+    option(parser, 'recording', 'RECORDING', Path, 'folder or MCAP file')
     parser.add_argument('kind', metavar='KIND', choices=KINDS, help=', '.join(KINDS))
-    parser.add_argument(
-        '--params', metavar='FILE.yaml', type=Path, help='node parameters that were in use'
-    )
-    parser.add_argument(
+    option(parser, '--params', 'FILE.yaml', Path, 'node parameters that were in use')
+    option(
+        parser,
         '--mount',
+        ('X', 'Y', 'Z', 'QX', 'QY', 'QZ', 'QW'),
+        float,
+        'pose of the marker body in the hand (default: identity)',
         nargs=7,
-        type=float,
-        metavar=('X', 'Y', 'Z', 'QX', 'QY', 'QZ', 'QW'),
         default=[0, 0, 0, 0, 0, 0, 1],
-        help='pose of the marker body in the hand (default: identity)',
     )
     parser.add_argument('--scenario', metavar='SCENARIO', help='scenario with the object')
-    parser.add_argument('--out', metavar='FILE.yaml', type=Path, help='write the parameters')
+    option(parser, '--out', 'FILE.yaml', Path, 'write the parameters')
 
 
 def run(args: Namespace) -> int:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rolling_dynamics.errors import ParameterError, RollingError
+from rolling_robotics.commands.arguments import option
 from rolling_robotics.console import say
 
 if TYPE_CHECKING:
@@ -31,9 +32,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         'scenarios', metavar='SCENARIO', nargs='+', help='files, or examples by name'
     )
-    parser.add_argument(
-        '--picture', metavar='FILE.png', type=Path, help='draw the start of one scenario'
-    )
+    option(parser, '--picture', 'FILE.png', Path, 'draw the start of one scenario')
 
 
 def run(args: Namespace) -> int:

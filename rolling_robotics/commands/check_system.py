@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from rolling_robotics.commands.arguments import number
+from rolling_robotics.commands.arguments import number, option
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -27,13 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         'system', metavar='SYSTEM', help='scenario file, kind of system, or module:factory'
     )
-    parser.add_argument(
-        '--duration',
-        type=number(1e-9, 1e3),
-        default=0.5,
-        metavar='T',
-        help='simulated time in s',
-    )
+    option(parser, '--duration', 'T', number(1e-9, 1e3), 'simulated time in s', default=0.5)
     parser.add_argument('--seed', type=int, default=0, help='random seed')
 
 

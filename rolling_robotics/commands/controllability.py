@@ -17,7 +17,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from rolling_robotics.commands.arguments import add_scenario, number
+from rolling_robotics.commands.arguments import add_scenario, number, option
 from rolling_robotics.console import Progress
 
 
@@ -27,7 +27,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         '--depth', type=number(1, 8, int), default=5, help='maximum depth of the brackets'
     )
-    parser.add_argument('--json', metavar='FILE.json', type=Path, help='write the report')
+    option(parser, '--json', 'FILE.json', Path, 'write the report')
 
 
 def run(args: Namespace) -> int:

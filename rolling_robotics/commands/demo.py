@@ -19,7 +19,7 @@ import math
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.commands.arguments import number
+from rolling_robotics.commands.arguments import number, option
 from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 
 
@@ -31,12 +31,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='demonstration, such as ball_on_plate, or the scenario of a rolling robot; an '
         'unknown name gets the list',
     )
-    parser.add_argument(
+    option(
+        parser,
         '--out',
-        metavar='FOLDER',
-        type=Path,
+        'FOLDER',
+        Path,
+        'folder for figure and recording',
         default=Path('build', 'demo'),
-        help='folder for figure and recording',
     )
     parser.add_argument(
         '--hardware',
@@ -45,20 +46,22 @@ def add_arguments(parser: ArgumentParser) -> None:
         help='laboratory experiments only: a simulated hand, or arm, motors and camera emulated '
         'behind the topics of hardware (default: simulated)',
     )
-    parser.add_argument(
+    option(
+        parser,
         '--trials',
-        type=number(0, math.inf, int),
+        'N',
+        number(0, math.inf, int),
+        'laboratory experiments only: number of closed-loop trials (default: 12; damping: 4)',
         default=0,
-        metavar='N',
-        help='laboratory experiments only: number of closed-loop trials (default: 12; damping: 4)',
     )
-    parser.add_argument(
+    option(
+        parser,
         '--rate',
-        type=number(100, 2000),
-        default=0.0,
-        metavar='HZ',
-        help='loop rate of emulated hardware in wall-clock time (default: 1000, or 250 with '
+        'HZ',
+        number(100, 2000),
+        'loop rate of emulated hardware in wall-clock time (default: 1000, or 250 with '
         'fewer than 4 processors)',
+        default=0.0,
     )
     parser.add_argument(
         '--law',

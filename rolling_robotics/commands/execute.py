@@ -18,36 +18,37 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.commands.arguments import finite, named, need_ros, number
+from rolling_robotics.commands.arguments import finite, named, need_ros, number, option
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        'plan', metavar='PLAN.json', type=Path, nargs='?', help='result of `rolling plan`'
-    )
-    parser.add_argument(
+    option(parser, 'plan', 'PLAN.json', Path, 'result of `rolling plan`', nargs='?')
+    option(
+        parser,
         '--goal',
-        metavar='NAME=VALUE',
-        type=named('NAME=VALUE, for example u_h=0.05,', finite),
+        'NAME=VALUE',
+        named('NAME=VALUE, for example u_h=0.05,', finite),
+        'entries of the state at the end, in units of the layout; others are free',
         nargs='+',
         default=[],
-        help='entries of the state at the end, in units of the layout; others are free',
     )
-    parser.add_argument(
+    option(
+        parser,
         '--horizon',
-        type=number(0, 1e9),
+        'S',
+        number(0, 1e9),
+        'duration of the motion to be planned; may be left out where the planner finds it',
         default=0.0,
-        metavar='S',
-        help='duration of the motion to be planned; may be left out where the planner finds it',
     )
     parser.add_argument('--namespace', default='', help='namespace of the nodes')
-    parser.add_argument(
+    option(
+        parser,
         '--timeout',
-        type=number(1e-9, 1e9),
+        'S',
+        number(1e-9, 1e9),
+        'longest wait for the plan, and for its execution (default: 600)',
         default=600.0,
-        metavar='S',
-        help='longest wait for the plan, and for its execution (default: 600)',
     )
 
 

@@ -19,6 +19,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError, quoted, suggestion
+from rolling_robotics.commands.arguments import option
 from rolling_robotics.console import Progress
 
 
@@ -29,9 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         '--scenario', metavar='FILE', default='ball_balancer', help='scenario file or example'
     )
     parser.add_argument('--language', choices=['c'], default='c', help='language')
-    parser.add_argument(
-        '--out', metavar='FOLDER', type=Path, default=Path(), help='folder to write to'
-    )
+    option(parser, '--out', 'FOLDER', Path, 'folder to write to', default=Path())
 
 
 def run(args: Namespace) -> int:

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.commands.arguments import is_recording, opened, SCENARIO_HELP
+from rolling_robotics.commands.arguments import is_recording, opened, option, SCENARIO_HELP
 from rolling_robotics.console import Progress
 
 FORMATS = ('png', 'pdf', 'svg')
@@ -29,11 +29,11 @@ BESIDE = 'plan'
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('file', metavar='FILE', type=Path, help='result file, or a recording')
-    parser.add_argument('--out', metavar='FOLDER', type=Path, help='folder of the figures')
+    option(parser, 'file', 'FILE', Path, 'result file, or a recording')
+    option(parser, '--out', 'FOLDER', Path, 'folder of the figures')
     parser.add_argument('--only', metavar='FIGURE', action='append', help='only this figure')
-    parser.add_argument('--plan', metavar='PLAN.json', type=Path, help='plan to draw beside it')
-    parser.add_argument('--scenario', metavar='SCENARIO', type=Path, help=SCENARIO_HELP)
+    option(parser, '--plan', 'PLAN.json', Path, 'plan to draw beside it')
+    option(parser, '--scenario', 'SCENARIO', Path, SCENARIO_HELP)
     parser.add_argument('--format', choices=FORMATS, default='png', help='file format')
 
 

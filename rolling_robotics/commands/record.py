@@ -14,7 +14,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from rolling_robotics.commands.arguments import need_ros
+from rolling_robotics.commands.arguments import need_ros, option
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -22,12 +22,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         'topics', metavar='TOPIC', nargs='*', help='topics to record (default: all)'
     )
-    parser.add_argument(
+    option(
+        parser,
         '--out',
-        metavar='FOLDER',
-        type=Path,
+        'FOLDER',
+        Path,
+        'folder of the recording; a number is appended if it exists',
         default=Path('build', 'recording'),
-        help='folder of the recording; a number is appended if it exists',
     )
     parser.add_argument('--namespace', default='', help='namespace of the topics')
 

@@ -28,14 +28,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from rolling_robotics.commands.arguments import opened, SCENARIO_HELP
+from rolling_robotics.commands.arguments import opened, option, SCENARIO_HELP
 from rolling_robotics.console import Progress
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('recording', metavar='FOLDER', type=Path, help='folder of a recording')
-    parser.add_argument('--scenario', metavar='SCENARIO', type=Path, help=SCENARIO_HELP)
+    option(parser, 'recording', 'FOLDER', Path, 'folder of a recording')
+    option(parser, '--scenario', 'SCENARIO', Path, SCENARIO_HELP)
 
 
 def run(args: Namespace) -> int:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from rolling_dynamics.errors import ParameterError
+from rolling_robotics.commands.arguments import option
 from rolling_robotics.console import Progress, say
 
 # name -> module with SUMMARY, rows(), stated(rows) and figures(folder); where it has LONG, rows
@@ -43,7 +44,7 @@ REPRODUCTIONS = {
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('name', metavar='NAME', help=f'one of: {", ".join(REPRODUCTIONS)}')
-    parser.add_argument('--json', metavar='FILE.json', type=Path, help='write the table')
+    option(parser, '--json', 'FILE.json', Path, 'write the table')
     parser.add_argument(
         '--fast', action='store_true', help='shorten what takes over a minute, and say what'
     )
@@ -52,13 +53,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         action='store_true',
         help='list the figures that the text at hand names and does not show',
     )
-    parser.add_argument(
-        '--data',
-        metavar='FOLDER',
-        type=Path,
-        help='logs of `reality` (default: ROLLING_REALITY_DATA)',
-    )
-    parser.add_argument('--figures', metavar='FOLDER', type=Path, help='draw the figures')
+    option(parser, '--data', 'FOLDER', Path, 'logs of `reality` (default: ROLLING_REALITY_DATA)')
+    option(parser, '--figures', 'FOLDER', Path, 'draw the figures')
 
 
 def run(args: Namespace) -> int:

@@ -25,7 +25,7 @@ from typing import Any, TYPE_CHECKING
 
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.extras import need
-from rolling_robotics.commands.arguments import add_scenario, number
+from rolling_robotics.commands.arguments import add_scenario, number, option
 from rolling_robotics.console import Progress, say
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ INTERRUPTED = 130
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
     add_scenario(parser)
-    parser.add_argument('--out', metavar='FILE.parquet', type=Path, required=True, help='result')
+    option(parser, '--out', 'FILE.parquet', Path, 'result', required=True)
     parser.add_argument(
         '--vary',
         metavar='ENTRY=FROM:TO:COUNT',
@@ -46,20 +46,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=[],
         help='entry and its range, or its values: ENTRY=A,B,C; may be given several times',
     )
-    parser.add_argument(
-        '--samples',
-        metavar='N',
-        type=number(1, math.inf, int),
-        help='draw N points from the ranges',
-    )
-    parser.add_argument(
-        '--seed', metavar='S', type=int, default=0, help='random seed of the samples'
-    )
-    parser.add_argument(
+    option(parser, '--samples', 'N', number(1, math.inf, int), 'draw N points from the ranges')
+    option(parser, '--seed', 'S', int, 'random seed of the samples', default=0)
+    option(
+        parser,
         '--workers',
-        metavar='N',
-        type=number(1, math.inf, int),
-        help='number of processes (default: one per core)',
+        'N',
+        number(1, math.inf, int),
+        'number of processes (default: one per core)',
     )
 
 

@@ -27,18 +27,16 @@ from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.extras import need
-from rolling_robotics.commands.arguments import need_ros, number, shown_scene
+from rolling_robotics.commands.arguments import need_ros, number, option, shown_scene
 
 LOOPBACK = ('127.0.0.1', 'localhost', '::1')  # who looks from elsewhere moves no robot
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('file', metavar='FILE', type=Path, nargs='?', help='result or recording')
-    parser.add_argument('--plan', metavar='PLAN.json', type=Path, help='plan shown as a ghost')
-    parser.add_argument(
-        '--export', metavar='PAGE.html', type=Path, help='write one self-contained page instead'
-    )
+    option(parser, 'file', 'FILE', Path, 'result or recording', nargs='?')
+    option(parser, '--plan', 'PLAN.json', Path, 'plan shown as a ghost')
+    option(parser, '--export', 'PAGE.html', Path, 'write one self-contained page instead')
     parser.add_argument('--port', type=int, default=8080, help='port; 0 for any free one')
     parser.add_argument(
         '--host', default='127.0.0.1', help='address to listen on; 127.0.0.1 is this machine only'
