@@ -3,20 +3,9 @@
 const dot = (a, b) => a.reduce((sum, v, k) => sum + v * b[k], 0), size = v => Math.hypot(...v);
 const add = (a, b, h = 1) => a.map((v, k) => v + h * b[k]);
 const times = (W, v) => W.map(row => dot(row, v));
-function solve(W, b) { // by elimination with pivots
-  const n = b.length, A = W.map((row, k) => [...row, b[k]]);
-  for (let k = 0; k < n; ++k) {
-    const pivot = A.slice(k).reduce((best, row, j) => (Math.abs(row[k]) > Math.abs(A[best][k]) ? j + k : best), k);
-    [A[k], A[pivot]] = [A[pivot], A[k]];
-    for (let j = k + 1; j < n; ++j) A[j] = add(A[j], A[k], -A[j][k] / A[k][k]);
-  }
-  for (let k = n - 1; k >= 0; --k) A[k][n] = (A[k][n] - dot(A[k].slice(k + 1, n), A.slice(k + 1).map(r => r[n]))) / A[k][k];
-  return A.map(row => row[n]);
-}
-
 function eigen(W) { // values of a symmetric matrix, each with its unit vector, by Jacobi's rotations
   const A = W.map(row => [...row]), V = W.map((_, k) => W.map((__, j) => +(j === k)));
-  for (let sweep = 0; sweep < 30; ++sweep) for (let q = 1; q < W.length; ++q) for (let p = 0; p < q; ++p) {
+  for (let sweep = 0; sweep < 30 && A.some((row, q) => row.some((w, p) => p !== q && w)); ++sweep) for (let q = 1; q < W.length; ++q) for (let p = 0; p < q; ++p) {
     const angle = Math.atan2(2 * A[p][q], A[q][q] - A[p][p]) / 2, c = Math.cos(angle), s = Math.sin(angle);
     for (const M of [A, V]) for (const row of M) [row[p], row[q]] = [c * row[p] - s * row[q], s * row[p] + c * row[q]];
     [A[p], A[q]] = [add(A[p].map(w => c * w), A[q], -s), add(A[q].map(w => c * w), A[p], s)];
@@ -24,10 +13,11 @@ function eigen(W) { // values of a symmetric matrix, each with its unit vector, 
   return A.map((row, k) => [row[k], V.map(r => r[k])]);
 }
 const largest = W => Math.max(...eigen(W).map(([w]) => Math.abs(w)));
-function leastSquares(W, b) { // of least size where joints hold the contact too: W is singular
-  const least = W.length * Number.EPSILON * largest(W);
-  return eigen(W).reduce((x, [w, d]) => (Math.abs(w) > least ? add(x, d, dot(d, b) / w) : x), b.map(() => 0));
+function solver(W) { // by least squares, of least size: W is singular where joints hold the contact too
+  const all = eigen(W), least = W.length * Number.EPSILON * Math.max(...all.map(([w]) => Math.abs(w)));
+  return b => all.reduce((x, [w, d]) => (Math.abs(w) > least ? add(x, d, dot(d, b) / w) : x), b.map(() => 0));
 }
+const solve = (W, b) => solver(W)(b);
 
 class Impact {
   constructor(W, mu, kinetic, c) {
@@ -58,12 +48,12 @@ class Impact {
 
   held(s, work) { // the end of a phase without slip; null if friction does not reach
     const {W, n} = this, normal = s.v.map((_, k) => +(k === n));
-    let force = leastSquares(W, normal);
+    let force = solve(W, normal);
     if (size(add(times(W, force), normal, -1)) > this.c.SINGULAR || !(force[n] > 0)) return null;
     force = force.map(f => f / force[n]);
     if (size(force.slice(0, n)) > this.mu) return null;
     const grows = times(W, force)[n], v = s.v[n];
-    const step = work === null ? leastSquares(W, s.v.map(w => -w)) // what is left of the slip ends too
+    const step = work === null ? solve(W, s.v.map(w => -w)) // what is left of the slip ends too
       : force.map(f => f * (-v + Math.sqrt(v * v + 2 * grows * (work - s.work))) / grows), P = step[n];
     return {v: add(s.v, times(W, step)), P: add(s.P, step), work: s.work + v * P + grows * P * P / 2};
   }

@@ -149,12 +149,11 @@ class Machine {
     const near = c.parting.filter(i => c.rigid[i] && (!was.includes(i) || Math.abs(gaps[i]) <= c.OPEN));
     const out = [...this.m.f('impact_terms', s.x, u, s.t, s.p)], M = table(out.slice(0, n * n), n);
     const J = table(out.slice(n * n, n * n + m * n), m), mu = table(out.slice(n * n + m * n), c.names.length);
-    const free = J.map(row => solve(M, row)), A = J.map(row => free.map(f => dot(row, f)));
-    const rows = near.flatMap(i => [3 * i, 3 * i + 1, 3 * i + 2]), {bound} = c;
+    const free = J.map(solver(M)), A = J.map(row => free.map(f => dot(row, f)));
+    const rows = near.flatMap(i => [3 * i, 3 * i + 1, 3 * i + 2]), {bound} = c, hold = solver(bound.map(b => bound.map(k => A[b][k])));
     const parts = rows.map(r => { // impulses (all) of a unit impulse: contacts that only roll hold
-      const all = Array(m).fill(0);
-      all[r] = 1;
-      if (bound.length) solve(bound.map(b => bound.map(k => A[b][k])), bound.map(b => A[b][r])).forEach((f, k) => { all[bound[k]] = -f; });
+      const all = Array.from({length: m}, (_, k) => +(k === r));
+      hold(bound.map(b => A[b][r])).forEach((f, k) => { all[bound[k]] = -f; });
       return all;
     });
     const W = rows.map(r => parts.map(all => dot(A[r], all)));
@@ -182,7 +181,7 @@ class Machine {
     const n = this.c.names.length, out = [...this.m.f('gap_rows', s.x, s.p)], low = leaving.filter(i => out[i] < this.c.CLEAR);
     if (!low.length) return s.x;
     const G = table(out.slice(n), n), rows = low.map(i => G[i]);
-    const force = leastSquares(rows.map(a => rows.map(b => dot(a, b))), low.map(i => this.c.CLEAR - out[i]));
+    const force = solve(rows.map(a => rows.map(b => dot(a, b))), low.map(i => this.c.CLEAR - out[i]));
     return this.m.f('retract', s.x, Float64Array.from(G[0], (_, k) => dot(rows.map(r => r[k]), force)));
   }
 }

@@ -32,30 +32,29 @@ class Rig {
     const u = Float64Array.from(this.m.data.u), p = this.m.p;
     const s = x || p.some((v, k) => v !== this.m.data.p[k]) ? this.m.begin(x || this.m.data.x, u, 0, p) : this.m.first;
     if (this.law) this.m.wasm.law_begin();
-    let seed = this.m.data.seed;
-    const draw = () => { // uniform, mulberry32
-      let a = (seed = (seed + 0x6d2b79f5) | 0);
-      a = Math.imul(a ^ (a >>> 15), 1 | a);
-      a = (a + Math.imul(a ^ (a >>> 7), 61 | a)) ^ a;
-      return ((a ^ (a >>> 14)) >>> 0) / 2 ** 32;
-    };
-    this.draw = draw;
-    this.seeded = {get: () => seed, set: v => { seed = v; }};
-    this.r = {s, u, wanted: u, sent: [], coming: [], asked: 0, z: this.law ? this.z.slice() : null, seed,
+    this.seed = this.m.data.seed;
+    this.r = {s, u, wanted: u, sent: [], coming: [], asked: 0, z: this.law ? this.z.slice() : null,
       streams: this.sensors.map((q, k) => { // seen: times and values, from before the next exposure on
-        const first = q.free_running ? q.exposure + draw() / q.rate : 0, value = this.sensed(k, s, u);
+        const first = q.free_running ? q.exposure + this.draw() / q.rate : 0, value = this.sensed(k, s, u);
         return {count: 0, first, next: first, last: -Infinity, hidden: false, seen: [[-q.exposure, value], [0, value]], bias: value.map(() => (q.bias ? q.bias * this.normal() : 0))};
       })};
   }
 
   sensed(k, s, u) { return this.m.f(`sense_${k}_${this.m.data.modes[s.mode].k}`, s.x, u, s.t, s.p); }
 
+  draw() { // uniform, mulberry32
+    let a = (this.seed = (this.seed + 0x6d2b79f5) | 0);
+    a = Math.imul(a ^ (a >>> 15), 1 | a);
+    a = (a + Math.imul(a ^ (a >>> 7), 61 | a)) ^ a;
+    return ((a ^ (a >>> 14)) >>> 0) / 2 ** 32;
+  }
+
   normal() { return Math.sqrt(-2 * Math.log(1 - this.draw())) * Math.cos(2 * Math.PI * this.draw()); }
 
   // What time going back returns to: everything that changes is in r, and replaced, not written to.
-  keep() { return {...this.r, seed: this.seeded.get()}; }
+  keep() { return {...this.r, seed: this.seed}; }
 
-  recall(r) { this.r = r; this.seeded.set(r.seed); }
+  recall(r) { this.r = r; this.seed = r.seed; }
 
   put(s) { this.r = {...this.r, s}; }
 
@@ -106,14 +105,14 @@ class Rig {
   }
 
   measure(k) {
-    const {s, u} = this.r, q = this.sensors[k], was = this.r.streams[k], draw = this.draw, chance = part => part > 0 && draw() < part;
+    const {s, u} = this.r, q = this.sensors[k], was = this.r.streams[k], chance = part => part > 0 && this.draw() < part;
     let value = q.exposure ? mean(was.seen, was.next - q.exposure, was.next) : this.sensed(k, s, u);
     const noise = q.root.length ? q.root[0].map(() => this.normal()) : [];
     value = value.map((v, i) => v + dot(q.root[i] || [], noise) + was.bias[i]);
-    const {entries} = q, some = Math.floor(draw() * entries.length), [from, to] = entries[some], long = Math.max(q.blackout * q.rate, 1);
+    const {entries} = q, some = Math.floor(this.draw() * entries.length), [from, to] = entries[some], long = Math.max(q.blackout * q.rate, 1);
     const hidden = chance(q.blackout ? (was.hidden ? 1 - 1 / long : q.loss / (1 - q.loss) / long) : q.loss);
     if (chance(q.swap)) {
-      const [at, end] = entries[(some + 1 + Math.floor(draw() * (entries.length - 1))) % entries.length], kept = value.slice(from, to);
+      const [at, end] = entries[(some + 1 + Math.floor(this.draw() * (entries.length - 1))) % entries.length], kept = value.slice(from, to);
       value.set(value.slice(at, end), from); value.set(kept, at);
     }
     if (chance(q.outlier)) {
@@ -122,7 +121,7 @@ class Rig {
     }
     for (const [at, end] of entries) if (chance(q.hidden)) value.fill(NaN, at, end);
     if (s.ended || hidden) value.fill(NaN);
-    const arrival = Math.max(was.last, was.next + q.delay + (q.jitter ? q.jitter * (2 * draw() - 1) : 0)), count = was.count + 1;
+    const arrival = Math.max(was.last, was.next + q.delay + (q.jitter ? q.jitter * (2 * this.draw() - 1) : 0)), count = was.count + 1;
     const stream = {...was, count, hidden, last: arrival, next: was.first + count / q.rate};
     this.r = {...this.r, coming: [...this.r.coming, {value, arrival}], streams: this.r.streams.map((o, j) => (j === k ? stream : o))};
   }

@@ -2,7 +2,7 @@
 const data = unpacked, motion = new Motion(data), rig = new Rig(motion);
 const $ = id => document.getElementById(id), canvas = $('scene'), pen = canvas.getContext('2d');
 const BUDGET = 4, KEPT = 20000, SHOWN = 400, GOAL = '#d55e00', PUSH = 0.3, BODY = '#0a7d54', OTHER = '#8a5a00', {held, law} = data;
-const COLOURS = ['#d81b60', '#1e88e5', '#c77f00', '#2e9e62', '#8e5bd0'], AROUND = data.scene.some(b => b.cell) ? 0.1 : 0.5, said = name => name.replaceAll('_', ' ');
+const COLOURS = ['#d81b60', '#1e88e5', '#c77f00', '#2e9e62', '#8e5bd0'], AROUND = data.scene.some(b => b.cell) ? 0.1 : 0.35, said = name => name.replaceAll('_', ' ');
 const reduced = matchMedia('(prefers-reduced-motion: reduce)').matches;
 let runs = !reduced, last = 0, debt = 0, ticks = 0, behind = 0, turn = 0.9, lift = 0.45, zoom = 1, frame = 0, past = [], heard = [], crowd = [];
 let centre = [0, 0, 0], extent = 1, middle, anchor, goal = null, hits = [], strongest = 0, trail = [], grabbed = '';
@@ -35,7 +35,7 @@ function look() {
 }
 function follow() { // the body, where it leaves the middle of the picture
   const way = add(place(rig.r.s), anchor, -1), beyond = 1 - AROUND * extent / (size(way) || 1);
-  if (beyond > 0 && grabbed !== 'body') { anchor = add(anchor, way, 0.2 * beyond); centre = add(middle, add(anchor, place(motion.first), -1)); }
+  if (beyond > 0 && grabbed !== 'body') { anchor = add(anchor, way, beyond); centre = add(middle, add(anchor, place(motion.first), -1)); }
 }
 function camera() {
   const w = canvas.width, h = canvas.height, c = Math.cos(turn), s = Math.sin(turn), e = Math.sin(lift), f = Math.cos(lift);
@@ -285,12 +285,13 @@ $('notes').textContent = [...Object.values(data.modes).flatMap(m => m.guards.fil
 
 // Pointer and keys.
 const fingers = new Map();
-let travelled = 0;
+let travelled = 0, touched = false; // touched: the body, perhaps below the ring
 const inside = ([x, y], q) => q.reduce((n, a, j) => { const b = q[(j + 1) % q.length]; return n ^ ((a[1] > y) !== (b[1] > y) && x < (b[0] - a[0]) * (y - a[1]) / (b[1] - a[1]) + a[0]); }, 0);
 canvas.onpointerdown = e => {
   fingers.set(e.pointerId, e); canvas.setPointerCapture(e.pointerId); travelled = 0;
   const at = [e.offsetX * devicePixelRatio, e.offsetY * devicePixelRatio], mark = goal && camera().to(goal);
-  grabbed = mark && Math.hypot(mark[0] - at[0], mark[1] - at[1]) < 18 * devicePixelRatio ? 'goal' : hits.some(q => inside(at, q)) ? 'body' : 'view';
+  touched = hits.some(q => inside(at, q));
+  grabbed = mark && Math.hypot(mark[0] - at[0], mark[1] - at[1]) < 18 * devicePixelRatio ? 'goal' : touched ? 'body' : 'view';
 };
 canvas.onpointermove = e => {
   const was = fingers.get(e.pointerId); if (!was) return;
@@ -305,7 +306,7 @@ canvas.onpointermove = e => {
 };
 canvas.onpointerup = canvas.onpointercancel = e => {
   fingers.delete(e.pointerId);
-  if (grabbed === 'body' && travelled <= 4) { const {c, s} = camera(); push(-c, -s); }
+  if (touched && grabbed !== 'view' && travelled <= 4) { const {c, s} = camera(); push(-c, -s); }
   grabbed = '';
 };
 canvas.onwheel = e => { e.preventDefault(); zoom *= Math.exp(-e.deltaY / 800); if (!runs) draw(); };
