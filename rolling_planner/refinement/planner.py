@@ -66,8 +66,8 @@ def failure(
 def _spent_text(problem: PlanProblem, missed: str, watch: Watch) -> str:
     if watch.exhausted:
         return f'no plan within an effort of {problem.effort:g}: {missed}; allow more effort'
-    budget = problem.time_budget
-    return f'no plan within the time budget of {budget:.3g} s: {missed}; allow more time'
+    budget = f'time budget of {problem.time_budget:.3g} s by the clock'
+    return f'no plan within the {budget}: {missed}; allow more time on a slow or busy machine'
 
 
 def _missed(problem: PlanProblem, best: Attempt) -> str:

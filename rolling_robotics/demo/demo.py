@@ -54,6 +54,7 @@ def planned(
     if isinstance(problem, PlanProblem):
         given = parameters_of(experiment, 'planner')
         options = {name: given.get(name, default) for name, default in DEFAULTS.items()}
+        options['time_budget'] = math.inf  # nobody waits, so that a busy machine plans the same
         goal = {name: values for name, values in problem.goal.items() if values is not None}
         asked = Request(start=scenario.x0, goal=goal, horizon=problem.horizon, options=options)
     plan = planner.plan(scenario, lambda _: True, asked).plan
