@@ -22,7 +22,8 @@ def hosted(path):
     home = str(manifest.findtext("url[@type='repository']"))
     if not home.startswith(GITHUB):
         return ''
-    return f'[Run it in a hosted notebook]({HOSTED.format(home.removeprefix(GITHUB), path)}).'
+    link = HOSTED.format(home.removeprefix(GITHUB), path)
+    return f'[Run it in a hosted notebook]({link}), after `%pip install git+{home}`.'
 
 
 def figures():
