@@ -1,3 +1,5 @@
+from .balance.hold import Hold as Hold
+from .balance.region_of_attraction import region_of_attraction as region_of_attraction
 from .law import FunctionLaw as FunctionLaw
 from .law import Law as Law
 from .law import OpenLoop as OpenLoop

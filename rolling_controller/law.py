@@ -45,6 +45,14 @@ class Law(Protocol[M]):
         Why a step is not a CasADi function of memory, inputs and time; empty where it is one,
         which :func:`as_function` returns.
 
+    Examples
+    --------
+    >>> from rolling_controller import Hold, Law
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('two_wheeler')
+    >>> law: Law = Hold(s.system, s.p, s.x0)
+    >>> memory, u = law.step(law.start(), s.x0, 0.0)
+
     """
 
     @property
@@ -258,7 +266,19 @@ def split(both: ca.SX, size: int) -> tuple[ca.SX, ca.SX]:
 
 
 class FunctionLaw:
-    """A law that is one CasADi function, by which it also steps; see :class:`Law`."""
+    """
+    A law that is one CasADi function, by which it also steps; see :class:`Law`.
+
+    Examples
+    --------
+    >>> from rolling_dynamics.contract import Entry, Layout
+    >>> one = Layout((Entry('y', ('y',), 'm'),)), Layout((Entry('u', ('u',), 'N'),))
+    >>> integral = lambda z, y, t, given: (z + y, -given * (z + y))
+    >>> law = FunctionLaw(*one, integral, [2.0], memory=[0.0])
+    >>> law.step(law.start(), [1.5], 0.0)
+    (array([1.5]), array([-3.]))
+
+    """
 
     period: float | None = None
     opaque = ''
@@ -310,7 +330,19 @@ class FunctionLaw:
 
 
 class StateFeedback(FunctionLaw):
-    """A law that is a function of time, state and what is given; see :class:`Law`."""
+    """
+    A law that is a function of time, state and what is given; see :class:`Law`.
+
+    Examples
+    --------
+    >>> from rolling_controller import StateFeedback
+    >>> from rolling_dynamics import load_scenario
+    >>> system = load_scenario('two_wheeler').system
+    >>> law = StateFeedback(system, lambda t, x, given: -given * x[:2], [2.0])
+    >>> law.opaque
+    ''
+
+    """
 
     def __init__(
         self,
@@ -361,7 +393,20 @@ class Planned(Protocol):
 
 
 class OpenLoop(StateFeedback):
-    """The planned control, whatever the state."""
+    """
+    The planned control, whatever the state.
+
+    Examples
+    --------
+    >>> from rolling_controller import OpenLoop
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_planner import plan_rolling, read_problem
+    >>> problem = read_problem(load_scenario('ball_on_plate_straight'))
+    >>> law = OpenLoop(problem.system, plan_rolling(problem))
+    >>> law.step(None, problem.x_start, 0.5)[1].shape
+    (6,)
+
+    """
 
     def __init__(self, system: RollingSystem, plan: Planned) -> None:
         """Play back this plan of a system."""

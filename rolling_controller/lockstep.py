@@ -38,6 +38,15 @@ class ClosedLoop(NamedTuple):
     memory
         Memory of the law at the end.
 
+    Examples
+    --------
+    >>> from rolling_controller import Hold, run_lockstep
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('two_wheeler')
+    >>> run = run_lockstep(s.system, s.p, s.x0, Hold(s.system, s.p, s.x0), 0.2)
+    >>> run.controls.shape, run.events
+    ((201, 2), ())
+
     """
 
     times: Array
@@ -102,6 +111,15 @@ def run_lockstep(
     ------
     SimulationError
         The motion ends where it starts.
+
+    Examples
+    --------
+    >>> from rolling_controller import Hold, run_lockstep
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('two_wheeler')
+    >>> law = Hold(s.system, s.p, s.x0)
+    >>> run_lockstep(s.system, s.p, s.x0, law, 0.2).states.shape
+    (201, 17)
 
     """
     steps = round(duration * rate)
@@ -184,6 +202,15 @@ def run_batch(
     ------
     ParameterError
         The law is opaque, or takes an input that is not there.
+
+    Examples
+    --------
+    >>> from rolling_controller import Hold, run_batch
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('spin_rolling_ball')
+    >>> law = Hold(s.system, s.p, s.x0)
+    >>> run_batch(s.system, s.p, [s.x0, s.x0], law, 0.1).states.shape
+    (101, 2, 6)
 
     """
     made, steps = as_function(law), round(duration * rate)

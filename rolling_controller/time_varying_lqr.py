@@ -73,6 +73,15 @@ class LqrWeights:
     control
         R per second, one number or one for each control; the system's default if None.
 
+    Examples
+    --------
+    >>> from rolling_controller import Hold, LqrWeights
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('two_wheeler')
+    >>> law = Hold(s.system, s.p, s.x0, weights=LqrWeights(control=10.0))
+    >>> law.gain.shape
+    (2, 16)
+
     """
 
     tracking: Mapping[str, float] | None = None
@@ -264,6 +273,15 @@ class TimeVaryingLqr:
         Why there is no feedback; empty where there is.
     notice
         Errors that feedback does not correct to first order; empty where it corrects all.
+
+    Examples
+    --------
+    >>> from rolling_controller import TimeVaryingLqr
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_planner import plan_rolling, read_problem
+    >>> problem = read_problem(load_scenario('ball_on_plate_straight'))
+    >>> law = TimeVaryingLqr(problem.system, problem.p, plan_rolling(problem))
+    >>> memory, u = law.step(law.start(), problem.x_start, 0.5)
 
     """
 

@@ -11,7 +11,19 @@ PLUGIN_OF: dict[str, str] = {}  # plug-in by the top package that one of its rol
 
 
 class RollingError(Exception):
-    """Base class of every exception that the suite raises on purpose."""
+    """
+    Base class of every exception that the suite raises on purpose.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario, RollingError
+    >>> try:
+    ...     load_scenario('spining_plate')
+    ... except RollingError as error:
+    ...     print(str(error).partition(';')[0])
+    no file 'spining_plate', and no example of that name
+
+    """
 
 
 class ParameterError(RollingError, ValueError):

@@ -1,6 +1,7 @@
 from .plan import Plan as Plan
 from .problem import PlanProblem as PlanProblem
 from .problem import Weights as Weights
+from .problem.scenario import read_problem as read_problem
 from .progress import InfeasibleError as InfeasibleError
 from .progress import Iteration as Iteration
 from .progress import NotConvergedError as NotConvergedError

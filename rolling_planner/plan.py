@@ -149,6 +149,14 @@ class Plan:
         Arrays do not fit together, are larger than ``MAX_NUMBERS`` or not finite, times are
         negative or do not increase, or the interpolation is unknown; the text names the entry.
 
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_planner import plan_rolling, read_problem
+    >>> plan = plan_rolling(read_problem(load_scenario('ball_on_plate_straight')))
+    >>> plan.states.shape[1] == len(plan.state_names), plan.control_at(0.0).shape
+    (True, (6,))
+
     """
 
     system: str

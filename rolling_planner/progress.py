@@ -11,15 +11,45 @@ from rolling_dynamics.errors import CancelledError, PlanningError
 
 
 class InfeasibleError(PlanningError):
-    """A constraint cannot be met; the text names it."""
+    """
+    A constraint cannot be met; the text names it.
+
+    Examples
+    --------
+    >>> from rolling_planner import InfeasibleError
+    >>> from rolling_dynamics import RollingError
+    >>> issubclass(InfeasibleError, RollingError)
+    True
+
+    """
 
 
 class PlanningTimeoutError(PlanningError):
-    """The time budget was spent before a plan was found."""
+    """
+    The time budget was spent before a plan was found.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import RollingError
+    >>> from rolling_planner import PlanningTimeoutError
+    >>> issubclass(PlanningTimeoutError, RollingError)
+    True
+
+    """
 
 
 class NotConvergedError(PlanningError):
-    """The optimisation stopped away from a solution for no constraint that could be named."""
+    """
+    The optimisation stopped away from a solution for no constraint that could be named.
+
+    Examples
+    --------
+    >>> from rolling_dynamics.errors import PlanningError
+    >>> from rolling_planner import NotConvergedError
+    >>> issubclass(NotConvergedError, PlanningError)
+    True
+
+    """
 
 
 FEASIBLE = 1e-6  # violation of constraints up to which a motion counts as possible
@@ -48,6 +78,15 @@ class Iteration:
         Goal error of the plan so far, as collocated.
     stage
         ``guess``, ``optimise`` or ``diagnose`` (after a failure: which constraint is at fault).
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_planner import plan_rolling, read_problem
+    >>> steps, problem = [], read_problem(load_scenario('ball_on_plate_straight'))
+    >>> plan = plan_rolling(problem, steps.append)
+    >>> steps[0].number, steps[0].stage
+    (0, 'guess')
 
     """
 

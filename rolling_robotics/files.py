@@ -232,10 +232,19 @@ def say_written(out: Path | None, *lines: str) -> None:
 
 
 def write_json(path: Path, document: dict[str, Any]) -> None:
-    """
+    r"""
     Write a result: one line for each entry, so that a person can look into it.
 
     The file appears complete or not at all; ``-`` is standard output.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from rolling_robotics import write_json
+    >>> write_json(Path('result.json'), {'times': [0.0, 0.5]})
+    >>> Path('result.json').read_text()[:9]
+    '{\n "times'
+
     """
     text = _lines(document)
     if path == STDOUT:
@@ -317,6 +326,16 @@ def read_result(path: Path) -> dict[str, Any]:
     ------
     ParameterError
         There is no such file, or it is not a result, or a damaged one.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_robotics import read_result, simulate_scenario, simulation_result, write_json
+    >>> scenario = load_scenario('pendulum_slope')
+    >>> write_json(Path('slope.json'), simulation_result(scenario, simulate_scenario(scenario)))
+    >>> read_result(Path('slope.json'))['name']
+    'pendulum_slope'
 
     """
     try:

@@ -55,6 +55,16 @@ def draw(
     ParameterError
         The result is damaged, or the file cannot be written.
 
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_robotics import draw, simulate_scenario, simulation_result
+    >>> scenario = load_scenario('pendulum_slope')
+    >>> result = simulation_result(scenario, simulate_scenario(scenario))
+    >>> draw('world', result, Path('world.png'))
+    True
+
     """
     arrays = Arrays(result)
     if name == 'plan' and plan is not None:

@@ -37,6 +37,15 @@ def simulation_result(scenario: Scenario, trajectory: Trajectory) -> dict[str, A
         Entries ``format``, ``scenario``, ``parameters``, ``events``, ``modes``, ``drift``,
         ``arrays``; further ones by the plug-in of the system.
 
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_robotics import simulate_scenario, simulation_result
+    >>> scenario = load_scenario('pendulum_slope')
+    >>> result = simulation_result(scenario, simulate_scenario(scenario))
+    >>> sorted(result)[:4]
+    ['arrays', 'control_limits', 'description', 'drift']
+
     """
     result = {
         **heading('rolling/simulation', scenario),
@@ -199,7 +208,18 @@ def summary(result: dict[str, Any]) -> str:
 def simulate_scenario(
     scenario: Scenario, progress: Progress | None = None, *, dense: bool = False
 ) -> Trajectory:
-    """Return the motion that a scenario describes; ``dense``, to be asked for any time after."""
+    """
+    Return the motion that a scenario describes; ``dense``, to be asked for any time after.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_robotics import simulate_scenario
+    >>> motion = simulate_scenario(load_scenario('pendulum_slope'))
+    >>> motion.end, len(motion.events)
+    (4.0, 0)
+
+    """
 
     def on_progress(t: float) -> None:
         if progress is not None:

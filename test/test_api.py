@@ -1,5 +1,6 @@
-"""The names at the package roots: all there, typed, and free until they are asked for."""
+"""The names at the package roots: all there, typed, shown at work, and free until asked for."""
 
+import doctest
 from importlib import import_module
 from pathlib import Path
 import re
@@ -35,8 +36,30 @@ def test_import_is_free(package):
     assert done.returncode == 0
 
 
+REFERENCE = re.findall(
+    r'^   (rolling_[\w.]+)$', (ROOT / 'docs' / 'api.md').read_text(encoding='utf-8'), re.MULTILINE
+)
+LONG = {'rolling_controller.region_of_attraction'}  # half a minute
+
+
+@pytest.mark.parametrize(
+    'name',
+    [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in REFERENCE],
+)
+def test_each_name_of_the_reference_is_shown_at_work(name, tmp_path, monkeypatch):
+    """In five lines, besides what it imports, which are run."""
+    monkeypatch.chdir(tmp_path)
+    module, _, attribute = name.rpartition('.')
+    found = getattr(import_module(module), attribute)
+    test = doctest.DocTestParser().get_doctest(found.__doc__, {attribute: found}, name, None, 0)
+    lines = [e for e in test.examples if not re.match('(from|import) ', e.source)]
+    assert 1 <= len(lines) <= 5
+    said = []
+    doctest.DocTestRunner().run(test, out=said.append)
+    assert not said, ''.join(said)
+
+
 def test_each_name_has_a_page_in_the_reference():
-    text = (ROOT / 'docs' / 'api.md').read_text(encoding='utf-8')
     packages = [*PACKAGES, 'rolling_dynamics.contract']
     names = {f'{p}.{name}' for p in packages for name in import_module(p).__all__}
     offered = 'rolling_dynamics.contract.capabilities'
@@ -45,7 +68,7 @@ def test_each_name_has_a_page_in_the_reference():
         for name, value in vars(import_module(offered)).items()
         if isinstance(value, type) and value.__module__ == offered
     }
-    assert set(re.findall(r'^   (rolling_[\w.]+)$', text, re.MULTILINE)) == names
+    assert set(REFERENCE) == names
 
 
 def test_names_of_the_contract_are_those_that_type_checkers_see():

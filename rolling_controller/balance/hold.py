@@ -229,6 +229,15 @@ class Hold(BalanceLqr):
     unstable
         Whether the system leaves the equilibrium without feedback.
 
+    Examples
+    --------
+    >>> from rolling_controller import Hold
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('two_wheeler')
+    >>> law = Hold(s.system, s.p, s.x0)
+    >>> law.unstable, law.step(None, law.x, 0.0)[1].shape
+    (True, (2,))
+
     """
 
     def __init__(

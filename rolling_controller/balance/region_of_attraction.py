@@ -78,6 +78,15 @@ def region_of_attraction(
     ParameterError
         Not even the least level brings every sample home.
 
+    Examples
+    --------
+    >>> from rolling_controller import Hold, region_of_attraction
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('spin_rolling_ball')
+    >>> hold = Hold(s.system, s.p, s.x0, control_limits=1.0)
+    >>> region_of_attraction(hold, samples=4).contains(hold.x)
+    True
+
     """
     if duration is None:
         duration = max(3.0, 6 * regulator.slowest)

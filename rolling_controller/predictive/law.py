@@ -57,6 +57,13 @@ class Horizon:
     patience
         Programs without a solution, one after another, after which the safe command is given.
 
+    Examples
+    --------
+    >>> from rolling_controller import Horizon
+    >>> horizon = Horizon(stages=20, step=0.04)
+    >>> horizon.stages, horizon.period
+    (20, 0.002)
+
     """
 
     stages: int = 16
@@ -124,6 +131,15 @@ class PredictiveLaw:
         ``x -> u``: what is commanded when predictions go on failing.
     warning
         Why there is no feedback; else empty.
+
+    Examples
+    --------
+    >>> from rolling_controller import PredictiveLaw
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_planner import plan_rolling, read_problem
+    >>> problem = read_problem(load_scenario('ball_on_plate_straight'))
+    >>> law = PredictiveLaw(problem.system, problem.p, plan_rolling(problem))
+    >>> memory, u = law.step(law.start(), problem.x_start, 0.5)
 
     """
 

@@ -59,6 +59,14 @@ class ContactSystem(MachineSystem):
     representation
         Coordinates of the contact: ``attitude`` (no chart on the object) or ``coordinates``.
 
+    Examples
+    --------
+    >>> from rolling_dynamics import ContactSystem, Plane, Sphere
+    >>> system = ContactSystem(Sphere(0.1), Plane())
+    >>> p = system.pack_parameters(mass=0.1, inertia=4e-4, mu=0.3)
+    >>> system.control.names
+    ['alpha_WH_H_x', 'alpha_WH_H_y', 'alpha_WH_H_z', 'a_WH_H_x', 'a_WH_H_y', 'a_WH_H_z']
+
     """
 
     name = 'contact'

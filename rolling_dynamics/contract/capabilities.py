@@ -37,6 +37,14 @@ def offers(system: object, capability: type[Capability]) -> Capability | None:
     capability
         A protocol of this module, or one of your own.
 
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_dynamics.contract import offers
+    >>> from rolling_dynamics.contract.capabilities import ChartView
+    >>> offers(load_scenario('two_wheeler').system, ChartView) is None
+    True
+
     """
     if all(has(system, name) for name in members(capability)):
         return system  # type: ignore[return-value]
@@ -59,7 +67,17 @@ def has(candidate: object, name: str) -> bool:
 
 
 class Envelope(Protocol):
-    """Has limits of contact that an optimisation may keep."""
+    """
+    Has limits of contact that an optimisation may keep.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('pendulum_torque')
+    >>> sorted(s.system.envelope)
+    ['friction', 'normal_force']
+
+    """
 
     @property
     def envelope(self) -> Mapping[str, ca.Function]:
@@ -72,28 +90,67 @@ class Envelope(Protocol):
 
 
 class StateBounds(Protocol):
-    """Has states that may not pass certain values."""
+    """
+    Has states that may not pass certain values.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('ball_balancer')
+    >>> sorted(s.system.state_bounds(s.p))
+    ['ball_x', 'ball_y', 'servo_rate_x', 'servo_rate_y']
+
+    """
 
     def state_bounds(self, p: Array) -> Mapping[str, tuple[float, float]]:
         """Return least and greatest value by scalar name, in the units of the layout."""
 
 
 class StateCheck(Protocol):
-    """Has states in which no motion can start."""
+    """
+    Has states in which no motion can start.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('two_wheeler')
+    >>> s.system.check_state(s.p, s.x0)
+
+    """
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
         """Raise ParameterError or SurfaceError, naming the entry, where no motion can start."""
 
 
 class ContactReport(Protocol):
-    """Has contacts that leave some motions free and some forces open."""
+    """
+    Has contacts that leave some motions free and some forces open.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('ball_between_plates')
+    >>> print(s.system.contact_report(s.p, s.x0)[0])
+    contacts beside the joints: 2 rows of rank 2; of 3 speeds 1 are free
+
+    """
 
     def contact_report(self, p: ArrayLike, x: ArrayLike) -> Sequence[str]:
         """Return in sentences which motions and forces contacts leave open at a state."""
 
 
 class Projection(Protocol):
-    """Has constraints that rounding leaves, beside the norms of quaternions."""
+    """
+    Has constraints that rounding leaves, beside the norms of quaternions.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('two_wheeler')
+    >>> s.system.projection(s.x0, s.p).shape
+    (17, 1)
+
+    """
 
     @property
     def projection(self) -> ca.Function:
@@ -101,7 +158,17 @@ class Projection(Protocol):
 
 
 class StartMode(Protocol):
-    """Has several modes, and knows in which of them a state is."""
+    """
+    Has several modes, and knows in which of them a state is.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('ball_tossed_by_plate')
+    >>> s.system.begin(s.p, s.x0, [0.0] * 6, 0.0).mode
+    'separated'
+
+    """
 
     def begin(self, p: Array, x: Array, u: Array, t: float) -> MotionState:
         """
@@ -123,14 +190,35 @@ class StartMode(Protocol):
 
 
 class RestGoal(Protocol):
-    """Knows what a plan should end with where its goal says nothing."""
+    """
+    Knows what a plan should end with where its goal says nothing.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('two_wheeler')
+    >>> sorted(s.system.rest_goal(s.x0))
+    ['left_rate', 'right_rate', 'v_body', 'w_body']
+
+    """
 
     def rest_goal(self, x_start: Array) -> Mapping[str, Array]:
         """Return values by entry of the state, such as velocities of zero."""
 
 
 class ChartView(Protocol):
-    """Has a view of its state in which a cost may weigh, the paper's for instance."""
+    """
+    Has a view of its state in which a cost may weigh, the paper's for instance.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('ball_on_plate_table_ii')
+    >>> layout, view = s.system.chart_view
+    >>> view(s.x0, s.p).numel() == layout.size
+    True
+
+    """
 
     @property
     def chart_view(self) -> tuple[Layout, ca.Function]:
@@ -138,7 +226,17 @@ class ChartView(Protocol):
 
 
 class CarriedObject(Protocol):
-    """Carries an object whose motion in the world may be a goal."""
+    """
+    Carries an object whose motion in the world may be a goal.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('spinning_plate')
+    >>> s.system.object_motion('p_WO')(s.x0, s.p)
+    DM([0, 0, 0.2])
+
+    """
 
     def object_motion(self, entry: str) -> ca.Function:
         """
@@ -152,14 +250,33 @@ class CarriedObject(Protocol):
 
 
 class FollowedQuantities(Protocol):
-    """Has quantities that output times alone do not say, such as angles over whole turns."""
+    """
+    Has quantities that output times alone do not say, such as angles over whole turns.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('spinning_plate')
+    >>> follower = s.system.follower(s.p)
+
+    """
 
     def follower(self, p: Array) -> Follower:
         """Return what follows them along the steps of a simulation with parameters p."""
 
 
 class Separation(Protocol):
-    """Has two bodies that can part."""
+    """
+    Has two bodies that can part.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('spinning_plate')
+    >>> s.system.separation(s.p, s.x0, 0 * s.x0[:6], 0 * s.x0[:6])['gap'] > 0
+    False
+
+    """
 
     def separation(self, p: Array, x: Array, u: Array, u_rate: Array) -> Mapping[str, float]:
         """
@@ -181,7 +298,17 @@ class Separation(Protocol):
 
 
 class ChartCoordinates(Protocol):
-    """Has entries of the state that stand on charts of surfaces."""
+    """
+    Has entries of the state that stand on charts of surfaces.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('spinning_plate')
+    >>> s.system.on_first_chart, sorted(s.system.chart_periods)
+    (True, ['contact_h'])
+
+    """
 
     @property
     def chart_periods(self) -> Mapping[str, Array]:
@@ -218,7 +345,17 @@ class ChartCoordinates(Protocol):
 
 
 class Rechart(NamedTuple):
-    """A system on other charts, the same state on them, and what was changed."""
+    """
+    A system on other charts, the same state on them, and what was changed.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('spinning_plate')
+    >>> s.system.atlas.off_pole(s.p, s.x0) is None
+    True
+
+    """
 
     system: RollingSystem
     state: Array
@@ -226,7 +363,17 @@ class Rechart(NamedTuple):
 
 
 class Atlas(Protocol):
-    """Watches and changes the charts under a state; see :class:`ChangesCharts`."""
+    """
+    Watches and changes the charts under a state; see :class:`ChangesCharts`.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('spinning_plate')
+    >>> sorted(s.system.atlas.regularity), s.system.atlas.has_alternatives('object')
+    ([], False)
+
+    """
 
     @property
     def regularity(self) -> Mapping[str, ca.Function]:
@@ -246,7 +393,17 @@ class Atlas(Protocol):
 
 
 class ChangesCharts(Protocol):
-    """Goes over to other charts of its surfaces where its own degenerate."""
+    """
+    Goes over to other charts of its surfaces where its own degenerate.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('spinning_plate')
+    >>> s.system.atlas.off_pole(s.p, s.x0) is None
+    True
+
+    """
 
     @property
     def atlas(self) -> Atlas:
@@ -254,7 +411,17 @@ class ChangesCharts(Protocol):
 
 
 class DefaultWeights(Protocol):
-    """Knows what a regulator should weigh; other systems are weighed by their layouts' scales."""
+    """
+    Knows what a regulator should weigh; other systems are weighed by their layouts' scales.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('point_mass_ball')
+    >>> sorted(s.system.default_weights.tracking)
+    ['d_WB', 'p', 'theta', 'theta_rate', 'w_WB_B']
+
+    """
 
     @property
     def default_weights(self) -> RegulatorWeights:
@@ -262,7 +429,17 @@ class DefaultWeights(Protocol):
 
 
 class RigidBodies(Protocol):
-    """Knows the masses of the bodies that contact and gravity move."""
+    """
+    Knows the masses of the bodies that contact and gravity move.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('two_wheeler')
+    >>> sorted(s.system.rigid_bodies(s.p)), s.system.gravity(s.p)
+    (['body', 'left', 'right'], array([ 0.  ,  0.  , -9.81]))
+
+    """
 
     def rigid_bodies(self, p: Array) -> Mapping[str, RigidBody]:
         """Return mass, centre and inertia by the names that the outputs of ``pose`` have."""
@@ -276,7 +453,17 @@ class RigidBodies(Protocol):
 
 
 class GivenFormulas(Protocol):
-    """Takes formulas of its user into the equations, such as of a force or of a motion."""
+    """
+    Takes formulas of its user into the equations, such as of a force or of a motion.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('point_mass_wind')
+    >>> s.system.given_formulas
+    ('1.2*sin(t)-0.4*vx', '-0.4*vy', '0.05*sin(2*t)', '0.05*cos(2*t)', '-0.2')
+
+    """
 
     @property
     def given_formulas(self) -> tuple[str, ...]:
@@ -292,14 +479,34 @@ class GivenFormulas(Protocol):
 
 
 class Conservation(Protocol):
-    """Has invariants that hold under conditions; in other systems they always hold."""
+    """
+    Has invariants that hold under conditions; in other systems they always hold.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('two_wheeler')
+    >>> s.system.conserved(s.p, s.x0)
+    ['energy']
+
+    """
 
     def conserved(self, p: Array, x: Array) -> Collection[str]:
         """Return the names of the invariants that motion from a state without control keeps."""
 
 
 class PlanSeeds(Protocol):
-    """Has first guesses of plans of its own, beside standing still."""
+    """
+    Has first guesses of plans of its own, beside standing still.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('spinning_plate')
+    >>> s.system.plan_seeds
+    'rolling_planner.seeds.contact_seeds:SEEDS'
+
+    """
 
     @property
     def plan_seeds(self) -> str:
@@ -307,7 +514,18 @@ class PlanSeeds(Protocol):
 
 
 class DrivenContacts(Protocol):
-    """Has bodies whose motion is prescribed, and that move others by contacts."""
+    """
+    Has bodies whose motion is prescribed, and that move others by contacts.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('ball_between_plates')
+    >>> rows, speeds, driven = s.system.driven_contacts
+    >>> driven
+    ['v_lower', 'w_lower', 'v_upper', 'w_upper']
+
+    """
 
     @property
     def driven_contacts(self) -> tuple[ca.Function, Sequence[str], Sequence[str]] | None:
@@ -320,7 +538,17 @@ class DrivenContacts(Protocol):
 
 
 class SmoothMode(Protocol):
-    """Has a mode for plans and laws that is not its first one."""
+    """
+    Has a mode for plans and laws that is not its first one.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('ball_balancer')
+    >>> list(s.system.smooth_mode.guards)
+    ['normal_force', 'edge', 'stop']
+
+    """
 
     @property
     def smooth_mode(self) -> Mode:
@@ -328,7 +556,17 @@ class SmoothMode(Protocol):
 
 
 def default_weights(system: RollingSystem) -> RegulatorWeights:
-    """Return the weights of a regulator that a system offers, else by its scales."""
+    """
+    Return the weights of a regulator that a system offers, else by its scales.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_dynamics.contract import default_weights
+    >>> default_weights(load_scenario('two_wheeler').system).control
+    array([2.5, 2.5])
+
+    """
     own = offers(system, DefaultWeights)
     if own is not None:
         return own.default_weights
@@ -342,6 +580,16 @@ def smooth_mode(system: RollingSystem) -> Mode:
 
 
 def envelope(system: RollingSystem) -> Mapping[str, ca.Function]:
-    """Return the envelope that a system offers, empty where it offers none."""
+    """
+    Return the envelope that a system offers, empty where it offers none.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_dynamics.contract import envelope
+    >>> sorted(envelope(load_scenario('pendulum_torque').system))
+    ['friction', 'normal_force']
+
+    """
     own = offers(system, Envelope)
     return {} if own is None else own.envelope

@@ -52,6 +52,13 @@ class Entry:
     sign
         ``positive`` or ``zero or positive``, where no other number means something; else empty.
 
+    Examples
+    --------
+    >>> from rolling_dynamics.contract import Entry
+    >>> entry = Entry('angle', ('tilt', 'lean'), 'rad', kind='angle')
+    >>> entry.size, entry.unit
+    (2, 'rad')
+
     """
 
     name: str
@@ -99,12 +106,30 @@ def number_entry(name: str, unit: str, text: str = '', sign: str = '') -> Entry:
 def vector_entry(
     name: str, unit: str, frame: str = '', text: str = '', suffixes: Sequence[str] = 'xyz'
 ) -> Entry:
-    """Return an entry whose components are the name with a suffix each."""
+    """
+    Return an entry whose components are the name with a suffix each.
+
+    Examples
+    --------
+    >>> from rolling_dynamics.contract import vector_entry
+    >>> vector_entry('v_WB', 'm/s', 'W').components
+    ('v_WB_x', 'v_WB_y', 'v_WB_z')
+
+    """
     return Entry(name, tuple(f'{name}_{s}' for s in suffixes), unit, frame, 'vector', text)
 
 
 def quaternion_entry(name: str, text: str = '', frame: str = '') -> Entry:
-    """Return the entry of a unit quaternion, order w, x, y, z; of a body in a frame, if named."""
+    """
+    Return the entry of a unit quaternion, order w, x, y, z; of a body in a frame, if named.
+
+    Examples
+    --------
+    >>> from rolling_dynamics.contract import quaternion_entry
+    >>> quaternion_entry('q_WB').components
+    ('q_WB_w', 'q_WB_x', 'q_WB_y', 'q_WB_z')
+
+    """
     return Entry(name, tuple(f'{name}_{s}' for s in 'wxyz'), '', frame, 'quaternion', text)
 
 
@@ -119,6 +144,15 @@ class Layout:
         The blocks, in order; names are unique.
     defaults
         Values of entries that :meth:`pack` may leave out.
+
+    Examples
+    --------
+    >>> from rolling_dynamics.contract import Layout, quaternion_entry, vector_entry
+    >>> layout = Layout((vector_entry('p_WB', 'm', 'W'), quaternion_entry('q_WB')))
+    >>> layout.pack(p_WB=[0, 0, 0.1], q_WB=[1, 0, 0, 0])
+    array([0. , 0. , 0.1, 1. , 0. , 0. , 0. ])
+    >>> layout.slice('q_WB'), layout.names[:3]
+    (slice(3, 7, None), ['p_WB_x', 'p_WB_y', 'p_WB_z'])
 
     """
 
@@ -308,7 +342,16 @@ class Symbols:
 
 
 def tangent_layout(state: Layout) -> Layout:
-    """Return the layout of d: three numbers for a quaternion, one for a turn, else as many."""
+    """
+    Return the layout of d: three numbers for a quaternion, one for a turn, else as many.
+
+    Examples
+    --------
+    >>> from rolling_dynamics.contract import Layout, quaternion_entry, tangent_layout
+    >>> tangent_layout(Layout((quaternion_entry('q_WB'),))).size
+    3
+
+    """
     return Layout(
         tuple(_turn(e) if e.has_unit_norm else replace(e, kind='vector') for e in state.entries)
     )
@@ -333,7 +376,17 @@ def turn_between(q: ca.SX, start: ca.SX | ca.DM) -> ca.SX:
 
 
 def retraction(state: Layout, tangent: Layout) -> ca.Function:
-    """Return ``(x, d) -> x`` moved by d, attitudes on the body's side."""
+    """
+    Return ``(x, d) -> x`` moved by d, attitudes on the body's side.
+
+    Examples
+    --------
+    >>> from rolling_dynamics.contract import Layout, quaternion_entry, retraction, tangent_layout
+    >>> state = Layout((quaternion_entry('q_WB'),))
+    >>> retraction(state, tangent_layout(state))([1, 0, 0, 0], [0, 0, 0.2])
+    DM([0.995004, 0, 0, 0.0998334])
+
+    """
     x, d = ca.SX.sym('x', state.size), ca.SX.sym('d', tangent.size)
     parts = []
     for e, te in zip(state.entries, tangent.entries, strict=True):
@@ -348,7 +401,16 @@ def retraction(state: Layout, tangent: Layout) -> ca.Function:
 
 
 def difference(state: Layout) -> ca.Function:
-    """Return ``(x, y) -> d`` with ``retract(y, d) = x``; angles to the nearest turn."""
+    """
+    Return ``(x, y) -> d`` with ``retract(y, d) = x``; angles to the nearest turn.
+
+    Examples
+    --------
+    >>> from rolling_dynamics.contract import difference, Layout, vector_entry
+    >>> difference(Layout((vector_entry('p', 'm'),)))([1, 2, 3], [1, 1, 1])
+    DM([0, 1, 2])
+
+    """
     x, y = ca.SX.sym('x', state.size), ca.SX.sym('y', state.size)
     parts = []
     for e in state.entries:
@@ -382,6 +444,14 @@ class RegulatorWeights:
         Weight at the end, likewise [1/unit^2].
     control
         Weight per second of the square of each control, one number or shape (control.size,).
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_dynamics.contract import default_weights
+    >>> weights = default_weights(load_scenario('two_wheeler').system)
+    >>> sorted(weights.tracking)[:2]
+    ['d_body', 'left']
 
     """
 
@@ -470,6 +540,15 @@ class MotionState:
         What ended the motion; None while it goes on.
     changes, changed
         Number of changes of mode in the instant of the last one, and its time [s].
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_dynamics.simulation import Stepper
+    >>> s = load_scenario('two_wheeler')
+    >>> stepper, u = Stepper(s.system, s.p), [0.0] * s.system.control.size
+    >>> stepper.step(stepper.begin(s.x0, u), u, 0.1).mode
+    'rolling'
 
     """
 
@@ -570,6 +649,13 @@ class Mode:
     slip
         ``(x, p) -> velocity of slip`` that Coulomb friction opposes in this mode; None for none.
 
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> mode = load_scenario('two_wheeler').system.modes['rolling']
+    >>> mode.dynamics.name_in(), 'friction_left' in mode.guards
+    (['x', 'u', 't', 'p'], True)
+
     """
 
     dynamics: ca.Function
@@ -604,6 +690,14 @@ class RollingSystem(Protocol):
         Named functions ``(x, u, t, p) -> scalar``: energy and the like.
     pose
         ``(x, p) -> (4x4, ...)``: poses of the bodies to draw, in W; output names are the bodies.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('two_wheeler')
+    >>> x, u = s.x0, [0.1] * s.system.control.size
+    >>> s.system.modes['rolling'].dynamics(x, u, 0.0, s.p).shape
+    (17, 1)
 
     """
 
@@ -666,6 +760,14 @@ class WrittenSystem(ABC):
     ----------
     state, control, parameters
         Layouts of x, u and p.
+
+    Examples
+    --------
+    >>> from rolling_dynamics.contract import WrittenSystem
+    >>> from rolling_dynamics import load_scenario
+    >>> system = load_scenario('two_wheeler').system
+    >>> isinstance(system, WrittenSystem), list(system.invariants)
+    (True, ['energy'])
 
     """
 
@@ -739,6 +841,14 @@ class RigidBody:
         Centre of mass in the frame of the body, shape (3,) [m].
     inertia
         About the centre of mass, in the frame of the body, shape (3, 3) [kg m^2].
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('two_wheeler')
+    >>> body = s.system.rigid_bodies(s.p)['body']
+    >>> body.mass, body.inertia.shape
+    (3.0, (3, 3))
 
     """
 

@@ -81,6 +81,14 @@ class PointMassBall(MassDrivenSystem):
     The body frame B has its origin in the geometric centre. The state is (theta, theta_rate, q_WB,
     w_WB_B, p_xy); of a unilateral ball the centre p_WB and its velocity v_WB_W stand in place of
     p_xy.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> scenario = load_scenario('point_mass_ball')
+    >>> type(scenario.system).__name__, scenario.system.control.names
+    ('PointMassBall', ['theta_acceleration_1', 'theta_acceleration_2', 'theta_acceleration_3'])
+
     """
 
     name = 'point_mass_ball'
@@ -167,6 +175,14 @@ class PointMassDisk(MassDrivenSystem):
 
     The state is (theta, theta_rate, phi, phi_rate, p_x); of a unilateral disk the centre p_WB and
     its velocity v_WB_W, x and z each, stand in place of p_x. Positive phi' rolls towards -x.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> scenario = load_scenario('point_mass_disk')
+    >>> type(scenario.system).__name__, scenario.system.control.size
+    ('PointMassDisk', 4)
+
     """
 
     name = 'point_mass_disk'

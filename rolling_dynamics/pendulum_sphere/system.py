@@ -101,6 +101,14 @@ class PendulumSphere(MachineSystem):
     A spherical shell on a floor, driven by the torque between it and a pendulum in its centre.
 
     W stands on the floor, z along its outward normal; on a slope it is gravity that is tilted.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import PendulumSphere
+    >>> system = PendulumSphere()
+    >>> system.control.names, [entry.name for entry in system.state.entries]
+    (['tau_W_x', 'tau_W_y', 'tau_W_z'], ['contact', 'q_WS', 'q_WP', 'w_WS_W', 'w_WP_W'])
+
     """
 
     def __init__(self) -> None:

@@ -284,6 +284,15 @@ def load_scenario(source: str | Path | Mapping[str, Any], name: str = 'scenario'
         An entry is missing, misspelt or out of range; one line for each fault, each beginning with
         the path of its entry and ending with the line of the file.
 
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> scenario = load_scenario('spinning_plate')
+    >>> scenario.system.name, scenario.duration
+    ('contact', 10.0)
+    >>> scenario.system.parameters.unpack(scenario.p)['mass']
+    array([0.1])
+
     """
     if isinstance(source, Mapping):
         return load_plain(plain(source, name), name)

@@ -103,6 +103,14 @@ def simulate(
     SimulationError
         The motion became singular or not finite.
 
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario, simulate
+    >>> s = load_scenario('pendulum_slope')
+    >>> motion = simulate(s.system, s.p, s.x0, s.control.simplest, 0.5)
+    >>> motion.end, motion.states.shape[1] == s.system.state.size
+    (0.5, True)
+
     """
     p, x0 = _vector('p', p, system.parameters.size), _vector('x0', x0, system.state.size)
     duration, start = _number('duration', duration), _number('start', start)

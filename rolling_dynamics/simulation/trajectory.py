@@ -137,6 +137,16 @@ class Trajectory:
     followed
         What the follower returned at the output times, shape (N, k); None without a follower.
 
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario, simulate
+    >>> s = load_scenario('spin_rolling_straight')
+    >>> motion = simulate(s.system, s.p, s.x0, s.control.simplest, 1.0)
+    >>> motion.pose(0.5)['object'].shape, motion.events
+    ((4, 4), ())
+    >>> motion.state_at(motion.end).shape
+    (6,)
+
     """
 
     system: RollingSystem

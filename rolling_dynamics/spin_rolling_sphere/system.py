@@ -160,6 +160,13 @@ class SpinRollingSphere(WrittenSystem):
         Angle phi [rad] of the corrected direction law; pi/2 takes the chart's geodesic curvature,
         and with it the poles, out of the equations.
 
+    Examples
+    --------
+    >>> from rolling_dynamics import SpinRollingSphere
+    >>> system = SpinRollingSphere()
+    >>> system.control.names, system.pack_parameters(radius=0.3)
+    (['w_SO_S_x', 'w_SO_S_y', 'w_SO_S_z'], array([0.3]))
+
     """
 
     name = 'spin_rolling_sphere'

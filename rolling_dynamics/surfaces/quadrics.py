@@ -28,6 +28,13 @@ def Ellipsoid(a: float, b: float, c: float, *, side: str = 'outside', pole: str 
     pole
         Axis of the poles of the first chart, ``x``, ``y`` or ``z``.
 
+    Examples
+    --------
+    >>> from rolling_dynamics import ContactSystem, Ellipsoid, Plane
+    >>> system = ContactSystem(Ellipsoid(0.05, 0.04, 0.03), Plane())
+    >>> system.parameters.entry('object_surface').components
+    ('object_a', 'object_b', 'object_c')
+
     """
     semi = {'a': a, 'b': b, 'c': c}
     _check_lengths('ellipsoid', semi)
@@ -54,6 +61,13 @@ def Sphere(radius: float, *, side: str = 'outside', pole: str = 'z') -> Surface:
         ``outside``, or ``inside`` for a bowl.
     pole
         Axis of the poles of the first chart, ``x``, ``y`` or ``z``.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import ContactSystem, Plane, Sphere
+    >>> dish = Sphere(0.5, side='inside', pole='x')
+    >>> ContactSystem(Sphere(0.05), dish).state.size
+    22
 
     """
     _check_lengths('sphere', {'radius': radius})
@@ -117,6 +131,12 @@ def Plane(
     ----------
     u_bounds, v_bounds
         Edges of the plate [m]; unbounded by default.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import Plane
+    >>> Plane().name, Plane().is_inside([0.1, 0.2])
+    ('plane', True)
 
     """
     for name, (low, high) in (('u_bounds', u_bounds), ('v_bounds', v_bounds)):

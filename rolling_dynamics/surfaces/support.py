@@ -134,6 +134,13 @@ def ExpressionSurface(
         A formula is not understood, the formulas give no surface, or the support function is that
         of another body.
 
+    Examples
+    --------
+    >>> from rolling_dynamics import ContactSystem, ExpressionSurface, Sphere
+    >>> trough = ExpressionSurface(['u', 'v', 'k*u**2'], parameters={'k': 0.8})
+    >>> ContactSystem(Sphere(0.05), trough).name, trough.name
+    ('contact', 'expression')
+
     """
     if isinstance(position, str) or len(position) != 3:
         raise SurfaceError(f'a surface needs three formulas x, y, z, got {position!r}')

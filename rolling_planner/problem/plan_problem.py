@@ -89,6 +89,12 @@ class Weights:
     terminal
         P1 by name; used by the goal mode ``terminal_weight``.
 
+    Examples
+    --------
+    >>> from rolling_planner import Weights
+    >>> Weights(control=0.01).control, Weights().view
+    (0.01, 'tangent')
+
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = SECTION
@@ -188,6 +194,15 @@ class PlanProblem:
         the normal force is lifted in the last segment only.
     warm_start
         A plan to start from, for instance of a similar problem; stretched to the horizon.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_planner import read_problem
+    >>> problem = read_problem(load_scenario('ball_on_plate_straight'))
+    >>> replace(problem, horizon=3.0).horizon
+    3.0
 
     """
 

@@ -32,6 +32,14 @@ def read_problem(scenario: Scenario) -> PlanProblem:
     ScenarioError
         There is no such section, or an entry is wrong; the text begins with its path.
 
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_planner import read_problem
+    >>> problem = read_problem(load_scenario('ball_on_plate_straight'))
+    >>> problem.horizon, problem.goal['contact_h'].tolist(), problem.goal_tolerance
+    (2.0, [0.0, -0.033], 0.1)
+
     """
     raw = scenario.raw.get('plan')
     if raw is None:

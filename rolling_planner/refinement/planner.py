@@ -205,7 +205,18 @@ MAXIMAL_SEGMENTS = 1600
 
 
 class Planner:
-    """Plans for one problem; build once, refine in :meth:`run`."""
+    """
+    Plans for one problem; build once, refine in :meth:`run`.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_planner import Planner, read_problem
+    >>> planner = Planner(read_problem(load_scenario('ball_on_plate_straight')))
+    >>> planner.run().interpolation
+    'linear'
+
+    """
 
     def __init__(self, problem: PlanProblem) -> None:
         """Take the functions of the problem from those kept, or write them out."""
@@ -361,6 +372,14 @@ def plan_rolling(problem: PlanProblem, on_iteration: Report | None = None) -> Pl
         No plan was found; the text names what could not be met. All are PlanningError.
     CancelledError
         ``on_iteration`` returned False.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_planner import plan_rolling, read_problem
+    >>> plan = plan_rolling(read_problem(load_scenario('ball_on_plate_straight')))
+    >>> plan.report['goal_error'] < 0.1, plan.duration
+    (True, 2.0)
 
     """
     return Planner(problem).run(on_iteration)

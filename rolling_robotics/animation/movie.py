@@ -67,6 +67,12 @@ class Shot:
     every
         Time between the snapshots of a ``*.png``; None for a single picture.
 
+    Examples
+    --------
+    >>> from rolling_robotics import Shot
+    >>> Shot(rate=10, width=320).speed
+    1.0
+
     """
 
     rate: float = 20.0
@@ -198,6 +204,16 @@ def write_movie(
     ------
     ParameterError
         The format is another, ffmpeg is missing or failed, or the file cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_robotics import scene_of, Shot, simulate_scenario, simulation_result
+    >>> scenario = load_scenario('pendulum_slope')
+    >>> scene = scene_of(simulation_result(scenario, simulate_scenario(scenario)))
+    >>> write_movie(scene, Shot(rate=1, width=160), Path('slope.gif'), lambda done, of: None)
+    5
 
     """
     if path.suffix not in WRITERS:

@@ -250,6 +250,15 @@ def scene_of(result: dict[str, Any], plan: dict[str, Any] | None = None) -> Scen
     ParameterError
         The system is not known, the result is damaged, or the plan is of another system.
 
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_robotics import scene_of, simulate_scenario, simulation_result
+    >>> scenario = load_scenario('pendulum_slope')
+    >>> result = simulation_result(scenario, simulate_scenario(scenario))
+    >>> scene_of(result).times.shape
+    (401,)
+
     """
     name = result.get('system')
     build = plugin_of(str(name)).load('scene') or general_scene
