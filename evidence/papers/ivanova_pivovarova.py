@@ -71,14 +71,6 @@ class FixedPoint(NamedTuple):
     kind: str
 
 
-class PhaseCurve(NamedTuple):
-    """Times [s], angle [rad] and its rate [rad/s]."""
-
-    times: Array
-    theta: Array
-    rate: Array
-
-
 def angular_acceleration(
     params: SphereParameters, a0: float, theta: ArrayLike, rate: ArrayLike
 ) -> Array:
@@ -162,22 +154,19 @@ def fixed_points(params: SphereParameters, a0: float) -> tuple[FixedPoint, ...]:
     return tuple(found)
 
 
-def phase_curve(
-    params: SphereParameters, a0: float, theta: float, rate: float, times: ArrayLike
-) -> PhaseCurve:
-    """Return the motion from an angle [rad] and a rate [rad/s], at times [s], shape (N,)."""
+def motion_from_rest(params: SphereParameters, a0: float, times: Array) -> Array:
+    """Return angle [rad] and rate [rad/s] from zero on, shape (2, N), at times [s]."""
     require_always_solvable(params)
-    t = np.asarray(times, dtype=float)
     done = solve_ivp(
         lambda _, y: [y[1], float(angular_acceleration(params, a0, y[0], y[1]))],
-        (t[0], t[-1]),
-        [theta, rate],
+        (times[0], times[-1]),
+        [0.0, 0.0],
         'DOP853',
-        t_eval=t,
+        t_eval=times,
         rtol=1e-11,
         atol=1e-13,
     )
-    return PhaseCurve(t, done.y[0], done.y[1])
+    return np.asarray(done.y)
 
 
 TO_PAPER = np.array([1.0, -1.0, -1.0])  # the paper's z points down
@@ -431,8 +420,8 @@ def phase_portrait() -> Figure:
     steps = high - (high - low) * shares
     axes.contour(theta, rate, C, sorted(steps), colors=COLOURS[0], linewidths=0.7, linestyles='-')
     axes.contour(theta, rate, C, [low], colors=COLOURS[2], linewidths=1.1)
-    rest = phase_curve(params, ACCELERATION, 0.0, 0.0, np.linspace(0, 6, 400))
-    axes.plot(rest.theta, rest.rate, color=COLOURS[1], linewidth=2.2, label='from rest')
+    rest = motion_from_rest(params, ACCELERATION, np.linspace(0, 6, 400))
+    axes.plot(*rest, color=COLOURS[1], linewidth=2.2, label='from rest')
     axes.plot(center.theta, 0, 'o', color='k', label=f'center, {center.theta:.2f}')
     axes.plot(saddle.theta, 0, 'x', color='k', label=f'saddle, {saddle.theta:.2f}')
     axes.set(xlabel=r'$\theta$ [rad]', ylabel=r'$\dot\theta$')
@@ -444,16 +433,17 @@ def phase_portrait() -> Figure:
 def history_figure() -> Figure:
     """Return figure 10: pendulum and torque while the sphere accelerates from rest."""
     params = paper_sphere()
-    curve = phase_curve(params, ACCELERATION, 0.0, 0.0, np.linspace(0, 12, 800))
+    times = np.linspace(0, 12, 800)
+    theta, rate = motion_from_rest(params, ACCELERATION, times)
     figure = Figure(figsize=(WIDTH, 3.6))
     axes = figure.subplots(2, 2, sharex=True)
     curves = (
-        (np.sin(curve.theta), '$n_1$'),
-        (np.cos(curve.theta), '$n_3$'),
-        (curve.rate, r'$\omega_2$'),
-        (torque(params, ACCELERATION, curve.theta, curve.rate), '$Q_2$'),
+        (np.sin(theta), '$n_1$'),
+        (np.cos(theta), '$n_3$'),
+        (rate, r'$\omega_2$'),
+        (torque(params, ACCELERATION, theta, rate), '$Q_2$'),
     )
-    _curves(axes.ravel(), curve.times, curves)
+    _curves(axes.ravel(), times, curves)
     figure.suptitle('Constant acceleration 0.1 from rest (axes of the paper)', fontsize=9)
     return figure
 

@@ -160,31 +160,28 @@ class SphereParameters:
         return replace(self, slope=slope, azimuth=azimuth)
 
 
-def paper_parameters(
-    *,
-    shell_radius: float = 0.15,
-    pendulum_mass: float = 1.0,
-    gravity: float = GRAVITY,
-    mu: float = 0.8,
-) -> SphereParameters:
+def paper_parameters() -> SphereParameters:
     """
     Return the sphere of the paper: a thin disk on a rod, in a thin shell, in SI units.
 
     The ratios are the paper's; M = 0.1 m and I = 2/3 M R_o^2 are inferred, see
     ``rolling reproduce ivanova-pivovarova``.
     """
-    M, disk = SHELL_SHARE * pendulum_mass, DISK_SHARE * shell_radius
-    i = pendulum_mass * disk**2 / 4  # thin disk: i across, 2 i along its axis
+    m, R = 1.0, 0.15  # kg, m
+    M, i = (
+        SHELL_SHARE * m,
+        m * (DISK_SHARE * R) ** 2 / 4,
+    )  # thin disk: i across, 2 i along its axis
     return SphereParameters(
         shell_mass=M,
-        shell_inertia=2 / 3 * M * shell_radius**2,
-        shell_radius=shell_radius,
-        pendulum_mass=pendulum_mass,
-        pendulum_length=ROD_SHARE * shell_radius,
+        shell_inertia=2 / 3 * M * R**2,
+        shell_radius=R,
+        pendulum_mass=m,
+        pendulum_length=ROD_SHARE * R,
         pendulum_inertia=i,
         pendulum_excess=i,
-        gravity=gravity,
-        mu=mu,
+        gravity=GRAVITY,
+        mu=0.8,
     )
 
 

@@ -111,9 +111,8 @@ class SphereSection(SurfaceSection):
     side: Side = note('where the other body touches', default='outside')
     pole: Pole = note('axis of the poles of the first chart', default='z')
 
-    def surface(self, edges: Edges) -> Surface:
+    def surface(self, edges: Edges) -> Surface:  # noqa: ARG002
         """Return the surface."""
-        del edges
         return Sphere(self.radius, side=self.side, pole=self.pole)
 
     def solid(self, mass: float) -> tuple[float, Array] | None:
@@ -133,9 +132,8 @@ class EllipsoidSection(SurfaceSection):
     side: Side = note('where the other body touches', default='outside')
     pole: Pole = note('axis of the poles of the first chart', default='z')
 
-    def surface(self, edges: Edges) -> Surface:
+    def surface(self, edges: Edges) -> Surface:  # noqa: ARG002
         """Return the surface."""
-        del edges
         return Ellipsoid(self.a, self.b, self.c, side=self.side, pole=self.pole)
 
     def solid(self, mass: float) -> tuple[float, Array] | None:
@@ -166,9 +164,8 @@ class TorusSection(SurfaceSection):
     minor: float = quantity('radius of the tube, less than `major`', 'm', positive=True)
     side: Side = note('where the other body touches', default='outside')
 
-    def surface(self, edges: Edges) -> Surface:
+    def surface(self, edges: Edges) -> Surface:  # noqa: ARG002
         """Return the surface."""
-        del edges
         return Torus(self.major, self.minor, side=self.side)
 
     def solid(self, mass: float) -> tuple[float, Array] | None:
@@ -219,9 +216,8 @@ class ExpressionSection(SurfaceSection):
                 )
         return self
 
-    def surface(self, edges: Edges) -> Surface:
+    def surface(self, edges: Edges) -> Surface:  # noqa: ARG002
         """Return the surface."""
-        del edges
         return ExpressionSurface(
             self.position,
             parameters=dict(self.dimensions),
@@ -357,9 +353,8 @@ class MeshSection(SurfaceSection):
     pole: Pole = note('axis of the poles of the chart', default='z')
     fit: Fit | None = note('what was made of it, filled in where the file is read', default=None)
 
-    def surface(self, edges: Edges) -> Surface:
+    def surface(self, edges: Edges) -> Surface:  # noqa: ARG002
         """Return the surface; its origin lies in the centre of mass."""
-        del edges
         return HarmonicBody(self._fit.coefficients, pole=self.pole, picture=self._fit.picture())
 
     def solid(self, mass: float) -> tuple[float, Array] | None:

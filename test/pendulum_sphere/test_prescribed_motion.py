@@ -7,7 +7,7 @@ from evidence.papers.ivanova_pivovarova import (
     angular_acceleration,
     first_integral,
     fixed_points,
-    phase_curve,
+    motion_from_rest,
     require_always_solvable,
     torque,
 )
@@ -43,10 +43,10 @@ def test_fixed_points_where_the_pendulum_stays():
 
 
 def test_first_integral_is_constant_and_not_trivially_so():
-    curve = phase_curve(PAPER, 0.1, 0.0, 0.0, np.linspace(0, 40, 200))
-    C = first_integral(PAPER, 0.1, curve.theta, curve.rate)
+    theta, rate = motion_from_rest(PAPER, 0.1, np.linspace(0, 40, 200))
+    C = first_integral(PAPER, 0.1, theta, rate)
     assert np.ptp(C) < 1e-10 * np.abs(C).max() + 1e-12
-    assert np.ptp(first_integral(PAPER, 0.1, curve.theta, 0 * curve.rate)) > 5e-5
+    assert np.ptp(first_integral(PAPER, 0.1, theta, 0 * rate)) > 5e-5
 
 
 def wavy(t):
@@ -89,10 +89,10 @@ def _torque(params, a, x):
 def test_constant_acceleration_is_a_case_of_prescribed_motion():
     a0, t = 0.1, np.linspace(0, 8, 81)
     states = moved(PAPER, lambda _: [a0, 0.0], t, SYSTEM.rolling_state(PAPER)).states
-    curve = phase_curve(PAPER, a0, 0.0, 0.0, t)
+    theta, wanted_rate = motion_from_rest(PAPER, a0, t)
     rate = -states[:, LAYOUT.slice('w_WP_W')][:, 1]
-    np.testing.assert_allclose(rate, curve.rate, atol=1e-7)
-    wanted = torque(PAPER, a0, curve.theta, curve.rate)
+    np.testing.assert_allclose(rate, wanted_rate, atol=1e-7)
+    wanted = torque(PAPER, a0, theta, wanted_rate)
     found = [-_torque(PAPER, [a0, 0.0], x)[1] for x in states]
     np.testing.assert_allclose(found, wanted, atol=1e-7)
 
