@@ -363,8 +363,9 @@ STYLE = """<style>
  z-index:9;font:15px sans-serif;color-scheme:light dark;color:light-dark(#1c2733,#e3e9ef);
  background:light-dark(rgba(255,255,255,.8),rgba(18,23,29,.85));padding:.5em;border-radius:6px}
 #curves svg{background:light-dark(#fff,#1b232c)}
-@media(max-width:700px){#curves{inset:auto 0 50px 0;width:auto;height:44vh;padding:.3em .6em}
- #root{height:calc(56vh - 50px)!important;overflow:hidden}}</style>"""
+#root{width:calc(100vw - 23.5em)!important;overflow:hidden}
+@media(max-width:900px){#curves{inset:auto 0 50px 0;width:auto;height:44vh;padding:.3em .6em}
+ #root{width:100vw!important;height:calc(56vh - 50px)!important}}</style>"""
 SCRIPT = """<script>setInterval(() => { // the time that the slider of the page shows
   const values = [...document.querySelectorAll('input')].map(i => parseFloat(i.value));
   const shown = values.find(Number.isFinite);
@@ -391,7 +392,9 @@ def _drawn(scene: Scene, strip: Strip, now: float) -> str:
     if strip.limit is not None:
         values[LIMIT] = np.full(CURVE_POINTS, strip.limit)
     every = np.concatenate([*values.values(), np.zeros(0 if values else 1)])
-    low, high = float(every.min()), float(every.max())
+    low, high = (
+        float(v) if abs(v) > 1e-12 * np.ptp(every) else 0.0 for v in (every.min(), every.max())
+    )
     room = max(high - low, 1e-9 * abs(high)) or 1.0
     lines = ''
     for name, colour in curve_colours(strip).items():

@@ -41,7 +41,7 @@ PIECES = 24  # of a trace: as many parts come into sight one after the other
 POINTS = 800  # of a trace that are sent
 LAYERS = ('ghost', 'paths', 'force', 'frames')
 TURN = np.linspace(0, 2 * np.pi, 33)
-SEEN_THROUGH = 0.6  # opacity of a body that would hide the force
+SEEN_THROUGH = 0.45  # opacity of a body that would hide the force
 
 
 def rgb(colour: Colour) -> tuple[int, int, int]:
@@ -358,7 +358,9 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
         chosen = probe.getsockname()[1]
     with redirect_stdout(io.StringIO()), _origins_checked(host):
         server = viser.ViserServer(host=host, port=chosen, label='rolling', verbose=False)
-    server.gui.configure_theme(show_logo=False, show_share_button=False)
+    server.gui.configure_theme(
+        control_layout='collapsible', show_logo=False, show_share_button=False
+    )
     height = np.linspace(0.97, 0.88, 64)[:, None, None] * np.array([1.0, 1.01, 1.02])
     server.scene.set_background_image((255 * np.minimum(height, 1.0)).astype(np.uint8))
     server.scene.set_up_direction('+z')
