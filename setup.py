@@ -41,7 +41,7 @@ EXTRAS = {  # what some commands need: rolling_dynamics/extras.py says which
     'predictive': ['daqp>=0.7'],
     'record': ['rosbags>=0.10'],
     'sweep': ['pyarrow>=15'],
-    'viewer': ['viser>=1'],
+    'viewer': ['viser>=1.1'],
 }
 # colcon calls this file with `install` or `develop`, and setup.cfg has it put programs where
 # `ros2 run` looks for them. pip puts the programs of a wheel on everybody's PATH: no nodes there.

@@ -310,6 +310,7 @@ SHADES = 6  # of the outline of a ghost as it is reached
 DARK = 0.5  # of a shadow where bodies touch
 VIEW = 0.55  # rad between bottom and top of a picture
 USUAL, AIR = 1.25, 1.06  # width over height of a page, and of the picture over what is in it
+PANEL, PHONE = 340, 600  # pixels that the panel takes beside the picture, unless a page is narrow
 _places: WeakKeyDictionary[viser.ViserServer, Values] = WeakKeyDictionary()  # that are seen
 
 
@@ -358,9 +359,8 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
         chosen = probe.getsockname()[1]
     with redirect_stdout(io.StringIO()), _origins_checked(host):
         server = viser.ViserServer(host=host, port=chosen, label='rolling', verbose=False)
-    server.gui.configure_theme(
-        control_layout='collapsible', show_logo=False, show_share_button=False
-    )
+    server.gui.configure_theme(show_logo=False, show_share_button=False)
+    server.gui.main_panel.dock_right()
     height = np.linspace(0.97, 0.88, 64)[:, None, None] * np.array([1.0, 1.01, 1.02])
     server.scene.set_background_image((255 * np.minimum(height, 1.0)).astype(np.uint8))
     server.scene.set_up_direction('+z')
@@ -377,7 +377,7 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
     server.scene.add_light_directional(
         '/key', color=(255, 249, 240), intensity=1.5, position=(0.9, -0.35, 1.6)
     )
-    server.on_client_connect(partial(_look_as_at_start, server))
+    server.on_client_connect(partial(_look_as_at_start, server, panel=PANEL))
     try:
         yield server
     finally:
@@ -395,11 +395,15 @@ def look_at(server: viser.ViserServer, places: Values) -> None:
         _look_as_at_start(server, client)
 
 
-def _look_as_at_start(server: viser.ViserServer, client: viser.ClientHandle) -> None:
-    """Have a visitor see what a new one sees, also one that came before there was a scene."""
+def _look_as_at_start(
+    server: viser.ViserServer, client: viser.ClientHandle, panel: int = 0
+) -> None:
+    """Have a visitor see what a new one sees; beside a panel [pixels] that is yet to come."""
     initial, away = server.initial_camera, 1.0
     if server in _places:
-        each = (framed(_places[server], VIEW, a) for a in (client.camera.aspect, USUAL))
+        wide, aspect = client.camera.image_width, client.camera.aspect
+        aspect *= 1 - panel / wide if wide > PHONE else 1
+        each = (framed(_places[server], VIEW, a) for a in (aspect, USUAL))
         own, usual = (float(np.linalg.norm(position - middle)) for position, middle in each)
         away = own / usual
     client.camera.fov = initial.fov

@@ -63,7 +63,7 @@ def test_no_cone_is_drawn_before_a_force(server, plate):
     assert not stage._force.visible
     assert not stage._cone.visible
     stage.push([0.0, 0.0, 0.1], 0.3)
-    assert {mesh.opacity for mesh in stage._solid} == {0.6}  # the force is inside the ball
+    assert {mesh.opacity for mesh in stage._solid} == {0.45}  # the force is inside the ball
     stage.push([0.0, 0.0, 0.0], 0.3)  # in flight
     assert not stage._cone.visible
     assert {mesh.opacity for mesh in stage._solid} == {None}
@@ -128,7 +128,7 @@ class Visitor:
 
     def __init__(self):
         self.camera, self.look_at, self._position = self, np.ones(3), np.array([2.0, 3.0, 4.0])
-        self.aspect, self.fov = USUAL, 1.0
+        self.aspect, self.fov, self.image_width = USUAL, 1.0, 1000
 
     @property
     def position(self):
