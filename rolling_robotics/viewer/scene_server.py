@@ -198,7 +198,7 @@ class Stage:
         self._moving.append(server.scene.add_frame(path, show_axes=False))
         for i, mesh in enumerate(body.meshes):
             added = _add_mesh(server, f'{path}/mesh_{i}', mesh)
-            if body.layer and mesh.closed and mesh.opacity == 1:
+            if body.layer and mesh.opacity == 1:
                 self._solid += added
         for i, line in enumerate(body.lines):
             pieces = np.stack([line.points[:-1], line.points[1:]], axis=1)

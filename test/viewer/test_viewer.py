@@ -1,6 +1,7 @@
 """The viewer without a browser: what the server is sent, and how the command starts and ends."""
 
 import base64
+from dataclasses import replace
 import json
 import re
 import signal
@@ -87,6 +88,15 @@ def test_layers_are_switched_off_and_on_again(server, plate):
         assert seen() == tuple(i != expected for i in range(3))
         stage.switch(layer, True)
         assert seen() == (True, True, True)
+
+
+def test_force_is_seen_in_a_body_of_markers_which_are_open(server, plate):
+    def opened(body):
+        return replace(body, meshes=tuple(replace(m, closed=False) for m in body.meshes))
+
+    stage = Stage(server, replace(plate, bodies=tuple(map(opened, plate.bodies))))
+    stage.push([0.0, 0.0, 0.1], 0.3)
+    assert {mesh.opacity for mesh in stage._solid} == {0.45}
 
 
 def test_legend_names_what_is_drawn_in_its_colours(plate):
