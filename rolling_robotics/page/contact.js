@@ -5,7 +5,7 @@ const add = (a, b, h = 1) => a.map((v, k) => v + h * b[k]);
 const times = (W, v) => W.map(row => dot(row, v));
 function eigen(W) { // values of a symmetric matrix, each with its unit vector, by Jacobi's rotations
   const A = W.map(row => [...row]), V = W.map((_, k) => W.map((__, j) => +(j === k)));
-  for (let sweep = 0; sweep < 30 && A.some((row, q) => row.some((w, p) => p !== q && w)); ++sweep) for (let q = 1; q < W.length; ++q) for (let p = 0; p < q; ++p) {
+  for (let sweep = 0; sweep < 12; ++sweep) for (let q = 1; q < W.length; ++q) for (let p = 0; p < q; ++p) {
     const angle = Math.atan2(2 * A[p][q], A[q][q] - A[p][p]) / 2, c = Math.cos(angle), s = Math.sin(angle);
     for (const M of [A, V]) for (const row of M) [row[p], row[q]] = [c * row[p] - s * row[q], s * row[p] + c * row[q]];
     [A[p], A[q]] = [add(A[p].map(w => c * w), A[q], -s), add(A[q].map(w => c * w), A[p], s)];
