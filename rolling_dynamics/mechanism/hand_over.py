@@ -55,7 +55,8 @@ class HandOver(MachineSystem):
             )
         if any(c.mu_kinetic is not None for c in machine.contacts):
             raise ParameterError(
-                f'{machine.name}: contacts of a machine with a ring of rollers have no mu_kinetic'
+                f'{machine.name}: contacts of a machine with a ring of rollers only roll; leave '
+                'mu_kinetic out, or give the wheel ideal `rollers`'
             )
         others = [c for c in machine.contacts if c not in self._ring]
         _ = machine.dynamics  # symbols, links and equations are the same on each roller
