@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
-from typing import Any, NamedTuple, TYPE_CHECKING
-import weakref
+from typing import Any, TYPE_CHECKING, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -15,6 +13,7 @@ from rolling_dynamics.compiled import compiled, compiles
 from rolling_dynamics.contract.capabilities import offers, StateCheck
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import RollingError
+from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.scenario import load_plain
 from rolling_dynamics.simulation.guards import chart_guards, joined, margin, margin_names
@@ -25,40 +24,16 @@ from rolling_robotics.sweep.points import document_at
 if TYPE_CHECKING:
     from rolling_dynamics.batch.modes import Outputs
 
-_known_outputs: weakref.WeakKeyDictionary[RollingSystem, Outputs] = weakref.WeakKeyDictionary()
 FEWEST = 16  # points that are worth the wait for a compiler
 
 
-class Came(NamedTuple):
-    """
-    Result of a simulation.
-
-    Attributes
-    ----------
-    times, states, values
-        Output times [s], states and outputs there, a row for each.
-    end, steps
-        When it ended [s], and in how many steps.
-    stopped
-        Whether an event ended it.
-    event, event_time
-        The first event, None without any.
-
-    """
-
-    times: Array
-    states: Array
-    values: Array
-    end: float
-    steps: int
-    stopped: bool
-    event: str | None
-    event_time: float | None
+Row: TypeAlias = dict[str, Any]
+Came: TypeAlias = tuple[Row, Array, Array, Array]  # see :func:`row_of`
 
 
-def outputs_of(system: RollingSystem, guards: list[str]) -> list[ca.Function]:
+def outputs_of(system: RollingSystem) -> list[ca.Function]:
     """Return margins, energy and contact force of a system."""
-    parts = [margin(name, system) for name in guards]
+    parts = [margin(name, system) for name in margin_names(system)]
     if 'energy' in system.invariants:
         parts.append(system.invariants['energy'])
     wrench = next(iter(system.modes.values())).wrench
@@ -103,13 +78,17 @@ def _kind(scenario: Scenario) -> tuple[object, ...] | None:
     return (id(system), scenario.duration, scenario.tolerances, *times, events)
 
 
+@once_per_system
+def _batch_outputs(system: RollingSystem) -> Outputs:
+    from rolling_dynamics.batch.modes import Outputs  # noqa: PLC0415  (large)
+
+    return Outputs(system, outputs_of(system))
+
+
 def _simulated(group: Mapping[int, Scenario]) -> dict[int, Came]:
-    from rolling_dynamics.batch.modes import Outputs, simulate_many  # noqa: PLC0415  (large)
+    from rolling_dynamics.batch.modes import simulate_many  # noqa: PLC0415  (large)
 
     one, *_ = scenarios = list(group.values())
-    if one.system not in _known_outputs:
-        functions = outputs_of(one.system, margin_names(one.system))
-        _known_outputs[one.system] = Outputs(one.system, functions)
     noted = {name for name, action in one.events.items() if action == 'record'}
     samples = [s.control.samples for s in scenarios if s.control.samples is not None]
     motions = simulate_many(
@@ -118,7 +97,7 @@ def _simulated(group: Mapping[int, Scenario]) -> dict[int, Came]:
         np.array([s.x0 for s in scenarios]),
         (samples[0][0], np.stack([values for _, values in samples], axis=1)),
         one.output_times,
-        _known_outputs[one.system],
+        _batch_outputs(one.system),
         rtol=one.tolerances.relative,
         atol=one.tolerances.absolute,
         events={name: 'ignore' for name, action in one.events.items() if action == 'ignore'},
@@ -128,23 +107,19 @@ def _simulated(group: Mapping[int, Scenario]) -> dict[int, Came]:
         event = motions.stopped[k]
         if event in noted or (event and event not in one.events):
             continue
-        reached = motions.reached[k]
-        found[number] = Came(
-            times=one.output_times[:reached],
-            states=motions.states[:reached, k],
-            values=motions.values[:reached, k],
-            end=float(motions.ends[k]),
-            steps=int(motions.steps[k]),
-            stopped=bool(event),
-            event=event or None,
-            event_time=float(motions.ends[k]) if event else None,
-        )
+        end, reached = float(motions.ends[k]), motions.reached[k]
+        first = (event, end) if event else (None, None)
+        head = _head(bool(event), end, int(motions.steps[k]), *first)
+        states, values = motions.states[:reached, k], motions.values[:reached, k]
+        found[number] = head, one.output_times[:reached], states, values
     return found
 
 
-Row = dict[str, Any]
-
-_functions: weakref.WeakKeyDictionary[RollingSystem, ca.Function] = weakref.WeakKeyDictionary()
+def _head(stopped: bool, end: float, steps: int, *event: Any) -> Row:  # noqa: ANN401
+    """Return how a motion ended, with the name and the time of its first event."""
+    status = 'stopped' if stopped else 'done'
+    head = {'status': status, 'error': None, 'end': end, 'steps': steps}
+    return head | dict(zip(('event', 'event_time'), event, strict=True))
 
 
 def run_points(
@@ -170,7 +145,7 @@ def run_points(
             scenarios[number] = load_plain(document_at(document, follows, values))
     for number, came in together(scenarios).items():
         with _reported(number, rows):
-            rows[number] = {'point': number, **row_of(scenarios.pop(number), came)}
+            rows[number] = {'point': number, **row_of(scenarios.pop(number), *came)}
     for number, scenario in scenarios.items():
         with _reported(number, rows):
             rows[number] = {'point': number, **outcome(scenario)}
@@ -197,24 +172,26 @@ def outcome(scenario: Scenario) -> Row:
     """Return what a scenario comes to, see :func:`row_of`."""
     trajectory = simulate_scenario(scenario)
     hit, first = trajectory.terminal_event, next(iter(trajectory.events), None)
-    guards = margin_names(scenario.system)
-    of_system = partial(_outputs, guards, compile_it=len(scenario.system.modes) == 1)
-    came = Came(
-        times=trajectory.times,
-        states=trajectory.states,
-        values=trajectory.evaluate(of_system) if trajectory.times.size else np.zeros((0, 0)),
-        end=float(trajectory.segments[-1].end),
-        steps=trajectory.steps,
-        stopped=hit is not None,
-        event=None if first is None else first.name,
-        event_time=None if first is None else float(first.time),
-    )
-    return row_of(scenario, came)
+    functions = _compiled_outputs if len(scenario.system.modes) == 1 else _outputs
+    values = trajectory.evaluate(functions) if trajectory.times.size else np.zeros((0, 0))
+    event = (None, None) if first is None else (first.name, float(first.time))
+    end = float(trajectory.segments[-1].end)
+    head = _head(hit is not None, end, trajectory.steps, *event)
+    return row_of(scenario, head, trajectory.times, trajectory.states, values)
 
 
-def row_of(scenario: Scenario, came: Came) -> Row:
+def row_of(scenario: Scenario, head: Row, times: Array, states: Array, values: Array) -> Row:
     """
     Return the row of a scenario.
+
+    Parameters
+    ----------
+    scenario
+        The scenario.
+    head
+        How it ended; see below.
+    times, states, values
+        Output times [s], states and outputs there, a row for each.
 
     Returns
     -------
@@ -225,20 +202,12 @@ def row_of(scenario: Scenario, came: Came) -> Row:
         ``final_...`` of each number of the state. Extremes are those at the output times.
 
     """
-    row: Row = {
-        'status': 'stopped' if came.stopped else 'done',
-        'error': None,
-        'end': came.end,
-        'steps': came.steps,
-        'event': came.event,
-        'event_time': came.event_time,
-    }
-    if not came.times.size:
-        return row
-    row |= _extremes(scenario, came.values, came.times)
+    if not times.size:
+        return head
+    row = head | _extremes(scenario, values, times)
     if scenario.system.state.size:
         names = (f'final_{name}' for name in scenario.system.state.names)
-        row |= dict(zip(names, came.states[-1].tolist(), strict=True))
+        row |= dict(zip(names, states[-1].tolist(), strict=True))
     return row
 
 
@@ -269,12 +238,11 @@ def _least(name: str, values: Array, times: Array) -> Row:
     return {f'least_{name}': float(values[k]), f'least_{name}_time': float(times[k])}
 
 
-def _outputs(guards: list[str], system: RollingSystem, *, compile_it: bool) -> ca.Function:
+def _outputs(system: RollingSystem) -> ca.Function:
     """Return margins, energy and contact force of a system as one function."""
-    if system in _functions:
-        return _functions[system]
-    function = joined('sweep_outputs', system, outputs_of(system, guards))
-    if compile_it:
-        (function,) = compiled(function)
-        _functions[system] = function
-    return function
+    return joined('sweep_outputs', system, outputs_of(system))
+
+
+@once_per_system
+def _compiled_outputs(system: RollingSystem) -> ca.Function:
+    return compiled(_outputs(system))[0]
