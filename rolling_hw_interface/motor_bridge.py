@@ -124,9 +124,6 @@ def drive_numbers(chain: Chain, motors: MotorModel, feedback_share: float) -> Ar
     return np.concatenate([most, feedback_share * most, motors.reflected_inertia, *friction])
 
 
-PHASES = ('waiting', 'holding', 'driving', 'stopping', 'stopped')
-
-
 @dataclass(frozen=True, kw_only=True)
 class BridgeSettings:
     """

@@ -33,7 +33,6 @@ EVENT = _profile(10, reliable=True)
 LATCHED = _profile(1, reliable=True, latched=True)
 LOG = _profile(200, reliable=True, latched=True)
 JOURNAL = _profile(200, reliable=True)
-RECORDER = _profile(1000, reliable=True)
 REQUESTS = _profile(1000, reliable=True)  # of ROS's own 10, what comes at once beyond is lost
 
 

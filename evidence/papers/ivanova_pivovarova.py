@@ -170,7 +170,6 @@ def motion_from_rest(params: SphereParameters, a0: float, times: Array) -> Array
 
 
 TO_PAPER = np.array([1.0, -1.0, -1.0])  # the paper's z points down
-SUMMARY = 'pendulum-driven sphere: gaits, constant acceleration (Ivanova & Pivovarova)'
 PERIOD, CHANGE, TURN, ACCELERATION = 5.0, 0.5, math.radians(40), 0.1  # of the examples
 AFTER = 2.0  # time shown after the swing
 REPLAYED = 1e-6  # relative error of a swing that is replayed on the full model

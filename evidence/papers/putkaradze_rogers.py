@@ -31,14 +31,12 @@ from rolling_robotics.plugins.point_mass_ball.report import (
 from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 
-SUMMARY = 'disk and ball with internal masses: friction, normal force (Putkaradze & Rogers)'
 PRINTED_DETACHMENT = 3.7358  # s
 # of a second paper, whose text at hand names its figures without a picture or a caption
 OTHER = 'Putkaradze & Rogers, On the dynamics of a rolling ball'
 UNSEEN = tuple(f'{OTHER}: Fig. {k}' for k in range(1, 14))
 LEAST = '{}: least normal force (printed: above)'
 DETACHING = (0.1, 0.1, 0.1, 60.0)
-PAIRS = ('aluminium', 'nickel'), ('aluminium', 'copper')
 
 
 class Run(NamedTuple):

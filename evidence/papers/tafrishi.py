@@ -112,7 +112,6 @@ def induced_curvature(
     return InducedCurvature(*(float(v) for v in values))
 
 
-SUMMARY = 'spin-rolling sphere: Darboux-frame kinematics and controllability (Tafrishi et al.)'
 RADIUS, V_O, PSI, THETA, PHI = 1.0, 0.4, 0.3, 0.5, 0.2
 GAMMA = 0.5  # of the rolling disc [1/m]
 ROUNDING = 1e-9  # of formulas that are evaluated in two ways
@@ -121,7 +120,6 @@ ROUNDING = 1e-9  # of formulas that are evaluated in two ways
 LENGTH, G_F = 6.0, math.radians(30)
 SETS = ((0.0, -0.2, 0.0), (0.8, -0.6, 0.2), (-1.5, -1.0, -0.4))
 STATE, HELD = [0.0, 0.0, 0.3, V_O, PSI], [RADIUS, THETA, PHI]
-VARIANTS = ('as_published', 'corrected')
 
 
 def rows() -> list[Row]:

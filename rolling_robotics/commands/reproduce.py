@@ -28,7 +28,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_robotics.commands.arguments import option
 from rolling_robotics.console import Progress, say
 
-# name -> module with SUMMARY, rows(), stated(rows) and figures(folder); where it has LONG, rows
+# name -> module with rows(), stated(rows) and figures(folder); where it has LONG, rows
 # and figures take `fast`; where it has DATA, the environment variable of a folder of logs, rows
 # take `data`, it has a `table` of its own, and its figures take the rows; UNSEEN names figures
 # that the text at hand does not show

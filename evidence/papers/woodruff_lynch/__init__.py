@@ -19,7 +19,6 @@ from rolling_robotics.animation.movie import pictures, Shot, side_by_side
 from rolling_robotics.result import simulate_scenario, simulation_result
 from rolling_robotics.scene.general import scene_of
 
-SUMMARY = 'object on a moving hand: dynamics, planning, feedback (Woodruff & Lynch)'
 LONG = 'Fig. 13, two flip-ups of each law instead of twelve'
 DISH = 'ellipsoid_in_ellipsoidal_dish'
 
