@@ -262,7 +262,7 @@ class ObservedState:
         Returns
         -------
         NDArray, float
-            State, shape (state.size,), a new array. The contact is the foot of the object's
+            State, shape (state.size,), a new array. The contact is below the object's
             lowest point, whether it touches or not.
 
         """

@@ -73,7 +73,7 @@ def friction_parameters(*, dry: bool) -> tuple[Entry, ...]:
     return MU, MU_KINETIC, MU_SPIN, RESISTANCE, *((LEVER_ARM,) if dry else ()), restitution
 
 
-DISTINCT = 1e-2  # of the turn of d over a step of the foot, by which a closest point stands apart
+DISTINCT = 1e-2  # of the turn of d over a step of the closest point, for it to stand apart
 CHART = 2e-2  # ratio of the lengths of the chart directions, below which it is near a pole
 
 
@@ -109,7 +109,7 @@ class Foot(NamedTuple):
 def on_plane(
     body: Surface, x: Mapping[str, ca.SX], p: Mapping[str, ca.SX]
 ) -> tuple[ContactState, Foot]:
-    """Return contact and foot on the plane z = 0 of H."""
+    """Return the contact and the closest point on the plane z = 0 of H."""
     values = {**x, 'contact_h': ca.SX.zeros(2)}
     touching = AttitudeRepresentation().evaluate(
         values, body, Plane(), p['object_surface'], ca.SX(0, 1)
@@ -137,7 +137,7 @@ def on_plane(
 def on_surface(
     body: Surface, hand_surface: Surface, x: Mapping[str, ca.SX], params: Mapping[str, ca.SX]
 ) -> tuple[ContactState, Foot]:
-    """Return contact and foot on any surface at coordinates that the state holds."""
+    """Return contact and closest point on any surface, at coordinates that the state holds."""
     q, uv, p = ca.SX.sym('q', 4), ca.SX.sym('uv', 2), ca.SX.sym('p', 3)
     dimensions = params['object_surface'], params['hand_surface']
     hand = hand_surface.geometry(uv, dimensions[1])
