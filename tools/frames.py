@@ -118,10 +118,12 @@ def frames_figure(name: str) -> Figure:
         Painter(axes, scene, CAMERA).draw(0)
         low, high = extent(scene if name in WHOLE else _moving(scene), CAMERA)
         size = float(np.max(high - low))
-        ends = [
-            (_mark if letter.startswith('m') else _draw_frame)(axes, letter, X, LENGTH * size)
-            for letter, X in frames.items()
-        ]
+        ends = []
+        for letter, X in frames.items():
+            here = [n for n, Y in frames.items() if np.allclose(Y[:3, 3], X[:3, 3], atol=1e-9)]
+            text = ', '.join(here) if here[0] == letter else ''  # frames with one origin
+            draw = _mark if letter.startswith('m') else _draw_frame
+            ends.append(draw(axes, text, X, LENGTH * size))
         corners = np.vstack([low, high, *ends])
         margin = 0.12 * size
         axes.set_xlim(corners[:, 0].min() - margin, corners[:, 0].max() + margin)
