@@ -7,7 +7,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
 from rolling_controller.balance.hold import Hold
 from rolling_controller.law import Around, COMMANDED, FunctionLaw, Law, state_inputs
 from rolling_dynamics.arrays import Array
@@ -90,7 +89,6 @@ class Steered(Around):
 
 STEEP = np.array([0.4, 0.4, 0.8])  # greatest rate of the reference's velocity, per second
 LONGEST_STEP = 0.1  # s between two steps that count: after a pause the reference has not moved on
-NEWTON = 20  # steps to a steady motion
 STILL = 1e-9  # fraction of a velocity that is not one of what is held
 KEPT = 1e-6  # fraction of a motion that may be left over where it counts as steady
 
@@ -128,7 +126,7 @@ class VelocityHold(FunctionLaw):
         """
         system = self._system = scenario.system
         position = np.array(placed(system, x))
-        step, drift, jacobian, viewed = _functions(system)
+        step, jacobian, viewed = _functions(system)
         self.hold = hold = Hold(
             system,
             scenario.p,
@@ -141,7 +139,6 @@ class VelocityHold(FunctionLaw):
         at = scenario.p, hold.x, hold.u
         J = np.array(jacobian(np.zeros(size), np.zeros(3), *at))
         inverse, linear, possible = self._steady(hold.cost, J[:, :-3], -J[:, -3:])
-        self._motion, self.possible = (drift, at, inverse, linear), possible
         start = np.concatenate([[math.nan], position, [yaw], np.zeros(3 + size)])
         tables = (table.ravel('F') for table in (hold.gain, inverse, linear))
         given = np.concatenate([*at, *tables, possible, *hold.limits])
@@ -159,14 +156,6 @@ class VelocityHold(FunctionLaw):
         if not possible[:2].any():
             raise ParameterError(f'no velocity of {self._system.name} can be kept')
         return inverse, found * possible, possible.astype(float)
-
-    def steady(self, velocity: ArrayLike) -> Array:
-        """Return state and control of a steady motion less the hold's; see the class."""
-        drift, at, inverse, linear = self._motion
-        d = linear @ np.asarray(velocity, dtype=float)
-        for _ in range(NEWTON):
-            d = d - inverse @ np.array(drift(d, velocity, *at)).ravel()
-        return np.asarray(d)
 
     def start(self, before: Array | None = None) -> Array:
         """Return the memory at rest where the robot was, or that before; see :class:`Law`."""
@@ -195,9 +184,9 @@ def placed(system: RollingSystem, x: ca.SX) -> ca.SX:
 
 
 @once_per_system
-def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Function, ca.Function]:
+def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Function]:
     """
-    Return the step of the law, the drift, its Jacobian, and the state seen by the reference.
+    Return the step of the law, the Jacobian of the drift, and the state seen by the reference.
 
     The step is that of :class:`LawFunction`, given p, x_e, u_e, gain, inverse, linear, possible,
     and least and greatest control. The drift ``(d, v, p, x_e, u_e) -> rate`` is that of a
@@ -248,7 +237,7 @@ def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Func
     out = ca.substitute(out, ca.vertcat(*tables), ca.vertcat(*flat))
     given = ca.vertcat(*at, *flat, possible, low, high)
     step = ca.Function('velocity_step', [memory, ca.vertcat(x, command), t, given], [out])
-    return step, drift, jacobian, viewed
+    return step, jacobian, viewed
 
 
 def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:

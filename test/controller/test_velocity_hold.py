@@ -125,8 +125,11 @@ def test_what_the_reference_is_given_is_the_steady_motion_of_the_equations(scena
     system, x = scenario.system, scenario.x0.copy()
     x[system.state.slice('q_WB')] = [1, 0, 0, 0]
     law = VelocityHold(scenario, x, 0.0)
-    _, (p, x_e, u_e), _, table = law._motion
-    linear = table @ memory[4:7]
+    p, x_e, u_e = scenario.p, law.hold.x, law.hold.u
+    m, n = law.hold.gain.shape
+    given = law.as_function().given(0.0)  # the fourth to sixth are tables, column by column
+    table = np.split(given, np.cumsum([p.size, x_e.size, m, m * n, (n + m) * n, 3 * (n + m)]))[5]
+    linear = table.reshape((-1, 3), order='F') @ memory[4:7]
     steady = linear + memory[7:]
     d, v = ca.SX.sym('d', steady.size), ca.SX.sym('v', 3)
     rate = ca.Function('rate', [d, v], [_drift(system, d, v, [p, x_e, u_e])])
