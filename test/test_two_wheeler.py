@@ -145,6 +145,21 @@ def test_it_is_driven_by_velocity_commands(scenario, ahead, turn):
     assert x['w_body'][2] == pytest.approx(turn, rel=0.02, abs=1e-9)
 
 
+def test_its_exported_drive_goes_on_where_nothing_is_measured(scenario):
+    """Along its heading at the velocity that it had, from where it was, with the last control."""
+    law = drive_law(scenario)
+    memory, x = law.start(), np.full(scenario.system.state.size, np.nan)
+    at = {e.name: law.state.slice(e.name) for e in law.state.entries}
+    memory[at['place']], memory[at['yaw']], memory[at['velocity']] = [0.5, 0.3], 0.7, [0.2, 0, 0]
+    memory[at['sent']] = 0.01
+    for k in range(1, 21):
+        memory, u = law.step(memory, [*x, 0.2, 0.0, 0.0], 0.0)
+        way = 0.2 * k * law.period * np.array([np.cos(0.7), np.sin(0.7)])
+        assert memory[at['place']] == pytest.approx(np.add([0.5, 0.3], way), abs=1e-12)
+    _, at_rest = law.step(law.start(), [*x, 0.0, 0.0, 0.0], 0.0)
+    assert u == pytest.approx(at_rest + 0.01)
+
+
 def test_a_goal_may_name_the_axis_of_a_body(scenario):
     goal = state_goal(scenario).goal
     assert goal['p_body_x'] == 0.5

@@ -1,6 +1,7 @@
 """Laws as C: the same bits as the law here, beside a law that knows nothing of CasADi."""
 
 from dataclasses import replace
+import math
 from pathlib import Path
 import re
 import shutil
@@ -491,6 +492,18 @@ def law_of(output):
 def test_a_law_that_needs_a_library_is_refused():
     with pytest.raises(ParameterError, match='in a library'):
         as_c(law_of(ca.sin(Y)))
+
+
+@pytest.mark.skipif(shutil.which('cc') is None, reason='no C compiler')
+@pytest.mark.parametrize(('real', 'tolerance'), [('double', 1e-15), ('float', 1e-6)])
+def test_a_law_of_a_machine_takes_sines_and_divides_by_what_may_vanish(real, tolerance):
+    """The quotient is then zero, not infinite: a branch that is not taken has none to hand on."""
+    output = ca.sin(Y) / R + ca.cos(Y) + ca.atan2(Y, R)
+    law = CompiledLaw(source=as_c(law_of(output), library=True), real=real)
+    for y, r in ((0.3, 0.7), (-0.6, 0.2), (0.3, 0.0)):
+        expected = (math.sin(y) / r if r else 0.0) + math.cos(y) + math.atan2(y, r)
+        _, found = law.step(law.start(), [y, r], 0.0)
+        assert found[0] == pytest.approx(expected, abs=4 * tolerance)
 
 
 POSITIVE = {

@@ -6,6 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics import simulate
+from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.contract.rolling_system import quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.mechanism import (
@@ -301,6 +302,19 @@ def test_sliding_of_a_spring_is_coulombs_law_in_the_plane():
     v, s = (run.states[-1][system.state.slice(n)][:2] for n in ('v', 's'))
     assert v == pytest.approx(expected.y[:2, -1], abs=1e-7)
     assert s == pytest.approx(expected.y[4:, -1], abs=1e-9)
+
+
+def test_batches_of_springs_that_slide_end_as_simulated():
+    system, x = slippery(0.0)
+    starts = np.array([x] * 3)
+    starts[:, system.state.slice('v').start] = speeds = [0.02, 0.1, 0.3]  # the first holds at once
+    batch = BatchSimulator(system, 3, 0.05, max_step=2e-5)
+    batch.reset(states=starts, parameters=np.zeros((3, 0)))
+    for _ in range(5):
+        batch.step(np.zeros((3, 0)))
+    for y, found, speed in zip(starts, batch.states, speeds, strict=True):
+        run = simulate(system, [], y, None, 0.25, rtol=1e-11, atol=1e-14)
+        assert found == pytest.approx(run.states[-1], abs=1e-6), speed
 
 
 def test_kinetic_friction_lets_go_of_a_part_of_a_spring():
