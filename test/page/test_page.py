@@ -262,6 +262,19 @@ def test_parameters_beyond_bounds_are_refused_in_the_words_of_the_scenario():
     assert mu['says'][0].format(-1) == 'friction.mu: must be at least 0, got -1'
 
 
+SLIDES = """
+system: machine
+duration: 1
+machine:
+  bodies: {ball: {kind: ball, radius: 0.05, mass: 0.3}}
+  joints: {ball: {kind: free}}
+  contacts:
+    floor: {body: ball, mu: 0.1, mu_kinetic: 0.08, stiffness: 5.0e+4, damping: 20,
+            side_stiffness: 3.0e+3, side_damping: 6}
+initial: {p_ball: [0, 0, 0.051], v_ball: [0.3, 0.1, 0], w_ball: [0, 2, 0]}
+"""
+
+
 # Of + - * / and roots only: the same bits. With library functions those of Zig stand for glibc's.
 @pytest.mark.parametrize(
     ('name', 'steps', 'tolerance'),
@@ -275,12 +288,14 @@ def test_parameters_beyond_bounds_are_refused_in_the_words_of_the_scenario():
         ('ball_and_wall', 1000, 1e-9),
         pytest.param('mecanum_wheel', 200, 1e-9, marks=pytest.mark.slow),
         pytest.param('rests', 1200, 1e-9, marks=pytest.mark.slow),
+        pytest.param('slides', 200, 1e-9, marks=pytest.mark.slow),
     ],
 )
 def test_motion_is_that_of_stepper(name: str, steps: int, tolerance: float, tmp_path: Path):
     """The page ends where Stepper does, by the same events, and goes back and forth alike."""
-    (tmp_path / 'rests.yaml').write_text(RESTS)
-    scenario = load_scenario(tmp_path / 'rests.yaml' if name == 'rests' else name)
+    for own, text in {'rests': RESTS, 'slides': SLIDES}.items():
+        (tmp_path / f'{own}.yaml').write_text(text)
+    scenario = load_scenario(tmp_path / f'{name}.yaml' if name in {'rests', 'slides'} else name)
     scenario = replace(scenario, events={})
     times = [k * 1e-3 for k in range(1, steps + 1)]
     found, (s, events) = in_node(page_data(scenario), times, tmp_path), here(scenario, steps)
