@@ -39,7 +39,7 @@ def test_import_is_free(package):
 REFERENCE = re.findall(
     r'^   (rolling_[\w.]+)$', (ROOT / 'docs' / 'api.md').read_text(encoding='utf-8'), re.MULTILINE
 )
-LONG = {'rolling_controller.region_of_attraction'}  # half a minute
+LONG = {'rolling_controller.region_of_attraction'}  # compiles a batch
 
 
 @pytest.mark.parametrize(
