@@ -139,6 +139,7 @@ class VelocityHold(FunctionLaw):
         at = scenario.p, hold.x, hold.u
         J = np.array(jacobian(np.zeros(size), np.zeros(3), *at))
         inverse, linear, possible = self._steady(hold.cost, J[:, :-3], -J[:, -3:])
+        self.possible = possible
         start = np.concatenate([[math.nan], position, [yaw], np.zeros(3 + size)])
         tables = (table.ravel('F') for table in (hold.gain, inverse, linear))
         given = np.concatenate([*at, *tables, possible, *hold.limits])
