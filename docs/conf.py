@@ -40,7 +40,7 @@ html_extra_path = [str(p) for p in [Path(__file__).parents[1] / 'build' / 'galle
 templates_path = ['_templates']
 exclude_patterns = ['_build', '_ext']
 
-myst_enable_extensions = ['dollarmath']
+myst_enable_extensions = ['attrs_inline', 'dollarmath']
 myst_heading_anchors = 3
 myst_html_meta = {
     'property=og:image': '_static/preview.png',
