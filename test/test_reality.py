@@ -209,6 +209,8 @@ def test_published_tests_agree_with_closed_forms_and_integrals():
     # the turn of the stone, by the equations of Kane & Levinson 1982, is between these
     (stone,) = (row for row in rows if row.name == 'Rattleback, energy')
     assert 2.61 < float(re.search(r'turns round after ([\d.]+) s', stone.held_out)[1]) < 2.63
+    (sliding,) = (row for row in rows if row.name.startswith('Simbody'))
+    assert 2.7 < float(re.search(r'turns round after ([\d.]+) s', sliding.held_out)[1]) < 2.9
 
 
 def test_a_ballbot_leans_on_a_circle_as_its_equations_say():
