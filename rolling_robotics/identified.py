@@ -33,13 +33,13 @@ def lines(found: Found) -> Iterator[str]:
     gaps = stretches(replace(log, still=None))
     for (_, end), (begin, _) in pairwise(gaps):
         yield (
-            f'gap of {log.times[begin] - log.times[end]:.3g} s between lines {log.lines[end]} and '
-            f'{log.lines[begin]}: no window spans it'
+            f'{log.place(end, begin)}: a gap of {log.times[begin] - log.times[end]:.3g} s, which '
+            'no window spans'
         )
     if log.repeated:
         yield f'{log.repeated} rows with the time of the row before were left out'
     if not found.explains:
-        yield 'the model explains nothing of this log: check columns, units and signs'
+        yield f'{log.place()}: the model explains nothing: check columns, units and signs'
 
 
 def to_dict(found: Found) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from functools import cache
 import hashlib
 import re
-import subprocess
 
 import casadi as ca
 from evidence import reality
@@ -53,7 +52,7 @@ def test_friction_of_a_log_that_a_model_wrote_is_found(tmp_path):
         comments='',
     )
     z, *found = roboball._swings(path)
-    (error, still), (theirs, _) = (found.errors[:, 0] for found in found)
+    (error, still), (theirs, _) = (residuals.errors[:, 0] for residuals in found)
     np.testing.assert_allclose(z, [0.5, 0.3, 0.7, -0.03], rtol=0.01)
     assert error < 0.002
     assert 0.01 < theirs < still
@@ -87,8 +86,8 @@ def test_resistance_in_a_valley_that_a_model_wrote_is_found(tmp_path):
     place = np.array(run.states)[:, 0]
     rows = np.column_stack([times, place, np.polyval(shape, place)])
     np.savetxt(tmp_path / 'log', rows, delimiter=';', header='mass_A\nt;x;y', comments='')
-    z, *found = valley._errors(tmp_path / 'log')
-    (error, held), (theirs, _) = (found.errors[:, 0] for found in found)
+    ((z, *found),) = valley.found(tmp_path, [tmp_path / 'log'])
+    (error, held), (theirs, _) = (residuals.errors[:, 0] for residuals in found)
     np.testing.assert_allclose(z, p, rtol=0.01)
     assert error < 1e-3
     assert 0.01 < theirs < held
@@ -112,16 +111,16 @@ def test_gain_of_a_beam_that_a_model_wrote_is_found(tmp_path):
     p = np.array([4.2, 0.001, 0.3])
     states, _ = driven(beam.beam(), p, np.zeros(2), angle, beam.PERIOD)
     np.savetxt(tmp_path / 'log', np.column_stack([angle, states[:, 0]]))
-    z, *found = beam._errors(tmp_path / 'log')
-    (error, held), (flat, _) = (found.errors[:, 0] for found in found)
-    np.testing.assert_allclose(z, p, rtol=0.05)
+    ((z, *found),) = beam.found(tmp_path, [tmp_path / 'log'])
+    (error, held), (flat, _) = (residuals.errors[:, 0] for residuals in found)
+    np.testing.assert_allclose(z[:3], p, rtol=0.05)
     assert 10 * error < flat < held
 
 
 def test_gains_of_a_plate_that_a_model_wrote_are_found_and_another_version_is_refused(
     tmp_path, monkeypatch
 ):
-    """Angles on the lines between the rows, places not always seen; checked by git."""
+    """Angles on the lines between the rows, places not always seen."""
     p = np.array([6.5, 6.6, 0.04, -0.02, 0.2, 0.05])
     times = np.arange(0.0, 9.3, 0.044)
     tilt = 0.1 * np.column_stack([np.cos(5 * times), np.sin(6 * times)]) + [-0.02, 0.04]
@@ -139,21 +138,24 @@ def test_gains_of_a_plate_that_a_model_wrote_are_found_and_another_version_is_re
         path.parent.mkdir(parents=True, exist_ok=True)
         header = ','.join(labyrinth.COLUMNS)
         np.savetxt(path, table, delimiter=',', header=header, comments='')
-    with pytest.raises(ParameterError, match=f'is not that of .* at {labyrinth.COMMIT}'):
-        labyrinth.rows(tmp_path)
-    folder = tmp_path / labyrinth.REPOSITORY
-    for words in ('init', 'add .', '-c user.name=a -c user.email=a@b commit -m a'):
-        subprocess.run(
-            ['git', '-C', folder, *words.split()],  # noqa: S607
-            check=True,
-            capture_output=True,
-        )
-    monkeypatch.setattr(labyrinth, 'COMMIT', 'HEAD')
-    short, long = labyrinth.rows(tmp_path)
+    with pytest.raises(ParameterError, match='has the sha256'):
+        reality.rows(tmp_path, 'labyrinth')
+    digests = {
+        name: hashlib.sha256(labyrinth.evaluated(tmp_path / labyrinth.REPOSITORY / name))
+        for name in labyrinth.SHA256
+    }
+    assert len({digest.digest() for digest in digests.values()}) == 3  # of other parts
+    known = {name: digest.hexdigest() for name, digest in digests.items()}
+    monkeypatch.setattr(labyrinth, 'SHA256', known)
+    short, long, *explanations = reality.rows(tmp_path, 'labyrinth')
     gains = [float(v) for v in re.findall(r'[\d.]+', short.fitted.partition(': ')[2])[:2]]
     assert gains == pytest.approx(p[:2], abs=0.05)
     assert 10 * short.error < short.rival
     assert 10 * long.error < long.baseline
+    assert {row.rival for row in explanations} == {short.error}
+    late = [row for row in explanations if 'half a row' in row.name]
+    assert len(late) == 2
+    assert all(row.error > 3 * short.error for row in late)
 
 
 def test_factors_of_a_ballbot_that_a_model_wrote_are_found(tmp_path):
@@ -166,9 +168,9 @@ def test_factors_of_a_ballbot_that_a_model_wrote_are_found(tmp_path):
     wheel = ball * ballbot.BALL / ballbot.WHEEL / np.sqrt(2 / 3)
     rows = np.column_stack([torques, times, np.degrees(lean), wheel, 0 * wheel])
     np.savetxt(tmp_path / 'log', rows, header='Ty t_now theta_x psi_2 psi_3', comments='')
-    z, found = ballbot._errors(ballbot.read(tmp_path / 'log'))
-    np.testing.assert_allclose(z, p, rtol=0.1, atol=0.1)
-    assert (10 * found.errors[0] < found.errors[1]).all()
+    for z, residuals, _ in ballbot.found(tmp_path, [tmp_path / 'log']):
+        np.testing.assert_allclose(z, p, rtol=0.1, atol=0.1)
+        assert (10 * residuals.errors[0] < residuals.errors[1]).all()
 
 
 def test_without_logs_rows_are_not_fetched(capsys, monkeypatch):
@@ -179,7 +181,7 @@ def test_without_logs_rows_are_not_fetched(capsys, monkeypatch):
     assert printed.count('not fetched') >= 3
     for module in reality.SETS:
         assert f'git clone https://github.com/{module.REPOSITORY}' in printed
-        assert all((digest or module.COMMIT) in printed for digest in module.SHA256.values())
+        assert all(digest in printed for digest in module.SHA256.values())
         assert f'{module.REPOSITORY}: {module.LICENCE}' in printed
 
 
@@ -238,13 +240,15 @@ def test_residuals_of_rows_with_logs_are_drawn(tmp_path):
     off = np.array([[[0.1], [0.3]], [[-0.1], [-0.3]], [[np.nan], [np.nan]]])
     found = Residuals(np.array([1.0, 2.0, np.nan]), off)
     plain = {'unit': 'm', 'fitted': 'b', 'held_out': 'c'}
-    row = reality.Row(name='logged', **plain, **reality.row.judged(found))
+    row = reality.row.judged(reality.Row(name='logged', **plain), reality.row.Found([], found))
     assert (row.error, row.baseline) == pytest.approx((0.1, 0.3))
     assert 'residuals' not in row.to_dict()
     other = reality.Row(name='not there', **plain)
     (file,) = reality.figures(tmp_path, [row, other])
     assert file.name == 'reality_residuals.png'
-    (panel,) = reality.row.residual_figure([row]).axes
+    figure = reality.row.residual_figure([row])
+    (legend,), (panel,) = figure.legends, figure.axes
+    assert [text.get_text() for text in legend.get_texts()] == ['last velocity held', 'model']
     assert panel.get_title() == 'logged'
     np.testing.assert_array_equal(panel.lines[1].get_ydata(), off[:, 0, 0])
     assert reality.figures(tmp_path, [other]) == []

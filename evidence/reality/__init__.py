@@ -7,8 +7,8 @@ folder, in which each repository lies under its owner and name.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
+from itertools import starmap, zip_longest
 from pathlib import Path
 
 from evidence.papers.row import write_drawings
@@ -22,7 +22,7 @@ from evidence.reality import (
     roboball_trials,
     valley,
 )
-from evidence.reality.row import NOT_FETCHED, residual_figure, Row, table
+from evidence.reality.row import fetched, judged, NOT_FETCHED, residual_figure, Row, table, whole
 from rolling_dynamics.errors import ParameterError, quoted
 
 __all__ = ['DATA', 'SETS', 'SUMMARY', 'Row', 'figures', 'rows', 'stated', 'table']
@@ -48,12 +48,17 @@ def rows(data: Path | None = None, only: str = '') -> list[Row]:
         There is no such set.
 
     """
-    parts: dict[str, Callable[[Path | None], list[Row]]]
-    parts = {'published': lambda _: [*published.rows(), *circle.rows()]}
-    parts |= {module.__name__.rpartition('.')[2]: module.rows for module in SETS}
-    if only and only not in parts:
-        raise ParameterError(f'reality has no {quoted(only)}; there are: {", ".join(parts)}')
-    return [row for name, part in parts.items() if only in ('', name) for row in part(data)]
+    names = ['published', *(module.__name__.rpartition('.')[2] for module in SETS)]
+    if only and only not in names:
+        raise ParameterError(f'reality has no {quoted(only)}; there are: {", ".join(names)}')
+    out = [*published.rows(), *circle.rows()] if only in ('', names[0]) else []
+    for name, module in zip(names[1:], SETS, strict=True):
+        if only in ('', name):
+            content = getattr(module, 'evaluated', whole)
+            paths = fetched(data, module.REPOSITORY, module.SHA256, content)
+            found = module.found(data, paths) if paths else ()
+            out += starmap(judged, zip_longest(module.ROWS, found))
+    return out
 
 
 def stated(rows: list[Row]) -> list[str]:
@@ -61,10 +66,7 @@ def stated(rows: list[Row]) -> list[str]:
     out = []
     for module in SETS:
         out.append(f'{module.REPOSITORY}: {module.LICENCE}')
-        out += [
-            f'    {path}: ' + (f'sha256 {digest}' if digest else f'checked by {module.COMMIT}')
-            for path, digest in module.SHA256.items()
-        ]
+        out += [f'    {path}: sha256 {digest}' for path, digest in module.SHA256.items()]
     out += [f'{row.name}: {row.lacks}' for row in rows if row.lacks]
     if any(row.verdict == NOT_FETCHED for row in rows):
         out += [f'not fetched; in the folder of --data, or of {DATA}:']

@@ -7,17 +7,16 @@ and the rate of the wheels, whose motors brake. Six factors and two offsets are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import math
 from pathlib import Path
 
 import casadi as ca
-from evidence.reality.row import fetched, judged, log_of, Model, Row, Scalars
+from evidence.reality.row import Found, Model, Row, Scalars
 import numpy as np
-from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, Layout
-from rolling_dynamics.identification.identify import fitted, predictions, Residuals
-from rolling_dynamics.identification.log import Log
+from rolling_dynamics.identification.identify import fitted, predictions
+from rolling_dynamics.identification.log import Log, log_of
 from rolling_dynamics.identification.shooting import Shooting, windows_of
 
 REPOSITORY = 'brandmcd/rob311-ballbot'
@@ -52,18 +51,15 @@ def plane() -> Model:
 
 def read(path: Path) -> Log:
     """Return lean, angle of the ball, and torque of the plane of the roll."""
-    with path.open(encoding='utf-8') as file:
-        names = file.readline().split()
-        wanted = ('t_now', 'theta_x', 'psi_2', 'psi_3', 'Ty')
-        t, lean, second, third, torque = np.loadtxt(
-            file, usecols=[names.index(n) for n in wanted], unpack=True
-        )
-    ball = math.sqrt(2 / 3) * WHEEL / BALL * (second - third)
-    return log_of(np.column_stack([t, np.radians(lean), ball, torque]), ['lean', 'turned'], True)
+    table = np.genfromtxt(path, names=True)
+    ball = math.sqrt(2 / 3) * WHEEL / BALL * (table['psi_2'] - table['psi_3'])
+    columns = table['t_now'], np.radians(table['theta_x']), ball, table['Ty']
+    return log_of(path, ['lean', 'turned'], np.column_stack(columns))
 
 
-def _errors(log: Log) -> tuple[Array, Residuals]:
-    """Return factors, and residuals of lean and ball [rad]."""
+def found(_: Path, paths: Sequence[Path]) -> Iterator[Found]:
+    """Yield factors, and residuals of lean and ball [rad]."""
+    log = read(paths[0])
     shooting = Shooting(plane(), 'moving', BEGIN[0], np.arange(8), list(log.names))
     shooting.noise[:] = 0.005, 0.02
     windows = [
@@ -74,21 +70,18 @@ def _errors(log: Log) -> tuple[Array, Residuals]:
     chosen = [w for w in windows if w.times[-1] < SPLIT]
     kept = [w for w in windows if w.times[0] >= SPLIT]
     z = fitted(shooting, chosen, np.zeros(4), BEGIN, BOUNDS)
-    return z, predictions(shooting, kept, np.zeros(4), z)
+    residuals = predictions(shooting, kept, np.zeros(4), z)
+    for k in range(len(ROWS)):
+        yield Found(z, residuals.entry(k))
 
 
-def rows(data: Path | None) -> list[Row]:
-    """Return a row for the lean and one for the ball."""
-    paths = fetched(data, REPOSITORY, SHA256)
-    found = _errors(read(paths[0]))[1] if paths else None
-    return [
-        Row(
-            name=f'Ballbot rob311, {what}',
-            unit='rad',
-            fitted=f'six factors and two offsets, windows of {WINDOW:g} s to {SPLIT:g} s',
-            held_out=f'second halves of windows of {WINDOW:g} s, {SPLIT:g} to {UPRIGHT[1]:g} s',
-            lacks='the delay of the IMU in a closed loop: a lean that does not fall is found',
-            **judged(found and found.entry(k)),
-        )
-        for k, what in enumerate(('lean', 'angle of the ball'))
-    ]
+ROWS = [
+    Row(
+        name=f'Ballbot rob311, {what}',
+        unit='rad',
+        fitted=f'six factors and two offsets, windows of {WINDOW:g} s to {SPLIT:g} s',
+        held_out=f'second halves of windows of {WINDOW:g} s, {SPLIT:g} to {UPRIGHT[1]:g} s',
+        lacks='the delay of the IMU in a closed loop: a lean that does not fall is found',
+    )
+    for what in ('lean', 'angle of the ball')
+]

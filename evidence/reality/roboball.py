@@ -7,14 +7,15 @@ Two logs are public: the pendulum swings in a stand, and the sphere is released 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import casadi as ca
 from evidence.reality.roboball_drake import motion
-from evidence.reality.row import between, fetched, judged, log_of, Model, Row, Scalars
+from evidence.reality.row import between, Found, Model, Row, Scalars
 import numpy as np
+from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import (
     Entry,
@@ -23,9 +24,10 @@ from rolling_dynamics.contract.rolling_system import (
     vector_entry,
 )
 from rolling_dynamics.identification.identify import fitted, predictions, Residuals
-from rolling_dynamics.identification.log import Column, Log, read_columns
+from rolling_dynamics.identification.log import Column, Log, log_of, read_columns
 from rolling_dynamics.identification.shooting import Shooting
 from rolling_dynamics.mechanism import Machine, MachineSystem, Revolute, Rolling, Solid, Sphere
+from transforms3d.quaternions import axangle2quat
 
 REPOSITORY = 'mjoo-man/Modeling_RoboBall_with_Drake'
 LICENCE = 'MIT, Micah Oevermann 2025'
@@ -57,7 +59,7 @@ STIFF = (5.0, 20.0, 50.0, 100.0)  # N m/rad, of the shell: fits begin there
 START = (-0.4, 1.0)  # rad, of sphere and pendulum: the start that the authors simulate from
 OPENING = 0.02  # of a window: what a start at rest follows from
 GOAL = 0.05  # rad, root mean square
-DRAKE = "the authors' hydroelastic model in Drake, tuned by them on this log"
+DRAKE = "the authors' model, tuned by them on this log, where Drake is installed"
 GRAVITY, SMOOTH = 9.81, 0.02  # m/s^2; rad/s over which dry friction changes its sign
 PENDULUM_MASS, PENDULUM_ARM, PENDULUM_SIDE = 22.03, 0.095, 0.0033714
 PENDULUM_INERTIA = (0.44235, 0.49888, 0.32633)  # kg m^2, about its centre
@@ -140,11 +142,11 @@ def rolling_ball(added: str = '') -> MachineSystem:
 
 def read(path: Path, names: tuple[str, ...]) -> Log:
     """Return columns of a log, the time first."""
-    table, _ = read_columns(path, [Column(name=name) for name in names])
-    return log_of(table, names[1:])
+    table, lines = read_columns(path, [Column(name=name) for name in names])
+    return log_of(path, names[1:], table, lines)
 
 
-def _swings(path: Path) -> tuple[Array, Residuals, Residuals]:
+def _swings(path: Path) -> Found:
     """Return friction, inertia and offset; residuals, and those by the authors' friction."""
     log = read(path, ('steer_timestamp', 'pend_angle'))
     inertia = PENDULUM_INERTIA[0] + PENDULUM_MASS * (PENDULUM_ARM**2 + PENDULUM_SIDE**2)
@@ -153,105 +155,93 @@ def _swings(path: Path) -> tuple[Array, Residuals, Residuals]:
     bounds = np.array([0.0, 0.0, 0.5 * inertia, -0.1]), np.array([5.0, 5.0, 2 * inertia, 0.1])
     z = fitted(shooting, [between(log, *swing) for swing in SWINGS], still, p[None], bounds)
     kept, theirs = [between(log, *SWING_HELD_OUT)], np.array([*AUTHORS, inertia, z[3]])
-    ours, rival = (predictions(shooting, kept, still, v, OPENING) for v in (z, theirs))
-    return z, ours, rival
+    return Found(z, *(predictions(shooting, kept, still, v, OPENING) for v in (z, theirs)))
 
 
-def _released(path: Path) -> Log:
+def released(path: Path) -> Log:
     """Return the log of the decay, from when the sphere is let go."""
     given = read(path, ('timestamp', 'ball_roll.position', 'ball_roll.velocity'))
     fast = int(np.argmax(given.measured[:, 1]))
     release = int(np.flatnonzero(given.measured[:fast, 1] < SLOW)[-1])
-    return Log(
-        times=1e-9 * (given.times - given.times[release]),
-        lines=given.lines,
-        names=['contact_y'],
-        measured=-RADIUS * given.measured[:, :1],
-        controls=None,
+    times = 1e-9 * (given.times - given.times[release])
+    return log_of(path, ['contact_y'], np.column_stack([times, -RADIUS * given.measured[:, 0]]))
+
+
+def let_go(
+    added: str, p: Array, fit: NDArray[np.int_], free: Sequence[str] = ()
+) -> tuple[Shooting, Array]:
+    """Return the motion of the sphere with what is fitted, and the authors' start."""
+    (sphere, pendulum), system = START, rolling_ball(added)
+    x = system.state.pack(
+        contact=[0.0, -RADIUS * sphere],
+        q_WS=axangle2quat([1, 0, 0], sphere),
+        pendulum=[pendulum],
     )
+    return Shooting(system, next(iter(system.modes)), p, fit, ['contact_y'], free=free), x
 
 
-def _decay(log: Log, joint: Array) -> tuple[Residuals, list[tuple[Array, Residuals]]]:
-    """Return residuals of the rigid model from its start; parameters, residuals of each fit."""
-    sphere, pendulum = START
+def _decay(log: Log, joint: Array) -> Iterator[tuple[Array, Residuals]]:
+    """Yield residuals of the rigid model from its start, then values and residuals of each fit."""
     whole, late = [between(log, 0.0, HELD_OUT[1])], HELD_OUT[0] / HELD_OUT[1]
-    out: list[tuple[Array, Residuals]] = []
+    rigid, x = let_go('', p := np.array([*joint[:2], 0, 0, 0, 0]), np.arange(2))
+    yield p, predictions(rigid, whole, x, p[:2], OPENING).entry(0, 1 / RADIUS)
     for _, count, added, free, _ in HYPOTHESES:
-        system = rolling_ball(added)
-        x = system.state.pack(
-            contact=[0.0, -RADIUS * sphere],
-            q_WS=[math.cos(sphere / 2), math.sin(sphere / 2), 0, 0],
-            pendulum=[pendulum],
-        )
-        p, most = np.zeros(system.parameters.size), MOST.get(added, 0.0)
-        p[:2] = joint[:2]
-        fit, mode = np.arange(2, 2 + count), next(iter(system.modes))
-        shooting = Shooting(system, mode, p, fit, ['contact_y'], free=free)
+        most, p = MOST.get(added, 0.0), np.append(p[:6], [0.0] * bool(added))
+        shooting, x = let_go(added, p, np.arange(2, 2 + count), free)
         bounds = np.array([[0, 0, 0, -0.1, 0], [0.05, 10, 200, 0.1, most]])[:, :count]
         tries = np.array([[2e-3, 0.3, k, 0.01, most / 10] for k in STIFF])[:, :count]
         z = fitted(shooting, [between(log, *FITTED)], x, np.unique(tries, axis=0), (*bounds,))
-        if not out:
-            rigid = predictions(shooting, whole, x, p[fit], OPENING).entry(0, 1 / RADIUS)
-        out.append((z, predictions(shooting, whole, x, z, late).entry(0, 1 / RADIUS)))
-    return rigid, out
+        yield z, predictions(shooting, whole, x, z, late).entry(0, 1 / RADIUS)
 
 
-def _authors(data: Path, log: Log) -> tuple[float | None, float | None]:
-    """Return errors of the authors' model over both parts; None without Drake."""
+def _authors(data: Path, log: Log) -> tuple[Residuals | None, Residuals | None]:
+    """Return residuals of the authors' model over both parts; None without Drake."""
     drake = motion(data, REPOSITORY, START, HELD_OUT[1])
     if drake is None:
         return None, None
-    off = np.interp(log.times, *drake) + log.measured[:, 0] / RADIUS
-    whole, late = (off[(log.times >= t) & (log.times <= HELD_OUT[1])] for t in (0.0, HELD_OUT[0]))
-    return float(np.sqrt(np.mean(whole**2))), float(np.sqrt(np.mean(late**2)))
+    off = (np.interp(log.times, *drake) + log.measured[:, 0] / RADIUS)[:, None, None]
+    parts = [(log.times >= t) & (log.times <= HELD_OUT[1]) for t in (0.0, HELD_OUT[0])]
+    whole, late = (Residuals(log.times[part], off[part]) for part in parts)
+    return whole, late
 
 
-def rows(data: Path | None) -> list[Row]:
-    """Return the rows of both logs."""
-    paths = fetched(data, REPOSITORY, SHA256)
-    z, swing, theirs = _swings(paths[0]) if paths else (np.zeros(4), None, None)
-    log = _released(paths[1]) if paths else None
-    rigid: Residuals | None = None
-    fits: Sequence[tuple[Array, Residuals | None]] = [(np.zeros(0), None)] * len(HYPOTHESES)
-    if log:
-        rigid, fits = _decay(log, z)
-    drake = _authors(data, log) if data and log else (None, None)
-    swings = ', '.join(f'{a:g} to {b:g} s' for a, b in SWINGS)
-    joint = f': {z[0]:.2f} N m dry, {z[1]:.2f} N m s viscous' if paths else ''
-    return [
-        Row(
-            name='RoboBall II, pendulum in the stand',
-            unit='rad',
-            fitted=f'friction, inertia, offset on swings {swings}{joint}',
-            held_out='swing {:g} to {:g} s, from its first turn'.format(*SWING_HELD_OUT),
-            **judged(swing),
-            rival=judged(theirs).get('error'),
-            published="the authors' friction of the joint, in this model",
-            lacks='static friction above the kinetic one, and friction that follows the load',
-        ),
-        Row(
-            name='RoboBall II, let go on the floor',
-            unit='rad',
-            fitted='nothing of this log; friction of the joint in the stand',
-            held_out=f'0 to {HELD_OUT[1]:g} s',
-            **judged(rigid),
-            rival=drake[0],
-            published=DRAKE if drake[0] else '',
-            goal=GOAL,
-            lacks='a rigid round shell is hardly brought back by anything; the real one is soft',
-        ),
-        *(
-            Row(
-                name=f'RoboBall II, {name}',
-                unit='rad',
-                fitted=f'{", ".join(FITS[:count])}, to {FITTED[1]:g} s: {np.round(values, 4)}',
-                held_out='{:g} to {:g} s'.format(*HELD_OUT),
-                **judged(found),
-                rival=drake[1],
-                published=DRAKE if drake[1] else '',
-                goal=GOAL,
-                lacks=lacks,
-            )
-            for (name, count, _, _, lacks), (values, found) in zip(HYPOTHESES, fits, strict=True)
-        ),
-    ]
+def found(data: Path, paths: Sequence[Path]) -> Iterator[Found]:
+    """Yield what is found in the stand, and of the decay without and with what was fitted."""
+    swings, log = _swings(paths[0]), released(paths[1])
+    yield swings
+    whole, late = _authors(data, log)
+    for k, (values, residuals) in enumerate(_decay(log, np.array(swings.values))):
+        yield Found(values, residuals, late if k else whole)
+
+
+_STAND_ROW = Row(
+    name='RoboBall II, pendulum in the stand',
+    unit='rad',
+    fitted='friction, inertia, offset on swings '
+    + ', '.join(f'{a:g} to {b:g} s' for a, b in SWINGS),
+    values=': {:.2f} N m dry, {:.2f} N m s viscous',
+    held_out='swing {:g} to {:g} s, from its first turn'.format(*SWING_HELD_OUT),
+    published="the authors' friction of the joint, in this model",
+    lacks='static friction above the kinetic one, and friction that follows the load',
+)
+_RIGID_ROW = Row(
+    name='RoboBall II, let go on the floor',
+    unit='rad',
+    fitted='nothing of this log; friction of the joint in the stand',
+    held_out=f'0 to {HELD_OUT[1]:g} s',
+    published=DRAKE,
+    goal=GOAL,
+    lacks='a rigid round shell is hardly brought back by anything; the real one is soft',
+)
+ROWS = [_STAND_ROW, _RIGID_ROW]
+ROWS += [
+    replace(
+        _RIGID_ROW,
+        name=f'RoboBall II, {name}',
+        fitted=f'{", ".join(FITS[:count])}, to {FITTED[1]:g} s',
+        values=': ' + ', '.join(['{:.3g}'] * count),
+        held_out='{:g} to {:g} s'.format(*HELD_OUT),
+        lacks=lacks,
+    )
+    for name, count, _, _, lacks in HYPOTHESES
+]

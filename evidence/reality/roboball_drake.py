@@ -7,13 +7,13 @@ Drake is not in the requirements: its wheel brings a library under a commercial 
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
 import contextlib
 from importlib import import_module
 from importlib.util import find_spec
-import json
+from multiprocessing import get_context
 import os
 from pathlib import Path
-import subprocess
 import sys
 
 from evidence.reality.row import fetched
@@ -57,31 +57,19 @@ def motion(data: Path, repository: str, start: tuple[float, float], end: float) 
     """
     if find_spec('pydrake') is None or fetched(data, repository, SHA256) is None:
         return None
-    code = data.resolve() / repository
-    path = map(str, (Path(__file__).parents[2], code, os.environ.get('PYTHONPATH', '')))
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, '-m', 'evidence.reality.roboball_drake', *map(str, (*start, end))],
-        cwd=code,
-        env={**os.environ, 'PYTHONPATH': os.pathsep.join(path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise ParameterError(f'{repository}: {done.stderr.strip().splitlines()[-1]}')
-    return np.array(json.loads(done.stdout))
+    with ProcessPoolExecutor(1, get_context('spawn')) as apart:
+        try:
+            return apart.submit(_simulated, data.resolve() / repository, *start, end).result()
+        except Exception as e:  # noqa: BLE001
+            raise ParameterError(f'{repository}: {e!r}') from None
 
 
-def _simulated(sphere: float, pendulum: float, end: float) -> tuple[list[float], list[float]]:
-    drake, plants, joints, world = map(
-        import_module,
-        (
-            'pydrake.all',
-            'roboball_plant.create_ball_plant',
-            'roboball_plant.joint_modifiers',
-            'utilities.world_features',
-        ),
-    )
+def _simulated(code: Path, sphere: float, pendulum: float, end: float) -> Array:
+    os.chdir(code)
+    sys.path.insert(0, str(code))
+    drake, world = import_module('pydrake.all'), import_module('utilities.world_features')
+    plants = import_module('roboball_plant.create_ball_plant')
+    joints = import_module('roboball_plant.joint_modifiers')
     builder, scene = drake.DiagramBuilder(), drake.SceneGraphConfig()
     scene.default_proximity_properties.compliance_type = 'compliant'
     config = drake.MultibodyPlantConfig(
@@ -109,8 +97,4 @@ def _simulated(sphere: float, pendulum: float, end: float) -> tuple[list[float],
     simulator = drake.Simulator(diagram, context)
     simulator.AdvanceTo(end)
     states = log.FindLog(simulator.get_context())
-    return states.sample_times().tolist(), states.data()[2].tolist()
-
-
-if __name__ == '__main__':
-    print(json.dumps(_simulated(*map(float, sys.argv[1:]))))
+    return np.array([states.sample_times(), states.data()[2]])

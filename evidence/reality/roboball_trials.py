@@ -6,15 +6,18 @@ Joint, floor and shell are identified on two trials; the third is predicted from
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from evidence.reality.roboball import GOAL, OPENING, RADIUS, read, rolling_ball
-from evidence.reality.row import between, fetched, judged, log_of, Row
+from evidence.reality import roboball
+from evidence.reality.row import between, fetched, Found, Row
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.identification.identify import fitted, predictions, Residuals
+from rolling_dynamics.identification.log import log_of
 from rolling_dynamics.identification.shooting import Shooting
+from transforms3d.quaternions import axangle2quat
 
 REPOSITORY = 'mjoo-man/Drake_Based_Pendulum_Driven_Spherical_Robot'
 LICENCE = 'MIT, Micah Oevermann 2025'
@@ -25,45 +28,69 @@ SHA256 = {  # the last one is held out
     _TRIAL.format('165853'): 'c81439a48077f3e791485f7286f100bab352a25e9575938c04837524f05bcbbd',
     _TRIAL.format('165914'): '07f7c63674cf90511c411014512599411f979e8c4e5c07a9d2b402e21dc3597f',
 }
-BEGIN = np.array([0.6, 0.3, 2e-3, 0.3, 50.0, 0.0])  # a fit begins there
+BEGIN = np.array([0.6, 0.3, 2e-3, 0.3, 50.0, 0.0, 0.1])  # a fit begins there
+BOUNDS = np.array([0, 0, 0, 0, 0, -0.2, 0]), np.array([5, 5, 0.05, 10, 200, 0.2, 5.0])
+HYPOTHESES = {  # what is added to the model, and how a row says it
+    '': '',
+    'stribeck': ', Stribeck friction',
+    'play': ', free play',
+}
 LET_GO = -0.37  # rad, of the sphere
 
 
-def _trials(paths: list[Path]) -> tuple[Array, Residuals]:
+def _trials(paths: Sequence[Path], added: str) -> tuple[Array, Residuals]:
     """Return what joint, floor and shell resist with; residuals of the last trial."""
-    system, windows = rolling_ball(), []
+    system, windows = roboball.rolling_ball(added), []
     for path in paths:
-        given = read(path, ('timestamp', 'ball_roll.position', 'roll_joint.position'))
+        given = roboball.read(path, ('timestamp', 'ball_roll.position', 'roll_joint.position'))
         scaled = np.column_stack(
-            [1e-9 * (given.times - given.times[0]), given.measured * [-RADIUS, 1.0]]
+            [1e-9 * (given.times - given.times[0]), given.measured * [-roboball.RADIUS, 1.0]]
         )
-        log = log_of(scaled, ['contact_y', 'pendulum'])
+        log = log_of(path, ['contact_y', 'pendulum'], scaled)
         windows.append(between(log, 0.0, float(log.times[-1])))
-    shooting = Shooting(
-        system, next(iter(system.modes)), BEGIN, np.arange(6), ['contact_y', 'pendulum'], free=()
-    )
-    shooting.noise[0] = RADIUS
-    bounds = np.array([0, 0, 0, 0, 0, -0.2]), np.array([5, 5, 0.05, 10, 200, 0.2])
-    half = LET_GO / 2
-    x = system.state.pack(q_WS=[math.cos(half), math.sin(half), 0, 0])
-    z = fitted(shooting, windows[:-1], x, BEGIN[None], bounds)
-    return z, predictions(shooting, windows[-1:], x, z, OPENING)
+    fit, mode = np.arange(system.parameters.size), next(iter(system.modes))
+    p, bounds = BEGIN[fit], (BOUNDS[0][fit], BOUNDS[1][fit])
+    shooting = Shooting(system, mode, p, fit, ['contact_y', 'pendulum'], free=())
+    shooting.noise[0] = roboball.RADIUS
+    x = system.state.pack(q_WS=axangle2quat([1, 0, 0], LET_GO))
+    z = fitted(shooting, windows[:-1], x, p[None], bounds)
+    return z, predictions(shooting, windows[-1:], x, z, roboball.OPENING)
 
 
-def rows(data: Path | None) -> list[Row]:
-    """Return a row for the sphere and one for the pendulum."""
-    paths = fetched(data, REPOSITORY, SHA256)
-    z, residuals = _trials(paths) if paths else (np.zeros(6), None)
-    found = f': {z[0]:.2f} N m dry, {z[1]:.2f} N m s, {z[4]:.0f} N m/rad' if paths else ''
-    return [
-        Row(
-            name=f'RoboBall II, third trial, {what}',
-            unit='rad',
-            fitted=f'resistance of joint and floor, torque of the shell on two trials{found}',
-            held_out='the third trial, 4.3 s, from its first 0.1 s',
-            goal=GOAL,
-            lacks='lumps and hysteresis of the shell, which end each trial at another angle',
-            **judged(residuals and residuals.entry(k, scale)),
+def found(data: Path, paths: Sequence[Path]) -> Iterator[Found]:
+    """Yield parameters, with residuals of sphere and pendulum by hypothesis, and let go [rad]."""
+    fits = [_trials(paths, added) for added in HYPOTHESES]
+    for z, residuals in fits:
+        yield Found(z, residuals.entry(0, 1 / roboball.RADIUS))
+        yield Found(z, residuals.entry(1))
+    other = fetched(data, roboball.REPOSITORY, roboball.SHA256)
+    if other:
+        shooting, x = roboball.let_go('', z := fits[0][0], np.arange(z.size))
+        whole = [between(roboball.released(other[1]), 0.0, roboball.HELD_OUT[1])]
+        yield Found(
+            z, predictions(shooting, whole, x, z, roboball.OPENING).entry(0, 1 / roboball.RADIUS)
         )
-        for k, (what, scale) in enumerate((('sphere', 1 / RADIUS), ('pendulum', 1.0)))
-    ]
+
+
+_TRIAL_ROW = Row(
+    name='RoboBall II, third trial',
+    unit='rad',
+    fitted='resistance of joint and floor, torque of the shell on two trials',
+    values=': {0:.2f} N m dry, {1:.2f} N m s, {4:.0f} N m/rad',
+    held_out='the third trial, 4.3 s, from its first 0.1 s',
+    goal=roboball.GOAL,
+    lacks='lumps and hysteresis of the shell, which end each trial at another angle',
+)
+ROWS = [
+    *(
+        replace(_TRIAL_ROW, name=f'{_TRIAL_ROW.name}, {what}{text}')
+        for text in HYPOTHESES.values()
+        for what in ('sphere', 'pendulum')
+    ),
+    replace(
+        _TRIAL_ROW,
+        name='RoboBall II, let go, by these trials',
+        held_out=f'0 to {roboball.HELD_OUT[1]:g} s of the log let go on the floor',
+        lacks='where the pendulum starts, and another floor',
+    ),
+]

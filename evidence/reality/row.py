@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 import hashlib
 import math
 from pathlib import Path
-import subprocess
-from typing import Any, cast
+from typing import Any, cast, NamedTuple
 
 import casadi as ca
 from matplotlib.figure import Figure
@@ -20,7 +19,7 @@ from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, Writte
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.identification.identify import Residuals
 from rolling_dynamics.identification.log import Log
-from rolling_dynamics.identification.shooting import Window, window_of
+from rolling_dynamics.identification.shooting import Window
 from rolling_robotics.figures.states import COLOURS, GREY
 
 MET, NOT_MET, NOT_FETCHED, STATED = 'met', 'not met', 'not fetched', 'computed'
@@ -38,6 +37,8 @@ class Row:
         What is predicted, root mean square.
     fitted, held_out
         The parts of the logs that parameters come from, and that are predicted.
+    values
+        How values that were found stand behind ``fitted``, to be formatted.
     error, baseline
         Of the prediction, and of the last velocity held; None where the logs are not there.
     rival, published
@@ -61,6 +62,7 @@ class Row:
     published: str = ''
     goal: float | None = None
     lacks: str = ''
+    values: str = ''
     residuals: Residuals | None = None
 
     @property
@@ -74,8 +76,8 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        plain = asdict(self)
-        del plain['residuals']
+        plain = asdict(replace(self, residuals=None))
+        del plain['residuals'], plain['values']
         return {**plain, 'verdict': self.verdict}
 
 
@@ -93,12 +95,27 @@ def table(rows: list[Row]) -> str:
     return '\n'.join(lines)
 
 
-def judged(found: Residuals | None) -> dict[str, Any]:
-    """Return what a row has of its prediction; nothing where there are no logs."""
+class Found(NamedTuple):
+    """Values that were found, and residuals of the model and of its rival."""
+
+    values: Sequence[float] | Array
+    ours: Residuals
+    rival: Residuals | None = None
+
+
+def judged(row: Row, found: Found | None) -> Row:
+    """Return a row with what was found, the same where there are no logs."""
     if found is None:
-        return {}
-    error, baseline = np.sqrt(np.mean(np.square(found.errors), axis=1)).tolist()
-    return {'error': error, 'baseline': baseline, 'residuals': found}
+        return row
+    error, baseline = np.sqrt(np.mean(np.square(found.ours.errors), axis=1)).tolist()
+    return replace(
+        row,
+        fitted=row.fitted + row.values.format(*found.values),
+        error=error,
+        baseline=baseline,
+        rival=found.rival and float(np.sqrt(np.mean(np.square(found.rival.errors[0])))),
+        residuals=found.ours,
+    )
 
 
 def residual_figure(rows: Sequence[Row]) -> Figure:
@@ -112,6 +129,8 @@ def residual_figure(rows: Sequence[Row]) -> Figure:
         most = 1.5 * np.nanmax(np.abs(off[:, 0]))
         panel.set(xlabel='time [s]', ylabel=f'[{row.unit}]', ylim=(-most, most))
         panel.set_title(row.name, fontsize=8)
+    drawn = [panel.lines[0], panel.lines[-1]]
+    figure.legend(drawn, ['last velocity held', 'model'], loc='outside upper center', ncols=2)
     return figure
 
 
@@ -147,28 +166,23 @@ class Model(WrittenSystem):
         return {'moving': Mode(dynamics=self.function('rates', ca.vertcat(*rates)))}
 
 
-def log_of(table: Array, names: Sequence[str], control: bool = False) -> Log:
-    """Return the log in a table: times [s], measured columns, one control; rows in order."""
-    keep = np.append(True, np.diff(table[:, 0]) > 0)
-    table, last = table[keep], len(names) + 1
-    return Log(
-        times=table[:, 0],
-        lines=np.flatnonzero(keep),
-        names=names,
-        measured=table[:, 1:last],
-        controls=table[:, last:] if control else None,
-    )
-
-
 def between(log: Log, begin: float, end: float) -> Window:
     """Return the window between two times [s] of a log."""
     first, last = np.searchsorted(log.times, (begin, end))
     many = 0 if log.controls is None else log.controls.shape[1]
-    return window_of(log, int(first), int(last) - 1, many)
+    return Window(log, int(first), int(last) - 1, many)
+
+
+def whole(path: Path) -> bytes:
+    """Return what stands in a file."""
+    return read_regular(path, MAX_BYTES)
 
 
 def fetched(
-    data: Path | None, repository: str, sha256: Mapping[str, str], commit: str = ''
+    data: Path | None,
+    repository: str,
+    sha256: Mapping[str, str],
+    content: Callable[[Path], bytes] = whole,
 ) -> list[Path] | None:
     """
     Return the files of a repository's logs, or None where they are not there.
@@ -176,7 +190,7 @@ def fetched(
     Raises
     ------
     ParameterError
-        A file is not the one whose checksum is known, or without one not that of a commit.
+        The content of a file is not that whose checksum is known.
 
     """
     if data is None:
@@ -185,16 +199,7 @@ def fetched(
     if not all(path.is_file() for path in paths):
         return None
     for path, known in zip(paths, sha256.values(), strict=True):
-        if not known:
-            same = subprocess.run(  # noqa: S603
-                ['git', '-C', path.parent, 'diff', '--quiet', commit, '--', path.name],  # noqa: S607
-                check=False,
-                capture_output=True,
-            )
-            if same.returncode:
-                raise ParameterError(f'{path}: is not that of {repository} at {commit}')
-            continue
-        found = hashlib.sha256(read_regular(path, MAX_BYTES)).hexdigest()
+        found = hashlib.sha256(content(path)).hexdigest()
         if found != known:
             raise ParameterError(
                 f'{path}: has the sha256 {found}, and the log that was evaluated {known}; check '

@@ -8,23 +8,15 @@ more of one in a groove, which rolls on a smaller circle; then dry and viscous r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import casadi as ca
-from evidence.reality.row import (
-    between,
-    fetched,
-    judged,
-    log_of,
-    Model,
-    Row,
-    Scalars,
-    scalars,
-)
+from evidence.reality.row import between, Found, Model, Row, Scalars, scalars
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.identification.identify import fitted, predictions, Residuals
+from rolling_dynamics.identification.identify import fitted, predictions
+from rolling_dynamics.identification.log import log_of
 from rolling_dynamics.identification.shooting import Shooting
 
 REPOSITORY = 'krissrex/physics_rolling-ball-simulation'
@@ -67,36 +59,28 @@ def valley(shape: Array) -> Model:
     return Model(rates, scalars('place rate'), 'inertia dry viscous')
 
 
-def _errors(path: Path) -> tuple[Array, Residuals, Residuals]:
-    """Return factor and resistances; residuals [m], and those by the authors' resistance."""
-    table = np.loadtxt(path, delimiter=';', skiprows=2)
+def found(_: Path, paths: Sequence[Path]) -> Iterator[Found]:
+    """Yield factor and resistances; residuals [m], and those by the authors' resistance."""
+    table = np.loadtxt(paths[0], delimiter=';', skiprows=2)
     begin, end = np.searchsorted(table[:, 0], FITTED)
     shape = np.polyfit(table[begin:end, 1], table[begin:end, 2], DEGREE)
-    log, system = log_of(table[:, :2], ['place']), valley(shape)
+    log, system = log_of(paths[0], ['place'], table[:, :2]), valley(shape)
     shooting = Shooting(system, 'moving', BEGIN[0], np.arange(3), ['place'])
     half = sum(FITTED) / 2
     windows = [between(log, FITTED[0], half), between(log, half, FITTED[1])]
     z = fitted(shooting, windows, np.zeros(2), BEGIN, BOUNDS)
     kept = [between(log, *HELD_OUT)]
-    ours, theirs = (predictions(shooting, kept, np.zeros(2), v, START) for v in (z, AUTHORS))
-    return z, ours, theirs
+    yield Found(z, *(predictions(shooting, kept, np.zeros(2), v, START) for v in (z, AUTHORS)))
 
 
-def rows(data: Path | None) -> list[Row]:
-    """Return the row of the log."""
-    paths = fetched(data, REPOSITORY, SHA256)
-    z, ours, theirs = _errors(paths[0]) if paths else (np.zeros(3), None, None)
-    found = f': {z[0]:.2f}, {z[1]:.4f} and {z[2]:.4f} 1/s' if paths else ''
-    return [
-        Row(
-            name='Ball in a valley of a track',
-            unit='m',
-            fitted='inertia factor, dry and viscous resistance, {:g} to {:g} s'.format(*FITTED)
-            + found,
-            held_out='{:g} to {:g} s, its start from the first half second'.format(*HELD_OUT),
-            rival=judged(theirs).get('error'),
-            published="the authors' resistance, proportional to the speed, in this model",
-            lacks='the sides of the groove, and the lens of the camera',
-            **judged(ours),
-        )
-    ]
+ROWS = [
+    Row(
+        name='Ball in a valley of a track',
+        unit='m',
+        fitted='inertia factor, dry and viscous resistance, {:g} to {:g} s'.format(*FITTED),
+        values=': {:.2f}, {:.4f} and {:.4f} 1/s',
+        held_out='{:g} to {:g} s, its start from the first half second'.format(*HELD_OUT),
+        published="the authors' resistance, proportional to the speed, in this model",
+        lacks='the sides of the groove, and the lens of the camera',
+    )
+]

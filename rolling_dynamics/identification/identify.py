@@ -181,13 +181,15 @@ def identify(
     initial = np.concatenate([scenario.p, [dead_time], np.zeros(system.control.size)])
     low, high, fitted = _bounds(scenario, bounds, initial)
     if system.parameters.size in fitted and log.controls is None:
-        raise ParameterError(f'uncertain: {DEAD_TIME}: the log has no control that could be late')
+        raise ParameterError(
+            f'{log.place()}: uncertain: {DEAD_TIME}: there is no control that could be late'
+        )
     windows = windows_of(log, length, system.control.size)
     apart = round(held_out * len(windows))
     if len(windows) - apart < FEWEST:
         raise ParameterError(
-            f'{len(windows)} windows of {length:g} s without a gap, {apart} of them held out: at '
-            f'least {FEWEST} are fitted; choose a shorter --window, or log a longer motion'
+            f'{log.place()}: {len(windows)} windows of {length:g} s without a gap, {apart} held '
+            f'out: at least {FEWEST} are fitted; choose a shorter --window, or a longer log'
         )
     chosen, kept = windows[: len(windows) - apart], windows[len(windows) - apart :]
     law = scenario.control.function if log.controls is None else None
@@ -308,6 +310,7 @@ class _Fit:
         self.shooting, self.windows, self.low, self.high = shooting, windows, low, high
         self.starts = np.empty((len(windows), 0))
         self.groups = [np.arange(len(windows))] if apart else [_motions(windows), _places(windows)]
+        self.endless: list[str] = []  # windows of a motion that is not finite
         self._known: tuple[bytes, Array, Array] | None = None
 
     def rows(self, z: Array) -> tuple[Array, Array]:
@@ -322,8 +325,10 @@ class _Fit:
                 shots.append(shot)
             r = np.concatenate([shot.residuals for shot in shots])
             width = self.high - self.low
-            finite = np.isfinite(r).all()
-            J = [projected(s) * width for s in shots] if finite else [np.zeros((r.size, z.size))]
+            pairs = zip(self.windows, shots, strict=True)
+            self.endless = [w.place for w, s in pairs if not np.isfinite(s.residuals).all()]
+            none = [np.zeros((r.size, z.size))]
+            J = none if self.endless else [projected(s) * width for s in shots]
             self._known = z.tobytes(), r, np.vstack(J)
             sizes = [shot.residuals.size for shot in shots]
             self._groups = [np.repeat(group, sizes) for group in self.groups]
@@ -332,10 +337,12 @@ class _Fit:
     def solve(self, z: Array, tolerance: float) -> Array:
         """Return the parameters of least squares."""
         self._known, z = None, np.clip(z, INSIDE, 1 - INSIDE)
-        if not np.isfinite(self.rows(z)[0]).all():
+        self.rows(z)
+        if self.endless:
             raise ParameterError(
-                'the motion from the measured starts is not finite with the parameters of the '
-                'scenario: check units and signs of the columns, or choose a shorter --window'
+                f'{self.endless[0]}: the motion from the measured start is not finite with the '
+                'parameters of the scenario: check units and signs of the columns, or choose a '
+                'shorter --window'
             )
         found = least_squares(
             lambda z: self.rows(z)[0],

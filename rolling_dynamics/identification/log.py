@@ -55,7 +55,7 @@ class Log:
     Attributes
     ----------
     times
-        Increasing, from 0 on [s], shape (k,).
+        Increasing [s], shape (k,).
     lines
         Lines of the file, shape (k,).
     names, measured
@@ -66,6 +66,8 @@ class Log:
         How many rows were left out because they had the time of the row before.
     still
         Intervals between rows that no window may have, shape (k - 1,); None for none.
+    path
+        Its file.
 
     """
 
@@ -76,6 +78,17 @@ class Log:
     controls: Array | None
     repeated: int = 0
     still: NDArray[np.bool_] | None = None
+    path: Path = Path('log')
+
+    def from_zero(self) -> Log:
+        """Return the log whose times begin with 0."""
+        return replace(self, times=self.times - self.times[:1])
+
+    def place(self, first: int = 0, last: int = -1) -> str:
+        """Return the file, and its lines from a row to another, as messages name them."""
+        if not self.lines.size:
+            return f'{self.path}: the file'
+        return f'{self.path}: lines {self.lines[first]} to {self.lines[last]}'
 
 
 def read_columns(path: Path, columns: Sequence[Column]) -> tuple[Array, NDArray[np.int_]]:
@@ -92,7 +105,8 @@ def read_columns(path: Path, columns: Sequence[Column]) -> tuple[Array, NDArray[
     try:
         with io.StringIO(read_regular(path, MAX_BYTES).decode(), newline='') as file:
             reader = csv.reader(file, skipinitialspace=True)
-            where = _numbered(columns) if numbered else _named(path, columns, next(reader, []))
+            whole = [int(c.name) - 1 for c in columns] if numbered else []
+            where = whole or _named(path, columns, next(reader, []))
             rows, lines = [], []
             for row in reader:
                 if row:
@@ -103,17 +117,13 @@ def read_columns(path: Path, columns: Sequence[Column]) -> tuple[Array, NDArray[
     return np.array(rows).reshape(-1, len(columns)), np.array(lines, dtype=int)
 
 
-def _numbered(columns: Sequence[Column]) -> list[int]:
-    return [int(c.name) - 1 for c in columns]
-
-
 def _named(path: Path, columns: Sequence[Column], header: Sequence[str]) -> list[int]:
     known = [name.strip() for name in header]
     names = [str(c.name) for c in columns]
     missing = [name for name in names if name not in known]
     if missing:
         raise ParameterError(
-            f'{path}: the columns {", ".join(names)} are needed; {missing[0]!r} is missing'
+            f'{path}: line 1: the columns {", ".join(names)} are needed; {missing[0]!r} is missing'
         )
     return [known.index(name) for name in names]
 
@@ -177,53 +187,58 @@ def read_log(path: Path, system: RollingSystem, mapping: Mapping[str, Column] | 
         Columns are missing, nothing is measured, time runs back, or a signal is constant.
 
     """
-    state, control = system.state.names, system.control.names
+    state, control, place = system.state.names, system.control.names, str(path)
     if mapping is None:
-        header = _header(path)
+        header, place = _header(path), f'{path}: line 1'
         mapping = {n: Column(name=n) for n in (TIME, *state, *control) if n in header}
-    names, driven = parts_of(path, system, mapping)
+    names, driven = parts_of(place, system, mapping)
     if TIME not in mapping:
-        raise ParameterError(f"{path}: no column 'time'; name it so, or map it by --columns")
-    columns = [mapping[TIME], *(_optional(mapping[n]) for n in names)]
+        raise ParameterError(f"{place}: no column 'time'; name it so, or map it by --columns")
+    columns = [mapping[TIME], *(replace(mapping[n], optional=True) for n in names)]
     table, lines = read_columns(path, [*columns, *(mapping[n] for n in driven)])
-    return log_of(path, names, table, lines)
+    return log_of(path, names, table, lines).from_zero()
 
 
 def parts_of(
-    path: Path, system: RollingSystem, mapping: Mapping[str, Column]
+    place: str, system: RollingSystem, mapping: Mapping[str, Column]
 ) -> tuple[list[str], list[str]]:
     """Return which components of state and control a mapping has; raise if these do not do."""
     state, control = system.state.names, system.control.names
     for name in mapping:
         if name not in {TIME, *state, *control}:
             known = suggestion(name, [TIME, *state, *control])
-            raise ParameterError(f'{path}: {quoted(name)} is not in state or control{known}')
+            raise ParameterError(f'{place}: {quoted(name)} is not in state or control{known}')
     names, driven = ([n for n in part if n in mapping] for part in (state, control))
     if not names:
         raise ParameterError(
-            f'{path}: nothing of the state; at least one of {", ".join(state)} is needed, as '
+            f'{place}: nothing of the state; at least one of {", ".join(state)} is needed, as '
             'columns of these names or by --columns'
         )
     if driven and len(driven) < len(control):
         lacking = ', '.join(n for n in control if n not in mapping)
-        raise ParameterError(f'{path}: of the control, {lacking} is missing: give all or none')
+        raise ParameterError(f'{place}: of the control, {lacking} is missing: give all or none')
     return names, driven
 
 
-def log_of(path: Path, names: Sequence[str], table: Array, lines: NDArray[np.int_]) -> Log:
-    """Return the log in a table of times, what is measured, and controls, checked."""
-    times, keep, repeated = _increasing(path, table[:, 0], lines)
-    table, lines = table[keep], lines[keep]
-    measured, controls = table[:, 1 : 1 + len(names)], table[:, 1 + len(names) :]
-    _varying(path, names, measured, lines)
-    return Log(
-        times=times - times[:1],
-        lines=lines,
+def log_of(
+    path: Path, names: Sequence[str], table: Array, lines: NDArray[np.int_] | None = None
+) -> Log:
+    """Return the log in a table of times, what is measured, and controls; lines begin with 1."""
+    lines = np.arange(len(table)) + 1 if lines is None else lines
+    _increasing(path, table[:, 0], lines)
+    keep = np.append(True, np.diff(table[:, 0]) > 0)[: len(table)]
+    table, controls = table[keep], table[keep, 1 + len(names) :]
+    log = Log(
+        times=table[:, 0],
+        lines=lines[keep],
         names=names,
-        measured=measured,
+        measured=table[:, 1 : 1 + len(names)],
         controls=controls if controls.size else None,
-        repeated=repeated,
+        repeated=int((~keep).sum()),
+        path=path,
     )
+    _varying(log)
+    return log
 
 
 def _header(path: Path) -> list[str]:
@@ -234,14 +249,7 @@ def _header(path: Path) -> list[str]:
         raise ParameterError(f'{path}: cannot be read as CSV: {e}') from None
 
 
-def _optional(column: Column) -> Column:
-    return Column(name=column.name, scale=column.scale, offset=column.offset, optional=True)
-
-
-def _increasing(
-    path: Path, times: Array, lines: NDArray[np.int_]
-) -> tuple[Array, NDArray[np.bool_], int]:
-    """Return times without repeated ones, which rows they are, and how many were left out."""
+def _increasing(path: Path, times: Array, lines: NDArray[np.int_]) -> None:
     back = np.flatnonzero(np.diff(times) < 0)
     if back.size:
         k = int(back[0])
@@ -249,18 +257,15 @@ def _increasing(
             f'{path}: line {lines[k + 1]}: time runs back from {times[k]:.9g} to '
             f'{times[k + 1]:.9g} s; cut the log there, or sort its rows'
         )
-    keep = np.append(True, np.diff(times) > 0)[: times.size]
-    return times[keep], keep, int((~keep).sum())
 
 
-def _varying(path: Path, names: Sequence[str], measured: Array, lines: NDArray[np.int_]) -> None:
-    for name, values in zip(names, measured.T, strict=True):
+def _varying(log: Log) -> None:
+    for name, values in zip(log.names, log.measured.T, strict=True):
         known = values[np.isfinite(values)]
         if known.size < 2 or np.ptp(known) == 0:
             what = f'is {known[0]:g} in all rows' if known.size else 'is empty'
-            between = f'lines {lines[0]} to {lines[-1]}' if lines.size else 'the file'
             raise ParameterError(
-                f'{path}: {between}: {name} {what}: a constant signal determines nothing; log a '
+                f'{log.place()}: {name} {what}: a constant signal determines nothing; log a '
                 'motion, or leave the column out'
             )
 

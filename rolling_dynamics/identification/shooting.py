@@ -42,39 +42,52 @@ class FollowsCommands(Protocol):
         """Components of the state, as of servos at commanded angles."""
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class Window:
     """
     A stretch of a log.
 
     Attributes
     ----------
+    log
+        The log.
     first, last
-        Rows of the log.
-    times
-        Of its rows [s], shape (N,).
-    measured
-        Shape (N, m).
-    controls
-        In force from each row to the next, shape (N - 1, nu).
+        Its rows.
+    size
+        Of a control.
 
     """
 
+    log: Log
     first: int
     last: int
-    times: Array
-    measured: Array
-    controls: Array
+    size: int
+
+    @property
+    def times(self) -> Array:
+        """Times of its rows [s], shape (N,)."""
+        return self.log.times[self.first : self.last + 1]
+
+    @property
+    def measured(self) -> Array:
+        """Measured components [SI], shape (N, m)."""
+        return self.log.measured[self.first : self.last + 1]
+
+    @property
+    def controls(self) -> Array:
+        """Controls in force from each row to the next, shape (N - 1, nu)."""
+        given = self.log.controls
+        none = np.zeros((self.last - self.first, self.size))
+        return none if given is None else given[self.first : self.last]
+
+    @property
+    def place(self) -> str:
+        """File and lines."""
+        return self.log.place(self.first, self.last)
 
     def until(self, rows: int) -> Window:
         """Return its first rows."""
-        return replace(
-            self,
-            last=self.first + rows - 1,
-            times=self.times[:rows],
-            measured=self.measured[:rows],
-            controls=self.controls[: rows - 1],
-        )
+        return replace(self, last=self.first + rows - 1)
 
 
 class Shot(NamedTuple):
@@ -104,19 +117,6 @@ class Shot(NamedTuple):
         return found if math.isfinite(found) else math.inf
 
 
-def window_of(log: Log, first: int, last: int, controls: int) -> Window:
-    """Return the window from a row of a log to another."""
-    given = np.zeros((len(log.times), controls)) if log.controls is None else log.controls
-    inside = slice(first, last + 1)
-    return Window(
-        first=first,
-        last=last,
-        times=log.times[inside],
-        measured=log.measured[inside],
-        controls=given[first:last],
-    )
-
-
 def windows_of(log: Log, length: float, controls: int) -> list[Window]:
     """
     Return windows of a length [s], one after the other; none spans a gap.
@@ -130,8 +130,8 @@ def windows_of(log: Log, length: float, controls: int) -> list[Window]:
     apart = float(np.median(np.diff(log.times))) if len(log.times) > 1 else length
     if apart > length:
         raise ParameterError(
-            f'the rows of the log are {apart:.3g} s apart, more than a --window of {length:g} s: '
-            'map a time in other units by a `scale`, or choose a longer --window'
+            f'{log.place()}: the rows are {apart:.3g} s apart, more than a --window of '
+            f'{length:g} s: map a time in other units by a `scale`, or choose a longer --window'
         )
     rows = max(round(length / apart), 1)
     cuts = [
@@ -142,15 +142,15 @@ def windows_of(log: Log, length: float, controls: int) -> list[Window]:
         )
     ]
     out = [
-        window_of(log, a, b, controls)
+        Window(log, a, b, controls)
         for a, b in cuts
         if np.isfinite(log.measured[a : b + 1]).sum() > (b - a) / 2
     ]
     if not out:
+        most, ends = max((float(np.ptp(log.times[list(e)])), e) for e in stretches(log))
         raise ParameterError(
-            f'no window of {length:g} s fits between the gaps of the log, which has '
-            f'{len(log.times)} rows over {np.ptp(log.times) if len(log.times) else 0:.3g} s: '
-            'choose a shorter --window'
+            f'{log.place(*ends)}: {most:.3g} s, the longest part without a gap or rest, has no '
+            f'window of {length:g} s: choose a shorter --window'
         )
     return out
 

@@ -158,7 +158,7 @@ def recorded_log(folder: Path, system: RollingSystem, mapping: Mapping[str, Colu
         A topic or a field is missing, or the log is none, as of :func:`read_log`.
 
     """
-    names, driven = parts_of(folder, system, mapping)
+    names, driven = parts_of(str(folder), system, mapping)
     given = {name: _column(folder, name, mapping[name]) for name in (*names, *driven)}
     times = np.unique(np.concatenate([given[name][0] for name in names]))
     table = np.full((times.size, 1 + len(given)), np.nan)
@@ -170,7 +170,7 @@ def recorded_log(folder: Path, system: RollingSystem, mapping: Mapping[str, Colu
         else:
             table[np.searchsorted(times, stamps), k] = values
     table = table[np.isfinite(table[:, 1 + len(names) :]).all(axis=1)]
-    return log_of(folder, names, table, np.arange(len(table)) + 1)
+    return log_of(folder, names, table).from_zero()
 
 
 def _column(folder: Path, name: str, column: Column) -> tuple[Array, Array]:
