@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.law import Law, STATE
+from rolling_controller.law import Law, STATE, state_inputs
 from rolling_controller.nominal import step_functions
 from rolling_controller.supervisor import Memory, Sample, Source, step, Verdict
 from rolling_dynamics.arrays import Array
@@ -69,17 +69,23 @@ class SensorFilter:
     """
     Kalman filter of what the sensors of a machine measure, in the first mode of its system.
 
-    A number that is measured without noise counts with the standard deviation :data:`EXACT` of its
-    scale. One that no motion changes, such as the height of a ball over its plate, says nothing.
+    It is an estimator in the form of a law; see :class:`rolling_controller.law.Law`. A number
+    that is measured without noise counts with the standard deviation :data:`EXACT` of its scale.
+    One that no motion changes, such as the height of a ball over its plate, says nothing.
 
     Attributes
     ----------
     inputs
         Layout of the measurements of all sensors; what is not measured is not a number.
+    output
+        Layout of the state.
     sensors
         The sensors by name.
 
     """
+
+    period = None
+    opaque = 'a filter whose steps in time follow what is measured and sent'
 
     def __init__(
         self,
@@ -127,6 +133,7 @@ class SensorFilter:
                 Entry(s.name, tuple(f'{s.name}_{n}' for n in s.output.names), '') for s in sensors
             )
         )
+        self.output = state_inputs(system)
         self._step = Stepper(system, self._p, max_step=LONGEST).step
         self._jacobian = FastFunction(step_functions(system)[1])
         self._says = [np.diag(s.covariance) > 0.0 for s in sensors]
@@ -148,7 +155,7 @@ class SensorFilter:
         self._Q = np.diag(np.concatenate([_spread(tangent, drift), walk]) ** 2)
         self._idle = np.zeros(system.control.size)
 
-    def start(self) -> Belief:
+    def start(self, before: Belief | None = None) -> Belief:  # noqa: ARG002
         """Return what is known before the first measurement."""
         force, P = np.zeros(self._B.shape[1]), np.diag(self._spread**2)
         return Belief(self._x_start, force, P, ((-math.inf, self._idle),))
@@ -163,13 +170,13 @@ class SensorFilter:
         out[self.inputs.slice(name)] = value
         return out
 
-    def step(self, belief: Belief, inputs: ArrayLike, t: float) -> Belief:
+    def step(self, memory: Belief, inputs: ArrayLike, t: float) -> tuple[Belief, Array]:
         """
-        Return what is known after measurements at a time.
+        Return what is known after measurements at a time, and the estimate of the state.
 
         Parameters
         ----------
-        belief
+        memory
             What was known before, with the controls that were sent since.
         inputs
             Measurements, see ``inputs``.
@@ -177,6 +184,7 @@ class SensorFilter:
             Stamp of the measurements [s].
 
         """
+        belief = memory
         if belief.t is None or t > belief.t:
             belief = self._predicted(belief, t)
         given, verdicts = np.asarray(inputs, dtype=float), []
@@ -187,7 +195,8 @@ class SensorFilter:
                 verdicts.append(verdict)
         fault = next((v.fault for v in verdicts if v.fault), '')
         limited, possible = any(v.limited for v in verdicts), all(v.possible for v in verdicts)
-        return belief._replace(verdict=Verdict(fault, limited=limited, possible=possible))
+        belief = belief._replace(verdict=Verdict(fault, limited=limited, possible=possible))
+        return belief, belief.x.copy()
 
     def _taken(
         self, belief: Belief, k: int, sensor: Sensor, y: Array, t: float
@@ -377,10 +386,11 @@ class MeasuredLaw:
     """
     A law behind a filter of what sensors measure; see :class:`rolling_controller.law.Law`.
 
-    A law of the input ``state`` takes the filter's. Any other takes what the first sensor
-    measures, as many numbers as its first input has, where the supervisor takes that for
-    possible; with a period, it also steps for each measurement that is missing. From a fault of
-    the supervisor on the output is zero, and it is limited while the estimate is open.
+    It is opaque where one of both is. A law of the input ``state`` takes the filter's. Any other
+    takes what the first sensor measures, as many numbers as its first input has, where the
+    supervisor takes that for possible; with a period, it also steps for each measurement that is
+    missing. From a fault of the supervisor on the output is zero, and it is limited while the
+    estimate is open.
     """
 
     def __init__(
@@ -408,7 +418,7 @@ class MeasuredLaw:
 
         """
         self.law, self.period, self.output = law, law.period, law.output
-        self.opaque = 'a filter whose steps in time follow what is measured and sent'
+        self.opaque = state.opaque or law.opaque
         first, *rest = law.inputs.entries
         self._size, self._by_state = first.size, first.name == STATE
         measured = state.inputs.entries if self._by_state else (first,)
@@ -445,9 +455,9 @@ class MeasuredLaw:
             law, _ = self.law.step(law, [*np.full_like(y, np.nan), *others], t)
         whole = np.full(self._filter.inputs.size, np.nan)
         whole[: y.size] = y
-        belief = self._filter.step(memory.belief, whole, t)
+        belief, state = self._filter.step(memory.belief, whole, t)
         if self._by_state:
-            y = belief.x
+            y = state
         elif not belief.verdict.possible:
             y = np.full_like(y, np.nan)
         law, output = self.law.step(law, [*y, *others], t)

@@ -15,15 +15,18 @@ from evidence.benchmarks.row import Row
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller import Horizon, LqrWeights, PredictiveLaw, run_lockstep, TimeVaryingLqr
-from rolling_controller.law import answered, Law, OpenLoop
-from rolling_controller.predictive.estimator import Estimator
+from rolling_controller.law import answered, gathered, Law, OpenLoop, STATE
+from rolling_controller.measured_state import SensorFilter
 from rolling_controller.predictive.pursuit import Answer, Pursuit, Replanning
+from rolling_controller.supervisor import Source
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction, settle
 from rolling_dynamics.contact import ContactSystem
-from rolling_dynamics.contract import default_weights
+from rolling_dynamics.contract import default_weights, Entry, Layout, quaternion_entry
+from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.surfaces import Plane, Sphere
+from rolling_dynamics.uncertain import UncertainSystem
 from rolling_planner import Plan, plan_rolling, PlanProblem
 from rolling_planner.progress import InfeasibleError
 from rolling_robotics.trials.trial import Criterion, Outcome, Record
@@ -42,7 +45,20 @@ REACHED, HELD, DURATION, STEP = 6.0, 1.0, 7.0, 1e-3  # s
 DRIVEN = 0.003  # rad/s in 1 s by what is not modelled, but for pushes
 MORE_TIME = 1.3  # over the horizon, for a first plan that could not be made
 RATIO = 0.08  # standard deviation of the logarithm of inertia over mass
+WINDOW = 0.025  # s, in which innovations show a push
 SYSTEM = ContactSystem(Sphere(RADIUS), Plane())
+UNCERTAIN = UncertainSystem(SYSTEM, ['inertia'])
+POSES = Sensor(
+    name='pose',
+    output=Layout(
+        (Entry('position', ('position_u', 'position_v'), 'm'), quaternion_entry('orientation'))
+    ),
+    measure=lambda at: ca.vertcat(at.state['contact_h'], at.state['q_HO']),
+    covariance=np.diag([NOISE**2] * 2 + [(TURN_NOISE / 2) ** 2] * 4),
+    rate=1 / STEP,
+    message='pose',
+    topic='',
+)
 
 
 class Held(Criterion):
@@ -183,7 +199,9 @@ class _Motion:
     def __init__(self, chance: Drawn, rng: np.random.Generator, command: Law[Any]) -> None:
         """Put the ball at its start."""
         self._chance, self._rng, self._command = chance, rng, command
-        self._estimator = _estimator(chance.problem.p)
+        self._filter = _filter(chance.problem)
+        self._belief = self._filter.start()
+        self._ahead = Stepper(UNCERTAIN, chance.problem.p, max_step=STEP).step
         self._step = Stepper(SYSTEM, chance.plant, max_step=STEP)
         self._judged, self._wanted = FastFunction(_judged()), chance.problem.goal_state[0]
         self._states, self._controls = [chance.start], list[Array]()
@@ -221,27 +239,32 @@ class _Motion:
         return _errors(x, off), margins
 
     def _estimated(self, k: int) -> Array:
-        """Return the present state, from a measurement that is late."""
+        """Return the inputs of the law, from a measurement that is late."""
+        if k > 0:
+            self._belief = self._belief.acting(self._controls[-1], (k - 1) * STEP)
         seen, d = max(k - self._chance.delay, 0), np.zeros(SYSTEM.tangent.size)
         d[SYSTEM.tangent.slice('contact_h')] = NOISE * self._rng.normal(size=2)
         d[SYSTEM.tangent.slice('d_HO')] = TURN_NOISE * self._rng.normal(size=3)
-        measured, estimator = _moved(self._states[seen], d), self._estimator
-        if seen == 0:
-            estimator.begin(measured)
-        else:
-            estimator.update(measured, self._controls[seen - 1], STEP)
-        if isinstance(self._command, Pursuit):
-            self._command.law.know(estimator.p)
-        return estimator.ahead(self._controls[seen:], STEP)
+        measured = _moved(self._states[seen], d)
+        y = np.concatenate([measured[SYSTEM.state.slice(n)] for n in ('contact_h', 'q_HO')])
+        self._belief, x = self._filter.step(self._belief, y, seen * STEP)
+        for j in range(seen, k):
+            x = self._ahead(x, self._controls[j], STEP, j * STEP)
+        signals = {STATE: x[: SYSTEM.state.size], 'inertia': np.exp(x[SYSTEM.state.size :])}
+        return gathered(self._command.inputs, signals)
 
 
-def _estimator(p: Array) -> Estimator:
-    return Estimator(
-        SYSTEM,
-        p,
-        noise={'contact_h': NOISE, 'd_HO': TURN_NOISE},
-        driven={'w_HO_H': DRIVEN},
-        uncertain={'inertia': RATIO},
+def _filter(problem: PlanProblem) -> SensorFilter:
+    """Return the filter of poses: a push, or what it does not know of inertia, is found."""
+    return SensorFilter(
+        UNCERTAIN,
+        problem.p,
+        [POSES],
+        [*problem.x_start, 0.0],
+        start={'contact_h': OFF, 'd_HO': TURNED, 'w_HO_H': DRIVEN, 'inertia_log': RATIO},
+        lost={'w_HO_H': PUSH / RADIUS, 'd_HO': PUSH * PUSHED / RADIUS, 'contact_h': PUSH * PUSHED},
+        drift={'w_HO_H': DRIVEN},
+        sources={POSES.name: Source(name='the ball', agreement=0.0, window=WINDOW)},
     )
 
 
@@ -282,7 +305,15 @@ def predictive_law(problem: PlanProblem, plan: Plan) -> PredictiveLaw:
     """Return the law of the trial on a plan, compiled."""
     speed, control = BRISK
     weights = LqrWeights(tracking={**default_weights(SYSTEM).tracking, **speed}, control=control)
-    law = PredictiveLaw(SYSTEM, problem.p, plan, weights, control_limits=LIMIT, horizon=HORIZON)
+    law = PredictiveLaw(
+        SYSTEM,
+        problem.p,
+        plan,
+        weights,
+        control_limits=LIMIT,
+        horizon=HORIZON,
+        scaled=('inertia',),
+    )
     settle(300.0)
     return law
 

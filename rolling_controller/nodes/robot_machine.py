@@ -90,7 +90,7 @@ class SensedStates(NewestState[Array]):
                 continue
             self._first, self._last[name] = self._first or stamp, stamp
             y = self._filter.of(name, value)
-            self._belief = self._filter.step(self._belief, y, self._time(stamp))
+            self._belief, _ = self._filter.step(self._belief, y, self._time(stamp))
         if not came or not all(self._last.values()):
             return
         newest = max(self._last.values())

@@ -81,7 +81,8 @@ class Watched:
     def compare(self, place, sent, t):
         """Note what the fault did since the window began, given the true place."""
         given = self.seen.pop()
-        self.true = self.filter.step(self.true, [*place, np.nan], t)._replace(sent=sent)
+        known, _ = self.filter.step(self.true, [*place, np.nan], t)
+        self.true = known._replace(sent=sent)
         true = self.seen.pop()
         if given.innovation.size != true.innovation.size or self.knowable is not None:
             return
@@ -250,7 +251,7 @@ def test_a_camera_without_noise_is_believed_and_what_never_changes_says_nothing(
     state = measured_state.SensorFilter(system, p, [camera], start, start=0.1, sources=sources)
     place, belief = np.array([0.02, -0.01]), state.start()
     for t, height in ((0.0, file.ball.radius), (0.01, 1.0), (0.01, np.nan)):  # the last twice
-        belief = state.step(belief, [*place, height], t)
+        belief, _ = state.step(belief, [*place, height], t)
         np.testing.assert_allclose(belief.x[:2], place, atol=measured_state.EXACT)
         assert (belief.verdict.possible, belief.verdict.limited) == (True, False)
         assert belief.memories[camera.name].squares[-1][2] == 2  # numbers that were compared

@@ -157,11 +157,11 @@ def law_classes():
 
 
 def test_every_law_is_a_function_but_for_three_reasons():
-    """A filter and the law behind it are no function yet: its predictions vary in number."""
+    """And but for the filter of sensors, an estimator, whose predictions vary in number."""
     found = dict(law_classes())
     assert {'FunctionLaw', 'Around', 'TimeVaryingLqr'} <= set(found)
     opaque = {name: reasons for name, reasons in found.items() if reasons}
-    assert list(opaque.pop('MeasuredLaw')) == [
+    assert opaque.pop('SensorFilter') == [
         'a filter whose steps in time follow what is measured and sent'
     ]
     assert opaque.pop('StateFeedback') == ['a function of Python']  # of a user's alone

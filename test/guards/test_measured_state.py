@@ -120,25 +120,27 @@ def assert_alike(belief, oracle):
 def test_the_estimate_is_that_of_a_kalman_filter_by_hand(filter_):
     """Controls act from their times on, also between two measurements, and in a measurement."""
     belief, oracle = filter_.start(), Oracle()
-    belief = filter_.step(belief, [0.3, 9.0, 0.2], 1.0)
+    belief, _ = filter_.step(belief, [0.3, 9.0, 0.2], 1.0)
     oracle.take_both([0.3, 9.0, 0.2], 0.0, 1.0)
     assert_alike(belief, oracle)
     belief = belief.acting(np.array([2.0]), 1.004).acting(np.array([-3.0]), 1.013)
     oracle.go_on(0.0, 1.0, 1.004)
     oracle.go_on(2.0, 1.004, 1.011)
-    belief = filter_.step(belief, [np.nan, 9.0, 1.5], 1.011)
+    belief, _ = filter_.step(belief, [np.nan, 9.0, 1.5], 1.011)
     oracle.take_both([np.nan, 9.0, 1.5], 2.0, 1.011)
     assert_alike(belief, oracle)
     oracle.go_on(2.0, 1.011, 1.013)
-    belief = filter_.step(belief, [0.4, np.nan, -2.5], 1.013)  # what acts from then on is in force
+    belief, _ = filter_.step(
+        belief, [0.4, np.nan, -2.5], 1.013
+    )  # what acts from then on is in force
     oracle.take_both([0.4, np.nan, -2.5], -3.0, 1.013)
     assert_alike(belief, oracle)
     assert [at for at, _ in belief.sent] == [1.013]
-    again = filter_.step(belief, [0.5, 0.0, np.nan], 1.013)  # at the same time: no prediction
+    again, _ = filter_.step(belief, [0.5, 0.0, np.nan], 1.013)  # at the same time: no prediction
     oracle.take_both([0.5, 0.0, np.nan], -3.0, 1.013)
     assert_alike(again, oracle)
     # a control that acts from the measurement on is in force in another one of this time
-    again = filter_.step(again.acting(np.array([4.0]), 1.013), [np.nan, 0.0, 3.5], 1.013)
+    again, _ = filter_.step(again.acting(np.array([4.0]), 1.013), [np.nan, 0.0, 3.5], 1.013)
     oracle.take_both([np.nan, 0.0, 3.5], 4.0, 1.013)
     assert_alike(again, oracle)
 
@@ -146,7 +148,7 @@ def test_the_estimate_is_that_of_a_kalman_filter_by_hand(filter_):
 def test_a_number_without_noise_counts_by_a_millionth():
     exact = sensor('ruler', ('along',), lambda s, *_: (s,), [0.0])
     state = SensorFilter(Swelling(), P, [exact], X_START, start=START)
-    belief = state.step(state.start(), [0.3], 0.0)
+    belief, _ = state.step(state.start(), [0.3], 0.0)
     assert belief.x[0] == pytest.approx(0.3, abs=1e-9)
     assert np.sqrt(belief.P[0, 0]) == pytest.approx(EXACT, rel=1e-6)
 
@@ -159,16 +161,16 @@ def test_a_quaternion_is_one_attitude_by_either_sign(sign):
     attitude = sensor('attitude', tuple('wxyz'), turned, [0.01] * 4, kind='quaternion')
     state = SensorFilter(Swelling(), P, [attitude], X_START, start=START)
     seen = sign * np.array([np.cos(0.1), 0.0, 0.0, np.sin(0.1)])
-    belief = state.step(state.start(), seen, 0.0)
+    belief, _ = state.step(state.start(), seen, 0.0)
     assert belief.x[0] == pytest.approx(0.2, abs=1e-3)
 
 
 def test_after_a_gap_the_estimate_is_as_unsure_as_at_the_start(filter_):
     """It is where it was left, and the supervisor begins again."""
-    begun = filter_.step(filter_.start(), [0.3, 9.0, 0.2], 0.0)
-    just = filter_.step(begun, [0.3, 9.0, np.nan], GAP / 100.0)
+    begun, _ = filter_.step(filter_.start(), [0.3, 9.0, 0.2], 0.0)
+    just, _ = filter_.step(begun, [0.3, 9.0, np.nan], GAP / 100.0)
     assert len(just.memories['place'].times) == 2
-    later = filter_.step(begun, [0.3, 9.0, np.nan], GAP / 100.0 + 1e-6)
+    later, _ = filter_.step(begun, [0.3, 9.0, np.nan], GAP / 100.0 + 1e-6)
     assert len(later.memories['place'].times) == 1
     oracle = Oracle()
     oracle.z = np.array([*begun.x, *begun.force])
@@ -190,9 +192,9 @@ def verdicts(monkeypatch):
 
 def test_an_estimate_that_is_reopened_is_as_unsure_as_one_that_is_lost(filter_, verdicts):
     """But for what is not lost, such as the rate, which stays without a correlation."""
-    begun = filter_.step(filter_.start(), [0.3, 9.0, 0.2], 1.0)
+    begun, _ = filter_.step(filter_.start(), [0.3, 9.0, 0.2], 1.0)
     verdicts[:] = [Verdict(reopen=True)]
-    found = filter_.step(begun, [0.9, 9.0, np.nan], 1.0)
+    found, _ = filter_.step(begun, [0.9, 9.0, np.nan], 1.0)
     oracle = Oracle()
     oracle.z, oracle.P = np.array([*begun.x, *begun.force]), begun.P.copy()
     oracle.P[0, :] = oracle.P[:, 0] = 0.0
@@ -202,9 +204,9 @@ def test_an_estimate_that_is_reopened_is_as_unsure_as_one_that_is_lost(filter_, 
 
 
 def test_what_cannot_be_is_not_taken(filter_, verdicts):
-    begun = filter_.step(filter_.start(), [0.3, 9.0, 0.2], 1.0)
+    begun, _ = filter_.step(filter_.start(), [0.3, 9.0, 0.2], 1.0)
     verdicts[:] = [Verdict(possible=False)]
-    found = filter_.step(begun, [0.9, 9.0, np.nan], 1.0)
+    found, _ = filter_.step(begun, [0.9, 9.0, np.nan], 1.0)
     assert_array_equal(found.x, begun.x)
     assert_array_equal(found.P, begun.P)
     assert not found.verdict.possible
@@ -245,7 +247,7 @@ def test_a_law_of_the_state_gets_that_of_the_filter(filter_):
     memory, _ = behind.step(behind.start(), [0.3, 9.0, 0.2, 0.7], 1.0)
     assert law.given == [(0, [*memory.belief.x, 0.7], 1.0)]
     assert memory.missed == 0
-    assert_array_equal(memory.belief.x, filter_.step(filter_.start(), [0.3, 9.0, 0.2], 1.0).x)
+    assert_array_equal(memory.belief.x, filter_.step(filter_.start(), [0.3, 9.0, 0.2], 1.0)[1])
 
 
 @pytest.mark.parametrize(('after', 'missed'), [(0.01, 0), (0.014, 0), (0.04, 3), (0.5, 49)])
