@@ -13,6 +13,7 @@ from rolling_dynamics.configuration import find_config, find_scenario
 from rolling_dynamics.errors import ParameterError, printable, ScenarioError, suggestion
 from rolling_dynamics.plugin import roles
 from rolling_dynamics.scenario_model import load_robot
+from rolling_robotics.hardware import REAL, SIMULATED
 import yaml
 
 
@@ -169,14 +170,18 @@ def of_robot(
         Topics that are recorded, further than for every robot.
     files
         Name of the files of parameters and of RViz where it is not that of the experiment; the
-        nodes take the scenario then whatever the file of parameters says.
+        nodes take the scenario then whatever the file of parameters says, and may run on real
+        hardware, by the topics of the scenario's sensors and actuators.
 
     """
     given = {'scenario_file': scenario_file} if files else {}
+    nodes = tuple(replace(node, parameters=given) for node in (SIMULATOR, PLANNER, CONTROLLER))
+    measured = replace(CONTROLLER, parameters={**given, 'estimate_state': True})
     return Experiment(
         name=name,
         text=text,
-        nodes=tuple(replace(node, parameters=given) for node in (SIMULATOR, PLANNER, CONTROLLER)),
+        nodes=nodes,
+        hardware={SIMULATED: nodes, REAL: (nodes[1], measured)} if files else {},
         params_file=f'{files or name}.yaml',
         scenario_file=scenario_file,
         rviz_file=f'{files or name}.rviz',

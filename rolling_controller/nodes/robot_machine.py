@@ -16,11 +16,10 @@ from rolling_controller.nodes.plan_following import PlanFollowing
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.measurements import RobotStates
-from rolling_dynamics.nodes.topics import SensorReader, TYPES
+from rolling_dynamics.nodes.topics import CommandTopic, SensorReader, TYPES
 from rolling_dynamics.robots.view import Observer
 from rolling_dynamics.scenario_model import load_robot, RobotModel
 from rolling_node_kit.cdr import decode_odometry
-from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.parameters import fixed, Parameter, ParameterTable
 from rolling_node_kit.qos import COMMAND, SENSOR_DATA, STREAM_POLLED, STREAM_READER
@@ -175,7 +174,8 @@ class RobotMachine(Machine):
         self.holds_at = model.view.holds_at or frozenset[str]()
         self._observer = Observer(model.view, model.params, next(iter(model.system.modes)))
         self._yaw = 0.0
-        self.commands = node.writer(JointState, 'robot/control', COMMAND)
+        self._command = CommandTopic(model.system, model.scenario.actuators)
+        self.commands = node.writer(self._command.kind, self._command.name, COMMAND)
         check = stamp_check(node, values)
         self.measured: RobotStates | SensedStates
         self.watch: SensedWatch | None = None
@@ -190,7 +190,6 @@ class RobotMachine(Machine):
         self.polled = self.measured.topics
         self.missing = f'nothing came yet on {" or ".join(t.topic for t in self.polled)}'
         self._odometry = node.polled(Odometry, 'odom', STREAM_READER, raw=True)
-        self._message = JointState(name=list(model.system.control.names))
 
     def yaw(self) -> float:
         """Angle of base_link about the normal of the floor [rad], as reported last; 0 if never."""
@@ -212,9 +211,7 @@ class RobotMachine(Machine):
     def send(self, u: Array, stamp: int) -> None:
         """Send the control that is to act at a time [ns]."""
         self.measured.note(u, stamp)
-        self._message.header.stamp = nanoseconds_to_time(stamp)
-        self._message.effort = u.tolist()
-        self.commands.publish(self._message)
+        self.commands.publish(self._command.message(u, stamp))
 
     def safe(self, x: Array) -> Array:
         """Return the control that brings the robot to rest, as the simulator's own."""

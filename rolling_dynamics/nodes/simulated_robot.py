@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 import math
 from typing import Any, TYPE_CHECKING
@@ -21,7 +20,7 @@ from rolling_dynamics.nodes.simulated import (
     Simulated,
     Slow,
 )
-from rolling_dynamics.nodes.topics import ratio
+from rolling_dynamics.nodes.topics import CommandTopic, ratio
 from rolling_dynamics.robots.emulated_robot import emulated_robot, EmulatedRobot, MOTIONS
 from rolling_dynamics.robots.urdf import robot_urdf
 from rolling_dynamics.robots.view import Observation
@@ -33,7 +32,6 @@ from rolling_node_kit.conversions import (
     finite,
     matrix_to_transform,
     nanoseconds_to_time,
-    time_to_nanoseconds,
 )
 from rolling_node_kit.parameters import fixed
 from rolling_node_kit.qos import EVENT, LATCHED, STREAM_WRITER
@@ -230,17 +228,8 @@ class SimulatedRobot(Simulated):
         model = load_robot(v['scenario_file'])
         self.title, self.sensors = model.title, model.scenario.sensors
         self.plant = emulated_robot(model, motion=v['motion'], brake_time=v['brake_time'])
-        self.command = JointState, 'robot/control'
-        self._names, self._field = list(model.system.control.names), 'effort'
-        actuators = [a for a in model.scenario.actuators if a.topic]
-        if len(actuators) > 1 or any(len(a.joints) != len(self._names) for a in actuators):
-            raise ParameterError(
-                f'{model.title}: one actuator with a topic has to take all of {self._names}, '
-                f'got {[a.name for a in actuators]}'
-            )
-        for actuator in actuators:
-            self.command = JointTrajectory, actuator.topic
-            self._names, self._field = list(actuator.joints), actuator.message
+        self._commands = CommandTopic(model.system, model.scenario.actuators)
+        self.command = self._commands.kind, self._commands.name
         self.topics = RobotTopics(
             node, self.plant, world=v['world_frame'], prefix=v['frame_prefix']
         )
@@ -265,36 +254,4 @@ class SimulatedRobot(Simulated):
 
     def read(self, message: JointState | JointTrajectory) -> tuple[int, Array]:
         """Return the control; refuse other names, missing numbers, and what is not finite."""
-        if isinstance(message, JointState):
-            names, numbers, field = message.name, message.effort, 'efforts'
-        elif message.points:
-            field = self._field
-            names, numbers = message.joint_names, getattr(message.points[-1], field)
-        else:
-            raise ParameterError('it has no points')
-        u = numbers_by_name(self._names, list(names), numbers, field)
-        return time_to_nanoseconds(message.header.stamp), u
-
-
-def numbers_by_name(
-    wanted: Sequence[str], names: Sequence[str], numbers: Sequence[float], what: str
-) -> Array:
-    """
-    Return the numbers of a command in the order that is wanted.
-
-    Raises
-    ------
-    ParameterError
-        Its names are others, it has as many numbers not, or one is not finite.
-
-    """
-    if len(numbers) != len(names):
-        raise ParameterError(f'it has {len(numbers)} {what} for {len(names)} names')
-    if list(names) != list(wanted):
-        if sorted(names) != sorted(wanted):
-            raise ParameterError(f'its names are {names}, {list(wanted)} are needed')
-        by_name = dict(zip(names, numbers, strict=True))
-        numbers = [by_name[name] for name in wanted]
-    if not math.isfinite(sum(numbers)):
-        raise ParameterError('it is not finite')
-    return np.array(numbers, dtype=float)
+        return self._commands.read(message)

@@ -1,13 +1,17 @@
-"""Topics of sensors, measurements as standard messages and back, and what contacts publish."""
+"""Topics of sensors, actuators and contacts: numbers as standard messages, and back."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+import math
 
 from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 import numpy as np
 from rclpy.serialization import deserialize_message
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.instruments import Sensor
+from rolling_dynamics.contract.instruments import Actuator, Sensor
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_node_kit.cdr import (
     decode_stamped,
@@ -26,6 +30,7 @@ from rolling_node_kit.conversions import (
 from rolling_node_kit.qos import SENSOR_DATA, STREAM_WRITER
 from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import Imu, JointState, PointCloud2
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 AXES = 'xyz'
 TYPES = {
@@ -130,6 +135,69 @@ class SensorReader:
         if problem := output.problem(y):
             raise ParameterError(f'the measurement {problem}')
         return stamp, y
+
+
+class CommandTopic:
+    """
+    Commands to a machine: those of its actuator, or of all controls where none has a topic.
+
+    Attributes
+    ----------
+    kind, name
+        Type and name of the topic.
+
+    """
+
+    def __init__(self, system: RollingSystem, actuators: Sequence[Actuator]) -> None:
+        """Take the machine."""
+        self.kind, self.name = JointState, 'robot/control'
+        self._names, self._field = list(system.control.names), 'effort'
+        given = [a for a in actuators if a.topic]
+        if len(given) > 1 or any(len(a.joints) != len(self._names) for a in given):
+            raise ParameterError(
+                f'{system.name}: one actuator with a topic has to take all of {self._names}, '
+                f'got {[a.name for a in given]}'
+            )
+        for actuator in given:
+            self.kind, self.name = JointTrajectory, actuator.topic
+            self._names, self._field = list(actuator.joints), actuator.message
+
+    def message(self, u: Array, stamp: int) -> JointState | JointTrajectory:
+        """Return a command, in the units of the control, that is to act at a time [ns]."""
+        if self.kind is JointState:
+            out = JointState(name=self._names, effort=u.tolist())
+        else:
+            point = JointTrajectoryPoint(**{self._field: u.tolist()})
+            out = JointTrajectory(joint_names=self._names, points=[point])
+        out.header.stamp = nanoseconds_to_time(stamp)
+        return out
+
+    def read(self, message: JointState | JointTrajectory) -> tuple[int, Array]:
+        """
+        Return stamp [ns] and control, in its units.
+
+        Raises
+        ------
+        ParameterError
+            The message has other names, as many numbers not, or one is not finite.
+
+        """
+        if isinstance(message, JointState):
+            names, numbers, what = message.name, message.effort, 'efforts'
+        elif message.points:
+            what = self._field
+            names, numbers = message.joint_names, getattr(message.points[-1], what)
+        else:
+            raise ParameterError('it has no points')
+        if len(numbers) != len(names):
+            raise ParameterError(f'it has {len(numbers)} {what} for {len(names)} names')
+        if sorted(names) != sorted(self._names):
+            raise ParameterError(f'its names are {list(names)}, {self._names} are needed')
+        by_name = dict(zip(names, numbers, strict=True))
+        u = np.array([by_name[name] for name in self._names], dtype=float)
+        if not math.isfinite(u.sum()):
+            raise ParameterError('it is not finite')
+        return time_to_nanoseconds(message.header.stamp), u
 
 
 def _joints(sensor: Sensor) -> list[str]:

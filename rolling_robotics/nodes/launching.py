@@ -161,7 +161,7 @@ def scenario_description() -> LaunchDescription:
     def described(context: LaunchContext) -> Experiment:
         return of_scenario(find_scenario(LaunchConfiguration('scenario').perform(context)))
 
-    of_any = of_robot('robot', '', '')
+    of_any = of_robot('robot', '', '', files='robot')
     scenario = DeclareLaunchArgument(
         'scenario', description='scenario of a rolling robot: a path, or the name of an example'
     )

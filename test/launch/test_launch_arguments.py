@@ -75,22 +75,31 @@ def test_bridges_and_estimator_start_alone(launching):
     assert 'hardware' not in arguments
 
 
-def test_one_launch_file_starts_the_robot_of_any_scenario(launching):
+@pytest.mark.parametrize(
+    ('hardware', 'names'),
+    [('simulated', ['simulator', 'planner', 'controller']), ('real', ['planner', 'controller'])],
+)
+def test_one_launch_file_starts_the_robot_of_any_scenario(launching, hardware, names):
+    """On its hardware, whose drivers speak the topics of its sensors, there is no simulator."""
     file = ROOT / 'launch' / 'system.launch.py'
     spec = importlib.util.spec_from_file_location('launch_file', file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     module.generate_launch_description()
-    given = {'frame_prefix': '', 'params_file': 'robot.yaml', 'scenario': 'pendulum_slope'}
-    context = SimpleNamespace(launch_configurations=given)
+    choices = {c.args[0]: c.kwargs for c in launching.DeclareLaunchArgument.call_args_list}
+    assert choices['hardware']['choices'] == ['simulated', 'real']
+    given = {'frame_prefix': '', 'params_file': 'robot.yaml', 'scenario': 'two_wheeler'}
+    context = SimpleNamespace(launch_configurations={**given, 'hardware': hardware})
     for call in launching.OpaqueFunction.call_args_list:
         if 'condition' not in call.kwargs:
             with contextlib.suppress(KeyError):  # of the recorder: there is no argument `record`
                 call.kwargs['function'](context)
     nodes = {call.kwargs['name']: call.kwargs for call in launching.Node.call_args_list}
-    assert list(nodes) == ['simulator', 'planner', 'controller']
-    path = str(find_scenario('pendulum_slope'))
-    assert all({'scenario_file': path} in node['parameters'] for node in nodes.values())
+    assert list(nodes) == names
+    given = {'scenario_file': str(find_scenario('two_wheeler'))}
+    estimated = {'estimate_state': True} if hardware == 'real' else {}
+    assert {**given, **estimated} in nodes['controller']['parameters']
+    assert all(given in nodes[name]['parameters'] for name in names if name != 'controller')
 
 
 def test_a_scenario_of_an_object_on_a_hand_is_refused(launching):

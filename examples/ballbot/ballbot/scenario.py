@@ -8,7 +8,7 @@ import numpy as np
 from rolling_dynamics.scenario import Control, Scenario, ScenarioFile
 from rolling_dynamics.scenario.fields import formulas, note, quantity, TIME, vector
 
-from ballbot.instruments import ENCODERS, IMU
+from ballbot.instruments import ENCODERS, IMU, MOTORS
 from ballbot.system import Ballbot
 
 
@@ -29,7 +29,7 @@ class BallbotFile(ScenarioFile):
     lean: np.ndarray = vector(
         'rotation vector of the body at the start', 'rad', default=np.zeros(3)
     )
-    measured: bool = note('whether a simulator measures it by its instruments', default=False)
+    measured: bool = note('whether it is measured and driven by its instruments', default=False)
     torque: list[ca.SX] = formulas('of body on ball', 'N m', default=[ca.SX(0)] * 3)
 
     def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
@@ -48,5 +48,6 @@ class BallbotFile(ScenarioFile):
             control=Control(torque, system.control),
             control_limits=np.full(3, self.torque_limit),
             sensors=(IMU, ENCODERS) if self.measured else (),
+            actuators=(MOTORS,) if self.measured else (),
             **self.common(name, raw, system, {}),
         )

@@ -23,6 +23,7 @@ from rolling_controller.nodes.machine import Machine, stamp_check
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import rig_file, RigFile
 from rolling_dynamics.errors import quoted
+from rolling_dynamics.nodes.topics import CommandTopic
 from rolling_dynamics.scenario import load_scenario
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
 from rolling_node_kit.newest_state import NewestState, StampCheck
@@ -30,7 +31,7 @@ from rolling_node_kit.parameters import fixed, Parameter, ParameterTable
 from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, LOG, SENSOR_DATA
 from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 if TYPE_CHECKING:
     from rolling_controller.nodes.controller_node import ControllerNode
@@ -71,13 +72,12 @@ class RigMachine(Machine):
         """Create the topics; ``plate`` is the frame of the positions."""
         self._file = file
         self._system, self._p = file.system_and_parameters()
-        self._servos = file.actuator(self._system)
         self.measured = Frames(plate, stamp_check(node, values))
         self._frames = node.polled(PoseWithCovarianceStamped, 'vision/object_pose', SENSOR_DATA)
         self.polled = [self._frames]
-        self._message = JointTrajectory(joint_names=list(self._servos.joints))
-        self.commands = node.writer(JointTrajectory, self._servos.topic, COMMAND)
-        self._sent = 0
+        self._command = CommandTopic(self._system, [file.actuator(self._system)])
+        self.commands = node.writer(self._command.kind, self._command.name, COMMAND)
+        self._sent, self._message = 0, JointTrajectory()
 
     def poll(self) -> None:
         """Take what came; a frame that comes again is answered again."""
@@ -88,9 +88,8 @@ class RigMachine(Machine):
 
     def send(self, u: Array, stamp: int) -> None:
         """Send what a law gives for the frame of a stamp [ns]."""
-        numbers = self._file.command(self._system, self._p, u).tolist()
-        self._message.header.stamp, self._sent = nanoseconds_to_time(stamp), stamp
-        self._message.points = [JointTrajectoryPoint(**{self._servos.message: numbers})]
+        numbers = self._file.command(self._system, self._p, u)
+        self._sent, self._message = stamp, self._command.message(numbers, stamp)
         self.commands.publish(self._message)
 
     def safe(self, x: Array) -> Array:  # noqa: ARG002
