@@ -1,15 +1,17 @@
 """
-Write `docs/experiments.md` and its diagrams: nodes and topics of every experiment.
+Write `docs/experiments.md` and its diagrams: nodes, topics and verdicts of every experiment.
 
     .venv/bin/python tools/diagrams.py
 
 Which nodes there are stands in the table of experiments, and what they publish and read in their
-security policies, which are written from the graph of the running nodes.
+security policies, which are written from the graph of the running nodes. What succeeds is in
+`test/golden`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+import json
 import math
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -125,6 +127,42 @@ def _box(middle: tuple[float, float], lines: list[str], colour: str, corner: flo
     )
 
 
+VERDICTS = """## Verdicts
+
+Trials of `test/golden` that succeed: random seeds 0, 1 and 2 in lockstep, without ROS, and the
+demonstration on its nodes in simulated time. Of the ball balancer: jumps that end within 5 mm, of
+36 on each of two plates.
+
+| experiment | in lockstep | on its nodes |
+|---|---|---|
+"""
+
+
+def verdicts() -> str:
+    """Return the table of what the golden set says of each experiment."""
+    golden = ROOT / 'test' / 'golden'
+    lockstep, ros = (json.loads((golden / f'{n}.json').read_text()) for n in ('lockstep', 'ros'))
+    rows = []
+    for name in EXPERIMENTS:
+        found = (
+            f'{title.removeprefix(name).strip(" ,")}: {_succeeded(given)}'.removeprefix(': ')
+            for title, given in lockstep.items()
+            if title.startswith(name)
+        )
+        nodes = ', '.join(ros[name]['laws'])
+        rows.append(f'| `{name}` | {"; ".join(found)} | {nodes} |\n')
+    return VERDICTS + ''.join(rows)
+
+
+def _succeeded(given: dict[str, list[int]] | list[int]) -> str:
+    """Return how many trials succeed, of each law where there are several."""
+    if isinstance(given, dict):
+        return ', '.join(f'{law} {_succeeded(trials)}' for law, trials in given.items())
+    if all(isinstance(trial, bool) for trial in given):
+        return f'{sum(given)} of {len(given)}'
+    return ' and '.join(map(str, given))
+
+
 def page() -> str:
     """Return the text of the page."""
     parts = [HEAD]
@@ -132,7 +170,7 @@ def page() -> str:
         command = f'ros2 launch rolling_robotics {name}.launch.py'
         parts.append(f'## {name}\n\n{experiment.text} `{command}`\n')
         parts.append(f'![Nodes and topics of {name}](images/{picture(name).name})\n')
-    return '\n'.join(parts)
+    return '\n'.join([*parts, verdicts()])
 
 
 def picture(name: str) -> Path:
