@@ -7,11 +7,13 @@ from xml.etree import ElementTree as ET
 
 from docutils import nodes
 import numpy.typing
+from sphinx.util.inspect import TypeAliasForwardRef
 
 sys.path.insert(0, str(Path(__file__).parent / '_ext'))
 
 # Pages name the alias of NumPy, not the union that it stands for.
 numpy.typing.ArrayLike = type('ArrayLike', (), {'__module__': 'numpy.typing'})
+TypeAliasForwardRef.__repr__ = lambda alias: alias.name
 
 project = 'Rolling robotics'
 project_copyright = 'Rolling Robotics maintainers, Apache-2.0'
@@ -52,7 +54,7 @@ autodoc_default_options = {'members': True, 'show-inheritance': True}
 autodoc_member_order = 'bysource'
 autodoc_typehints = 'description'
 autodoc_typehints_description_target = 'documented'
-autodoc_type_aliases = {name: name for name in ('ArrayLike', 'ControlLike')}
+autodoc_type_aliases = {name: name for name in ('Array', 'ArrayLike', 'ControlLike')}
 autodoc_mock_imports = ['rclpy']
 suppress_warnings = ['ref.python']  # a type that two classes name alike
 napoleon_google_docstring = False
@@ -69,12 +71,19 @@ def separate(app, what, name, obj, options, lines):
     ).splitlines()
 
 
-PARTS = re.compile(r'(?<=[A-Za-z][_/.:])(?=\w)|(?<=[a-z])(?=[A-Z])')
+def skip_alias(app, what, name, obj, skip, options):
+    """Leave out the field of a named tuple, which its class describes."""
+    return True if str(getattr(obj, '__doc__', '')).startswith('Alias for field') else None
+
+
+PARTS = re.compile(r'(?<=[A-Za-z][_/.:])(?=\w)|(?<=[a-z]{2})(?=[A-Z])|(?<=\w{24})(?=\w)')
 
 
 def breakable(app, doctree, docname):
-    """Let long names in tables break between their parts, where a column is narrow."""
+    """Let long names in tables break between their parts, and mark tables with long rows."""
     for table in doctree.findall(nodes.table):
+        if table.astext().split('\n')[0] in ('parameter', 'equation'):
+            table['classes'].append('rows')
         for text in [t for t in table.findall(nodes.Text) if not isinstance(t.parent, nodes.math)]:
             first, *others = PARTS.split(text)
             breaks = [
@@ -86,4 +95,5 @@ def breakable(app, doctree, docname):
 def setup(app):
     """Set up what changes docstrings before napoleon reads them, and tables."""
     app.connect('autodoc-process-docstring', separate, priority=400)
+    app.connect('autodoc-skip-member', skip_alias)
     app.connect('doctree-resolved', breakable)

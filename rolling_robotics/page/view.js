@@ -5,7 +5,7 @@ const BUDGET = 4, KEPT = 20000, SHOWN = 400, GOAL = '#d55e00', PUSH = 0.3, BODY 
 const COLOURS = ['#d81b60', '#1e88e5', '#c77f00', '#2e9e62', '#8e5bd0'], AROUND = data.scene.some(b => b.cell) ? 0.1 : 0.35, said = name => name.replaceAll('_', ' ');
 const reduced = matchMedia('(prefers-reduced-motion: reduce)').matches;
 let runs = !reduced, last = 0, debt = 0, ticks = 0, behind = 0, turn = 0.9, lift = 0.45, zoom = 1, frame = 0, past = [], heard = [], crowd = [];
-let centre = [0, 0, 0], extent = 1, middle, anchor, goal = null, hits = [], strongest = 0, trail = [], grabbed = '';
+let centre = [0, 0, 0], extent = 1, half = [1, 1], aside = [0, 0], around, middle, anchor, goal = null, hits = [], strongest = 0, trail = [], grabbed = '';
 const curves = {};
 for (const body of data.scene) body.meshes = body.meshes.map(k => data.meshes[k]);
 $('title').textContent = document.title = data.title;
@@ -25,24 +25,36 @@ function poses(s) {
 }
 const place = s => [...motion.run('grip', s.x, s.p).slice(-3)];
 function look() {
-  const at = poses(rig.r.s), low = [1e9, 1e9, 1e9], high = [-1e9, -1e9, -1e9];
+  const at = poses(rig.r.s), points = [], own = [];
   for (const body of data.scene) for (const m of body.meshes) for (let i = 0; i < m.v.length; i += 3)
-    moved(at[body.name] || matrix(body.at), m.v, i).forEach((c, r) => { low[r] = Math.min(low[r], c); high[r] = Math.max(high[r], c); });
-  if (!(high[0] > low[0])) { const [x, y, z] = place(rig.r.s); for (const [k, c] of [x, y, z].entries()) { low[k] = c - 0.5; high[k] = c + 0.5; } }
-  middle = centre = low.map((l, r) => (l + high[r]) / 2);
+    (body.name === held.body ? own : points).push(moved(at[body.name] || matrix(body.at), m.v, i));
+  points.push(...own);
   anchor = place(rig.r.s);
+  if (!points.length) for (const r of [-0.5, 0.5]) points.push(anchor.map(c => c + r));
+  const [low, high] = box(points);
+  middle = centre = low.map((l, r) => (l + high[r]) / 2);
   extent = Math.hypot(...low.map((l, r) => high[r] - l)) || 1;
+  for (const {rim, tip} of forces(rig.r.s)) points.push(...rim, tip);
+  const [least, most] = box(points.map(camera().across)); // the bodies and their forces, as they are seen first
+  half = most.map((m, r) => (m - least[r]) / 2 || extent / 2);
+  aside = most.map((m, r) => (m + least[r]) / 2);
+  const [from, to] = own.length ? box(own.map(camera().across)) : [[0, 0], [0, 0]], free = half.map((v, r) => v - (to[r] - from[r]) / 2);
+  around = Math.max(0.03 * extent, Math.min(AROUND * extent, ...free));
+}
+function box(points) {
+  return [Math.min, Math.max].map(f => points.reduce((a, b) => a.map((v, r) => f(v, b[r]))));
 }
 function follow() { // the body, where it leaves the middle of the picture
-  const way = add(place(rig.r.s), anchor, -1), beyond = 1 - AROUND * extent / (size(way) || 1);
+  const way = add(place(rig.r.s), anchor, -1), beyond = 1 - around / (size(way) || 1);
   if (beyond > 0 && grabbed !== 'body') { anchor = add(anchor, way, beyond); centre = add(middle, add(anchor, place(motion.first), -1)); }
 }
 function camera() {
   const w = canvas.width, h = canvas.height, c = Math.cos(turn), s = Math.sin(turn), e = Math.sin(lift), f = Math.cos(lift);
-  const k = zoom * 1.15 * Math.min(w, h) / extent;
-  return {k, c, s, e, f, to: p => {
-    const [x, y, z] = p.map((v, r) => v - centre[r]), out = c * x + s * y;
-    return [w / 2 + k * (c * y - s * x), h / 2 - k * (f * z - e * out), f * out + e * z];
+  const k = zoom * 0.46 * Math.min(w / half[0], h / half[1]), from = p => p.map((v, r) => v - centre[r]);
+  const across = p => { const [x, y, z] = from(p); return [c * y - s * x, f * z - e * (c * x + s * y)]; };
+  return {k, c, s, e, f, across, to: p => {
+    const [x, y, z] = from(p), [right, up] = across(p);
+    return [w / 2 + k * (right - aside[0]), h / 2 - k * (up - aside[1]), f * (c * x + s * y) + e * z];
   },
   level: (dx, dy) => { // of a way on the picture [pixels], in the level plane [m]
     const right = dx / k, out = dy / k / (Math.abs(e) < 0.15 ? 0.15 : e);
@@ -107,18 +119,22 @@ function contacts(s) { // where bodies touch: name, force (3) in axes of the con
   const force = motion.stepped(s, rig.control, 0).slice(-3 * n), out = motion.f(`frames_${k}`, s.x, s.p);
   return names.map((name, i) => ({name, f: [...force.slice(3 * i, 3 * i + 3)], mu: out[i], X: out.slice(n + 16 * i, n + 16 * i + 16)}));
 }
-function arrows(s, eye) { // of the contact forces, each in its friction cone
-  const all = contacts(s).map((c, i) => ({...c, i})).filter(c => c.X.length && size(c.f) > 0), d = devicePixelRatio;
+function forces(s) { // of the contacts: foot, tip, and the rim of the friction cone, as high as the normal force
+  const all = contacts(s).map((c, i) => ({...c, i})).filter(c => c.X.length && size(c.f) > 0);
   strongest = Math.max(strongest, ...all.map(c => size(c.f)));
-  const scale = 0.35 * extent / strongest;
-  for (const {name, f, mu, X, i} of all) {
-    const colour = COLOURS[i % COLOURS.length], rim = [], foot = eye.to(moved(X, [0, 0, 0]));
-    if (mu > 0 && f[2] > 0) { // as high as the normal force
-      for (let k = 0; k <= 24; ++k) rim.push(eye.to(moved(X, [mu * Math.cos(k * Math.PI / 12), mu * Math.sin(k * Math.PI / 12), 1].map(v => scale * f[2] * v))));
+  const scale = 0.35 * extent / strongest, cone = Array.from({length: 25}, (_, k) => k * Math.PI / 12);
+  return all.map(({name, f, mu, X, i}) => ({name, i, foot: moved(X, [0, 0, 0]), tip: moved(X, f.map(v => scale * v)),
+    rim: mu > 0 && f[2] > 0 ? cone.map(a => moved(X, [mu * Math.cos(a), mu * Math.sin(a), 1].map(v => scale * f[2] * v))) : []}));
+}
+function arrows(s, eye) {
+  const d = devicePixelRatio;
+  for (const {name, i, ...at} of forces(s)) {
+    const colour = COLOURS[i % COLOURS.length], [foot, tip] = [at.foot, at.tip].map(eye.to), rim = at.rim.map(eye.to);
+    if (rim.length) {
       line(rim, colour + '73', 1.2, colour + '14');
       for (const k of [0, 6, 12, 18]) line([foot, rim[k]], colour + '73', 1);
     }
-    const tip = eye.to(moved(X, f.map(v => scale * v))), way = Math.atan2(tip[1] - foot[1], tip[0] - foot[0]);
+    const way = Math.atan2(tip[1] - foot[1], tip[0] - foot[0]);
     const head = w => [tip[0] - 9 * d * Math.cos(way + w), tip[1] - 9 * d * Math.sin(way + w)];
     line([foot, tip], colour, 2.5); line([head(0.4), tip, head(-0.4)], colour, 2.5);
     if (!name) continue;

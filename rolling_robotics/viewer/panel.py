@@ -364,8 +364,9 @@ STYLE = """<style>
  background:light-dark(rgba(255,255,255,.8),rgba(18,23,29,.85));padding:.5em;border-radius:6px}
 #curves svg{background:light-dark(#fff,#1b232c)}
 #root{width:calc(100vw - 23.5em)!important;overflow:hidden}
-@media(max-width:900px){#curves{inset:auto 0 50px 0;width:auto;height:44vh;padding:.3em .6em}
- #root{width:100vw!important;height:calc(56vh - 50px)!important}}</style>"""
+@media(prefers-color-scheme:dark){body{background:#12171d}}
+@media(max-width:900px){#curves{inset:62vh 0 0 0;width:auto;max-height:none;padding:.3em .6em}
+ #root{width:100vw!important;height:62vh!important}}</style>"""
 SCRIPT = """<script>setInterval(() => { // the time that the slider of the page shows
   const values = [...document.querySelectorAll('input')].map(i => parseFloat(i.value));
   const shown = values.find(Number.isFinite);
