@@ -20,7 +20,7 @@ class Answers:
     law, memory
         The law, and its memory after the last command.
     started
-        Time at which that of the law is zero [ns]: the stamp of the first state where None.
+        Time [ns] at which the law's time is zero: the stamp of the first state where None.
     fault
         Why states are no longer believed; empty while they are.
 

@@ -69,7 +69,7 @@ class Sample(NamedTuple):
     ----------
     innovation, covariance
         Measured less predicted, shape (n,), and its covariance (n, n), or the variances (n,). The
-        innovations are to be white: those of a filter.
+        innovations are to be white, as a filter's are.
     content
         All numbers that were measured; not a number where nothing was.
     position

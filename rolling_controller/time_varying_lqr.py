@@ -223,7 +223,7 @@ def read_weights(values: Mapping[str, float], system: RollingSystem) -> LqrWeigh
     """
     Return the weights that stand among the values of options.
 
-    Options serve a family of systems: those of entries that this one does not have say nothing,
+    Options serve a family of systems: options for entries that this one lacks have no effect,
     and entries without an option keep the system's default.
     """
     own = default_weights(system)

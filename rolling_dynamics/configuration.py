@@ -73,8 +73,8 @@ def find_scenario(name: str | Path) -> Path:
     """
     if not str(name):
         raise ScenarioError('no file was named; give the path of a scenario, or an example')
-    given = Path(os.path.expanduser(name))  # noqa: PTH111  that of Path raises RuntimeError
-    if os.path.isfile(given):  # noqa: PTH113  that of Path raises where a folder is closed
+    given = Path(os.path.expanduser(name))  # noqa: PTH111  Path.expanduser raises RuntimeError
+    if os.path.isfile(given):  # noqa: PTH113  Path.is_file raises where a folder is closed
         return given
     wanted, known = given.name.removesuffix(SUFFIX), _shipped()
     if wanted not in known:

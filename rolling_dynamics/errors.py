@@ -99,7 +99,7 @@ def printable(text: object, longest: int = LONGEST) -> str:
     -------
     str
         The text, with a blank for each line break and a question mark for every other character
-        that is not printable: those of escape sequences, marks that turn the direction of writing.
+        that is not printable: escape sequences, marks that turn the direction of writing.
 
     """
     given = str(text)

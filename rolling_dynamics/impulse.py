@@ -20,7 +20,7 @@ class Impulse:
     An impulse on a body of a machine, at its centre of mass; contacts of the first mode hold.
 
     Velocities of bodies follow from poses and dynamics, linear in the velocities of the state. One
-    whose rate depends on no parameter, such as that of a hand, is moved by no force and is kept.
+    whose rate depends on no parameter, such as a hand's, is moved by no force and is kept.
 
     Attributes
     ----------

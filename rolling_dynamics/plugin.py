@@ -143,7 +143,7 @@ def plugin_of(name: str) -> SystemPlugin:
 
 
 def plugins() -> dict[str, SystemPlugin]:
-    """Return all plug-ins by the name of their system: those of the suite first."""
+    """Return all plug-ins by the name of their system, the suite's own first."""
     installed = {entry.name for entry in _entries()}
     names = dict.fromkeys((*_shipped_names(), *sorted(installed), *_KNOWN))
     found = ((n, _KNOWN.get(n) or _shipped(n) or _installed(n)) for n in names)

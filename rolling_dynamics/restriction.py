@@ -35,7 +35,7 @@ class Restriction(CarriedSystem[Whole]):
     """
     A system restricted to some controls, to the states that they move, and in its parameters.
 
-    State, control and parameters are those of the whole system without what is left out, under
+    State, control and parameters are the whole system's without what is left out, under
     the same names. Of an attitude that turns about one axis of the body, cosine and sine of half
     the angle are left.
 

@@ -113,7 +113,7 @@ def quaternions(matrices: Iterable[Array]) -> Array:
     """
     Return unit quaternions w, x, y, z of rotation matrices, shape (N, 4), without jumps.
 
-    The bits are those of ``transforms3d.quaternions.mat2quat`` (Bar-Itzhack, 2000), which takes
+    The bits equal ``transforms3d.quaternions.mat2quat``'s (Bar-Itzhack, 2000), which takes
     one matrix at a time.
     """
     R = np.array([np.asarray(m, dtype=float) for m in matrices]).reshape(-1, 9)

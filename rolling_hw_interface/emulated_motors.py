@@ -355,7 +355,7 @@ def object_on_arm(
     ----------
     model, params, start
         Object and plate, their parameters and the state at the start; on a planar arm gravity is
-        that of its plane, and the start is in the plane x-z.
+        its motion in the plane, and the start is in the plane x-z.
     motors
         The arm with its motors, at the start.
     cameras

@@ -1,7 +1,7 @@
 """
 Kalman filter for pose and twist of the object, at the time of the last image.
 
-The mean moves by the equations of the contact; the covariance by those of a free body driven by
+The mean moves by the equations of the contact; the covariance as of a free body driven by
 white accelerations. The error lives in the tangent space (``ERROR``); its last
 component is the time by which the images are dated wrong. Where hand and object touch, that the
 gap is zero and the contact rolls is taken as a measurement. Where the inertia is in doubt, its

@@ -97,7 +97,7 @@ def check_hand_trajectory(
     Raises
     ------
     ParameterError
-        The trajectory or the state is none.
+        The trajectory or the state is not valid.
     CancelledError
         ``on_progress`` returned False.
 

@@ -242,7 +242,7 @@ class Plan:
         Parameters
         ----------
         times
-            Increasing [s], shape (k + 1,). Where controls are held, that of the middle of a step
+            Increasing [s], shape (k + 1,). Where controls are held, the middle of a step
             counts for the whole of it, so a step should not go past a time of the plan.
 
         Returns
@@ -303,7 +303,7 @@ class Plan:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
-        """Return the plan that :meth:`to_dict` wrote; raise ParameterError if it is none."""
+        """Return the plan that :meth:`to_dict` wrote; raise ParameterError if it is not a plan."""
         try:
             return cls(
                 system=data['system'],
@@ -356,7 +356,7 @@ def check_plan_fits(plan: Plan, system: RollingSystem, *, require_hash: bool = T
     if require_hash:
         raise ParameterError(
             'plan.model_hash is empty, so it is not known for which equations the plan was made; '
-            f'those of this node are {system.model_hash!r}. For plans without a hash, set '
+            f'this node has {system.model_hash!r}. For plans without a hash, set '
             'require_model_hash to false'
         )
 

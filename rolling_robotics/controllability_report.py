@@ -89,7 +89,7 @@ def _sets_of_determinant(
     Return singular sets of the determinant of the inputs with ad_f g, ad_f^2 g, ... of one input.
 
     By name of the first input for which it does not vanish everywhere; Tafrishi et al., (33), is
-    that of alpha_s. Where it vanishes the whole algebra need not lose rank.
+    alpha_s'. Where it vanishes the whole algebra need not lose rank.
     """
     f, n = fields.drift, fields.dimension
     if f is None or fields.x.numel() != n:  # more numbers than dimensions: no determinant

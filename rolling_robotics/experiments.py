@@ -113,7 +113,7 @@ class Experiment:
         return self.hardware[hardware]
 
     def check_law(self, law: str) -> None:
-        """Raise ParameterError naming the laws that one may choose from, if it is none of them."""
+        """Raise ParameterError naming the laws to choose from, if it is not among them."""
         if law and law not in self.laws:
             known = ', '.join(self.laws) or 'no choice of laws'
             raise ParameterError(f'law: {self.name} has {known}, got {law!r}')
@@ -169,7 +169,7 @@ def of_robot(
     recorded
         Topics that are recorded, further than for every robot.
     files
-        Name of the files of parameters and of RViz where it is not that of the experiment; the
+        Name of the files of parameters and of RViz where it differs from the experiment's; the
         nodes take the scenario then whatever the file of parameters says, and may run on real
         hardware, by the topics of the scenario's sensors and actuators.
 

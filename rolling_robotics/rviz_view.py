@@ -18,7 +18,7 @@ def prefixed_view(view: str, prefix: str) -> str:
     view
         Text of an ``.rviz`` file.
     prefix
-        Put before the names of the robot's frames; those of the world are left as they are.
+        Put before the names of the robot's frames; the world's are left as they are.
 
     """
 

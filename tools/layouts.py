@@ -3,7 +3,7 @@ Write the layouts of Foxglove and PlotJuggler of every experiment into `config`.
 
     .venv/bin/python tools/layouts.py
 
-An experiment shows those of the curves below whose topics it records: `<experiment>.foxglove.json`
+An experiment shows the curves below whose topics it records: `<experiment>.foxglove.json`
 and `<experiment>.plotjuggler.xml`.
 """
 

@@ -1,7 +1,7 @@
 """
 Break modules by one small change at a time, and find the changes that no test notices.
 
-Modules and tests are those of ``[tool.mutation]`` in pyproject.toml, the changes those of mutmut:
+Modules and tests are listed in ``[tool.mutation]`` in pyproject.toml, the changes are mutmut's:
 one import of a module holds them all. Tests are imported once. Each change is tried in a fork of
 that process, by the tests that reach its function, up to the first one that fails: first those
 that noticed most changes of it. What became of each is kept in build/mutation.json, from which

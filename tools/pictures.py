@@ -5,7 +5,7 @@ Make the pictures of README and docs with the project's own command.
 
 Each picture is a scenario that is simulated or planned, and a drawing of the result; they go to
 `docs/images`. Those named after a demonstration are written by it: `make demo`, and
-`rolling demo flip_up --trials 4`; that of a tutorial by its commands; that of the labyrinth by
+`rolling demo flip_up --trials 4`; a tutorial's by its commands; the labyrinth's by
 `python -m evidence.benchmarks labyrinth`; 'reality_residuals.png' is drawn by
 `rolling reproduce reality --figures`; `beside_mujoco.png` is the first page of the gallery, in
 a browser. `docs/_static/preview.png` is `preview.svg` there, drawn by a browser at 1200 by 630.

@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument('groups', nargs='*', metavar='GROUP', help=', '.join(GROUPS))
     parser.add_argument('--out', type=Path, default=Path('build/bench.json'), help='JSON file')
     args = parser.parse_args(arguments)
-    os.environ.setdefault('ROLLING_COMPILE', 'now')  # figures are those of machine code
+    os.environ.setdefault('ROLLING_COMPILE', 'now')  # figures are of machine code
     unknown = [g for g in args.groups if g not in GROUPS]
     if unknown:
         parser.error(f'no group {unknown[0]!r}; there are: {", ".join(GROUPS)}')

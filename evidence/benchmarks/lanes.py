@@ -98,8 +98,7 @@ class Period:
         self._law = as_function(law)
         if self._arm.joints != JOINTS:
             raise ParameterError(
-                f'compiled trials are those of a planar arm of {JOINTS} joints, it has '
-                f'{self._arm.joints}'
+                f'compiled trials take a planar arm of {JOINTS} joints, it has {self._arm.joints}'
             )
         self._model, (self._plant, self._p) = laboratory.model()[0], laboratory.plant()
         self._equations = equations(self._plant, 'rolling')

@@ -199,7 +199,7 @@ def _stone() -> MachineSystem:
 
 
 def _spun(system: RollingSystem, x: Array, times: Array, rtol: float) -> tuple[Array, Array]:
-    """Return energies over that of the spin at the start, and spin [rad/s], of the stone."""
+    """Return energies over the energy of the spin at the start, and spin [rad/s], of the stone."""
     states, w = _states(system, x, times, rtol), system.state.slice('w')
     energies = [float(system.invariants['energy'](y, [], 0, [])) for y in states]
     return np.array(energies) / (STONE[2, 2] * x[w][2] ** 2 / 2), states[:, w][:, 2]

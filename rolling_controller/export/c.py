@@ -5,7 +5,7 @@ The function of the law is a straight line of scalar operations; each becomes on
 same order, so that the same bits follow in double wherever the compiler keeps to IEEE arithmetic
 (``-ffp-contract=off`` where the processor can fuse a product and a sum). Only square roots, by
 Newton's method, and the sines of another library may differ in the last bit. Laws of rigs take no
-library; those that take the equations of any machine take sines and arc tangents from that of C.
+library; laws that hold the equations of any machine take sines and arc tangents from C's library.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ def _check_divisions(f: ca.Function) -> None:
 
 
 def _least(op: int, of: list[float]) -> float:
-    """Return a lower bound of the result of an operation, from those of what it takes."""
+    """Return a lower bound of the result of an operation, from the bounds of its operands."""
     if op in (ca.OP_FABS, ca.OP_SQ):
         return 0.0
     if op == ca.OP_ADD:

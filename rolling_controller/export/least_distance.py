@@ -76,7 +76,7 @@ class LeastDistance:
 
 
 SOLVER = """
-/* Of distances, and below which a direction is none. */
+/* Of distances, and below which a direction counts as zero. */
 static const REAL CLOSE = (REAL)(sizeof(REAL) < 8 ? 1e-3 : 1e-9);
 static const REAL FLAT = (REAL)(sizeof(REAL) < 8 ? 1e-5 : 1e-10);
 
@@ -96,7 +96,7 @@ typedef struct {
 } held_rows;
 
 /*
- * Writes how the multipliers fall while that of another row rises, and below the factors what that
+ * Writes how the multipliers fall while another row's rises, and below the factors what that
  * row would add; returns how fast its own value moves.
  */
 static REAL direction(held_rows *held, int row, REAL side, REAL *falls) {

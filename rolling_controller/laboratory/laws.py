@@ -170,7 +170,7 @@ class Subject:
     prepare: Callable[[], Prepared]
 
     def limits(self, limits: Array | None) -> Array:
-        """Return the greatest magnitudes of its controls, of those of the six accelerations."""
+        """Return the maximum magnitudes of its controls."""
         return np.asarray((MOST if limits is None else np.minimum(limits, MOST))[list(self.used)])
 
     def widened(self, u: Array) -> Array:
@@ -201,7 +201,7 @@ def subject_of(
     Raises
     ------
     ParameterError
-        The scenario is none of that experiment, or it follows no plan and one was given.
+        The scenario is not one of that experiment, or it follows no plan and one was given.
 
     """
     if plan_file and experiment not in FOLLOWING:

@@ -53,7 +53,7 @@ class Task:
     start
         Time of the start [ns]: the stamp of the first state where 0.
     origin
-        Time at which that of the law is zero [ns]; the start where None.
+        Time [ns] at which the law's time is zero; the start where None.
     waits
         Whether, in simulated time, the machine is held for some states before the start.
     before

@@ -158,7 +158,7 @@ def _minimum(
     """
     Return e and the iterations.
 
-    The penalty is exact: where rows can be kept, at a price below that of the slack, the solution
+    The penalty is exact: where rows can be kept, at a lower price than the slack, the solution
     is that of the program without slack, which is smaller.
     """
     slope = PENALTY * (1.0 + np.abs(f).max() / max(float(np.abs(A).max(initial=0.0)), 1e-12))

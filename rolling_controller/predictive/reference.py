@@ -27,7 +27,7 @@ FINE = 5  # steps of the simulation between two gains
 NEGLIGIBLE = 1e-6  # singular values, over the greatest
 REST_STEPS = 3  # to the rest that a plan ends near
 NEAR = 0.05  # of the end of a plan: rest that is further is another one
-STILL = 1e-9  # rate that is none
+STILL = 1e-9  # a slower rate counts as rest
 UNMOVED = 1e-3  # fraction of a tangent number that is moved
 WEAK = 1e-9  # fraction of the greatest eigenvalue of the Gramian: below it, nothing is moved
 
@@ -157,7 +157,7 @@ class Reference:
 
     def cost_to_go(self, node: int) -> Array:
         """
-        Return the matrix L of the cost to go |L d|^2 from a node; after the plan, that of rest.
+        Return the matrix L of the cost to go |L d|^2 from a node; after the plan, of rest.
 
         A deviation d has the units of the tangent space; the cost is a pure number [1].
         """

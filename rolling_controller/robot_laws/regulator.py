@@ -68,7 +68,7 @@ class RegulatedRobot:
         """
         Return the regulator along a plan, and the hold at its end where there is one.
 
-        The hold's cost to go is the regulator's terminal weight: its gains become those of the
+        The hold's cost to go is the regulator's terminal weight: its gains become the gains of the
         hold. Weights that a plan cannot reach let gains grow at the end, and with them the noise.
         Terminal weights that a user may choose stand instead.
 

@@ -104,7 +104,7 @@ class VelocityHold(FunctionLaw):
 
     Its memory is the time of the last step [s], not a number at first; then the reference:
     position [m], yaw [rad], velocity (forward, left, turn) [m/s, m/s, rad/s], and what state and
-    control of its steady motion differ by from those of first order.
+    control of its steady motion differ by from the first-order ones.
     """
 
     def __init__(self, scenario: Scenario, x: Array, yaw: float) -> None:

@@ -55,7 +55,7 @@ class RigFile(ABC):
     """
     A ball on what servos tilt, seen by a camera; the state begins with its place and its rate.
 
-    The entries ``ball``, ``servo``, ``camera`` and ``seed`` are those of the scenario file.
+    The entries ``ball``, ``servo``, ``camera`` and ``seed`` are as in the scenario file.
 
     Attributes
     ----------

@@ -74,7 +74,7 @@ class VectorKernel:
 
     @cached_property
     def _carry(self) -> Callable[..., int]:
-        """The C of :meth:`carry`; its arguments are turned into those of C here, it is quicker."""
+        """The C of :meth:`carry`; its arguments are converted here, which is quicker."""
         carry: Any = self._library.carry
         arrays = [ctypes.c_void_p] * len(CARRIED)
         carry.argtypes = [ctypes.c_long, ctypes.c_long, *arrays, ctypes.c_long, ctypes.c_double]

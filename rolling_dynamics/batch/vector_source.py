@@ -115,7 +115,7 @@ def vector_source(function: ca.Function) -> Iterator[str]:
 
 
 def _reciprocals(function: ca.Function) -> dict[int, int]:
-    """Return the divisions whose denominator is that of others too, with the number of that."""
+    """Return the divisions that have a denominator in common, with its number."""
     made: dict[int, int] = {}  # which operation the number at a place comes from
     of: dict[int, int] = {}
     for k in range(function.n_instructions()):

@@ -39,7 +39,7 @@ class ContactExpressions(MachineExpressions):
     Attributes
     ----------
     frame
-        R_HCh: contact frame of the hand, that of its first chart on whatever charts x stands.
+        R_HCh: contact frame of the hand on its first chart, on whatever charts x stands.
     point_h
         Contact point on the first chart of the hand.
     load
@@ -176,7 +176,7 @@ def parameter_layout(
     defaults: Mapping[str, tuple[float, ...]] = MappingProxyType({}),
 ) -> Layout:
     """
-    Return the layout of p; dimensions and edges have those of the surfaces as defaults.
+    Return the layout of p; dimensions and edges default to the surfaces'.
 
     Parameters
     ----------

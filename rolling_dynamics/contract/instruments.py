@@ -276,7 +276,7 @@ class Actuator:
         Field of the JointTrajectory that carries a command: one of ``ACTUATOR_MESSAGES``.
     topic
         Name of its topic, relative to the namespace of the robot; empty where commands come with
-        those of all others, by the names of the controls.
+        all other values, by the names of the controls.
 
     """
 

@@ -427,7 +427,7 @@ def difference(state: Layout) -> ca.Function:
 
 
 TERMINAL = 1e3  # weight at the end over the one per second
-CONTROL = 0.1  # weight of a control of its scale over that of a deviation of its scale
+CONTROL = 0.1  # weight of a control of its scale over the weight of a deviation of its scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -532,7 +532,7 @@ class MotionState:
     mode
         Name of the mode.
     p
-        Parameters in force, shape (parameters.size,): those of the motion, and what a mode keeps
+        Parameters in force, shape (parameters.size,): the motion's, and what a mode keeps
         in them, such as the direction of spin that friction opposes.
     events
         What happened in the step that led here.
@@ -636,7 +636,7 @@ class Mode:
         ``(x, u, t, p) -> xdot``: the single source of the equations.
     wrench
         ``(x, u, t, p) -> (tau, f)``, 6 numbers [N m, N]: contact wrench on the object at the
-        contact point, expressed in the contact frame of the hand (Ch, that of its first chart);
+        contact point, expressed in the contact frame of the hand on its first chart (Ch);
         None for a kinematic model.
     guards
         Name -> ``(x, u, t, p) -> scalar``: positive inside the mode; zero is an event.

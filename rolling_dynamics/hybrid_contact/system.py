@@ -197,7 +197,7 @@ class HybridContactSystem(PointContact):
         if object_surface.support is None or object_surface.side != 'outside':
             raise SurfaceError(
                 f'hybrid contact needs a convex body with a support function, touched from '
-                f'outside; {object_surface.name!r} is none (Sphere and Ellipsoid are)'
+                f'outside; {object_surface.name!r} is not one (Sphere and Ellipsoid are)'
             )
         self.object_surface = object_surface
         self.hand_surface = Plane() if hand_surface is None else hand_surface

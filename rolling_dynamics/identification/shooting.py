@@ -234,7 +234,7 @@ class Shooting:
             f.renew()
 
     def _equations(self, mode: str, law: ca.Function | None) -> tuple[ca.Function, ...]:
-        """Return a step, that of what follows the control alone, and the basis of the tangent."""
+        """Return a step, a step under the control alone, and the basis of the tangent."""
         system = self.system
         n, m, q = system.state.size, system.tangent.size, self.fitted.size
         f = system.modes[mode].dynamics

@@ -39,7 +39,7 @@ class RailMass:
     drive: str | float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a mass that is none, or a drive that is not a formula."""
+        """Reject a mass that is not positive, or a drive that is not a formula."""
         check_mass('mass on a rail', self.mass)
         if self.drive is not None:
             parse_expression(self.drive, {'t': ca.SX.sym('t')})
@@ -63,7 +63,7 @@ class FreeMass:
     trajectory: Sequence[str | float] = field(default=(0, 0, 0))
 
     def __post_init__(self) -> None:
-        """Refuse a mass that is none, or a trajectory that is not a curve."""
+        """Reject a mass that is not positive, or a trajectory that is not a curve."""
         check_mass('mass on a trajectory', self.mass)
         if isinstance(self.trajectory, str) or len(self.trajectory) != 3:
             raise ParameterError('trajectory: three formulas x, y, z of t are needed')

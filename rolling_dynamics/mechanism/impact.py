@@ -37,7 +37,7 @@ class Impact(NamedTuple):
     impulse
         Of each contact (n, 3) [N s], the normal last.
     spread
-        Largest difference of a contact's velocity [m/s] between this outcome and those of
+        Largest difference of a contact's velocity [m/s] between this outcome and the ones of
         impulses one after the other, where that is more than rounding; else 0.
 
     """

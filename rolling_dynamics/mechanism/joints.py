@@ -185,7 +185,7 @@ class Free(Joint):
     axes
         ``world`` or ``body``.
     velocity_axes
-        In which the entry of the velocity is: ``world``, or ``own`` for those of the body.
+        Axes of the entry of the velocity: ``world``, or ``own`` for the axes of the body.
 
     """
 
@@ -234,7 +234,7 @@ class Flying(Free):
     Attributes
     ----------
     axes
-        Of the entry of the angular velocity: ``world`` for those of the parent, or ``body``.
+        Axes of the entry of the angular velocity: ``world`` for the parent's, or ``body``.
     axis
         Axis of the parent, or its reverse (3), about which alone the body turns, moving in the
         plane across it; the attitude is then an angle with ``body`` axes. None in space.

@@ -67,7 +67,7 @@ class Link:
     turn_bias, move_bias
         Accelerations that need no rates.
     rates
-        Rates of the entries of the state that belong to the joint, but for those of its speeds.
+        Rates of the entries of the state that belong to the joint, without its speeds.
     contact
         Of a rolling body.
     turned
@@ -149,7 +149,7 @@ def held_by(
     parent, arm
         The parent, and the point from its origin in its axes (3) [m].
     C
-        Rotation from the axes of the parent to those of the body.
+        Rotation from the axes of the parent to the axes of the body.
     v, passing
         Velocity [m/s] of the pivot over the point in the axes of the body, and place of the
         body's origin over the point in W [m].

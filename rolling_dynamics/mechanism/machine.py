@@ -62,7 +62,7 @@ class Machine:
     contacts
         Contacts beside the joints.
     guards
-        Margins by name that end the motion, beside those of the contacts.
+        Margins by name that end the motion, besides the contacts' own.
     rates
         Rates by name of variables that belong to no joint, such as a command behind a lag.
     scales

@@ -37,7 +37,7 @@ class Structure(NamedTuple):
 
     @classmethod
     def of(cls, J: Array, rows: Sequence[str], speeds: Sequence[str]) -> Structure:
-        """Return that of rows with derivatives by the speeds, (rows, speeds), in units of both."""
+        """Return it for rows with derivatives by the speeds, (rows, speeds), in units of both."""
         rank, (left, _, right) = independent(J), np.linalg.svd(J)
         free, internal = _simple(right[rank:].T), _simple(left[:, rank:])
         return cls(tuple(rows), tuple(speeds), rank, free, internal)

@@ -54,7 +54,7 @@ def chosen(role: str, given: Mapping[str, Any]) -> Any:
 
 
 def given_parameters(name: str, wanted: Sequence[str]) -> Mapping[str, Any]:
-    """Return those of some parameters that the process was given for its node of a name."""
+    """Return which of some parameters the process was given for its node of a name."""
     reader = Node(
         name,
         enable_rosout=False,

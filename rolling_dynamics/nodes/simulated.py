@@ -153,7 +153,7 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
         fixed(
             'frame_prefix',
             '',
-            'prefix of the frames, so that those of two robots differ; not of `world`',
+            'prefix of the frames, so that the frames of two robots differ; not of `world`',
         ),
     )
 

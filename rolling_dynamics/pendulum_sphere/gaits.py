@@ -165,7 +165,7 @@ def all_roots(function: Callable[[Array], Array], low: float, high: float) -> li
     -------
     list of float
         The pieces are halved until the interpolant holds the function to rounding, so that its
-        roots are those of the function.
+        roots are the function's own.
 
     """
     cuts = np.linspace(low, high, max(1, math.ceil((high - low) / PIECE)) + 1)
@@ -340,7 +340,7 @@ def choose_gait(
     period
         T [s].
     limits
-        Of contact and drive; those of the sphere's friction if None.
+        Of contact and drive; from the sphere's friction if None.
 
     Returns
     -------

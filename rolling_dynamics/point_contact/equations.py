@@ -64,7 +64,7 @@ class OneContact:
     moves
         Number of its speeds that move its origin; they come before those that turn it.
     R_FA
-        Axes A in those of the body.
+        Axes A expressed in the axes of the body.
     normal
         Unit vector out of the other body.
     reach_F, reach

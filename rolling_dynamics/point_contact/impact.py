@@ -12,7 +12,7 @@ from rolling_dynamics.errors import JammingError
 
 ROUNDING = 1e-16  # of the inverse mass, where contacts that hold leave a way without a push
 STUCK = 1e-9  # of the speed at the start: slower slip has stopped
-RESTS = 1e-6  # of the speed at the start: a slower normal velocity is none
+RESTS = 1e-6  # of the speed at the start: a slower normal velocity counts as rest
 JAMS = 'the landing jams: under Coulomb friction the normal velocity does not come to zero'
 
 

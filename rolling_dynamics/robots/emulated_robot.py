@@ -26,7 +26,7 @@ class EmulatedRobot(EmulatedMachine[Observation]):
     """
     An emulated robot.
 
-    States that are given and observed are those of the robot's own system. Where the motion
+    States that are given and observed are of the robot's own system. Where the motion
     continues in flight, height and velocity of the centre are in the observation.
     """
 

@@ -199,9 +199,9 @@ class AllModes:
     Attributes
     ----------
     system
-        System of that motion, whose parameters are those of the robot's own.
+        System of that motion, whose parameters are the same as of the robot's own.
     view
-        View of a system with the same state; links and joints are those of the robot's own.
+        View of a system with the same state; links and joints are the robot's own.
     lift
         ``(x) -> x``: state of that motion from one of the robot's own system.
     project

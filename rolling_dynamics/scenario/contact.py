@@ -221,7 +221,7 @@ class ContactFile(ScenarioFile):
         return self.representation or ('attitude' if has_support else 'coordinates')
 
     def _hand(self, driven: Driven) -> HandStart:
-        """Return the start of the hand: that of a prescribed motion, or ``initial.hand``."""
+        """Return the start of the hand: where a prescribed motion starts, or ``initial.hand``."""
         if driven.start is None:
             return (self.initial.hand or usual(HandAtStart)).start()
         if self.initial.hand is not None:

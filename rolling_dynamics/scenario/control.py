@@ -54,7 +54,7 @@ UNITS = {
 
 
 def number(value: str | float) -> float:
-    """Return the number that an entry stands for; raise ExpressionError if it is none."""
+    """Return the number that an entry stands for; raise ExpressionError if it is not a number."""
     if isinstance(value, str):
         return _number_of(value)
     if not isinstance(value, bool) and abs(value) <= LARGEST:

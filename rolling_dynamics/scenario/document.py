@@ -1,6 +1,6 @@
 # ruff: noqa: ANN401 (entries of a YAML file may be anything)
 """
-Reading a YAML document: no key twice, no number that is none, no code.
+Reading a YAML document: no key twice, no number that is not finite, no code.
 
 And the line of the file in which the entry stands that an error is about.
 """

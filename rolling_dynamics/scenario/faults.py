@@ -116,7 +116,7 @@ def part_at(schema: Json, path: tuple[str | int, ...], value: Any = None) -> Jso
 
 
 def entries_of(schema: Mapping[str, Any], value: Any = None) -> Json:
-    """Return the schemas of the entries of a mapping by name; a surface has those of its kind."""
+    """Return the schemas of the entries of a mapping by name; a surface has its kind's."""
     known: Json = schema.get('properties', {})
     for branch in schema.get('allOf', ()):
         kind = branch['if']['properties']['kind']['const']

@@ -76,7 +76,7 @@ class Emulation:
         drive
             What gives all controls, where that has a state and feels the plant.
         limits
-            Maximum magnitude of each control beside those of the actuators, shape
+            Maximum magnitude of each control besides the actuators' limits, shape
             (control.size,), in their units; None for no limit.
         seed
             Random seed of the noise, or one for each sensor.

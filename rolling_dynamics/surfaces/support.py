@@ -197,7 +197,7 @@ def harmonics(n: ca.SX, degree: int) -> ca.SX:
     Returns
     -------
     casadi.SX
-        (degree + 1)^2 entries, that of l and m at l^2 + l + m; their mean square over the sphere
+        (degree + 1)^2 entries, for l and m at l^2 + l + m; their mean square over the sphere
         is 1. As each is homogeneous of degree 1, a sum of them can be a support function.
 
     """

@@ -120,7 +120,7 @@ class Surface:
     charts
         At least one chart; together they should cover the surface.
     side
-        ``outside`` or ``inside``: where the other body touches it. Inside, the normal is that of
+        ``outside`` or ``inside``: where the other body touches it. Inside, the normal has
         the opposite sign and y points to decreasing v.
     support
         Support function h(n) of a convex body as ``n -> expression``, homogeneous of degree 1; its

@@ -176,7 +176,7 @@ class SlidingCalibration:
     mu_kinetic, sigma
         Coefficient of kinetic friction, and its standard deviation.
     mu_least
-        Friction that the sticking contact was seen to give; the static coefficient is no less.
+        Friction that the sticking contact has given; the static coefficient is at least that.
     samples, seconds
         Poses in which the object slid, and the time they stand for [s].
     fastest

@@ -53,7 +53,7 @@ def plan_gaits(
     Raises
     ------
     ParameterError
-        The problem is none.
+        The problem is not valid.
     PlanningError
         There is no way, or none that the sphere can roll; the text says what fails. A
         PlanningTimeoutError if the time budget was spent.

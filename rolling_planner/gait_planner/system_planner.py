@@ -57,7 +57,7 @@ class GaitPlanner(SystemPlanner):
         """
         Return the manoeuvre of the section ``plan``, or of a request.
 
-        A request's waypoints go before its goal; without either, the manoeuvre is that of the
+        A request's waypoints go before its goal; without either, the manoeuvre is the one of the
         scenario. Its keep-out circles come beside the obstacles of the scenario.
 
         Raises

@@ -105,7 +105,7 @@ def split_start(
 
 
 def check_system(given: str, model: PlanningModel) -> None:
-    """Raise ParameterError if a request is for another system than that of the scenario."""
+    """Raise ParameterError if a request is for another system than the scenario's."""
     wanted = model.scenario.system.name
     if given not in ('', wanted):
         raise ParameterError(

@@ -177,7 +177,7 @@ class PlanProblem:
     iterations
         Greatest number of iterations of one optimisation.
     effort
-        Greatest number of iterations of all optimisations, those of a finer grid counted as many
+        Maximum number of iterations of all optimisations, on a finer grid counted as many
         times as it is finer; unlike a time budget it ends where it does on any machine.
     samples
         Points of a segment at which constraints are judged on the simulated trajectory.

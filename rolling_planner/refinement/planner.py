@@ -367,7 +367,7 @@ def plan_rolling(problem: PlanProblem, on_iteration: Report | None = None) -> Pl
     Raises
     ------
     ParameterError
-        The problem is none.
+        The problem is not valid.
     InfeasibleError, PlanningTimeoutError, NotConvergedError
         No plan was found; the text names what could not be met. All are PlanningError.
     CancelledError

@@ -3,13 +3,13 @@ Identify parameters of a system from a log of its motion.
 
 Fit the parameters that a scenario marks by its entry `uncertain`, or that --fit names, to a log of
 its motion: a CSV file, or a recording in MCAP. The columns are `time` [s], components of the
-state, and those of the control (without these the scenario's control acts); --columns maps other
+state, and the control's (without these the scenario's control acts); --columns maps other
 names, and in a recording topics and fields. Beside parameters, `dead_time` fits the delay of the
 control, and a component of the control what is to be added to it. The log is cut into windows,
 each with a start of its own; the last ones are held out and predicted. --moving leaves out where a
 body rests; --lacking lets each window have a constant rate of its own that the equations lack.
 Printed are intervals of 95 %, parameters that cannot be distinguished, and errors
-beside those of the last velocity held. The exit status is 1 if a parameter is not determined.
+next to the error of the last velocity held. The exit status is 1 if a parameter is not determined.
 
 example:
   rolling identify motion.csv --scenario pendulum_start --fit rolling_damping=0:0.1

@@ -342,7 +342,7 @@ def plan_demo(
     )
 
 
-OFF = 0.02  # m, of the start from that of the plan, along x and y
+OFF = 0.02  # m, of the start from the plan's, along x and y
 
 
 def demo(experiment: Experiment) -> Demo:

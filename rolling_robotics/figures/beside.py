@@ -44,7 +44,7 @@ def plan_figure(arrays: Arrays, plan: Mapping[str, Any] | None = None) -> Figure
     arrays
         Of the motion.
     plan
-        As its file holds it; None takes that of the result itself, whose motion is the
+        As its file holds it; None takes the result's own, whose motion is the
         simulation of its controls.
 
     """
@@ -87,7 +87,7 @@ def beside_figure(
     planned
         The motion that was to be kept.
     executed
-        Names and motions; those of the first name are drawn in full, the others fainter.
+        Names and motions; the first name's are drawn in full, the others fainter.
 
     """
     motions = [planned, *(motion for _, motion in executed)]

@@ -334,7 +334,7 @@ def contact_figure(arrays: Arrays) -> Figure | None:
 def _force(axes: Axes, arrays: Arrays, force: Values) -> None:
     lines(axes, arrays.time, force, ('$f_x$', '$f_y$', '$f_z$'))
     parameters = arrays.result['parameters']
-    if {'mass', 'gravity_W'} <= set(parameters):  # a robot's weight is that of its parts
+    if {'mass', 'gravity_W'} <= set(parameters):  # a robot's weight is its parts'
         gravity = float(np.linalg.norm(parameters['gravity_W']['values']))
         weight = arrays.parameter('mass') * gravity
         axes.axhline(weight, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)), label='weight')

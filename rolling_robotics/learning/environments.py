@@ -380,7 +380,7 @@ class RollingVectorEnv(VectorEnv[Any, Any, Any]):
         seed: int | list[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin episodes in all environments, or in those of ``options['reset_mask']``."""
+        """Start episodes in all environments, or where ``options['reset_mask']`` says."""
         if seed is not None:
             seeds = range(seed, seed + self.num_envs) if isinstance(seed, int) else seed
             for k, one in enumerate(seeds):

@@ -461,8 +461,8 @@ class ReorientBall(BallOnPlate):
     """
     As BallOnPlate, and the ball has an attitude to come to: it has to roll round loops.
 
-    The observation has the rotation from the ball's attitude to that of the goal, a rotation
-    vector in H, too. The reward is that of the place times 1 at the attitude, 0 at half a turn.
+    The observation has the rotation from the ball's attitude to the goal's, a rotation
+    vector in H, too. The reward of the place counts in full at the attitude, not at half a turn.
     Success is 5 mm and 0.1 rad.
     """
 

@@ -129,7 +129,9 @@ class Lateness:
             name = printable(status.name)
             values = {entry.key: entry.value for entry in status.values}
             self.values[name] = values
-            if name.rpartition('/')[2] == RECORDER.name:  # its loop is none from state to command
+            if (
+                name.rpartition('/')[2] == RECORDER.name
+            ):  # its loop is not one from state to command
                 continue
             try:
                 fraction = float(values.get(MISSED_FRACTION, '0'))

@@ -53,7 +53,7 @@ def _arguments(experiment: Experiment) -> list[DeclareLaunchArgument]:
         DeclareLaunchArgument(
             'frame_prefix',
             default_value='',
-            description='put before every frame but that of the world, as "left/"; empty for that '
+            description='put before every frame but the world, as "left/"; empty for the name '
             'of params_file',
         ),
         DeclareLaunchArgument(

@@ -73,7 +73,7 @@ class Recorded(RecordingFile):
         Raises
         ------
         ParameterError
-            One of them will not do, or the scenario is none of the suite and was not given.
+            One of them will not do, or the scenario is not of the suite and was not given.
 
         """
         return [

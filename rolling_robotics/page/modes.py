@@ -21,7 +21,7 @@ def modes_of(
     system: RollingSystem, actions: Mapping[str, str]
 ) -> tuple[Functions, dict[str, Data]]:
     """
-    Return functions by name, those of mode k ending in ``_k``, and the modes as data by name.
+    Return functions by name, the ones of mode k ending in ``_k``, and the modes as data by name.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ from rolling_robotics.result import start_result
 from rolling_robotics.scene.general import scene_of
 from rolling_robotics.scene.scene import GROUND, Mesh, Scene
 
-STEP = 1e-3  # s, that of Stepper
+STEP = 1e-3  # s, as of Stepper
 HERE = Path(__file__).parent
 
 
@@ -148,7 +148,7 @@ def page_of(scenario: Scenario, law: str = '', beside: Mapping[str, Any] | None 
     law
         See :func:`page_data`.
     beside
-        A path that is drawn beside that of the body: ``name``, the time between two of its
+        A path that is drawn beside the body's: ``name``, the time between two of its
         ``places`` (2) as ``every`` [s], and its ``height`` [m].
 
     """

@@ -23,7 +23,7 @@ C_OPTIONS = (
     *('-Os', '-ffp-contract=off', '-fno-math-errno', '-fbuiltin', '-w'),
     *('-Dcasadi_real=double', '-Dcasadi_int=int'),
 )
-# Functions of math.h beyond those of the compiler's own run-time library, from Zig's library.
+# Functions of math.h that the compiler's own run-time library lacks, from Zig's library.
 ONE = ('asin', 'acos', 'atan', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'expm1', 'log1p')
 LIBRARY = '\n'.join(
     (
@@ -121,7 +121,7 @@ EXPORTED("run_{name}") void run_{name}(void) {{
 
 
 def _repeated(k: int, slip: int, guards: int, functions: Mapping[str, ca.Function]) -> str:
-    """Return C that repeats the step of a mode, under its control or that of the scenario."""
+    """Return C that repeats the step of a mode, under its control or the scenario's."""
     f, control = functions[f'step_{k}'], functions.get('control')
     n, m = f.numel_in(0), f.numel_in(1)
     controlled = (

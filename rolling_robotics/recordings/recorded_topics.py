@@ -155,7 +155,7 @@ def recorded_log(folder: Path, system: RollingSystem, mapping: Mapping[str, Colu
     Raises
     ------
     ParameterError
-        A topic or a field is missing, or the log is none, as of :func:`read_log`.
+        A topic or a field is missing, or the log is not valid, as of :func:`read_log`.
 
     """
     names, driven = parts_of(str(folder), system, mapping)

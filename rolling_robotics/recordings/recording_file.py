@@ -286,7 +286,9 @@ class RecordingFile:
         """
         self.path = path.parent if path.suffix == '.mcap' else path
         if not self.path.is_dir():
-            raise ParameterError(f'{path}: there is no such folder; give that of a recording')
+            raise ParameterError(
+                f'{path}: there is no such folder; give the folder of a recording'
+            )
         self._store, self._same = store, dict[str, bool]()
         self._stack = ExitStack()
         try:

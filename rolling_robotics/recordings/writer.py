@@ -134,7 +134,7 @@ def rate_limits(given: Sequence[str]) -> dict[str, float]:
     Raises
     ------
     RecordingError
-        One of them is none.
+        One of them is not valid.
 
     """
     limits: dict[str, float] = {}

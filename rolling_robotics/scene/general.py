@@ -72,7 +72,7 @@ def general_scene(scenario: Scenario, arrays: Arrays) -> Scene:
     Parameters
     ----------
     scenario
-        Of any system. Shapes are those of its view; a body without shapes is drawn as its axes,
+        Of any system. Shapes are its view's; a body without shapes is drawn as its axes,
         and one that is called ``contact`` is the contact frame.
     arrays
         What was simulated.

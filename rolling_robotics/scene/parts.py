@@ -25,7 +25,7 @@ from rolling_robotics.scene.scene import (
     Wrench,
 )
 
-FAR = 1e5  # an edge beyond this is none
+FAR = 1e5  # an edge beyond this counts as no edge
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 SIDES = np.array(
     [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]

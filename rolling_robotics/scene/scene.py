@@ -159,7 +159,7 @@ class Scene:
     bodies, ghosts
         Bodies as they moved, and as they were planned to move.
     frames
-        Contact frames; the first is that of the hand or the floor.
+        Contact frames; the first belongs to the hand or the floor.
     traces, wrench, strips
         Paths of the contact, its force, and curves.
 

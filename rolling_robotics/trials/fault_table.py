@@ -116,7 +116,7 @@ FAULTS = (
     Fault('camera off', _camera('off'), SILENT),
     Fault('all markers hidden', _camera('hidden'), SILENT),
     Fault('half the images lost', _camera(DROPPED), '', stops=False),
-    Fault("camera's clock starts anew", _camera('clock_jump'), '', stops=False),
+    Fault("camera's clock starts again", _camera('clock_jump'), '', stops=False),
     Fault('controller killed', _kill('controller'), SILENT),
     Fault('estimator killed', _kill('estimator'), SILENT),
     Fault('motor bridge killed', _kill('bridge'), 'amplifiers: braking'),

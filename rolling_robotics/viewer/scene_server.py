@@ -430,7 +430,7 @@ def framed(places: Values, fov: float, aspect: float) -> tuple[Values, Values]:
     R = np.array([right, np.cross(ASIDE, right), ASIDE])
     seen, half = places @ R.T, np.tan(fov / 2) * np.array([aspect, 1.0]) / AIR
     centre = (seen.min(axis=0) + seen.max(axis=0)) / 2
-    for _ in range(8):  # the nearer half is drawn larger: its middle is not that of the box
+    for _ in range(8):  # the nearer half is drawn larger: its middle is not the middle of the box
         from_middle = seen[:, :2] - centre[:2]
         away = float((seen[:, 2] + (np.abs(from_middle) / half).max(axis=1)).max())
         drawn = from_middle / (away - seen[:, 2:])

@@ -27,7 +27,7 @@ def test_a_plan_of_the_same_equations_fits():
         ({'state_names': ('v', 's')}, r'^plan\.state_names must be s, v, got v, s$'),
         ({'control_names': ('a',)}, r'^plan\.control_names must be u, got a$'),
         ({'model_hash': '2'}, r"^plan\.model_hash is '2', this node runs '1': the plan was made"),
-        ({'model_hash': ''}, r"^plan\.model_hash is empty, .* those of this node are '1'\. For "),
+        ({'model_hash': ''}, r"^plan\.model_hash is empty, .* this node has '1'\. For "),
     ],
 )
 def test_a_plan_of_another_system_is_refused(given, text):

@@ -42,7 +42,7 @@ def stated(_: list[Row]) -> list[str]:
         f'    {DISH}',
         'Table II: the radius of the ball is not printed; taken as 0.021 m (one straight roll)',
         '    and as 0.1 m (a loop); weights and method: scenario ball_on_plate_table_ii',
-        'Fig. 10: the gains of the regulator are not printed; those of this suite',
+        'Fig. 10: the gains of the regulator are not printed; the ones of this suite',
         *laboratory.stated(),
     ]
 

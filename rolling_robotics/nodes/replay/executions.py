@@ -87,7 +87,7 @@ def executed_plans(recorded: Recorded) -> tuple[list[dict[str, Any]], list[tuple
     Raises
     ------
     ParameterError
-        Nothing was executed while it was recorded, or a plan is none.
+        Nothing was executed while it was recorded, or a plan is not valid.
 
     """
     table = ROBOT_TABLE if recorded.topic('robot/state') else HAND_TABLE

@@ -37,7 +37,7 @@ def contact_arrays(
     """
     Return the state in both representations, contact points and twists.
 
-    Coordinates and contact frames are those of the first charts of the surfaces, whatever charts
+    Coordinates and contact frames are on the first charts of the surfaces, whatever charts
     the simulation used; coordinates are NaN at the poles of these charts. Turns are counted along
     the integration where it was followed by :class:`ContactCoordinates`.
     """

@@ -46,7 +46,7 @@ def replay_rig(recorded: Recorded, say: Callable[[str], None] = lambda _: None) 
     Raises
     ------
     ParameterError
-        The log is damaged or lacks the beginning, or the law is none of a rig.
+        The log is damaged or lacks the beginning, or the law is not a rig's.
 
     """
     log = [(time_to_nanoseconds(m.header.stamp), m) for _, _, m in recorded.messages([FRAMES])]
