@@ -160,7 +160,11 @@ def test_a_goal_of_an_axis_leaves_the_turn_about_it_free(scenario, upright):
 
 @pytest.mark.slow  # two plans of a machine that falls: 16 CPU s
 def test_a_goal_may_be_upright_with_any_heading(scenario, upright):
-    """It starts turning; the least effort does not turn it back to the heading of its start."""
+    """
+    It starts turning, and ends with another heading, unless the goal fixes that.
+
+    Costs are not compared: both plans are local optima, a full turn apart from others as cheap.
+    """
     layout, x = scenario.system.state, upright.copy()
     x[layout.slice('w_WB_B')] = [0.0, 0.0, 0.8]
     problem = replace(read_problem(scenario), x_start=x, horizon=3.0)
@@ -173,7 +177,6 @@ def test_a_goal_may_be_upright_with_any_heading(scenario, upright):
     assert abs(ends['free'][3]) > 0.3
     assert np.abs(ends['free'][1:3]).max() < 1e-3
     assert np.abs(ends['fixed'][1:]).max() < 1e-3
-    assert plans['free'].report['cost'] < plans['fixed'].report['cost']
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Plans reach their goals and keep their constraints, judged by an independent integration."""
 
+import contextlib
 import json
 import time
 
@@ -387,20 +388,22 @@ def test_cancellation(stage):
 
 
 @pytest.mark.slow
-def test_reports_come_often_enough_to_cancel_in_time():
-    for problem in (reorientation(), reorientation(segments=400), published(0.1)):
-        times = [time.thread_time()]
+@pytest.mark.parametrize(
+    'problem',
+    [reorientation(), reorientation(segments=400), published(0.1)],
+    ids=['coarse', 'fine', 'published'],
+)
+def test_each_iteration_is_reported_so_that_it_can_cancel(problem):
+    """None is left out; `make bench` measures the longest time between reports."""
+    numbers = {}
 
-        def on_iteration(_, times=times):
-            times.append(time.thread_time())
+    def on_iteration(iteration):
+        numbers.setdefault((iteration.stage, iteration.segments), []).append(iteration.number)
 
-        try:
-            plan_rolling(problem, on_iteration)  # warm
-            times[:] = [time.thread_time()]
-            plan_rolling(problem, on_iteration)
-        except NotConvergedError:
-            pass
-        assert np.diff(times).max() < 1.0  # s of CPU; compiled it is below 0.2, see the bench
+    with contextlib.suppress(NotConvergedError):
+        plan_rolling(problem, on_iteration)
+    assert any(stage == 'optimise' for stage, _ in numbers)
+    assert all(np.diff(reported).max(initial=0) <= 1 for reported in numbers.values())
 
 
 # -- determinism, warm start, plans ---------------------------------------------------------------
