@@ -251,7 +251,7 @@ class Stage:
             np.vstack([np.zeros(3), rim]),
             np.array([[0, i, i + 1] for i in range(1, len(TURN))]),
             color=rgb(CONE),
-            opacity=0.2,
+            opacity=0.4,
             side='double',
             cast_shadow=False,
             receive_shadow=False,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from rolling_dynamics.robots.view import Ball, general_view, RobotView, Rod
+from rolling_dynamics.robots.view import Ball, Floor, general_view, RobotView, Rod
 
 from ballbot.system import Ballbot
 
@@ -16,6 +16,7 @@ def view(system: Ballbot, p: np.ndarray) -> RobotView:
     shapes = (
         Ball(name='ball', link='ball_link', radius=radius),
         Rod(name='link', link='body_link', start=(0, 0, radius), end=top, radius=0.6 * radius),
+        Floor(name='floor', link='odom', side=20 * radius),
     )
     general = general_view(system, p)
     shift, turn = np.zeros((system.tangent.size, 2)), np.zeros((system.tangent.size, 3))
