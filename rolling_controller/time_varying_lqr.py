@@ -449,13 +449,13 @@ class TimeVaryingLqr:
             Control within its limits, shape (control.size,).
 
         """
-        k, share = self._knot(t)
+        k, fraction = self._knot(t)
         given = self._law.inputs
         given[0][:] = inputs
         self._law_records[...] = self._records[k : k + 2]
         if self._held is not None:
             self._law_records[:, self._controlled] = self._held.control_at(t)
-        given[3][0] = share
+        given[3][0] = fraction
         return None, self._law.evaluate().copy()
 
     def as_function(self) -> LawFunction:
@@ -551,19 +551,19 @@ def law_function(system: RollingSystem) -> ca.Function:
 @once_per_system
 def law_equations(system: RollingSystem) -> ca.Function:
     """
-    Return ``(x, record, next, share, low, high) -> u``, Eq. (20) within limits.
+    Return ``(x, record, next, fraction, low, high) -> u``, Eq. (20) within limits.
 
     A record is (x_nom, u_nom, rows of K); a time lies at a fraction from one to the next.
     """
     n, m, nt = system.state.size, system.control.size, system.tangent.size
-    x, share = ca.SX.sym('x', n), ca.SX.sym('share')
+    x, fraction = ca.SX.sym('x', n), ca.SX.sym('fraction')
     low, high = ca.SX.sym('low', m), ca.SX.sym('high', m)
     records = [ca.SX.sym(f'r{k}', n + m + m * nt) for k in range(2)]
-    r = (1 - share) * records[0] + share * records[1]
+    r = (1 - fraction) * records[0] + fraction * records[1]
     K = ca.reshape(r[n + m :], nt, m).T
     u = r[n : n + m] - K @ system.difference(x, r[:n])  # (20)
     u = ca.fmin(ca.fmax(u, low), high)
-    return ca.Function('feedback', [x, *records, share, low, high], [ca.densify(u)])
+    return ca.Function('feedback', [x, *records, fraction, low, high], [ca.densify(u)])
 
 
 @once_per_system

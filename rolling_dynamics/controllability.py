@@ -293,8 +293,8 @@ class SingularSet:
 
     def __str__(self) -> str:
         """Return it in words, the value in parts of pi."""
-        share = round(self.value / math.pi, 6) + 0.0  # no minus zero
-        return f'{self.form} = {share:.4g} pi ({self.kind})'
+        fraction = round(self.value / math.pi, 6) + 0.0  # no minus zero
+        return f'{self.form} = {fraction:.4g} pi ({self.kind})'
 
 
 def singular_sets(

@@ -71,12 +71,12 @@ class CameraModel:
     def __post_init__(self) -> None:
         """Refuse numbers that no camera has."""
         signed = ('clock_offset', 'clock_drift')
-        shares = ('occlusion', 'marker_occlusion', 'swap', 'reflection')
+        fractions = ('occlusion', 'marker_occlusion', 'swap', 'reflection')
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
             if not math.isfinite(value) or (name not in signed and value < 0):
                 raise ParameterError(f'camera: {name} must be zero or positive, got {value!r}')
-            if name in shares and not value < 1:
+            if name in fractions and not value < 1:
                 raise ParameterError(f'camera: {name} must be less than 1, got {value!r}')
         if not 0 < self.rate <= 2000:
             raise ParameterError(

@@ -78,8 +78,8 @@ def turn_equations(structure: Structure) -> ca.Function:
     rate = free + B @ impulse
     q = q + dt * (qd + rate) / 2
     seen = ca.if_else(read > 0, resolution * ca.floor(q / resolution), counted)
-    share = 1 - ca.exp(-motors[-1] * dt)
-    reported = reported + share * ((seen - counted) / dt - reported)
+    fraction = 1 - ca.exp(-motors[-1] * dt)
+    reported = reported + fraction * ((seen - counted) / dt - reported)
     new = ca.vertcat(q, rate, torque, seen, reported)
     return ca.Function('motor_turn', inputs, [ca.densify(new)])
 

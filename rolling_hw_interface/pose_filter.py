@@ -167,9 +167,9 @@ def _contact_force(
     _, X_WO, X_WC = system.pose(x, p)
     normal = ca.fmax(wrench[5], 0)
     tangential = ca.norm_2(ca.vertcat(wrench[3:5], 1e-12))
-    share = ca.fmin(1, p[system.parameters.slice('mu')] * normal / tangential)
+    fraction = ca.fmin(1, p[system.parameters.slice('mu')] * normal / tangential)
     on = ca.if_else(wrench[5] > 0, touching, 0)
-    force = X_WC[:3, :3] @ ca.vertcat(share * wrench[3:5], normal)
+    force = X_WC[:3, :3] @ ca.vertcat(fraction * wrench[3:5], normal)
     arm = X_WC[:3, 3] - X_WO[:3, 3]
     return on * force, on * (ca.cross(arm, force) + X_WC[:3, :3] @ wrench[:3])
 
@@ -618,8 +618,8 @@ def quaternion_of(d: ArrayLike) -> Array:
     angle = math.sqrt(x * x + y * y + z * z)
     if angle < 1e-9:
         return np.array((1.0, x / 2, y / 2, z / 2))
-    share = math.sin(angle / 2) / angle
-    return np.array((math.cos(angle / 2), share * x, share * y, share * z))
+    scale = math.sin(angle / 2) / angle
+    return np.array((math.cos(angle / 2), scale * x, scale * y, scale * z))
 
 
 def odometry_of(body: Array) -> Array:

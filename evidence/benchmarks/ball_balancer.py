@@ -74,8 +74,8 @@ def _moved(rig: RigModel) -> Callable[[float, float], tuple[Array, float]]:
 
     def moved(first: float, second: float) -> tuple[Array, float]:
         # a step in which the command changes counts with its fraction of each
-        shares = np.clip((times[:, None] + STEP - [first, second]) / STEP, 0, 1)
-        commands = rig.reach * (1 - 2 * shares[:, 0] + shares[:, 1])
+        fractions = np.clip((times[:, None] + STEP - [first, second]) / STEP, 0, 1)
+        commands = rig.reach * (1 - 2 * fractions[:, 0] + fractions[:, 1])
         _, _, places, rates = np.array(steps(np.zeros(4), commands))
         return np.append(0.0, places), float(rates[-1])
 

@@ -112,14 +112,14 @@ def _inversion() -> Row:
 
 def _disturbed(plan: GaitSequence) -> Iterator[Row]:
     runs = [follow(plan, random_disturbance(seed)) for seed in range(DISTURBED)]
-    share = [r.miss / plan.length for r in runs]
+    parts = [r.miss / plan.length for r in runs]
     clear = [
         min(np.hypot(*(r.path - c).T).min() - radius for c, radius in OBSTACLES) for r in runs
     ]
     name = f'disturbed runs of {DISTURBED} that arrive within 2 % of the path'
-    against = f'worst {100 * max(share):.3g} %, median {100 * statistics.median(share):.3g} %'
+    against = f'worst {100 * max(parts):.3g} %, median {100 * statistics.median(parts):.3g} %'
     yield Row(
-        name, float(sum(s < 0.02 for s in share)), goal=f'at least {DISTURBED}', reference=against
+        name, float(sum(s < 0.02 for s in parts)), goal=f'at least {DISTURBED}', reference=against
     )
     yield Row(
         name='disturbed runs that touch no obstacle',

@@ -125,9 +125,9 @@ def drawn(rng: np.random.Generator) -> Drawn:
     x = _moved(start, _aside(rng, OFF, TURNED))
     delay, pushed_at = int(rng.integers(6, 11)), rng.uniform(0.5, 3.0)
     heading = rng.uniform(0, 2 * np.pi)
-    share = 1 / (1 + plant[SYSTEM.parameters.slice('inertia')][0] / (MASS * mass_off * RADIUS**2))
+    part = 1 / (1 + plant[SYSTEM.parameters.slice('inertia')][0] / (MASS * mass_off * RADIUS**2))
     push = (
-        np.array([-np.sin(heading), np.cos(heading), 0.0]) * PUSH * share / RADIUS * STEP / PUSHED
+        np.array([-np.sin(heading), np.cos(heading), 0.0]) * PUSH * part / RADIUS * STEP / PUSHED
     )
     inside = dict.fromkeys(('u_h', 'v_h'), (MARGIN - EDGE, EDGE - MARGIN))
     problem = PlanProblem(

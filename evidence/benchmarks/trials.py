@@ -146,9 +146,9 @@ def summary(ended: Iterable[Ended]) -> list[str]:
     ended = list(ended)
     good, bad = [e for e in ended if in_time(e)], [e for e in ended if not in_time(e)]
     low, high = binomtest(len(good), len(ended)).proportion_ci(CONFIDENCE)
-    share = f'a fraction of {low:.4f} to {high:.4f} by {100 * CONFIDENCE:g} % confidence'
+    fraction = f'a fraction of {low:.4f} to {high:.4f} by {100 * CONFIDENCE:g} % confidence'
     cpu = np.median([e['cpu'] for e in ended])
-    lines = [f'{len(good)} of {len(ended)} in time ({share}), median {cpu:.2g} CPU s each']
+    lines = [f'{len(good)} of {len(ended)} in time ({fraction}), median {cpu:.2g} CPU s each']
     for name, unit in (
         ('begun', 's'),
         ('position', 'mm'),

@@ -172,8 +172,8 @@ def _least_weight(X: Array, free: Array, V: Array, complement: Array, weight: Ar
         [(rows @ column.reshape(k, r).T).reshape(-1, 1, order='F') for column in free.T]
     )
     start = (fixed + rows @ X).reshape(-1, order='F')
-    share = np.linalg.lstsq(matrix, -start, rcond=None)[0]
-    return np.asarray(X + (free @ share).reshape(k, r).T, dtype=float)
+    weights = np.linalg.lstsq(matrix, -start, rcond=None)[0]
+    return np.asarray(X + (free @ weights).reshape(k, r).T, dtype=float)
 
 
 def _row_reduced(rows: Array) -> Array:

@@ -94,10 +94,10 @@ def pid_law(rig: RigModel) -> StepLaw:
     T, was, blind = rig.period, z['followed'], visible < 0.5
     followed = ca.if_else(blind, ca.fmax(was - 1 / estimator.PATIENCE, 0.0), 1.0)
     followed = ca.if_else(followed < 0.5 / estimator.PATIENCE, 0.0, followed)
-    share = 1 - float(np.exp(-2 * np.pi * CUTOFF * T))
+    fraction = 1 - float(np.exp(-2 * np.pi * CUTOFF * T))
     difference = ca.if_else(was > 0, (measurement - z['place']) / T, 0.0)
     rate = ca.if_else(
-        blind, z['place_rate'], z['place_rate'] + share * (difference - z['place_rate'])
+        blind, z['place_rate'], z['place_rate'] + fraction * (difference - z['place_rate'])
     )
     place = ca.if_else(blind, z['place'] + T * rate, measurement)
     gains = ca.SX.sym('gains', PID_GAINS.size)

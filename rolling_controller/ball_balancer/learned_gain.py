@@ -115,11 +115,11 @@ def learn(
         values = values + gain * (found[k] - ca.dot(row, values))
         P = P - ca.mtimes(gain, toward.T)
     use = visible * (z['frames'] > 1.5) * (speed >= SLOWEST)
-    share = ca.fmin(ca.fmax(values[0], RANGE[0]), RANGE[1])
+    fraction = ca.fmin(ca.fmax(values[0], RANGE[0]), RANGE[1])
     spread = ca.sqrt(ca.fmax(P[0, 0], 0.0))
-    worth = ca.fabs(share - z['share']) > ca.fmax(WORTH * z['share'], SURE * spread)
+    worth = ca.fabs(fraction - z['share']) > ca.fmax(WORTH * z['share'], SURE * spread)
     return {
-        'share': ca.if_else(use * worth, share, z['share']),
+        'share': ca.if_else(use * worth, fraction, z['share']),
         'learned': ca.if_else(use, values[:3], z['learned']),
         'map': ca.if_else(use, values[3:], z['map']),
         'covariance': ca.if_else(use, ca.tril(P).nz[:], z['covariance']),

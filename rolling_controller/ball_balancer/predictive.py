@@ -211,11 +211,11 @@ class PredictiveRigLaw(VectorLaw):
         rig, z = self.rig, self._symbols()
         place, visible, goal = ca.SX.sym('place', 2), ca.SX.sym('seen'), ca.SX.sym('goal', 2)
         inputs = [ca.vertcat(*z.values()), place, visible, goal]
-        share = ca.fmax(z['share'], learned_gain.RANGE[0])
-        place, goal = place / share, goal / share
+        fraction = ca.fmax(z['share'], learned_gain.RANGE[0])
+        place, goal = place / fraction, goal / fraction
 
         def offset(at: ca.SX) -> ca.SX:
-            return ca.mtimes(learned_gain.rows(at * share), z['map']) / share
+            return ca.mtimes(learned_gain.rows(at * fraction), z['map']) / fraction
 
         e = estimate(rig, z, place, visible, WALK)
         after = {**z, **estimator.next_state(e, z, ca.SX.zeros(2)), **_rest(z, place, visible)}

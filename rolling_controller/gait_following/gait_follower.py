@@ -265,8 +265,8 @@ class GaitFollower:
 
     def _swing(self, floor: SphereParameters, step: GaitStep, change: Array) -> SpatialSwing:
         """Return the swing nearest to what is wanted that the limits allow, on this slope."""
-        for share in (1.0, 0.8, 0.6, 0.4):
-            trial = step.swing.velocity_change * (1 - share) + change * share
+        for fraction in (1.0, 0.8, 0.6, 0.4):
+            trial = step.swing.velocity_change * (1 - fraction) + change * fraction
             try:
                 return swing_for(floor, trial, step.swing.period, self._limits)
             except ParameterError:

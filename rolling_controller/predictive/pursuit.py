@@ -387,8 +387,8 @@ class Pursuit:
         A loop that turns by an angle is as long as the root of it, and with the same friction it
         takes the root of its length.
         """
-        share = (self._missed(start) / self._unit) ** 0.25
-        return float(np.clip(share, self._options.least, self._options.most) * self._horizon)
+        fraction = (self._missed(start) / self._unit) ** 0.25
+        return float(np.clip(fraction, self._options.least, self._options.most) * self._horizon)
 
     def _take_over(self, t: float, awaited: _Awaited) -> None:
         """Have the plan that was asked for made a reference, and follow it in its time."""

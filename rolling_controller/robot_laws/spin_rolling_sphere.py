@@ -93,8 +93,8 @@ def bounded(w: ca.SX, bounds: ca.SX) -> ca.SX:
     """
     radius, most, spin = bounds[0], bounds[1], bounds[2]
     rolling = radius * ca.norm_2(w[:2])
-    share = ca.if_else(rolling > most, most / ca.fmax(rolling, most), 1)
-    wanted = ca.vertcat(share * w[:2], ca.fmin(ca.fmax(w[2], -spin), spin))
+    fraction = ca.if_else(rolling > most, most / ca.fmax(rolling, most), 1)
+    wanted = ca.vertcat(fraction * w[:2], ca.fmin(ca.fmax(w[2], -spin), spin))
     return ca.densify(ca.fmax(ca.fmin(wanted, bounds[3:]), -bounds[3:]))
 
 

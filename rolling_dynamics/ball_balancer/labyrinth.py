@@ -136,8 +136,8 @@ class Labyrinth(BallOnPlate):
         ends = ca.reshape(self._params['walls'], 4, self.walls)
         start, way = ends[:2, :], ends[2:, :] - ends[:2, :]
         to = ca.repmat(self._at['ball'], 1, self.walls) - start
-        share = ca.fmin(ca.fmax(ca.sum1(to * way) / ca.sum1(way**2), 0), 1)
-        return to - ca.repmat(share, 2, 1) * way
+        fraction = ca.fmin(ca.fmax(ca.sum1(to * way) / ca.sum1(way**2), 0), 1)
+        return to - ca.repmat(fraction, 2, 1) * way
 
     @cached_property
     def _gaps(self) -> ca.SX:
@@ -169,8 +169,8 @@ def from_walls(walls: Array, place: Array) -> Array:
     """
     starts = walls[:, :2]
     along, to = walls[:, 2:] - starts, place - starts
-    share = (to * along).sum(1) / (along**2).sum(1)
-    return np.asarray(to - np.minimum(np.maximum(share, 0), 1)[:, None] * along)
+    fraction = (to * along).sum(1) / (along**2).sum(1)
+    return np.asarray(to - np.minimum(np.maximum(fraction, 0), 1)[:, None] * along)
 
 
 def nearest(distances: ca.SX) -> tuple[ca.SX, ca.SX]:

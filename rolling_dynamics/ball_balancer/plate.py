@@ -44,8 +44,8 @@ def wave_sum(name: str, place: ca.SX, p: Mapping[str, ca.SX]) -> ca.SX:
 def breakaway_angle(place: ca.SX, p: Mapping[str, ca.SX]) -> ca.SX:
     """Return the tilt [rad] at which a ball at rest at a place starts to roll."""
     s = wave_sum('breakaway', place, p)
-    share = (1 + s / ca.sqrt(1 + s * s)) / 2  # within the range, whatever the waves are
-    return p['breakaway_low'] + share * (p['breakaway_high'] - p['breakaway_low'])
+    fraction = (1 + s / ca.sqrt(1 + s * s)) / 2  # within the range, whatever the waves are
+    return p['breakaway_low'] + fraction * (p['breakaway_high'] - p['breakaway_low'])
 
 
 def random_waves(

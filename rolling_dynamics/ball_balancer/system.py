@@ -189,11 +189,11 @@ class BallBalancer(BallOnPlate):
     def _rolling(self) -> Mode:
         v, p = self._at['ball_rate'], self._params
         speed = ca.sqrt(ca.sumsqr(v) + STILL**2)
-        share = p['kinetic_share']
+        fraction = p['kinetic_share']
         if self.resistance == 'smooth':
             slow = speed / p['stribeck_speed']
-            share = (share + (1 - share) * ca.exp(-(slow**2))) * ca.tanh(2 * slow)
-        acceleration = self.free - share * self._breakaway * v / speed
+            fraction = (fraction + (1 - fraction) * ca.exp(-(slow**2))) * ca.tanh(2 * slow)
+        acceleration = self.free - fraction * self._breakaway * v / speed
         xdot = self.parts.rate_of_state(acceleration)
         if self.resistance == 'smooth':
             return self._mode(xdot, acceleration, {}, {})

@@ -224,8 +224,8 @@ class Dynamics:
             for i, row in enumerate(self.own(law.link)):
                 lever = ca.dot(link.turn[:, i], law.of_normal_force)
                 right[row] += ca.dot(link.turn[:, i], law.given) + lever * fixed
-                for k, share in per_rate.items():
-                    M[row, k] -= lever * share
+                for k, fraction in per_rate.items():
+                    M[row, k] -= lever * fraction
         return M, right
 
     def _normal_force(self, b: int) -> tuple[ca.SX, dict[int, ca.SX]]:

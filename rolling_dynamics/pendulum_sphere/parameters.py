@@ -145,15 +145,15 @@ class SphereParameters:
         """
         total = self.shell_mass + self.pendulum_mass
         lever = total * self.shell_radius * math.sin(self.slope)
-        share = lever / (self.pendulum_mass * self.pendulum_length)
-        if not abs(share) < 1:
+        fraction = lever / (self.pendulum_mass * self.pendulum_length)
+        if not abs(fraction) < 1:
             arm = self.pendulum_mass * self.pendulum_length / (total * self.shell_radius)
             raise ParameterError(
                 f'slope {math.degrees(self.slope):.4g} deg has no equilibrium: the pendulum would '
-                f'have to reach {abs(share):.4g} times its length; at most '
+                f'have to reach {abs(fraction):.4g} times its length; at most '
                 f'{math.degrees(math.asin(arm)):.4g} deg can be held'
             )
-        return math.asin(share)
+        return math.asin(fraction)
 
     def on_slope(self, slope: float, azimuth: float = 0.0) -> SphereParameters:
         """Return the same sphere on a floor that falls by ``slope`` towards ``azimuth`` [rad]."""

@@ -292,8 +292,8 @@ class VisibilityGraph:
         blocked = length < 1e-12
         for c, r in zip(self.centers, self.radii, strict=True):
             to = c - a[:, None]
-            share = np.clip((to * d).sum(axis=2) / np.maximum(length, 1e-12) ** 2, 0, 1)
-            near = np.linalg.norm(to - share[..., None] * d, axis=2)
+            fraction = np.clip((to * d).sum(axis=2) / np.maximum(length, 1e-12) ** 2, 0, 1)
+            near = np.linalg.norm(to - fraction[..., None] * d, axis=2)
             blocked |= near < r * (1 - 1e-9)
         return np.where(blocked, np.inf, length)
 
@@ -547,8 +547,8 @@ class Timing:
         else:
             return False
         best, least = self.speeds.copy(), math.inf
-        for share in STARTS:  # the descent below finds a local minimum
-            self.speeds[:] = v * share
+        for fraction in STARTS:  # the descent below finds a local minimum
+            self.speeds[:] = v * fraction
             for _ in range(SWEEPS):
                 improved = [
                     self._improve(slice(k, k + n)) for n in (1, 2) for k in range(last + 2 - n)

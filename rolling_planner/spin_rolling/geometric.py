@@ -172,9 +172,9 @@ def _along(limits: Limits, goal: Contact, route: Sequence[Vector]) -> list[Vecto
         sphere, plane = [route[0]], [(0.0, 0.0)]
         done = 0.0
         for p, q, length in zip(route, route[1:], lengths, strict=False):
-            share = length / total if total > 0 else 1.0
-            ends = (done, done + share)
-            done += share
+            fraction = length / total if total > 0 else 1.0
+            ends = (done, done + fraction)
+            done += fraction
             step = fold(p, q, length, (du, dv), ends, pieces, limits)
             if step is None:
                 break

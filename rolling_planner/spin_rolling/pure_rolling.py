@@ -126,8 +126,8 @@ class _Search(NamedTuple):
         radius, region = self.radius, self.region
         widths = [(high - low) / radius for low, high in (region.u_bounds, region.v_bounds)]
         half = min(WIDEST, region.half_angle, *(w / 2 for w in widths))
-        for share in ROOMS:
-            yield share * half
+        for fraction in ROOMS:
+            yield fraction * half
 
     def _narrower(self, room: float) -> ContactRegion | None:
         """Return a region whose points have room for loops, None if there are none."""
@@ -174,8 +174,8 @@ class _Search(NamedTuple):
         of the plane's rectangle, so that one roll leads away from both edges.
         """
         inside = self._narrower(room)
-        for share in SMALLER:
-            small = share * room
+        for fraction in SMALLER:
+            small = fraction * room
             first = self._narrower(small)
             if (
                 inside is None
@@ -303,10 +303,10 @@ def stays_inside(motion: Motion, region: ContactRegion, goal: Contact) -> bool:
         return False
     for contact, w in zip(contacts, motion.turns, strict=False):
         parts = 1 + int(math.hypot(w[0], w[1]) / 1.0)
-        share = (w[0] / parts, w[1] / parts, w[2] / parts)
+        part = (w[0] / parts, w[1] / parts, w[2] / parts)
         here = contact
         for _ in range(parts):
-            there = Contact(0.0, 0.0, multiply(rotation(share), here.R_SO))
+            there = Contact(0.0, 0.0, multiply(rotation(part), here.R_SO))
             if not arc_is_free(discs, here.normal, there.normal):
                 return False
             here = there

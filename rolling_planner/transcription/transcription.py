@@ -219,8 +219,8 @@ def hermite_simpson(times: Array) -> CollocationRule:
     node_times = np.empty(M)
     node_times[0::2], node_times[1::2] = times, times[:-1] + h / 2
     weights = np.zeros(M)
-    for node, share in ((left, 1), (middle, 4), (right, 1)):
-        np.add.at(weights, node, share * h / 6)
+    for node, fraction in ((left, 1), (middle, 4), (right, 1)):
+        np.add.at(weights, node, fraction * h / 6)
     return CollocationRule(
         node_times=node_times,
         segment_nodes=2 * np.arange(N + 1),

@@ -118,8 +118,8 @@ def pictures(scene: Scene, shot: Shot, *, still: bool = False) -> Iterator[Pictu
     with mpl.rc_context({**STYLE, 'figure.constrained_layout.use': False}):
         figure = Figure(figsize=(shot.width / DPI, rows / DPI), dpi=DPI)
         canvas = FigureCanvasAgg(figure)
-        share = int(height) / rows
-        axes = figure.add_axes((0.0, 1 - share, 1.0, share - head / rows))
+        fraction = int(height) / rows
+        axes = figure.add_axes((0.0, 1 - fraction, 1.0, fraction - head / rows))
         squares = [mpl.lines.Line2D([], [], color=c, **SQUARE) for c in names.values()]
         place: dict[str, Any] = {
             'loc': 'upper left',
@@ -130,7 +130,7 @@ def pictures(scene: Scene, shot: Shot, *, still: bool = False) -> Iterator[Pictu
         clock = figure.text(0.015, 1 - 6 / rows, '', va='top', fontsize=9)
         cursors = []
         for k, strip in enumerate(strips):
-            top = 1 - share - k * STRIP_HEIGHT / rows
+            top = 1 - fraction - k * STRIP_HEIGHT / rows
             box = (0.10, top - 0.80 * STRIP_HEIGHT / rows, 0.87, 0.55 * STRIP_HEIGHT / rows)
             cursors.append(_strip(figure.add_axes(box), scene, strip))
         moving = (axes, clock, *cursors)

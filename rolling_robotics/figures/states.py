@@ -379,11 +379,11 @@ def _cone(axes: Axes, arrays: Arrays, force: Values) -> None:
     """Draw the path of the tangential force over the normal force inside the friction circle."""
     mu = arrays.parameter('mu')
     with np.errstate(divide='ignore', invalid='ignore'):
-        share = np.where(force[:, 2:] > 0, force[:, :2] / force[:, 2:], np.nan)
-    largest = float(np.nanmax(np.abs(share), initial=0))
-    axes.plot(share[:, 0], share[:, 1], color=COLOURS[0])
-    axes.plot(*share[0], color=COLOURS[1], label='start', **START)
-    axes.plot(*share[-1], color=COLOURS[2], label='end', **END)
+        ratio = np.where(force[:, 2:] > 0, force[:, :2] / force[:, 2:], np.nan)
+    largest = float(np.nanmax(np.abs(ratio), initial=0))
+    axes.plot(ratio[:, 0], ratio[:, 1], color=COLOURS[0])
+    axes.plot(*ratio[0], color=COLOURS[1], label='start', **START)
+    axes.plot(*ratio[-1], color=COLOURS[2], label='end', **END)
     angle = np.linspace(0, 2 * np.pi, 200)
     if mu < 4 * largest:
         circle = mu * np.array([np.cos(angle), np.sin(angle)])

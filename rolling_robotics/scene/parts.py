@@ -169,8 +169,8 @@ def _section(corners: Values, axis: int, level: float) -> Values:
     ends = []
     for i, j in ((0, 1), (1, 2), (2, 0)):
         cut = over[:, i] * over[:, j] < 0
-        share = over[:, i] / np.where(cut, over[:, i] - over[:, j], 1.0)
-        at = corners[:, i] + share[:, None] * (corners[:, j] - corners[:, i])
+        fraction = over[:, i] / np.where(cut, over[:, i] - over[:, j], 1.0)
+        at = corners[:, i] + fraction[:, None] * (corners[:, j] - corners[:, i])
         ends.append(np.where(cut[:, None], at, np.nan))
     every = np.stack(ends, axis=1)
     both = np.isfinite(every[:, :, 0]).sum(axis=1) == 2
