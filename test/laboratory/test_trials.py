@@ -1,5 +1,6 @@
 """Trials on the emulated hardware: what is drawn, how they are judged, and that they succeed."""
 
+from collections import Counter
 from dataclasses import replace
 
 from evidence.papers.woodruff_lynch.laboratory import band
@@ -255,11 +256,12 @@ def test_flip_up_succeeds_with_feedback_only():
 
 
 @pytest.mark.slow
-def test_predictive_flip_up_keeps_the_friction_that_the_regulator_leaves():
-    laws, worse = ['closed_loop', 'predictive'], PUBLISHED.scaled(4.0)
-    ended = {(t.law, t.seed): t.ended for t in run_many('flip_up', laws, (2, 4), worse)}
-    assert [ended['predictive', seed] for seed in (2, 4)] == ['', '']
-    assert all(ended['closed_loop', seed].startswith('friction cone left') for seed in (2, 4))
+def test_predictive_flip_up_fails_less_often_than_the_regulator():
+    """52 and 17 of 100 fail at this scale, see docs/predictive.md."""
+    worse = replace(PUBLISHED.scaled(7.4), informed=True)
+    trials = run_many('flip_up', ['closed_loop', 'predictive'], range(5000, 5012), worse)
+    failed = Counter(trial.law for trial in trials if trial.ended)
+    assert failed['predictive'] < failed['closed_loop']
 
 
 @pytest.mark.slow
