@@ -515,7 +515,9 @@ class Event:
     text: str = ''
 
 
-CONTACT = {'off_hand': 'separated'}
+PHASES = 'slipping', 'rolling', 'separated'
+CONTACT = {f'{a}_{b}': min(a, b, key=PHASES.index) for a in PHASES for b in PHASES}
+CONTACT['off_hand'] = 'separated'
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

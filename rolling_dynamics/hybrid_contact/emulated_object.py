@@ -224,19 +224,20 @@ def hybrid_views(system: Plant) -> dict[str, FastFunction]:
     both = ca.vertcat(
         *(x[name] for name in ('q_WH', 'p_WH', 'w_WH_H', 'v_WH_H')),
         *(product(x['q_WH'], x['q_HO']), body.p_WB, body.w, body.v),
-        ca.vec(homogeneous(R_WH, x['p_WH'] + R_WH @ s.contact.p_HC)),
+        ca.vec(homogeneous(R_WH @ s.contact.frame, x['p_WH'] + R_WH @ s.contact.p_HC)),
     )
+    wrenches = {name: whole.wrench(name) for name in whole.modes}
     functions = [
         ca.Function(
             f'plant_view_{name}',
             [*s],
-            [ca.densify(ca.vertcat(both, mode.wrench, s.gap, mode.wrench[5]))],
+            [ca.densify(ca.vertcat(both, wrench, s.gap, wrench[5]))],
         )
-        for name, mode in whole.equations.items()
+        for name, wrench in wrenches.items()
     ]
     if isinstance(system, Restriction):
         functions = [system.of(function) for function in functions]
-    pairs = zip(whole.equations, compiled(*functions), strict=True)
+    pairs = zip(wrenches, compiled(*functions), strict=True)
     return {name: FastFunction(function) for name, function in pairs}
 
 

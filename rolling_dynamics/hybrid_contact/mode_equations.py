@@ -62,8 +62,19 @@ STATE = Layout(
     )
 )
 FOOT = Entry('contact_h', ('u_h', 'v_h'), 'chart', 'hand', text='closest point of the hand')
+SECOND_FOOT = Entry('contact_2', ('u_2', 'v_2'), 'chart', 'hand', text='the next closest point')
 CURVED_STATE = Layout((*STATE.entries, FOOT))  # over a hand that is not a plane
-DEFAULTS = {'rolling_resistance': (0.0,), 'restitution': (0.0,)}
+# over one that the body may touch in two places
+PAIRED_STATE = Layout((*CURVED_STATE.entries, SECOND_FOOT), {SECOND_FOOT.name: (0.0, 0.0)})
+LOOKED = vector_entry('looked', 'm', 'H', 'where closest points were looked for last')
+DEFAULTS = {'rolling_resistance': (0.0,), 'restitution': (0.0,), LOOKED.name: (0.0, 0.0, 0.0)}
+_named = {e.name: e for e in STATE.entries}
+FLYING = Flying(
+    position=_named['p_HO_H'],
+    attitude=_named['q_HO'],
+    velocity=_named['v_HO_H'],
+    speed=_named['w_HO_H'],
+)
 
 
 def friction_parameters(*, dry: bool) -> tuple[Entry, ...]:
@@ -73,6 +84,7 @@ def friction_parameters(*, dry: bool) -> tuple[Entry, ...]:
     return MU, MU_KINETIC, MU_SPIN, RESISTANCE, *((LEVER_ARM,) if dry else ()), restitution
 
 
+NEWTON = 3  # steps to the closest point in a projection, from one that is nearly so
 DISTINCT = 1e-2  # of the turn of d over a step of the closest point, for it to stand apart
 CHART = 2e-2  # ratio of the lengths of the chart directions, below which it is near a pole
 
@@ -353,17 +365,12 @@ def scene_of(surface: Surface, hand: Surface, state: Layout, parameters: Layout)
     curved = 'contact_h' in state
     at, foot = on_surface(surface, hand, x, p) if curved else on_plane(surface, x, p)
     if curved:
-        machine.rates['contact_h'] = foot.uv_rate
+        machine.rates |= {FOOT.name: foot.uv_rate, SECOND_FOOT.name: ca.SX(2, 1)}
     machine.body('object', replace(at.joint, rates={}), solid(p), on='hand')
     c, w = at.geometry, x['w_HO_H']
-    names = {e.name: e for e in STATE.entries}
-    position, attitude, velocity, speed = (
-        names[name] for name in ('p_HO_H', 'q_HO', 'v_HO_H', 'w_HO_H')
-    )
-    flying = Flying(position=position, attitude=attitude, velocity=velocity, speed=speed)
-    flight = MachineSystem(machine.with_joint('object', flying))
+    flight = MachineSystem(machine.with_joint('object', FLYING))
     solved = flight.machine.links['object'].solved
-    free = Accelerations(*(solved[entry.name][1] for entry in (speed, velocity)))
+    free = Accelerations(*(solved[name][1] for name in ('w_HO_H', 'v_HO_H')))
     V = x['v_HO_H'] + ca.cross(w, c.r_OC)
     moved = free.v + ca.cross(free.w, c.r_OC) + ca.cross(w, foot.r_rate)
     slips = OneContact(
@@ -415,10 +422,8 @@ def contact_motion(mode: str, s: Scene) -> ContactMotion:
 
 def _guards(mode: str, s: Scene, motion: ContactMotion) -> dict[str, ca.SX]:
     """Return what is positive within a mode of contact."""
-    q = s.params
-    point, edges = s.foot.uv, q['hand_edges']
-    inside = ca.vertcat(point - edges[[0, 2]], edges[[1, 3]] - point)
-    guards = {'painleve': motion.margin, 'edge': ca.mmin(inside), 'normal_force': motion.wrench[5]}
+    q, inside = s.params, inside_edges(s.foot.uv, s.params)
+    guards = {'painleve': motion.margin, 'edge': inside, 'normal_force': motion.wrench[5]}
     if mode == 'slipping':
         guards['slip'] = ca.norm_2(s.slips) - CREEP
     else:
@@ -429,6 +434,12 @@ def _guards(mode: str, s: Scene, motion: ContactMotion) -> dict[str, ca.SX]:
     if s.lever is not None and mode == 'resting':
         guards['turn'] = Cone(s.lever * motion.wrench[5], motion.wrench[:2]).margin
     return guards | _foot_guard(s)
+
+
+def inside_edges(uv: ca.SX, p: Mapping[str, ca.SX]) -> ca.SX:
+    """Return what is positive for a point of the hand within its edges."""
+    edges = p['hand_edges']
+    return ca.mmin(ca.vertcat(uv - edges[[0, 2]], edges[[1, 3]] - uv))
 
 
 def holding(mode: str, s: Scene, wrench: ca.SX) -> ca.SX:
@@ -443,9 +454,14 @@ def _foot_guard(s: Scene) -> dict[str, ca.SX]:
     return {'foot': s.foot.margin} if s.curved else {}
 
 
-def on_the_foot(s: Scene) -> ca.SX:
-    """Return the state with the closest point of the hand one step of Newton's nearer."""
-    return s.changed(contact_h=s.foot.uv + s.foot.step)
+def settled(s: Symbols, feet: Mapping[str, Foot]) -> ca.SX:
+    """Return the state with closest points of the hand, near which they must be, by name."""
+    steps = {name: foot.step for name, foot in feet.items()}
+    moved = ca.vertcat(*(value + steps.get(name, 0) for name, value in s.values.items()))
+    nearer, x = ca.Function('nearer', [s.x, s.p], [moved]), s.x
+    for _ in range(NEWTON if feet else 0):
+        x = nearer(x, s.p)
+    return x
 
 
 def slipping_by(s: Scene, way: ca.SX) -> ca.SX:

@@ -15,7 +15,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.closest_points import within_period
 from rolling_dynamics.contact.equations import CONTROL, FAR, GRAVITY, parameter_layout
 from rolling_dynamics.contract.rolling_system import (
-    Layout,
+    Mode,
     MotionState,
     Symbols,
     Transition,
@@ -26,18 +26,22 @@ from rolling_dynamics.hybrid_contact.mode_equations import (
     CONTACT_MODES,
     CURVED_STATE,
     DEFAULTS,
+    FOOT,
     FREE_MODES,
     friction_parameters,
     holding,
+    LOOKED,
     mode_equations,
-    on_the_foot,
+    PAIRED_STATE,
     projected,
     Scene,
     scene_of,
+    settled,
     slipping_by,
     STATE,
     turning_by,
 )
+from rolling_dynamics.hybrid_contact.two_contacts import FEET, touches_once, TwoContacts
 from rolling_dynamics.inertia import inertia_moments
 from rolling_dynamics.mechanism.start import OPEN
 from rolling_dynamics.mechanism.system import MachineSystem
@@ -47,6 +51,7 @@ from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.surfaces.quadrics import Plane
 from rolling_dynamics.surfaces.surface import Surface
 
+LOOK = 0.1  # of the size of the body: after this way closest points are looked for again
 STARTS = 10  # in each direction of the chart
 STEPS = 40  # of Newton, each at most a tenth of the chart
 FOUND = 1e-10  # step of (u, v) at a closest point
@@ -77,27 +82,24 @@ def closest_points(system: HybridContactSystem, p: Array, x: Array) -> list[Clos
         Local minima of the distance within bounds and edges of the hand.
 
     """
-    where, surface = system.state.slice('contact_h'), system.hand_surface
+    surface = system.hand_surface
     low, high = _box(system, p)
     grid = np.meshgrid(
         *(np.linspace(a, b, STARTS + 2)[1:-1] for a, b in zip(low, high, strict=True))
     )
-    uv = np.vstack([x[where], np.column_stack([g.ravel() for g in grid])])
-    states = np.tile(x, (len(uv), 1))
-    most = (high - low) / STARTS
-    look = system.nearness.map(len(uv))
-    params = np.tile(p[:, None], (1, len(uv)))
-    for _ in range(STEPS):
-        states[:, where] = uv
-        step, gap, margin = (np.array(a) for a in look(states.T, params))
-        uv = uv + np.clip(np.nan_to_num(step.T), -most, most)
+    feet = [x[system.state.slice(name)] for name in system.feet]
+    starts = np.vstack([*feet, np.column_stack([g.ravel() for g in grid])])
+    states = np.tile(x, (len(starts), 1))
+    states[:, system.state.slice(FEET[0])] = starts
+    out = np.array(system.search(states.T, (high - low) / STARTS, p))
+    uv, step, gap, margin = out[:2].T, out[2:4], out[4:5], out[5:]
     good = (np.abs(step).max(axis=0) < FOUND) & (margin[0] > 0)
     found: list[ClosestPoint] = []
     for k in np.argsort(gap[0]):
         inside = surface.is_inside(uv[k]) and np.all((low <= uv[k]) & (uv[k] <= high))
         place = within_period(surface, uv[k], 0)
-        known = any(np.abs(np.subtract(place, f.uv)).max() < SAME for f in found)
-        if good[k] and (inside or k == 0) and not known:
+        again = any(np.abs(np.subtract(place, f.uv)).max() < SAME for f in found)
+        if good[k] and (inside or k == 0) and not again:
             found.append(ClosestPoint(place, float(gap[0, k])))
     return found
 
@@ -121,10 +123,11 @@ def placed_on_closest_point(system: HybridContactSystem, p: Array, x: Array) -> 
             'closest to the object'
         )
     touching = [f for f in found if f.gap <= OPEN]
-    if len(touching) > 1:
-        raise ParameterError(f'{_touching_text(touching)}; single contacts are simulated only')
+    if len(touching) > 1 + system.goes_on(p):
+        raise ParameterError(f'{_touching_text(touching)}; {LIMIT}')
     out = x.copy()
-    out[system.state.slice('contact_h')] = found[0].uv
+    for name, at in zip(system.feet, [*found, found[0]], strict=False):
+        out[system.state.slice(name)] = at.uv
     return out
 
 
@@ -141,11 +144,11 @@ def _box(system: HybridContactSystem, p: Array) -> tuple[Array, Array]:
     return np.where(near[:, 0], edges[:, 0], low), np.where(near[:, 1], edges[:, 1], high)
 
 
+LIMIT = 'at most two contacts are simulated, and one with spin friction or rolling resistance'
 NO_FOOT = (
     'the closest point of the hand is not determined: another one comes as near, or its chart '
     'degenerates; choose another pole of its surface'
 )
-NEWTON = 3  # steps to the closest point in a projection, from one that is nearly so
 
 
 class HybridContactSystem(PointContact):
@@ -165,6 +168,10 @@ class HybridContactSystem(PointContact):
         Surface of the hand; where it is not a plane, its closest point is part of the state.
     curved
         Whether the hand is not a plane.
+    paired
+        Whether the body may touch the hand in two places.
+    feet
+        Entries of the state with closest points of the hand.
     resisted
         The contact, where it has dry rolling resistance.
 
@@ -202,9 +209,12 @@ class HybridContactSystem(PointContact):
         self.object_surface = object_surface
         self.hand_surface = Plane() if hand_surface is None else hand_surface
         self.curved = self.hand_surface.name != 'plane'
-        self.state: Layout = CURVED_STATE if self.curved else STATE
+        self.paired = self.curved and not touches_once(object_surface, self.hand_surface)
+        self.state = CURVED_STATE if self.curved else STATE
+        self.state = PAIRED_STATE if self.paired else self.state
+        self.feet = [name for name in FEET if name in self.state]
         self.resisted = (0,) if dry else ()
-        friction = friction_parameters(dry=dry)
+        friction = *friction_parameters(dry=dry), *((LOOKED,) if self.paired else ())
         surfaces = self.object_surface, self.hand_surface
         self.parameters = parameter_layout(*surfaces, friction, DEFAULTS)
 
@@ -292,30 +302,103 @@ class HybridContactSystem(PointContact):
         """The hand, and the body that flies."""
         return self.scene.flight
 
+    # two contacts
+
+    @cached_property
+    def pair(self) -> TwoContacts:
+        """The body, close to a curved hand in two places."""
+        return TwoContacts(self.object_surface, self.hand_surface, self.state, self.parameters)
+
+    def goes_on(self, p: Array) -> bool:
+        """Return whether motion goes on where the body touches in a second point."""
+        d = self.parameters.unpack(p)
+        held = self.resisted or np.any(d['mu_spin']) or np.any(d['rolling_resistance'])
+        return self.paired and not held
+
+    @cached_property
+    def modes(self) -> Mapping[str, Mode]:
+        """Modes of motion by name: over one closest point, and over two of a curved hand."""
+        out = {**super().modes}
+        if not self.paired:
+            return out
+        out |= {name: self._joined(mode) for name, mode in self.pair.modes.items()}
+        s, off = self.scene, out.pop('off_hand')
+        way = ca.norm_2(s.values['p_HO_H'] - s.params[LOOKED.name])
+        left = {'moved': self.function('moved', LOOK * ca.norm_2(s.contact.p_OC) - way)}
+        then = {'moved': self._look}
+        for name, m in out.items():
+            out[name] = replace(m, guards={**m.guards, **left}, resets={**m.resets, **then})
+        return {**out, 'off_hand': off}
+
+    def _joined(self, mode: Mode) -> Mode:
+        """Return a mode over two closest points with what follows its events here."""
+        resets = {n: partial(self._after, f) for n, f in mode.resets.items()}
+        for k, name in enumerate(FEET):
+            resets |= {f'{n}_{name}': partial(self._lost, k, n) for n in ('foot', 'edge')}
+        return replace(mode, resets=resets)
+
+    def phase(self, mode: str, i: int) -> str:
+        """Return what a contact does in a mode."""
+        if self.paired and mode in self.pair.parts:
+            return self.pair.phase(mode, i)
+        return super().phase(mode, i) if i == 0 else 'separated'
+
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
         """Return a state with the mode that it is in; see :meth:`ContactModes.begin`."""
         if self.curved:
             x = placed_on_closest_point(self, np.asarray(p), np.asarray(x))
-        return super().begin(p, x, u, t)
+        if not self.paired:
+            return super().begin(p, x, u, t)
+        p, x = np.array(p, dtype=float), np.asarray(x, dtype=float)
+        p[self.parameters.slice(LOOKED.name)] = x[self.state.slice('p_HO_H')]
+        two = self.goes_on(p) and math.dist(*(x[self.state.slice(n)] for n in FEET)) > SAME
+        return self.pair.begin(p, x, u, t) if two else super().begin(p, x, u, t)
 
     def follows(self, i: int) -> dict[str, Transition]:
-        """Return what follows each guard; a touch in a second point of a hand ends the motion."""
+        """Return what follows each guard; other closest points are looked for after each."""
         out = super().follows(i)
-        return {n: partial(self._alone, f) for n, f in out.items()} if self.curved else out
+        return {n: partial(self._after, f) for n, f in out.items()} if self.curved else out
 
-    def _alone(self, follow: Transition, s: MotionState, u: Array) -> MotionState:
-        out, surface = follow(s, u), self.hand_surface
-        here = within_period(surface, np.array(self.foot(out.x, out.p)).ravel(), 0)
-        near = OPEN if out.mode in CONTACT_MODES else -OPEN
-        others = [
-            f
-            for f in closest_points(self, out.p, out.x)
-            if f.gap <= near and math.dist(f.uv, here) > SAME
-        ]
-        if not others:
-            return out
-        text = _touching_text([ClosestPoint(here, 0.0), *others])
-        return out.noted('several_contacts', text, ends=True)
+    def _after(self, follow: Transition, s: MotionState, u: Array) -> MotionState:
+        return self._look(follow(s, u), u)
+
+    def _look(self, s: MotionState, u: Array) -> MotionState:  # noqa: ARG002
+        """Return the state with the closest points beside those in which it touches."""
+        if s.ended is not None or s.mode == 'off_hand':
+            return s
+        p, x, surface, goes_on = s.p.copy(), s.x.copy(), self.hand_surface, self.goes_on(s.p)
+        if self.paired:
+            p[self.parameters.slice(LOOKED.name)] = x[self.state.slice('p_HO_H')]
+            s = replace(s, p=p)
+        phases = ((x[self.state.slice(n)], self.phase(s.mode, i)) for i, n in enumerate(self.feet))
+        feet = [(uv, phase) for uv, phase in phases if phase != 'separated']
+        here = [ClosestPoint(within_period(surface, uv, 0), 0.0) for uv, _ in feet]
+        found = closest_points(self, p, x)
+        others = [f for f in found if all(math.dist(f.uv, h.uv) > SAME for h in here)]
+        most = 1 + goes_on
+        near = OPEN if len(feet) == most else -OPEN
+        if touching := [f for f in others if f.gap <= near and (here or f is not found[0])]:
+            text = f'{_touching_text([*here, *touching])}; {LIMIT}'
+            return s.noted('several_contacts', text, ends=True)
+        if not goes_on or not found or len(feet) == most:
+            return s
+        feet = [*feet, *((f.uv, 'separated') for f in others)][:2]
+        for name, (uv, _) in zip(FEET, feet, strict=False):
+            x[self.state.slice(name)] = uv
+        first, *second = (phase for _, phase in feet)
+        mode = f'{first}_{second[0]}' if second else self.mode_with({0: first}, p)
+        return replace(s, x=x, mode=mode)
+
+    def _lost(self, k: int, what: str, s: MotionState, u: Array) -> MotionState:
+        """Go on without a closest point that is not one any more, or lies over the edge."""
+        if self.phase(s.mode, k) == 'separated':
+            x, (lost, kept) = s.x.copy(), (self.state.slice(FEET[i]) for i in (k, 1 - k))
+            x[lost] = x[kept]
+            return self._look(replace(s, x=x), u)
+        mode, text = self.leads[what]
+        if mode and self.phase(s.mode, 1 - k) == 'separated':
+            return replace(s, mode=mode).noted(what, text)
+        return s.noted(what, text, ends=True)
 
     def _close(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let the body land, or pass beside the hand."""
@@ -327,33 +410,31 @@ class HybridContactSystem(PointContact):
         return passed.noted('missed', 'the object passes beside the plate')
 
     @cached_property
-    def nearer(self) -> ca.Function:
-        """``(x, p) -> x`` with the closest point of the hand one step of Newton's nearer."""
-        return self.of_state('nearer', on_the_foot(self.scene))
+    def search(self) -> ca.Function:
+        """
+        ``(x, greatest step, p) -> uv, step, gap, margin`` (6, n), by Newton's method.
 
-    @cached_property
-    def nearness(self) -> ca.Function:
-        """``(x, p) -> step of uv, gap [m], margin`` of the closest point in the state."""
-        s = self.scene
-        return self.of_state('nearness', s.foot.step, s.gap, s.foot.margin)
+        The columns of x are states with the closest points at which it starts.
+        """
+        s, most = self.scene, ca.SX.sym('most', 2)
+        foot, given = s.foot, ca.vertcat(s.x, most, s.p)
+        moved = s.changed(contact_h=foot.uv + ca.fmax(-most, ca.fmin(most, foot.step)))
+        newton = ca.Function('newton', [given], [ca.vertcat(moved, most, s.p)])
+        found = ca.vertcat(foot.uv, foot.step, s.gap, foot.margin)
+        ends = ca.Function('ends', [given], [found])
+        start = [ca.MX.sym('given', v.numel()) for v in (s.x, most, s.p)]
+        one = ca.Function('one', start, [ends(newton.fold(STEPS)(ca.vertcat(*start)))])
+        return one.map('search', 'serial', STARTS**2 + len(self.feet), [1, 2], [])
 
     @cached_property
     def projections(self) -> Mapping[str, ca.Function]:
         """``(x, p) -> x`` on the constraints of each mode: contact, rolling, spin, unit norms."""
-        x, _, _, p = self.symbols
-        out = {}
+        s = self.scene
+        x, out = settled(s, {FOOT.name: s.foot} if self.curved else {}), {}
         for name in self.equations:
-            y = self.of_state('on', projected(name, self.scene))(self._settled(x, p), p)
+            y = self.of_state('on', projected(name, s))(x, s.p)
             out[name] = self.of_state('projection', y, names=['y'])
         return out
-
-    def _settled(self, x: ca.SX, p: ca.SX) -> ca.SX:
-        """Return a state with the closest point of the hand, near which it must be."""
-        if not self.curved:
-            return x
-        for _ in range(NEWTON):
-            x = self.nearer(x, p)
-        return x
 
     def get_ready(self) -> None:
         """Write out what is needed at a change of mode, which takes a second, before it comes."""
@@ -404,13 +485,18 @@ class HybridContactSystem(PointContact):
         """Energy of the object in the world [J]."""
         return self.functions({'energy': self.scene.flight.energy})
 
+    def wrench(self, mode: str) -> ca.SX:
+        """Return torque and force (6) on the body in Ch, of all contacts in a mode."""
+        of = self.modes[mode].wrench
+        return ca.SX(6, 1) if of is None else of(*self.symbols)
+
     def hand_power(self, mode: str) -> ca.Function:
         """Return ``(x, u, t, p) -> power`` [W] that the hand gives to the object in a mode."""
-        s, e = self.scene, self.equations[mode]
+        s, wrench = self.scene, self.wrench(mode)
         w, v = s.values['w_WH_H'], s.values['v_WH_H']
         v_hand = v + ca.cross(w, s.contact.p_HC)
         C = s.contact.frame
-        power = ca.dot(C @ e.wrench[3:6], v_hand) + ca.dot(C @ e.wrench[0:3], w)
+        power = ca.dot(C @ wrench[3:6], v_hand) + ca.dot(C @ wrench[0:3], w)
         return self.function('hand_power', power)
 
     @cached_property

@@ -159,7 +159,7 @@ class HybridMachine(MachineSystem, ContactModes):
         kinetic = (0 if c.mu_kinetic is None else c.mu_kinetic for c in contacts)
         pairs = zip(contacts, kinetic, strict=True)
         terms = (ca.horzcat(c.mu, sliding, c.restitution) for c, sliding in pairs)
-        outputs = [self.machine.dynamics.equations[0], J, ca.vertcat(*terms)]
+        outputs = [self.equations[0], J, ca.vertcat(*terms)]
         return ca.Function('impact', list(self.symbols), [ca.densify(o) for o in outputs])
 
     @cached_property

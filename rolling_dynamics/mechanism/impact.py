@@ -54,7 +54,8 @@ def impact(W: Array, v: Array, contacts: Sequence[Friction]) -> Impact:
     contact, with its restitution. Else all act at once, without restitution: each contact keeps
     its normal velocity from being negative, with an impulse only where that is zero, and kinetic
     friction against the slip that is left (Moreau, Unilateral contact and dry friction in finite
-    freedom dynamics, 1988).
+    freedom dynamics, 1988). Where contacts come nearer by less than 1 mm/s, those that were closed
+    stay closed, or a body would rock from one to the other without end.
 
     Parameters
     ----------
@@ -75,11 +76,14 @@ def impact(W: Array, v: Array, contacts: Sequence[Friction]) -> Impact:
     near = [k for k in range(n) if v[3 * k + 2] < -STILL]
     if not near:
         return Impact(P.reshape(n, 3))
-    if len(near) == 1:
+    stays = [n > 1 and min(v[2::3]) > -SLOWEST and w <= STILL for w in v[2::3]]
+    if len(near) == 1 and not stays[near[0]]:
         P = _single(W, v, near[0], contacts[near[0]])
         if np.all((v + W @ P)[2::3] >= -STILL):
             return Impact(P.reshape(n, 3))
-    P = _at_once(W, v, [c.mu_kinetic for c in contacts])
+    P = _at_once(W, v, [c.mu_kinetic for c in contacts], stays)
+    if any(stays):
+        return Impact(P.reshape(n, 3))
     inelastic = [c._replace(restitution=0.0) for c in contacts]
     ends = [_in_order(W, v, inelastic, order) for order in orders(n)]
     spread = max(float(np.abs(end - v - W @ P).max()) for end in ends)
@@ -117,17 +121,23 @@ def _in_order(W: Array, v: Array, contacts: Sequence[Friction], order: Sequence[
     return v
 
 
-def _at_once(W: Array, v: Array, mu: Sequence[float]) -> Array:
+def _at_once(W: Array, v: Array, mu: Sequence[float], stays: Sequence[bool]) -> Array:
     """Return impulses (3 n) that act together, by projections on the cones in turn."""
     P, scale = np.zeros(v.size), float(np.linalg.norm(v))
     blocks = [slice(3 * k, 3 * k + 3) for k in range(len(mu))]
     step = [1 / np.linalg.norm(W[at, at], 2) for at in blocks]
     for _ in range(ITERATIONS):
         before = P.copy()
-        for at, r, m in zip(blocks, step, mu, strict=True):
+        for at, r, m, stay in zip(blocks, step, mu, stays, strict=True):
             x, y, z = P[at] - r * (v + W @ P)[at]
-            z = max(z, 0.0)
-            P[at] = (*np.array([x, y]) * min(1.0, m * z / max(np.hypot(x, y), 1e-300)), z)
+            most = m * max(z, 0.0)
+            z = z if stay else max(z, 0.0)
+            P[at] = (*np.array([x, y]) * min(1.0, most / max(np.hypot(x, y), 1e-300)), z)
         if np.abs(W @ (P - before)).max() <= EXACT * scale:
             return P
+    P += np.linalg.lstsq(W, -(v + W @ P))[0]  # normals that are nearly one: do all stick?
+    forces = zip(P.reshape(-1, 3), mu, stays, strict=True)
+    cones = all(stay or np.hypot(x, y) <= m * z for (x, y, z), m, stay in forces)
+    if cones and np.abs(v + W @ P).max() <= SAME * scale:
+        return P
     raise JammingError(JAMS)

@@ -41,21 +41,26 @@ class Surface(Protocol):
 @dataclass(frozen=True, eq=False)
 class Plane:
     """
-    A plane through the origin.
+    A plane through the origin, or where another surface is closest to what rolls on it.
 
     Attributes
     ----------
     normal
         Unit vector to the free side (3).
+    foot
+        A point of the plane (3) [m].
+    side
+        Axis (3) along which a contact has y where the shape has none; zeros for y, or x.
 
     """
 
     normal: Sequence[ca.SX | float] = (0.0, 0.0, 1.0)
-    side = ca.DM.zeros(3)
+    foot: ca.SX | ca.DM = field(default_factory=lambda: ca.DM.zeros(3))
+    side: ca.SX | ca.DM = field(default_factory=lambda: ca.DM.zeros(3))
 
     def distance(self, place: ca.SX) -> ca.SX:
         """Return the height [m] of a place (3)."""
-        return ca.dot(ca.vertcat(*self.normal), place)
+        return ca.dot(ca.vertcat(*self.normal), place - self.foot)
 
 
 @dataclass(frozen=True, eq=False)

@@ -249,12 +249,28 @@ class MachineSystem(WrittenSystem):
         return [relative_curvature(c, r, links) for c, r in pairs]
 
     @cached_property
+    def equations(self) -> tuple[ca.SX, ca.SX]:
+        """Matrix and right side of the tree for the rates of the speeds."""
+        matrix, right = self.machine.dynamics.equations
+        return self._turns @ matrix @ self._turns.T, self._turns @ right
+
+    @cached_property
+    def _turns(self) -> ca.SX:
+        """Axes of the speeds in those in which the equations of the tree are solved."""
+        machine, blocks = self.machine, [ca.SX(0, 0)]
+        for name, body in machine.bodies.items():
+            solved = machine.links[name].solved
+            turns = ca.vertcat(*(solved[e.name][0] for e in body.joint.speeds if solved))
+            blocks.append(turns if solved else ca.SX.eye(sum(e.size for e in body.joint.speeds)))
+        return ca.diagcat(*blocks)
+
+    @cached_property
     def _solution(self) -> Closed:
         dynamics, contacts = self.machine.dynamics, self.machine.contacts
         if not contacts:
             return Closed(dynamics.rates, [], {}, [])
-        return closed_rates(
-            dynamics.equations,
+        found = closed_rates(
+            self.equations,
             contacts,
             self.closures,
             self._speeds,
@@ -264,6 +280,7 @@ class MachineSystem(WrittenSystem):
             spread=SPREAD if self.dependent else 0.0,
             dependent=self.dependent,
         )
+        return found._replace(rates=self._turns.T @ found.rates)
 
     @cached_property
     def dependent(self) -> int:
@@ -500,9 +517,9 @@ class MachineSystem(WrittenSystem):
 
     def held(self) -> tuple[ca.SX, ca.SX]:
         """Return the state after impulses by which closed contacts hold, and the energy lost."""
-        rows, dynamics = ca.vertcat(*self.rows), self.machine.dynamics
-        J, symmetric = ca.jacobian(rows, self._speeds), not dynamics.laws
-        free = eliminate(dynamics.equations[0], J.T, symmetric=symmetric)
+        rows, symmetric = ca.vertcat(*self.rows), not self.machine.dynamics.laws
+        J = ca.jacobian(rows, self._speeds)
+        free = eliminate(self.equations[0], J.T, symmetric=symmetric)
         held = spread_over(J @ free, SPREAD if self.dependent else 0.0)
         P = eliminate(held, rows, symmetric=symmetric)
         after = ca.substitute(self.symbols.x, self._speeds, self._speeds - free @ P)

@@ -247,13 +247,11 @@ class PointContact(ContactModes):
     @cached_property
     def impact_terms(self) -> ca.Function:
         """``(x, u, t, p) ->`` mass matrix, rows (3) of the contact, coefficients of friction."""
-        dynamics, s = self.flight.machine.dynamics, self.symbols
-        solved = dynamics.links[self.touching.equations.body].solved
-        turns = ca.vertcat(*(solved[name][0] for name in self.speed_names))
+        s = self.symbols
         speeds = ca.vertcat(*(s.values[name] for name in self.speed_names))
         names = 'mu', 'mu_kinetic', 'restitution'
         terms = [
-            turns @ dynamics.equations[0] @ turns.T,
+            self.flight.equations[0],
             ca.jacobian(self.touching.velocity, speeds),
             ca.horzcat(*(s.params.get(name, ca.SX(0)) for name in names)),
         ]

@@ -194,11 +194,13 @@ function impact(W, v, contacts, c) { // {P, spread}; null if it jams
     return found && none.map((_, q) => (Math.floor(q / 3) === k ? found.P[q % 3] : 0));
   };
   if (!near.length) return {P: none};
-  if (near.length === 1) {
+  const up = v.filter((_, q) => q % 3 === 2), stays = up.map(w => contacts.length > 1 && Math.min(...up) > -c.SLOWEST && w <= c.STILL);
+  if (near.length === 1 && !stays[near[0]]) {
     const P = single(v, near[0], contacts[near[0]][2]);
     if (!P || add(v, times(W, P)).every((w, q) => q % 3 < 2 || w >= -c.STILL)) return P && {P};
   }
-  const P = atOnce(W, v, contacts.map(mu => mu[1]), c), together = P && add(v, times(W, P)), slow = c.SAME * size(v);
+  const P = atOnce(W, v, contacts.map(mu => mu[1]), c, stays), together = P && add(v, times(W, P)), slow = c.SAME * size(v);
+  if (P && stays.includes(true)) return {P};
   const inOrder = order => { // velocities after single impacts, the first that comes nearer first
     let w = v;
     for (let n = 0, k; n < c.STAGES && w && (k = order.find(i => w[3 * i + 2] < -slow / 10)) !== undefined; ++n) {
@@ -213,14 +215,14 @@ function impact(W, v, contacts, c) { // {P, spread}; null if it jams
   return {P, spread: spread > slow ? spread : 0};
 }
 
-function atOnce(W, v, mu, c) { // impulses that act together, by projections on the cones in turn
+function atOnce(W, v, mu, c, stays) { // impulses that act together, by projections on the cones in turn
   const P = v.map(() => 0), steps = mu.map((_, k) => 1 / largest(W.slice(3 * k, 3 * k + 3).map(row => row.slice(3 * k, 3 * k + 3))));
   for (let n = 0; n < c.ITERATIONS; ++n) {
     const before = [...P];
     mu.forEach((m, k) => {
       const w = add(v, times(W, P)).slice(3 * k, 3 * k + 3), [x, y, z] = add(P.slice(3 * k, 3 * k + 3), w, -steps[k]);
       const up = Math.max(z, 0), part = Math.min(1, m * up / Math.max(Math.hypot(x, y), 1e-300));
-      [P[3 * k], P[3 * k + 1], P[3 * k + 2]] = [x * part, y * part, up];
+      [P[3 * k], P[3 * k + 1], P[3 * k + 2]] = [x * part, y * part, stays[k] ? z : up];
     });
     if (Math.max(...times(W, add(P, before, -1)).map(Math.abs)) <= c.EXACT * size(v)) return P;
   }

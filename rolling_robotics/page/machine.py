@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import casadi as ca
 from rolling_dynamics.contract.capabilities import offers
 from rolling_dynamics.contract.rolling_system import RollingSystem, Transition
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import impact as impacts
 from rolling_dynamics.mechanism import transitions
 from rolling_dynamics.mechanism.hybrid import HybridMachine
@@ -24,9 +25,9 @@ DECIDES = {  # what is asked in a mode of a contact in each phase
 
 
 class OnHand(Protocol):
-    """A body over a hand that has edges, and may be curved."""
+    """A body over a hand that has edges, and that it may touch in two places."""
 
-    curved: bool
+    paired: bool
 
     @property
     def foot(self) -> ca.Function:
@@ -47,6 +48,11 @@ def contacts_of(system: RollingSystem) -> tuple[dict[str, ca.Function], dict[str
     """Return functions and numbers by which motion goes on after events; None without contacts."""
     if not isinstance(system, ContactModes) or len(system.modes) == 1:
         return None
+    if (hand := offers(system, OnHand)) is not None and hand.paired:
+        raise ParameterError(
+            'a page does not simulate second contacts with a hand that the object may touch in '
+            'two places; use `rolling view`'
+        )
     functions = {'pace': system.pace, 'contact_motion': system.contact_motion}
     functions |= {'impact_terms': system.impact_terms, 'gap_rows': system.gap_rows}
     if system.onset is not None:
@@ -65,11 +71,10 @@ def contacts_of(system: RollingSystem) -> tuple[dict[str, ca.Function], dict[str
         names = list(system.contacts)[len(system.contacts) - len(contacts) :]
         rigid = [c.rigid for c in contacts]
     edges: dict[str, Any] = {}
-    if (hand := offers(system, OnHand)) is not None:
+    if hand is not None:
         functions['foot'] = hand.foot
         named = {'edges': 'hand_edges', 'spin': 'mu_spin'}
         edges = {k: system.parameters.slice(n).start for k, n in named.items()}
-        edges['several'] = hand.curved
     return functions, {
         'able': list(system.able),
         'names': names,

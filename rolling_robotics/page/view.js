@@ -295,7 +295,6 @@ $('copy').onclick = () => {
 };
 if (data.beside) $('beside').innerHTML = `<span style="color:${BODY}">■</span> this suite <span style="color:${OTHER}">■</span> ${data.beside.name}`;
 $('notes').textContent = [...Object.values(data.modes).flatMap(m => m.guards.filter(g => g.python).map(g => `Where ${g.name} falls the page ends: ${g.python}.`)),
-  ...(data.contact && data.contact.several ? ['A second point of contact is not looked for in the page.'] : []),
   ...(law ? [`Law: ${law.text}; a step every ${law.period.toPrecision(3)} s, by its exported C.`] : []),
   `Steps of ${data.h} s, Runge-Kutta of order 4; events by bisection.`].join(' ');
 

@@ -204,7 +204,7 @@ def test_energy_and_momentum_of_a_hundred_throws_into_a_bowl():
 
 
 def test_contact_in_two_points_is_told():
-    """A ball that is too large for a trough touches both of its sides."""
+    """A ball that is too large for a trough touches both of its sides, and stays there."""
     humps = chart(lambda u, v: ca.vertcat(u, v, 0.2 * u**2 - 0.8 * u**4))
     s = over(humps, Sphere(20.0))
     p = s.pack_parameters(mass=0.1, inertia=1.0, edges=(-0.6, 0.6, -0.6, 0.6))
@@ -213,6 +213,11 @@ def test_contact_in_two_points_is_told():
     assert len(found) == 2
     assert found[0].uv == pytest.approx((-found[1].uv[0], 0), abs=1e-8)
     assert abs(found[0].uv[0]) == pytest.approx(0.35, abs=0.02)
+    run = simulate(s, p, x, None, 1.0, **TIGHT)
+    assert [e.name for e in run.events] == ['landing', 'impact_order']
+    assert next(iter(run.segments[-1].system.modes)) == 'rolling_rolling'
+    assert_allclose(run.states[-1][s.state.slice('v_HO_H')], 0, atol=1e-7)
+    p[s.parameters.slice('mu_spin')] = 1e-3
     run = simulate(s, p, x, None, 1.0, **TIGHT)
     assert [e.name for e in run.events] == ['landing', 'several_contacts']
     assert 'touches the hand in several points (u_h, v_h)' in run.terminal_event.text

@@ -149,7 +149,7 @@ def test_several_impulses_obey_their_cones_and_lose_energy():
         J = rng.normal(size=(9, 12))
         W, v, mu = J @ J.T, J @ rng.normal(size=12), 0.3
         v[2::3] = -np.abs(v[2::3])
-        P = _at_once(W, v, [mu] * 3).reshape(3, 3)
+        P = _at_once(W, v, [mu] * 3, [False] * 3).reshape(3, 3)
         after = (v + W @ P.ravel()).reshape(3, 3)
         assert np.all(after[:, 2] > -1e-9)
         np.testing.assert_allclose(P[:, 2] * np.maximum(after[:, 2], 0), 0, atol=1e-8)
