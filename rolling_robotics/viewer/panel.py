@@ -362,7 +362,7 @@ STYLE = """<style>
 #curves{position:fixed;right:1em;top:1em;width:21em;max-height:calc(100vh - 6em);overflow:auto;
  z-index:9;font:15px sans-serif;color-scheme:light dark;color:light-dark(#1c2733,#e3e9ef);
  background:light-dark(rgba(255,255,255,.8),rgba(18,23,29,.85));padding:.5em;border-radius:6px}
-#curves svg{background:light-dark(#fff,#1b232c)}
+#curves svg{background:light-dark(#fff,#1b232c)} #curves svg *{vector-effect:non-scaling-stroke}
 #root{width:calc(100vw - 23.5em)!important;overflow:hidden}
 @media(prefers-color-scheme:dark){body{background:#12171d}}
 @media(max-width:900px){#curves{inset:62vh 0 0 0;width:auto;max-height:none;padding:.3em .6em}

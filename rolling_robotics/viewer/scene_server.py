@@ -364,9 +364,10 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
     height = np.linspace(0.97, 0.88, 64)[:, None, None] * np.array([1.0, 1.01, 1.02])
     server.scene.set_background_image((255 * np.minimum(height, 1.0)).astype(np.uint8))
     server.scene.set_up_direction('+z')
-    # kind to machines that draw in software: no cast shadows, no mirrored surroundings
+    # kind to machines that draw in software: no cast shadows, no mirrored surroundings, which an
+    # exported page would have of its own beside the lights, unless they are dark
     server.scene.configure_default_lights(enabled=False)
-    server.scene.configure_environment_map(None)
+    server.scene.configure_environment_map(None, environment_intensity=0.0)
     server.scene.add_light_hemisphere(
         '/sky',
         sky_color=(240, 246, 255),
