@@ -83,12 +83,12 @@ def energy_balance(s, run, p, order=10):
 
 
 def jump_work(s, before, after, p):
-    """Return the work of the hand in a jump: the impulse times the velocity of its point."""
-    m = s.parameters.unpack(p)['mass'][0]
-    a, b = s.state.unpack(before), s.state.unpack(after)
-    impulse = m * (b['v_HO_H'] - a['v_HO_H'])
-    p_HC = np.array(s.touch(before, p)[2]).ravel()
-    return float(impulse @ (a['v_WH_H'] + np.cross(a['w_WH_H'], p_HC)))
+    """Return the work of the hand in a jump: impulse and moment times the hand's velocities."""
+    (v0, L0, R), (v1, L1, _) = (world_motion(s, x, p) for x in (before, after))
+    d, m = s.state.unpack(before), s.parameters.unpack(p)['mass'][0]
+    impulse, turn = R.T @ (m * (v1 - v0)), R.T @ (L1 - L0)
+    moment = np.cross(d['p_HO_H'], impulse) + turn
+    return float(impulse @ d['v_WH_H'] + moment @ d['w_WH_H'])
 
 
 def step_work(plant, start, u, dt, instant=1e-9):
