@@ -24,7 +24,6 @@ from rolling_dynamics.friction import against
 from rolling_dynamics.identification.identify import fitted, predictions, Residuals
 from rolling_dynamics.identification.log import Column, Log, read_columns
 from rolling_dynamics.identification.shooting import Shooting, Window
-from scipy.signal import savgol_filter
 
 REPOSITORY = 'dimikoumou/cyberrunner_basics_no_ros'
 LICENCE = 'none stated; a checksum is that of the numbers that are read of a log'
@@ -43,7 +42,6 @@ SOLID = 5 / 7
 ROLLING = SOLID * 9.81  # m/s^2 a rad
 BEGIN = np.array([ROLLING, ROLLING, 0.04, -0.02, 0.3, 0.05])
 BOUNDS = np.array([3.0, 3.0, -0.1, -0.1, 0.0, 0.0]), np.array([12.0, 12.0, 0.15, 0.15, 5.0, 1.0])
-SMOOTH = 7, 3  # rows, degree of a polynomial through them
 
 
 class Try(NamedTuple):
@@ -51,9 +49,8 @@ class Try(NamedTuple):
     A reading of the logs, a fit and a prediction.
 
     What is predicted, from what before it [s]; when an angle acts, from its row on (0) to before
-    it (1); heights of the axes over the ball [m]; whether angles are smoothed, stamps of rows are
-    believed, the plate's turning throws, and by how much the level moves [m/s^2]; which
-    parameters are fitted.
+    it (1); heights of the axes over the ball [m]; whether stamps of rows are believed, the plate's
+    turning throws, and by how much the level moves [m/s^2]; which parameters are fitted.
     """
 
     name: str
@@ -61,7 +58,6 @@ class Try(NamedTuple):
     observed: float = 0.26
     late: float = 0.5
     heights: tuple[float, float] = (0.0, 0.0)
-    smooth: bool = False
     stamped: bool = False
     throws: float = 1.0
     moves: float = MOVES
@@ -71,7 +67,7 @@ class Try(NamedTuple):
 FLAT = (2, 3, 4, 5)
 PLAIN = Try('0.26 s'), Try('2 s', ahead=2.0, observed=1.2)
 EXPLANATIONS = (
-    Try('a plate that throws nothing outward', throws=0.0),
+    Try('nothing thrown outward', throws=0.0),
     Try('one level in all windows', moves=0.0),
     PLAIN[1]._replace(name='one level, 2 s', moves=0.0),
     Try('stamps of the rows', stamped=True),
@@ -79,7 +75,6 @@ EXPLANATIONS = (
     Try('angles half a row later', late=0.0),
     Try('angles half a row earlier', late=1.0),
     Try('viscous resistance alone', fitted=(0, 1, 2, 3, 4)),
-    Try('angles smoothed over 7 rows', smooth=True),
 )
 TRIES = PLAIN + EXPLANATIONS
 
@@ -130,8 +125,6 @@ def read(path: Path, tried: Try) -> Log:
     """Return places of the ball, and angles between rows with their rates."""
     t, places, angles, lines = _evaluated(path)
     t = t if tried.stamped else _on_clock(t)
-    if tried.smooth:
-        angles = savgol_filter(angles, *SMOOTH, axis=0)
     places = places - np.array(tried.heights) * angles[:, ::-1] * [1, -1]
     moved = np.diff(angles, axis=0, append=angles[-1:])
     u = np.column_stack([angles + tried.late * moved, moved / np.append(np.diff(t), 1)[:, None]])
