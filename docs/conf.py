@@ -69,6 +69,8 @@ def separate(app, what, name, obj, options, lines):
     lines[:] = TOGETHER.sub(
         lambda m: ''.join(f'{each}\n{m[2]}' for each in m[1].split(', ')), '\n'.join(lines) + '\n'
     ).splitlines()
+    if what == 'property':
+        lines.insert(0, '\\')  # else napoleon takes what stands before a colon for its type
 
 
 def skip_alias(app, what, name, obj, skip, options):
