@@ -246,7 +246,7 @@ class Sensor:
                 f'numbers, its output {y.numel()}'
             )
         inputs = [*at.symbols] if drive is None else [*at.symbols, d]
-        return ca.Function(self.name, inputs, [ca.densify(ca.vec(y))])
+        return ca.Function(f'{self.name}_{mode}', inputs, [ca.densify(ca.vec(y))])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
