@@ -29,15 +29,16 @@ from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import EVENT, FRAMES_POLLED, LATCHED, STREAM_READER
-from rolling_robotics.nodes.recorded_scene import bodies_of, marker_shapes, Shapes
-from rolling_robotics.scene.parts import ghost_of
-from rolling_robotics.scene.scene import (
-    Frame,
-    NewestFrames,
-    Pose,
-    Scene,
-    still,
+from rolling_robotics.nodes.recorded_scene import (
+    BASE,
+    bodies_of,
+    contact_frames,
+    marker_shapes,
+    ROLLING,
+    Shapes,
 )
+from rolling_robotics.scene.parts import ghost_of
+from rolling_robotics.scene.scene import Frame, IDENTITY, NewestFrames, Pose, Scene, still
 from rolling_robotics.viewer.panel import (
     Follow,
     GoalPanel,
@@ -56,6 +57,7 @@ from rolling_robotics.viewer.scene_server import (
 )
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import MultiDOFJointTrajectory
+from transforms3d.quaternions import rotate_vector
 import viser
 from visualization_msgs.msg import MarkerArray
 
@@ -128,8 +130,6 @@ def _executed(result: ExecutePlan.Result) -> str:
 
 PREDICTED = 0.5  # age of a predicted path from which on it is not drawn any more [s]
 WIDE = 2.0  # times a robot, at first in the picture
-CONTACT_FRAMES = ('contact_hand', 'base_footprint')
-PLANNED = ('object', 'shell_link')  # bodies whose plan may come under another name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,8 +257,7 @@ def standing_scene(topics: LiveTopics) -> Scene:
         ghosts=tuple(ghosts),
         frames=tuple(
             Frame(name=name, position=position, attitude=attitude)
-            for name in CONTACT_FRAMES
-            if name in topics.frames
+            for name in contact_frames(topics.frames)
         ),
     )
 
@@ -280,7 +279,7 @@ def _plan_ends(topics: LiveTopics, names: list[str]) -> dict[str, Pose]:
         return {}
     end = topics.plan.points[-1].transforms[0]
     p, q = end.translation, end.rotation
-    moved = {*topics.plan.joint_names, *PLANNED}
+    moved = {*topics.plan.joint_names, *ROLLING}  # whose plan may come under another name
     return {name: (p.x, p.y, p.z, q.w, q.x, q.y, q.z) for name in names if name in moved}
 
 
@@ -348,8 +347,7 @@ class LiveScene:
 
     def _set_stage(self) -> tuple[Stage, Scene]:
         """Return stage and scene, rebuilt for other shapes or frames, or a new plan."""
-        frames = self._topics.frames
-        staged = (self._topics.version, tuple(f for f in CONTACT_FRAMES if f in frames))
+        staged = (self._topics.version, contact_frames(self._topics.frames))
         if self._stage is None or self._scene is None or staged != self._staged:
             if self._stage is not None:
                 self._stage.remove()
@@ -381,10 +379,11 @@ class LiveScene:
             mu = state.required_friction / state.friction_utilisation
             self._mu = mu if math.isfinite(mu) else self._mu
         if wrench is not None:
-            force = wrench.wrench.force
-            if not self._scale and force.z > 0:
-                self._scale = 0.5 * stage.size / force.z
-            stage.push([self._scale * f for f in (force.x, force.y, force.z)], self._mu)
+            frames, f = self._topics.frames, wrench.wrench.force
+            heading = frames.pose(BASE) if 'contact_link' in frames else IDENTITY
+            if not self._scale and f.z > 0:
+                self._scale = 0.5 * stage.size / f.z
+            stage.push(self._scale * rotate_vector((f.x, f.y, f.z), heading[3:]), self._mu)
 
     def _show_predicted(self, now: float, stage: Stage) -> None:
         """Draw the path that a law predicts, while it is the present."""
@@ -409,7 +408,7 @@ class LiveScene:
             self._text.content = self._waiting()
             return
         if self.goal is not None:
-            rolling = (self._topics.frames.pose(n) for n in PLANNED if n in self._topics.frames)
+            rolling = (self._topics.frames.pose(n) for n in ROLLING if n in self._topics.frames)
             self.goal.update(self._sender.is_served, next(rolling, None), self._stage.size)
             self._pushed.update(self._sender.is_pushed)
         contact = self._topics.contact

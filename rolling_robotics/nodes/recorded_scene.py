@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -99,9 +99,10 @@ def _placed(mesh: Mesh, marker: Any) -> Mesh:
 
 RATE = 50.0  # times of the scene a second
 MOST = 20_000  # of them
-CONTACT_FRAMES = ('contact_hand', 'contact_object', 'base_footprint')
+CONTACT_FRAMES = ('contact_hand', 'contact_object', 'contact_link')
+BASE = 'base_footprint'  # stands below a robot on a floor, and turns its wrench by its heading
 STILL = ('world', 'odom', 'hand')  # frames of what lies under the rest
-SURFACES = {'hand': ON_GROUND, 'odom': ON_GROUND, 'object': ON_BODY, 'shell_link': ON_BODY}
+ROLLING = ('object', 'shell_link')  # frames of bodies that roll
 LATCHED = ('simulator/surfaces', 'simulator/markers')
 GHOST_TOPIC = 'plan/object'
 
@@ -134,8 +135,11 @@ def recorded_scene(recorded: Recorded, frame_prefix: str = '') -> Scene:
     count = int(np.clip((stamps[-1] - stamps[0]) * RATE, 2, MOST))
     times = np.linspace(stamps[0], stamps[-1], count)
     bodies = _bodies(recorded, frames, times, frame_prefix)
-    contact = [f for f in CONTACT_FRAMES if f in frames.frames]
+    contact = contact_frames(frames.frames)
     force = _series(recorded, 'contact/wrench', times, _force)
+    if force is not None and 'contact_link' in contact:
+        turns = rotation_matrices(frames.poses(BASE, times)[1])
+        force = np.einsum('tij,tj->ti', turns, force)
     state = _series(recorded, 'contact/state', times, _state)
     size = max((np.ptp(m.vertices) for b in bodies if b.layer for m in b.meshes), default=1.0)
     ghosts = _ghosts(recorded, bodies, times)
@@ -150,6 +154,12 @@ def recorded_scene(recorded: Recorded, frame_prefix: str = '') -> Scene:
         wrench=_wrench(force, state, float(size)) if contact else None,
         strips=(*_strips(force, state), *error_strips(bodies, ghosts)),
     )
+
+
+def contact_frames(known: Container[str]) -> list[str]:
+    """Return the frames at the contact, the one of the force first."""
+    found = [f for f in CONTACT_FRAMES if f in known]
+    return found if found or BASE not in known else [BASE]
 
 
 def _named(frame: str, frames: Transforms, times: Values) -> dict[str, Any]:
@@ -287,9 +297,9 @@ def _traces(
             name=f'on {body.name}',
             body=body.name,
             points=in_body(body.position, body.attitude, points),
-            colour=SURFACES[body.name],
+            colour=ON_BODY if body.is_above else ON_GROUND,
         )
         for body in bodies
-        if body.name in SURFACES
+        if body.name in ROLLING or not body.is_above
     )
     return traces or (Trace(name='contact', body='', points=points, colour=ON_GROUND),)

@@ -94,6 +94,11 @@ class Body:
     lines: tuple[Line, ...] = ()
     layer: int = ABOVE
 
+    @property
+    def is_above(self) -> bool:
+        """True if all of it lies above the rest."""
+        return {self.layer, *(m.layer for m in self.meshes)} == {ABOVE}
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Frame:
@@ -405,7 +410,7 @@ class NewestFrames:
             )
         self._known.clear()
 
-    def __contains__(self, frame: str) -> bool:
+    def __contains__(self, frame: object) -> bool:
         """Return whether a frame came as a child."""
         return frame in self._own
 

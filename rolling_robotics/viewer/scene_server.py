@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.robots.view import CONE, FORCE
 from rolling_robotics.scene.scene import (
-    ABOVE,
     Body,
     Colour,
     Frame,
@@ -72,7 +71,7 @@ class Stage:
         self._moving: list[Any] = []  # handles of bodies, ghosts and frames, in this order
         self._pieces: list[tuple[Any, int]] = []
         self._axes: list[Any] = []
-        self._solid: list[viser.MeshHandle] = []  # of bodies that move
+        self._solid: list[viser.MeshHandle] = []  # of bodies that roll
         self._ghosts = server.scene.add_frame('/ghosts', show_axes=False)
         for kind, bodies in (('bodies', scene.bodies), ('ghosts', scene.ghosts)):
             for body in bodies:
@@ -198,7 +197,7 @@ class Stage:
         self._moving.append(server.scene.add_frame(path, show_axes=False))
         for i, mesh in enumerate(body.meshes):
             added = _add_mesh(server, f'{path}/mesh_{i}', mesh)
-            if body.layer and mesh.opacity == 1:
+            if body.is_above and mesh.opacity == 1:
                 self._solid += added
         for i, line in enumerate(body.lines):
             pieces = np.stack([line.points[:-1], line.points[1:]], axis=1)
@@ -276,7 +275,7 @@ def _shadow() -> NDArray[np.uint8]:
 def _sizes(scene: Scene) -> tuple[float, float]:
     """Return the sizes of what rolls, and of all that moves [m]."""
     moving = [b for b in scene.bodies if b.layer and b.meshes]
-    rolls = [b for b in moving if {m.layer for m in b.meshes} == {ABOVE}]
+    rolls = [b for b in moving if b.is_above]
     wide, size = (
         max((float(np.ptp(m.vertices, axis=0).max()) for b in of for m in b.meshes), default=1.0)
         for of in (moving, rolls or moving)
