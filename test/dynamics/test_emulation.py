@@ -346,6 +346,14 @@ def test_an_actuator_that_does_not_fit_its_system_is_refused(changes, text):
         replace(BALANCER, actuators=(actuator(**changes),))
 
 
+def test_functions_of_a_sensor_in_several_modes_have_names_of_their_own():
+    """They are compiled into one library."""
+    system = load_scenario('ball_thrown_into_dish').system
+    somewhere = sensor(measure=lambda at: at.state['p_HO_H'])
+    names = {somewhere.function(system, mode).name() for mode in system.modes}
+    assert len(names) == len(system.modes) > 1
+
+
 def test_expressions_are_named_by_bodies_and_entries():
     at = MotionExpressions.of(BALANCER.system, 'rolling')
     assert set(at.pose) == {'ball', 'plate', 'contact'}
