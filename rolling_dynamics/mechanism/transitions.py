@@ -27,9 +27,7 @@ START = 3.0  # slip starts at this many times the creep
 CLEAR = 1e-12  # m between bodies after a rebound
 HELD = 1e-9  # N s: an impulse this far beyond a cone lies in it
 NOISE = 1e-12  # N: a force that is on the friction cone to rounding lies in it
-LIFTS = (
-    -1e-5
-)  # m/s^2: a free acceleration of the gap above this does not press the bodies together
+LIFTS = -1e-5  # m/s^2: a free acceleration of the gap below this presses the bodies together
 FAINT = 1e-7  # fraction of the greatest normal force, that one which only touches has by rounding
 PERFECT = 1e-8  # a normal force of this fraction of friction, which no friction is, has vanished
 TINY = 1e-300  # N: no force at all has no direction, and the slip starts with none

@@ -53,7 +53,7 @@ def _arguments(experiment: Experiment) -> list[DeclareLaunchArgument]:
         DeclareLaunchArgument(
             'frame_prefix',
             default_value='',
-            description='put before every frame but the world, as "left/"; empty for the name '
+            description='put before every frame but the world, as "left/"; empty for the prefix '
             'of params_file',
         ),
         DeclareLaunchArgument(
