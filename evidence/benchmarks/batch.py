@@ -63,7 +63,7 @@ def _mjx(name: str) -> str:
 
 
 def _memory(given: NamedSystem) -> float:
-    """Return by how much this process grows with a million trajectories [GB]."""
+    """Return the growth of this process with a million trajectories [GB]."""
     before = _resident()
     batch = BatchSimulator(given.system, 1_000_000, 1e-3)
     batch.reset(states=given.x, parameters=given.p)

@@ -64,7 +64,7 @@ class SuccessRate(NamedTuple):
         return cls(float(good.mean()), float(low), float(high))
 
     def room_to(self, other: SuccessRate) -> float:
-        """Return by how much two fractions may differ to stay in each other's interval."""
+        """Return the difference at which two fractions leave each other's interval."""
         less, more = sorted([self, other])
         return min(less.high - less.value, more.value - more.low)
 

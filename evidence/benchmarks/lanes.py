@@ -284,7 +284,7 @@ class Period:
         return out
 
     def _turned(self, plant: ca.SX, goal: float) -> ca.SX:
-        """Return by how much the object is turned from the goal in the world [rad]."""
+        """Return the angle of the object from the goal in the world [rad]."""
         plane = self._plant
         whole = plane.whole.state.split(plane.whole_state(plant, plane.symbols.p))
         q, at = product(whole['q_WH'], whole['q_HO']), [np.cos(goal / 2), np.sin(goal / 2)]

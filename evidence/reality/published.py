@@ -213,7 +213,7 @@ def rattleback() -> tuple[float, Array, Array]:
 
 
 def sliding_rattleback() -> tuple[float, float]:
-    """Return by how much energy grows, and when the stone turns round, as Simbody starts it."""
+    """Return the growth of energy, and when the stone turns round, as Simbody starts it."""
     rolling, w, times = _stone(), np.array([0, 0, 10.0]), np.linspace(0, 10, 1001)
     system = _touching(STONE_MASS, STONE_SHAPE, 0.6, 'body', kinetic=0.3)
     pose = np.array(rolling.pose(rolling.state.pack(q=LEAN), [])[0])

@@ -324,7 +324,7 @@ class PredictiveLaw:
         return np.clip(u, last - reach, last + reach)
 
     def _reach(self, duration: float) -> Array:
-        """Return by how much controls may change in a time [s], infinite without limits."""
+        """Return the greatest change of controls in a time [s], infinite without limits."""
         span = self.limits[1] - self.limits[0]
         # times repeat while no state comes, and infinity times zero is not a number
         return self.horizon.slew * span * max(duration, np.finfo(float).tiny)

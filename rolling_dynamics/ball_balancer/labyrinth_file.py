@@ -117,7 +117,7 @@ class LabyrinthFile(RigFile, ScenarioFile):
         return corners.min(axis=0) + self.ball.radius, corners.max(axis=0) - self.ball.radius
 
     def room(self, places: Array) -> tuple[Array, Array]:
-        """Return by how much places (k, 2) are clear of walls, with the ball, and of holes [m]."""
+        """Return the clearance of places (k, 2) from walls, with the ball, and from holes [m]."""
         board, r = self.board, self.ball.radius
         walls = [np.hypot(*from_walls(board.walls, p).T).min() - r for p in places]
         holes = [np.hypot(*(board.holes - p).T).min() - board.hole_radius for p in places]

@@ -515,6 +515,7 @@ class Event:
     text: str = ''
 
 
+# Of two contacts, the one that does what stands first here is reported.
 PHASES = 'slipping', 'rolling', 'separated'
 CONTACT = {f'{a}_{b}': min(a, b, key=PHASES.index) for a in PHASES for b in PHASES}
 CONTACT['off_hand'] = 'separated'

@@ -264,10 +264,10 @@ class Shooting:
             at = t, t + h / 2, t + h
             _, after = step_of_order_4(lambda y, k: part(y, at[k]), inside, h)
             S = ca.SX.sym('S', len(rows), columns + q)
-            begun = ca.SX(S)
+            switched = ca.SX(S)
             for k in self.late.tolist():  # later, what was in force before is so for longer
-                begun[:, columns + k] += part(inside, t, before) - part(inside, t)
-            moved = ca.jacobian(after, inside) @ begun
+                switched[:, columns + k] += part(inside, t, before) - part(inside, t)
+            moved = ca.jacobian(after, inside) @ switched
             known = ca.vertcat(lacked, z) if columns else z
             moved[:, S.shape[1] - known.numel() :] += ca.jacobian(after, known)
             y, out = ca.vertcat(inside, ca.vec(S)), ca.vertcat(after, ca.vec(moved))
@@ -299,8 +299,8 @@ class Shooting:
         many = np.maximum(np.ceil(h / self.longest - 1e-9), 1).astype(int)
         ends = np.cumsum(many)
         steps = np.repeat(h / many, many)
-        begun = np.repeat(nodes[:-1], many)
-        begun += steps * (np.arange(ends[-1]) - np.repeat(ends - many, many))
+        starts = np.repeat(nodes[:-1], many)
+        starts += steps * (np.arange(ends[-1]) - np.repeat(ends - many, many))
         row = np.clip(np.searchsorted(begins + late, nodes[:-1], side='right') - 1, 0, None)
         u = controls[np.minimum(row, len(controls) - 1)]
         U, before = np.repeat(u, many, axis=0), np.repeat(u, many, axis=0)
@@ -309,7 +309,7 @@ class Shooting:
         table[0], into[5][:], into[6][:] = y, *known
         for k in range(steps.size):
             into[0][:], into[1][:], into[2][:] = table[k], U[k], before[k]
-            into[3][0], into[4][0] = begun[k], steps[k]
+            into[3][0], into[4][0] = starts[k], steps[k]
             step.call()
             table[k + 1] = step.output
         return np.asarray(table[np.concatenate([[0], ends])[np.searchsorted(nodes, times)]])

@@ -139,7 +139,7 @@ class SensorReader:
 
 class CommandTopic:
     """
-    Commands to a machine: those of its actuator, or of all controls where none has a topic.
+    Commands to a machine, for its actuator, or for all controls where none has a topic.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class CommandTopic:
         Raises
         ------
         ParameterError
-            The message has other names, as many numbers not, or one is not finite.
+            The message has other names, more or fewer numbers, or one that is not finite.
 
         """
         if isinstance(message, JointState):

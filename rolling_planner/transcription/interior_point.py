@@ -55,7 +55,7 @@ class Bounds:
     g_high: Array
 
     def violation(self, g: Array) -> float:
-        """Return by how much constraints, shape (m,), pass their bounds at most, in units."""
+        """Return the greatest violation of bounds by constraints, shape (m,), in units."""
         return float(np.max(np.maximum(self.g_low - g, g - self.g_high), initial=0.0))
 
 

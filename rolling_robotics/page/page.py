@@ -53,7 +53,7 @@ def page_data(scenario: Scenario, law: str = '') -> dict[str, Any]:
     source = law_source(scenario, law) if law else None
     rest = control_at_rest(scenario, source)
     stepper = Stepper(system, scenario.p, mode=scenario.mode, through_modes=True)
-    begun = stepper.start(scenario.x0, rest)
+    start = stepper.start(scenario.x0, rest)
     functions, modes = modes_of(system, scenario.events)
     contact = contacts_of(system)
     sensed, sensors = sensors_of(scenario)
@@ -80,9 +80,9 @@ def page_data(scenario: Scenario, law: str = '') -> dict[str, Any]:
         'held': {'body': held, 'free': free},
         'state': system.state.names,
         'tangent': system.tangent.size,
-        'x': begun.x.tolist(),
+        'x': start.x.tolist(),
         'u': rest.tolist(),
-        'p': begun.p.tolist(),
+        'p': start.p.tolist(),
         'parameters': sliders_of(scenario),
         'modes': modes,
         'contact': contact and contact[1],
@@ -90,7 +90,7 @@ def page_data(scenario: Scenario, law: str = '') -> dict[str, Any]:
         'sensors': sensors,
         'actuators': actuators_of(scenario),
         'seed': scenario.seed,
-        'mode': begun.mode,
+        'mode': start.mode,
         'first': scenario.mode or next(iter(system.modes)),
         'h': STEP,
         'unit': 's' if system.independent_variable == 'time' else 'm',

@@ -135,9 +135,9 @@ def _repeated(k: int, slip: int, guards: int, functions: Mapping[str, ca.Functio
       for (q = 0; q < {m}; ++q) u[q] = o_control[q];
     }}"""
     )
-    begun = straight = ''
+    first = straight = ''
     if slip:  # it keeps its direction from stage to stage, and ends a step as it begins the next
-        begun = f"""
+        first = f"""
   *h = 0;
   run_step_{k}();
   for (q = 0; q < {slip}; ++q) v[q] = out[{n} + q];"""
@@ -160,7 +160,7 @@ EXPORTED("go_{k}") int go_{k}(double end, int steps, int controlled) {{
   double *x = i_step_{k}, *u = x + {n}, *t = u + {m}, *h = t + 1;
   const double *out = o_step_{k};
   double v[{slip + 1}], size;
-  int j, q, s;{begun}
+  int j, q, s;{first}
   for (j = 0; j < steps; ++j) {{
     const double goal = j == steps - 1 ? end : *t + (end - *t) / (steps - j);{controlled}
     *h = goal - *t;

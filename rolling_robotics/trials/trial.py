@@ -303,7 +303,7 @@ def outcomes(trials: Sequence[Trial], records: Sequence[Record]) -> list[Outcome
 
 
 def margin_text(error: float, tolerance: float, unit: str = '') -> str:
-    """Return by how much an error stays below its tolerance, both in a unit."""
+    """Return the margin of an error to its tolerance, both in a unit."""
     times = f'{tolerance / error:.3g} times' if error > 0.0 else 'no error'
     return f'margin: {times} ({error:.3g} where {tolerance:g} is allowed) {unit}'.rstrip()
 

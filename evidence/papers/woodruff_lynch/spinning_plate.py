@@ -69,7 +69,7 @@ def missing() -> list[str]:
 
 
 def divergence(points: Array) -> float:
-    """Return by how much the radius of a path, shape (k, 2 or 3), differs at most [%]."""
+    """Return the greatest change of the radius of a path, shape (k, 2 or 3) [%]."""
     radius = np.hypot(points[:, 0] - 0.1, points[:, 1])
     return 100 * float(np.abs(radius / 0.1 - 1).max())
 
