@@ -209,8 +209,8 @@ class RobotMarkers:
         self._view, self._frame = view, frame
         self._force = normal_force is not None
         self._contact = ContactMarkers(
-            frame('odom'),
-            frame('base_footprint'),
+            frame(view.path),
+            frame(view.contact),
             size=PATH_WIDTH * view.radius / MARKER_WIDTH,
             newtons_per_metre=(normal_force or 1.0) / view.radius,
         )
@@ -252,9 +252,9 @@ class RobotMarkers:
         stamp
             Time of the instant.
         contact
-            Contact point on the floor [m].
+            Contact point in the frame of its path [m].
         force
-            Of the floor on the robot, in ``base_footprint`` [N].
+            Of the floor on the robot, in the frame of the contact [N].
 
         """
         return self._contact.update(stamp, contact, force if self._force else None)

@@ -60,6 +60,9 @@ def relative_pose(X_AB: Array, X_AC: Array) -> Array:
     return X
 
 
+BASES = ('base_footprint', 'odom'), ('base_link', 'base_footprint')  # frames and their parents
+
+
 class RobotTopics:
     """Publishers of state, odometry, joints, contact, frames and markers."""
 
@@ -95,6 +98,7 @@ class RobotTopics:
         self._joints = stream(JointState, 'joint_states') if view.joints else None
         observed = plant.observe()
         self._mu = _friction(plant)
+        self._contact = self._frame(view.contact)
         self._wrench = self._contact_state = None
         if plant.has_wrench:
             self._wrench = stream(WrenchStamped, 'contact/wrench')
@@ -139,18 +143,18 @@ class RobotTopics:
             joints.position, joints.velocity = position.tolist(), rate.tolist()
             self._joints.publish(joints)
         if self._wrench is not None:
-            message = WrenchStamped(wrench=array_to_wrench(_in_base(observed)))
-            message.header.stamp, message.header.frame_id = stamp, self._frame('base_footprint')
+            message = WrenchStamped(wrench=array_to_wrench(self._acting(observed)))
+            message.header.stamp, message.header.frame_id = stamp, self._contact
             self._wrench.publish(message)
 
     def contact_state(self, observed: Observation, stamp: Time) -> None:
         """Publish mode and margins of the contact."""
         if self._contact_state is None:
             return
-        wrench = _in_base(observed)
+        wrench = self._acting(observed)
         tangential, normal = float(np.hypot(wrench[3], wrench[4])), float(wrench[5])
         message = RollingContact(wrench=array_to_wrench(wrench), mode=self._plant.contact_mode)
-        message.header.stamp, message.header.frame_id = stamp, self._frame('base_footprint')
+        message.header.stamp, message.header.frame_id = stamp, self._contact
         message.gap = max(self._plant.gap(observed), 0.0)
         message.required_friction = ratio(tangential, normal)
         message.friction_utilisation = ratio(tangential, self._mu * normal)
@@ -158,14 +162,7 @@ class RobotTopics:
 
     def frames(self, observed: Observation, stamp: Time) -> None:
         """Publish the frames."""
-        x, y, z = observed.centre.tolist()
-        poses = {'odom': np.eye(4)}
-        poses['base_footprint'] = yaw_matrix(observed.yaw, np.array([x, y, 0.0]))
-        poses['base_link'] = yaw_matrix(observed.yaw, np.array([x, y, z]))
-        links = [('base_footprint', 'odom'), ('base_link', 'base_footprint')]
-        for link, X_W in zip(self._plant.view.links, observed.links, strict=True):
-            poses[link.name] = X_W
-            links.append((link.name, link.parent))
+        poses, links = self._poses(observed), [(v.name, v.parent) for v in self._plant.view.links]
         self._tf.publish(
             TFMessage(
                 transforms=[
@@ -175,10 +172,28 @@ class RobotTopics:
                         self._frame(parent),
                         self._frame(name),
                     )
-                    for name, parent in links
+                    for name, parent in (*BASES, *links)
                 ]
             )
         )
+
+    def _poses(self, observed: Observation) -> dict[str, Array]:
+        """Return the pose of each frame in W."""
+        x, y, z = observed.centre.tolist()
+        names = (link.name for link in self._plant.view.links)
+        return {
+            'odom': np.eye(4),
+            'base_footprint': yaw_matrix(observed.yaw, np.array([x, y, 0.0])),
+            'base_link': yaw_matrix(observed.yaw, np.array([x, y, z])),
+            **dict(zip(names, observed.links, strict=True)),
+        }
+
+    def _acting(self, observed: Observation) -> Array:
+        """Return torque and force in the axes of the contact's frame."""
+        wrench = observed.wrench.reshape(2, 3)
+        if self._plant.view.contact == 'base_footprint':
+            wrench = wrench @ yaw_matrix(observed.yaw, np.zeros(3))[:3, :3]
+        return wrench.ravel()
 
     def _frame(self, name: str) -> str:
         return self._world if name == 'odom' else f'{self._prefix}{name}'
@@ -186,14 +201,9 @@ class RobotTopics:
     def markers(self, observed: Observation, stamp: Time) -> None:
         """Publish the markers, and mode and margins of the contact."""
         self.contact_state(observed, stamp)
-        contact = self._plant.contact_point(observed)
-        self._markers.publish(self._drawn.update(stamp, contact, _in_base(observed)[3:6]))
-
-
-def _in_base(observed: Observation) -> Array:
-    """Return the wrench in the axes of ``base_footprint``, torque and force."""
-    R = yaw_matrix(observed.yaw, np.zeros(3))[:3, :3]
-    return np.concatenate([R.T @ observed.wrench[:3], R.T @ observed.wrench[3:]])
+        view, poses = self._plant.view, self._poses(observed)
+        contact = relative_pose(poses[view.path], poses[view.contact])[:3, 3]
+        self._markers.publish(self._drawn.update(stamp, contact, self._acting(observed)[3:]))
 
 
 def _friction(plant: EmulatedRobot) -> float:

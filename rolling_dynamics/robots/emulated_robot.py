@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
@@ -98,17 +97,6 @@ class EmulatedRobot(EmulatedMachine[Observation]):
     def gap(self, observation: Observation) -> float:
         """Return the height of the robot above its floor [m]; 0 of one that rolls elsewhere."""
         return float(observation.centre[2]) - self.view.radius if self.view.on_floor else 0.0
-
-    def contact_point(self, observation: Observation) -> Array:
-        """
-        Return the point below the robot on its floor, in W [m], shape (3,).
-
-        Of a robot that has no floor, its centre.
-        """
-        if not self.view.on_floor:
-            return observation.centre
-        x, y, z = observation.centre.tolist()
-        return np.array([x, y, max(z - self.view.radius, 0.0)])
 
     @property
     def has_wrench(self) -> bool:

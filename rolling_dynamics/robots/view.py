@@ -52,6 +52,7 @@ PART_COLOURS = {  # r, g, b, a of parts by name; what is inside a shell is seen
     'hole': (0.15, 0.13, 0.12, 1.0),
 }
 OTHER_COLOUR = (0.5, 0.5, 0.5, 1.0)
+BOARDS = ('board', 'plate')  # parts that lie under what rolls on them
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -280,6 +281,17 @@ class RobotView:
     turn: Array
     shapes: Sequence[Shape] = ()
     all_modes: Callable[[bool], AllModes] | None = None
+
+    @property
+    def contact(self) -> str:
+        """Name of the frame in which the contact force acts; without one, below the robot."""
+        names = [link.name for link in self.links]
+        return 'contact_link' if 'contact_link' in names else 'base_footprint'
+
+    @property
+    def path(self) -> str:
+        """Name of the frame over which the contact moves: of the board or plate, or the floor."""
+        return next((s.link for s in self.shapes if s.name in BOARDS), 'odom')
 
 
 def tangent_columns(

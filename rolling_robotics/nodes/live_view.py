@@ -30,7 +30,6 @@ from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import EVENT, FRAMES_POLLED, LATCHED, STREAM_READER
 from rolling_robotics.nodes.recorded_scene import (
-    BASE,
     bodies_of,
     contact_frames,
     marker_shapes,
@@ -38,7 +37,7 @@ from rolling_robotics.nodes.recorded_scene import (
     Shapes,
 )
 from rolling_robotics.scene.parts import ghost_of
-from rolling_robotics.scene.scene import Frame, IDENTITY, NewestFrames, Pose, Scene, still
+from rolling_robotics.scene.scene import Frame, NewestFrames, Pose, Scene, still
 from rolling_robotics.viewer.panel import (
     Follow,
     GoalPanel,
@@ -57,7 +56,6 @@ from rolling_robotics.viewer.scene_server import (
 )
 from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import MultiDOFJointTrajectory
-from transforms3d.quaternions import rotate_vector
 import viser
 from visualization_msgs.msg import MarkerArray
 
@@ -224,6 +222,12 @@ class LiveTopics:
             self.plan = plan if len(plan.points) else None
             self.version += 1
 
+    @property
+    def contact_frames(self) -> list[str]:
+        """Frames at the contact, the one in which the force acts first."""
+        acts_in = '' if self.wrench is None else self.wrench.header.frame_id
+        return contact_frames(self.frames, acts_in.removeprefix(self._prefix))
+
     def _draw(self, message: MarkerArray) -> None:
         """Take the shapes of markers, which move with their frames."""
         for marker in message.markers:
@@ -257,7 +261,7 @@ def standing_scene(topics: LiveTopics) -> Scene:
         ghosts=tuple(ghosts),
         frames=tuple(
             Frame(name=name, position=position, attitude=attitude)
-            for name in contact_frames(topics.frames)
+            for name in topics.contact_frames
         ),
     )
 
@@ -347,7 +351,7 @@ class LiveScene:
 
     def _set_stage(self) -> tuple[Stage, Scene]:
         """Return stage and scene, rebuilt for other shapes or frames, or a new plan."""
-        staged = (self._topics.version, contact_frames(self._topics.frames))
+        staged = (self._topics.version, self._topics.contact_frames)
         if self._stage is None or self._scene is None or staged != self._staged:
             if self._stage is not None:
                 self._stage.remove()
@@ -379,11 +383,10 @@ class LiveScene:
             mu = state.required_friction / state.friction_utilisation
             self._mu = mu if math.isfinite(mu) else self._mu
         if wrench is not None:
-            frames, f = self._topics.frames, wrench.wrench.force
-            heading = frames.pose(BASE) if 'contact_link' in frames else IDENTITY
+            f = wrench.wrench.force
             if not self._scale and f.z > 0:
                 self._scale = 0.5 * stage.size / f.z
-            stage.push(self._scale * rotate_vector((f.x, f.y, f.z), heading[3:]), self._mu)
+            stage.push(self._scale * np.array([f.x, f.y, f.z]), self._mu)
 
     def _show_predicted(self, now: float, stage: Stage) -> None:
         """Draw the path that a law predicts, while it is the present."""

@@ -100,7 +100,7 @@ def _placed(mesh: Mesh, marker: Any) -> Mesh:
 RATE = 50.0  # times of the scene a second
 MOST = 20_000  # of them
 CONTACT_FRAMES = ('contact_hand', 'contact_object', 'contact_link')
-BASE = 'base_footprint'  # stands below a robot on a floor, and turns its wrench by its heading
+BASE = 'base_footprint'  # stands below a robot on a floor
 STILL = ('world', 'odom', 'hand')  # frames of what lies under the rest
 ROLLING = ('object', 'shell_link')  # frames of bodies that roll
 LATCHED = ('simulator/surfaces', 'simulator/markers')
@@ -135,11 +135,9 @@ def recorded_scene(recorded: Recorded, frame_prefix: str = '') -> Scene:
     count = int(np.clip((stamps[-1] - stamps[0]) * RATE, 2, MOST))
     times = np.linspace(stamps[0], stamps[-1], count)
     bodies = _bodies(recorded, frames, times, frame_prefix)
-    contact = contact_frames(frames.frames)
+    acts_in = (m.header.frame_id for _, _, m in recorded.messages(['contact/wrench']))
+    contact = contact_frames(frames.frames, next(acts_in, '').removeprefix(frame_prefix))
     force = _series(recorded, 'contact/wrench', times, _force)
-    if force is not None and 'contact_link' in contact:
-        turns = rotation_matrices(frames.poses(BASE, times)[1])
-        force = np.einsum('tij,tj->ti', turns, force)
     state = _series(recorded, 'contact/state', times, _state)
     size = max((np.ptp(m.vertices) for b in bodies if b.layer for m in b.meshes), default=1.0)
     ghosts = _ghosts(recorded, bodies, times)
@@ -156,9 +154,9 @@ def recorded_scene(recorded: Recorded, frame_prefix: str = '') -> Scene:
     )
 
 
-def contact_frames(known: Container[str]) -> list[str]:
-    """Return the frames at the contact, the one of the force first."""
-    found = [f for f in CONTACT_FRAMES if f in known]
+def contact_frames(known: Container[str], acts_in: str) -> list[str]:
+    """Return the frames at the contact, the one in which the force acts first."""
+    found = [f for f in dict.fromkeys((acts_in, *CONTACT_FRAMES)) if f in known]
     return found if found or BASE not in known else [BASE]
 
 

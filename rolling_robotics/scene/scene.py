@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.robots.view import CONE, FORCE, GHOST
+from rolling_dynamics.robots.view import BOARDS, CONE, FORCE, GHOST
 from rolling_dynamics.rotations import without_jumps
 from transforms3d.quaternions import qmult, rotate_vector
 
@@ -22,7 +22,7 @@ UNDER, GROUND, ABOVE = -1, 0, 1  # layers: under a plate, what lies under the re
 
 def layer_of(part: str) -> int:
     """Return the layer of a part by its name: board and plate lie under what rolls on them."""
-    return GROUND if part in ('board', 'plate') else ABOVE
+    return GROUND if part in BOARDS else ABOVE
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,11 +9,12 @@ from rclpy.serialization import serialize_message
 from rolling_dynamics.nodes.simulated_robot import RobotTopics
 from rolling_dynamics.robots.emulated_robot import emulated_robot
 from rolling_dynamics.scenario_model import load_robot
-from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.conversions import nanoseconds_to_time, vector_to_list
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.recorded_scene import recorded_scene
 from rolling_robotics.recordings.writer import Recording, Topic
-from rolling_robotics.scene.scene import rotation_matrices
+from rolling_robotics.scene.scene import NewestFrames, rotation_matrices
+from transforms3d.quaternions import rotate_vector
 
 pytest.importorskip('viser')
 
@@ -59,6 +60,7 @@ def moved(request):
         stamp = nanoseconds_to_time(round(k * STEP * 1e9))
         topics.frames(plant.observe(), stamp)
         topics.contact(plant.observe(), stamp)
+        topics.markers(plant.observe(), stamp)
         messages.append(dict(heard.newest))
     return plant, messages, ROBOTS[request.param]
 
@@ -91,6 +93,25 @@ def test_force_stands_at_the_contact_of_the_state(moved, peer):
         assert stage._cone.visible
         assert not [m for m in stage._solid if m.name.startswith('/bodies/plate_link')]
     node.destroy_node()
+
+
+def test_markers_stand_there_too(moved):
+    plant, messages, name = moved
+    place, force = contact_of(plant)
+    frames = NewestFrames()
+    frames.take(messages[-1]['/tf'].transforms)
+    dot, *trails, arrow = messages[-1]['/simulator/markers'].markers
+    wrench = messages[-1]['/contact/wrench']
+    for message in (dot, arrow, wrench, messages[-1]['/contact/state']):
+        assert message.header.frame_id == name
+    at = frames.pose(name)
+    assert np.abs(np.subtract(at[:3], place)).max() < 1e-9
+    along = rotate_vector(vector_to_list(arrow.points[1]), at[3:])
+    assert along / np.linalg.norm(along) == pytest.approx(force, abs=1e-9)
+    for trail in trails:  # the path ends there, on the board or floor, once it is long enough
+        drawn_on = frames.pose(trail.header.frame_id)
+        end = np.add(rotate_vector(vector_to_list(trail.points[-1]), drawn_on[3:]), drawn_on[:3])
+        assert np.abs(end - place).max() < trail.scale.x
 
 
 def test_force_of_a_recording_stands_there_too(moved, tmp_path):
