@@ -37,11 +37,12 @@ from rolling_robotics.nodes.recorded_scene import (
     Shapes,
 )
 from rolling_robotics.scene.parts import ghost_of
-from rolling_robotics.scene.scene import Frame, NewestFrames, Pose, Scene, still
+from rolling_robotics.scene.scene import Frame, NewestFrames, Pose, Scene, still, Wrench
 from rolling_robotics.viewer.panel import (
     Follow,
     GoalPanel,
     layer_switches,
+    legend_of,
     PushPanel,
     RATE,
     Report,
@@ -242,7 +243,7 @@ def _newest(subscription: PolledSubscription, before: Any) -> Any:
 
 
 def standing_scene(topics: LiveTopics) -> Scene:
-    """Return the bodies, their ghosts at the end of the plan, and the contact frames."""
+    """Return bodies, their ghosts at the end of the plan, and contact frames, before any force."""
     position, attitude = still(1)
     bodies = bodies_of(topics.shapes, lambda _: (position, attitude))
     bodies.sort(key=lambda body: body.name)
@@ -263,6 +264,7 @@ def standing_scene(topics: LiveTopics) -> Scene:
             Frame(name=name, position=position, attitude=attitude)
             for name in topics.contact_frames
         ),
+        wrench=None if topics.wrench is None else Wrench(force=position, mu=np.ones(1), scale=1),
     )
 
 
@@ -315,6 +317,7 @@ class LiveScene:
         self._predicted: viser.LineSegmentsHandle | None = None
         self.sent = 0
         self._text = server.gui.add_markdown(self._waiting())
+        self._legend = server.gui.add_html('')
         self._follow = Follow(server, on=False)
         self.goal: GoalPanel | None = None
         if self._options.commands:
@@ -351,13 +354,17 @@ class LiveScene:
 
     def _set_stage(self) -> tuple[Stage, Scene]:
         """Return stage and scene, rebuilt for other shapes or frames, or a new plan."""
-        staged = (self._topics.version, self._topics.contact_frames)
+        topics = self._topics
+        came = topics.wrench is not None, topics.predicted is not None
+        staged = (topics.version, topics.contact_frames, came)
         if self._stage is None or self._scene is None or staged != self._staged:
             if self._stage is not None:
                 self._stage.remove()
             if self._layers is not None:
                 self._layers.remove()
-            self._scene = standing_scene(self._topics)
+            self._scene = standing_scene(topics)
+            path = {'predicted path': PREDICTED_COLOUR} if topics.predicted is not None else {}
+            self._legend.content = legend_of({**self._scene.legend, **path})
             self._ghosts = [
                 (*g.position[0].tolist(), *g.attitude[0].tolist()) for g in self._scene.ghosts
             ]

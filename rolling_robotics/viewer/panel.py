@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from html import escape
 import math
@@ -239,7 +239,7 @@ class Player:
         self._lock = threading.Lock()
         gui = server.gui
         gui.add_markdown(f'**{scene.title.replace("_", " ")}**')
-        gui.add_html(legend_of(scene))
+        gui.add_html(legend_of(scene.legend))
         step = rounded_step(self._end - self._start)
         self.slider = gui.add_slider(
             f'time [{scene.time_unit}]', self._start, self._end, step, self._start
@@ -381,7 +381,7 @@ def _with_curves(page: str, scene: Scene, speed: float) -> str:
     rate = speed * CURVE_POINTS / max(float(np.ptp(scene.times)), 1e-9)
     curves = ''.join(_drawn(scene, s, float(scene.times[0])) for s in scene.strips)
     script = SCRIPT.replace('RATE', f'{rate:.6g}')
-    box = f'{STYLE}<div id="curves"><b>{title}</b>{legend_of(scene)}{curves}</div>{script}'
+    box = f'{STYLE}<div id="curves"><b>{title}</b>{legend_of(scene.legend)}{curves}</div>{script}'
     body, end, rest = page.rpartition('</body>')
     return f'{body}{box}{end}{rest}' if end else f'{page}{box}'
 
@@ -420,9 +420,9 @@ def curve_colours(strip: Strip) -> dict[str, str]:
     return {name: CURVES[i % len(CURVES)] for i, name in enumerate(names)}
 
 
-def legend_of(scene: Scene) -> str:
-    """Return HTML that names what is drawn in space."""
-    return _rows({name: _hex(colour) for name, colour in scene.legend.items()})
+def legend_of(drawn: Mapping[str, Colour]) -> str:
+    """Return HTML that names what is drawn in space, by the colours of its labels."""
+    return _rows({name: _hex(colour) for name, colour in drawn.items()})
 
 
 def _rows(entries: dict[str, str]) -> str:

@@ -96,6 +96,15 @@ def test_what_is_published_is_shown(talker, viewer):
         assert tip[0] / tip[2] == pytest.approx(0.25)
         rim = np.asarray(live._stage._cone.vertices)[1] * live._stage._cone.scale
         assert np.hypot(rim[0], rim[1]) / rim[2] == pytest.approx(0.5)  # mu
+        assert live._stage.has('force')
+        for name in (
+            'contact force',
+            'friction cone',
+            'where the plan ends',
+            'contact frame, z',
+            'predicted path',
+        ):
+            assert name in live._legend.content
         assert live._predicted.visible
         assert np.asarray(live._predicted.points)[:, :, 1] == pytest.approx(
             np.array([[0.0, 0.0], [0.0, 0.4]])

@@ -100,7 +100,7 @@ def test_force_is_seen_in_a_body_of_markers_which_are_open(server, plate):
 
 
 def test_legend_names_what_is_drawn_in_its_colours(plate):
-    text = legend_of(plate)
+    text = legend_of(plate.legend)
     for name in (
         'contact force',
         'friction cone',
