@@ -95,12 +95,8 @@ WALKED = [p for p in PAGES if any(map(file_name, blocks(p, 'yaml')))]
 WALKED += [p for p in PAGES if p.parent.name == 'tutorials' and blocks(p, 'python')]
 WALKED = list(dict.fromkeys(WALKED))
 SEVERAL_SECONDS = (
-    'README.md',
-    'ball_balancer.md',
-    'contact.md',
-    'from_page_to_robot.md',
-    'machine.md',
-    'pendulum_sphere.md',
+    *('README.md', 'ball_balancer.md', 'coming_from.md', 'contact.md', 'files.md'),
+    *('from_page_to_robot.md', 'machine.md', 'mechanism.md', 'page.md', 'pendulum_sphere.md'),
     'point_mass_disk.md',
 )
 WITH_LINES = [p for p in PAGES if lines(p)]

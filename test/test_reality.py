@@ -58,6 +58,7 @@ def test_friction_of_a_log_that_a_model_wrote_is_found(tmp_path):
     assert 0.01 < theirs < still
 
 
+@pytest.mark.slow
 def test_drake_runs_the_code_of_the_authors_and_no_other(tmp_path, monkeypatch):
     """Without Drake or the code there is nothing beside; code of another version is refused."""
     given = tmp_path, roboball.REPOSITORY, roboball.START, 5.0
@@ -117,6 +118,7 @@ def test_gain_of_a_beam_that_a_model_wrote_is_found(tmp_path):
     assert 10 * error < flat < held
 
 
+@pytest.mark.slow
 def test_gains_of_a_plate_that_a_model_wrote_are_found_and_another_version_is_refused(
     tmp_path, monkeypatch
 ):
@@ -157,6 +159,7 @@ def test_gains_of_a_plate_that_a_model_wrote_are_found_and_another_version_is_re
     assert all(row.error > 3 * short.error for row in late)
 
 
+@pytest.mark.slow
 def test_factors_of_a_ballbot_that_a_model_wrote_are_found(tmp_path):
     """As it is logged: degrees, wheels, and torque of the roll."""
     times = np.arange(0, 60, 0.02)
@@ -172,6 +175,7 @@ def test_factors_of_a_ballbot_that_a_model_wrote_are_found(tmp_path):
         assert (10 * residuals.errors[0] < residuals.errors[1]).all()
 
 
+@pytest.mark.slow
 def test_without_logs_rows_are_not_fetched(capsys, monkeypatch):
     monkeypatch.delenv(reality.DATA, raising=False)
     monkeypatch.setattr(published, 'rows', PUBLISHED)
@@ -214,6 +218,7 @@ def test_published_tests_agree_with_closed_forms_and_integrals():
     assert 2.7 < float(re.search(r'turns round after ([\d.]+) s', sliding.held_out)[1]) < 2.9
 
 
+@pytest.mark.slow
 def test_a_ballbot_leans_on_a_circle_as_its_equations_say():
     """Within 0.1 degree after the start, and 0.5 degree inward on the way there."""
     scenario = circle.ballbot()

@@ -74,6 +74,7 @@ def test_it_is_planned_and_drawn(rolling, tmp_path):
     assert (tmp_path / 'plan.png').read_bytes()[:4] == b'\x89PNG'
 
 
+@pytest.mark.slow
 def test_an_editor_learns_its_entries(rolling):
     schema = json.loads(rolling('schema'))
     assert {'torque', 'plan', 'sweep'} <= set(schema['$defs']['rotor_cylinder']['properties'])

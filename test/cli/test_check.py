@@ -230,6 +230,7 @@ def test_what_is_hardly_meant_is_asked(name, entries, path, check):
     assert len(ended.err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_of_the_examples(rolling, scenarios):
     ended = rolling('check', *sorted(scenarios.glob('*.yaml')))
     assert (ended.status, ended.err) == (0, '')

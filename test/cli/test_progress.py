@@ -66,6 +66,7 @@ def test_elsewhere_there_is_one_line(capsys):
     assert re.fullmatch(line, said)
 
 
+@pytest.mark.slow
 def test_commands_that_compute_say_so(tmp_path, capsys):
     assert main(['controllability', 'spin_rolling_published', '--depth', '2']) in {0, 1}
     assert re.search(r'deriving brackets of \w+: 0 s', capsys.readouterr().err)

@@ -110,6 +110,7 @@ def test_machine_code_is_not_compiled_again(cache):
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_long_function_is_divided_and_takes_missing_arguments(cache):
     f = long_function()
     lines = f.n_instructions()

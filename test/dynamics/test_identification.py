@@ -127,6 +127,7 @@ def followed(noise=0.0):
     return given, replace(log, controls=asked[:, None])
 
 
+@pytest.mark.slow
 def test_dead_time_and_bias_of_what_servos_follow_are_found():
     """Beside parameters of system and servo, whose motion begins once and not in each window."""
     given, log = followed(noise=0.003)
@@ -175,6 +176,7 @@ def test_derivatives_by_what_a_window_lacks_are_those_of_differences():
     assert shot.by_start[:, -1] == pytest.approx(slope, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_what_a_window_lacks_is_not_taken_for_noise():
     """Of a torque that nobody knows of: the interval is a fifth as wide, or less."""
     given, log = followed(noise=0.003)

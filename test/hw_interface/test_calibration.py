@@ -58,6 +58,7 @@ def recorded_motion(seconds, motors_model, camera=None):
     return np.array(times), np.array(joints), np.array(torques), np.array(seen)
 
 
+@pytest.mark.slow
 def test_camera_and_clock_are_found():
     model = CameraModel(clock_offset=0.3, clock_spread=0.0)
     times, joints, _, rows = recorded_motion(3.0, MotorModel(), Camera(model, X_WC, seed=1))

@@ -63,6 +63,7 @@ def test_covariances_of_an_estimate_that_begins_are_large_and_turn_with_the_obje
     )
 
 
+@pytest.mark.slow
 def test_motion_tells_a_latency_that_was_calibrated_wrong():
     """Stamps and arrivals alone would leave 2 ms."""
     wrong = Run(camera=LABORATORY, seed=5, least_latency=4e-3).go(2.0)
@@ -80,6 +81,7 @@ def test_figures_hold_on_other_seeds(seed):
     assert abs(run.offsets[2000][1]) < 1e-3
 
 
+@pytest.mark.slow
 def test_an_inertia_in_doubt_is_found():
     doubted = FilterModel(planar=True, inertia=0.5)
     run = Run(camera=LABORATORY, seed=4, model_scale=1.6, filter_model=doubted).go(0.9)
@@ -159,6 +161,7 @@ def test_outliers_are_refused_and_do_no_harm(run):
     assert math.degrees(angle) < 0.4
 
 
+@pytest.mark.slow
 def test_estimate_survives_a_clock_that_starts_anew():
     run = Run(camera=LABORATORY, seed=7).go(0.6)
     run.camera.change(replace(run.camera.model, clock_offset=-4.0))

@@ -127,6 +127,7 @@ def test_object_rocks_at_the_rate_of_the_laboratory():
     assert period == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.slow
 def test_estimate_holds_beside_real_motors_and_a_rolling_object():
     whole = Whole(turn=0.2)
     whole.go(1.6, lambda t: [0, 0, 0, 0.8 * math.cos(2 * math.pi * 2.7 * t), 0, 0])

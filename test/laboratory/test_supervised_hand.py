@@ -262,6 +262,7 @@ def test_true_states_are_no_fault(damping):
     assert trial(damping, 1, 2.0, push=push_of(1)) == (None, '')
 
 
+@pytest.mark.slow
 def test_an_estimator_that_begins_again_in_a_gap_of_images_is_no_fault(damping):
     """For 0.11 s it says a rate of 0.7 rad/s, and that it knows it to 1 rad/s; it is -0.5."""
     assert trial(damping, 137, 1.0, push=push_of(137)) == (None, '')

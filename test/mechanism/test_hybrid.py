@@ -409,6 +409,7 @@ def test_fixed_steps_follow_sliding_and_spinning():
     np.testing.assert_allclose(s.x, motion.states[-1], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_an_impact_of_many_contacts_ends_and_tries_few_orders():
     """Six contacts have 720 orders; 24 of them are tried, each contact first in four."""
     assert sorted(map(tuple, orders(3))) == sorted(set(map(tuple, orders(3))))

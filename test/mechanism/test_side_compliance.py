@@ -304,6 +304,7 @@ def test_sliding_of_a_spring_is_coulombs_law_in_the_plane():
     assert s == pytest.approx(expected.y[4:, -1], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_batches_of_springs_that_slide_end_as_simulated():
     system, x = slippery(0.0)
     starts = np.array([x] * 3)
@@ -361,6 +362,7 @@ def test_what_a_spring_that_slides_needs_is_said(given):
         sliding(side_stiffness=K, mu_kinetic=0.3, **given)
 
 
+@pytest.mark.slow
 def test_fingertips_of_a_scenario_slip_and_hold_on_with_kinetic_friction():
     """Pressed too little to hold the ball at first, they catch it while they close in."""
     given = {'side_stiffness': ALONG, 'side_damping': 40.0, 'damping': 40.0, 'mu_kinetic': 0.5}

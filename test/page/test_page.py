@@ -282,10 +282,10 @@ initial: {p_ball: [0, 0, 0.051], v_ball: [0.3, 0.1, 0], w_ball: [0, 2, 0]}
         ('spinning_plate', 1000, 0.0),
         pytest.param('pendulum_slope', 1000, 1e-12, marks=pytest.mark.slow),
         pytest.param('ball_balancer', 1000, 1e-12, marks=pytest.mark.slow),
-        ('labyrinth', 1000, 1e-12),
+        pytest.param('labyrinth', 1000, 1e-12, marks=pytest.mark.slow),
         pytest.param('point_mass_hop', 950, 1e-9, marks=pytest.mark.slow),
         ('ball_tossed_by_plate', 900, 1e-9),
-        ('ball_and_wall', 1000, 1e-9),
+        pytest.param('ball_and_wall', 1000, 1e-9, marks=pytest.mark.slow),
         pytest.param('mecanum_wheel', 200, 1e-9, marks=pytest.mark.slow),
         pytest.param('rests', 1200, 1e-9, marks=pytest.mark.slow),
         pytest.param('slides', 200, 1e-9, marks=pytest.mark.slow),
@@ -348,7 +348,9 @@ state: {arm_rate: 2, ball_rate: 3}
 }
 
 
-@pytest.mark.parametrize('said', STARTS)
+@pytest.mark.parametrize(
+    'said', [pytest.param(s, marks=() if s == 'landing' else pytest.mark.slow) for s in STARTS]
+)
 def test_a_start_is_that_of_stepper(said: str, tmp_path: Path):
     """A page that begins anywhere meets, slips and ends as here, in the same words."""
     given = yaml.safe_load(f'system: machine\nduration: 1\nmachine:{STARTS[said]}')

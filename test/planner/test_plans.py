@@ -426,6 +426,7 @@ def test_warm_start(cold):
     assert warm.report['iterations'] < 1.5 * cold.report['iterations']
 
 
+@pytest.mark.slow
 def test_goal_that_moved_is_aimed_at_on_a_coarse_grid(cold):
     """The simulation of so few segments ends beside the goal, where it was not aimed beside."""
     problem = reorientation(
