@@ -255,6 +255,7 @@ def test_without_nodes_feedback_reaches_the_goal_that_open_loop_misses(name, tmp
     assert (tmp_path / f'{name}.png').read_bytes()[:4] == b'\x89PNG'
 
 
+@pytest.mark.slow
 def test_without_nodes_the_predictive_law_reaches_the_goal(tmp_path, capsys):
     assert run.run_demo('ball_on_plate', tmp_path, law='predictive', ros=False) == REACHED
     rows = {tuple(line.split()) for line in capsys.readouterr().out.splitlines()}

@@ -57,7 +57,7 @@ def told(peer, text):
     return peer.collect(DiagnosticArray, '/diagnostics', EVENT, accept=accept, timeout=LONG)[0]
 
 
-@pytest.mark.parametrize('name', ['simulator', 'controller'])
+@pytest.mark.parametrize('name', ['simulator', pytest.param('controller', marks=pytest.mark.slow)])
 def test_node_says_that_it_compiles_and_becomes_active(peer, start, gate, name):
     package = {'simulator': 'rolling_dynamics', 'controller': 'rolling_controller'}[name]
     start(f'{package}.nodes.{name}_node')
