@@ -257,6 +257,8 @@ def of_scenario(path: Path) -> Experiment:
         path.stem,
         model.scenario.description or f'A {model.system.name}.',
         str(path),
+        *(sensor.topic for sensor in model.scenario.sensors),
+        *(actuator.topic for actuator in model.scenario.actuators if actuator.topic),
         demo='rolling_robotics.demo.demo:demo',
         files='robot',
     )

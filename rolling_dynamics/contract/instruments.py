@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 import math
 from typing import Protocol
@@ -22,7 +22,12 @@ SENSOR_MESSAGES: Mapping[str, tuple[str, ...]] = {
     'joint_states': ('position', 'velocity', 'effort'),  # components: JOINT_position, ...
     'points': (),  # any entries of three numbers, a point each
 }
-ACTUATOR_MESSAGES = ('positions', 'velocities', 'effort')  # of a trajectory's point
+ACTUATOR_MESSAGES = (
+    'positions',
+    'velocities',
+    'accelerations',
+    'effort',
+)  # of a trajectory's point
 FRACTIONS = ('loss', 'hidden', 'swap', 'outlier')  # of the measurements of a sensor
 
 
@@ -275,8 +280,8 @@ class Actuator:
     message
         Field of the JointTrajectory that carries a command: one of ``ACTUATOR_MESSAGES``.
     topic
-        Name of its topic, relative to the namespace of the robot; empty where commands come with
-        all other values, by the names of the controls.
+        Name of its topic, relative to the namespace of the robot, one for all actuators; empty
+        where commands come on `robot/control`, by the names of the controls.
 
     """
 
@@ -318,6 +323,27 @@ class Actuator:
                 f'actuator {self.name!r} of {system.name!r}: limits takes {size} positive '
                 f'numbers, got {np.asarray(self.limits).tolist()}'
             )
+
+
+def on_one_topic(system: RollingSystem, actuators: Sequence[Actuator]) -> list[Actuator]:
+    """
+    Return the actuators that take commands by a topic, in the order of the controls.
+
+    Raises
+    ------
+    ParameterError
+        They do not take all controls, or not on one topic and in one field of its message.
+
+    """
+    given = {a.control: a for a in actuators if a.topic}
+    names = [entry.name for entry in system.control.entries]
+    ways = {(a.topic, a.message) for a in given.values()}
+    if given and ({*names} != {*given} or len(ways) > 1):
+        raise ParameterError(
+            f'{system.name}: actuators with a topic take all of {names} together, on one topic, '
+            f'in one field of its message; got {sorted(given)} on {sorted(ways)}'
+        )
+    return [given[name] for name in names] if given else []
 
 
 class PlantDrive(Protocol):

@@ -10,7 +10,7 @@ from nav_msgs.msg import Odometry
 import numpy as np
 from rclpy.serialization import deserialize_message
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.instruments import Actuator, Sensor
+from rolling_dynamics.contract.instruments import Actuator, on_one_topic, Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_node_kit.cdr import (
@@ -139,7 +139,7 @@ class SensorReader:
 
 class CommandTopic:
     """
-    Commands to a machine, for its actuator, or for all controls where none has a topic.
+    Commands to a machine, for its actuators, or by its controls where none has a topic.
 
     Attributes
     ----------
@@ -152,15 +152,9 @@ class CommandTopic:
         """Take the machine."""
         self.kind, self.name = JointState, 'robot/control'
         self._names, self._field = list(system.control.names), 'effort'
-        given = [a for a in actuators if a.topic]
-        if len(given) > 1 or any(len(a.joints) != len(self._names) for a in given):
-            raise ParameterError(
-                f'{system.name}: one actuator with a topic has to take all of {self._names}, '
-                f'got {[a.name for a in given]}'
-            )
-        for actuator in given:
-            self.kind, self.name = JointTrajectory, actuator.topic
-            self._names, self._field = list(actuator.joints), actuator.message
+        if given := on_one_topic(system, actuators):
+            self.kind, self.name, self._field = JointTrajectory, given[0].topic, given[0].message
+            self._names = [joint for actuator in given for joint in actuator.joints]
 
     def message(self, u: Array, stamp: int) -> JointState | JointTrajectory:
         """Return a command, in the units of the control, that is to act at a time [ns]."""
@@ -182,7 +176,7 @@ class CommandTopic:
             The message has other names, more or fewer numbers, or one that is not finite.
 
         """
-        if isinstance(message, JointState):
+        if self.kind is JointState:
             names, numbers, what = message.name, message.effort, 'efforts'
         elif message.points:
             what = self._field

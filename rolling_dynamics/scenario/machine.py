@@ -9,7 +9,12 @@ import casadi as ca
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.instruments import Actuator, MotionExpressions, Sensor
+from rolling_dynamics.contract.instruments import (
+    Actuator,
+    MotionExpressions,
+    on_one_topic,
+    Sensor,
+)
 from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError, ScenarioError, suggestion
 from rolling_dynamics.mechanism.hand_over import HandOver
@@ -395,6 +400,8 @@ class MachineFile(ScenarioFile):
             for actuator in driven:
                 limits[system.control.slice(actuator.control)] = actuator.limits
             actuators += driven if section.given & {*IMPERFECT} else []
+        with located('machine.drives'):
+            on_one_topic(system, actuators)
         return Scenario(
             p=p,
             x0=x0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 import math
-from typing import cast, Literal
+from typing import cast, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -45,7 +45,7 @@ from rolling_dynamics.scenario.material import Material
 
 JOINTS, DRIVES = Kinds('joint'), Kinds('drive')
 LEAST = 1e-5  # m: a smaller patch, or a shorter lever arm, is left out
-IMPERFECT = ('dead_time', 'rate', 'slew', 'dead_band')
+IMPERFECT = ('dead_time', 'rate', 'slew', 'dead_band', 'topic')
 RATES = {'m/s': 'm/s^2', 'rad/s': 'rad/s^2'}
 
 
@@ -362,6 +362,8 @@ class ContactSection(MachinePiece):
 class DriveSection(Section):
     """A drive; its control has its name."""
 
+    message: ClassVar[str] = 'effort'  # field of a trajectory's point with its commands
+
     limit: float = quantity('greatest magnitude of each control', positive=True, default=math.inf)
     dead_time: float = quantity('from a command until it takes effect', 's', least=0, default=0.0)
     rate: float = quantity(
@@ -372,6 +374,7 @@ class DriveSection(Section):
     )
     slew: float = quantity('greatest change a second', positive=True, default=math.inf)
     dead_band: float = quantity('greatest change that is not carried out', least=0, default=0.0)
+    topic: str = note('topic of its commands, a JointTrajectory; one for all drives', default='')
 
     def actuators(self, control: Layout, name: str) -> list[Actuator]:
         """Return how the drive carries out its commands, for each of its controls."""
@@ -381,6 +384,7 @@ class DriveSection(Section):
                 control=entry.name,
                 joints=entry.components,
                 limits=np.full(entry.size, self.limit),
+                message=self.message,
                 **{n: getattr(self, n) for n in IMPERFECT},
             )
             for entry in control.entries
@@ -399,6 +403,7 @@ class DriveSection(Section):
 class MotionDrive(DriveSection):
     """A servo that prescribes the motion of a joint: its acceleration is the control."""
 
+    message: ClassVar[str] = 'accelerations'
     kind: Literal['motion']
     of: str = note('body whose joint is driven')
 

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 from pydantic import Field, model_validator
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.instruments import Actuator, Sensor
+from rolling_dynamics.contract.instruments import Actuator, on_one_topic, Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import printable, ScenarioError, suggestion
 from rolling_dynamics.plugin import others, plugins, role_of
@@ -102,6 +102,7 @@ class Scenario:
             sensor.function(self.system, first)
         for actuator in self.actuators:
             actuator.check(self.system)
+        on_one_topic(self.system, self.actuators)
         u = self.control(0.0, self.x0)
         given = [ca.DM(self.x0), ca.DM(u), ca.DM(0), ca.DM(self.p)]
         parts = {'the rate of the state': mode.dynamics, 'the contact force': mode.wrench}

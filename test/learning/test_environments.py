@@ -222,7 +222,6 @@ def test_noise_and_delay_are_those_of_sensors_and_actuators_of_the_scenario():
         limits=np.ones(3),
         dead_time=0.6 * task.dt,
         message='effort',
-        topic='motors',
     )
     vars(task)['scenario'] = replace(task.scenario, sensors=sensors, actuators=(motors,))
     episodes, given = Episodes(task, 1), Episodes(task, 1, noise={}, delay=0)

@@ -17,7 +17,9 @@ from rolling_controller.nodes.execution import Execution
 from rolling_controller.nodes.robot_machine import TABLE
 from rolling_controller.robot_laws import robot_kind
 from rolling_controller.tracker import Tracker
+from rolling_dynamics.configuration import find_scenario
 from rolling_dynamics.nodes.measurements import RobotStates
+from rolling_dynamics.nodes.topics import CommandTopic
 from rolling_dynamics.robots.emulated_robot import emulated_robot
 from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.simulation import simulate
@@ -35,14 +37,13 @@ sys.path.append(str(Path(__file__).parent))
 sys.path.append(str(Path(__file__).resolve().parents[1] / 'controller'))
 
 from bags import cdr, in_force
-from robot_cases import CASES
+from robot_cases import Case, CASES
 
 PERIOD = 20_000_000  # ns
 SETTLE = 0.2  # s, in which laws that can hold the end of a plan do so
 CUT = 21  # steps after which the first execution is ended
 TOPICS = {
     'robot/state': 'sensor_msgs/msg/JointState',
-    'robot/control': 'sensor_msgs/msg/JointState',
     'execution/plan': 'rolling_interfaces/msg/RollingPlan',
     'execution/settings': 'rcl_interfaces/msg/ParameterEvent',
 }
@@ -56,6 +57,13 @@ class StandingLoop:
         self.read_punctuality = Punctuality
 
 
+def driven_by_topic(name):
+    """Return a shipped machine whose drives take their commands by a topic."""
+    text = find_scenario(name).read_text().replace('kind: motor,', 'kind: motor, topic: motors,')
+    given = {'position': (0.0, 0.0), 'rotation': (0.0, 0.0, 0.0)}
+    return Case(text=text, planned=small_plan, better=1.0, **given)
+
+
 class Machine:
     """The robot of a controller; what it sends goes into the recording and to the plant."""
 
@@ -64,12 +72,12 @@ class Machine:
         self.poll = self.wait = self.bound = lambda *_: None
         self.await_acknowledgement = lambda _: None
         self.sent = np.zeros(model.system.control.size)
-        self._encode = JointStateEncoder(model.system.control.names, ('effort',)).encode
+        self.topic = CommandTopic(model.system, model.scenario.actuators)
         self._put = put
 
     def send(self, u, stamp):
         self.sent = np.array(u)
-        self._put('robot/control', self._encode(stamp, u.tolist()))
+        self._put(self.topic.name, cdr(self.topic.message(self.sent, stamp)))
 
     def safe(self, _):
         return np.zeros(self.sent.size)
@@ -79,7 +87,7 @@ class Rehearsal:
     """Executions in this process, recorded as the nodes of a robot would be."""
 
     def __init__(self, name, folder):
-        self.case = CASES[name]
+        self.case = CASES[name] if name in CASES else driven_by_topic(name)
         scenario, self.path = self.case.load(folder)
         self.model = model = load_robot(str(self.path))
         self.plan = small_plan(model) if name != 'pendulum' else self.case.planned(scenario)
@@ -93,10 +101,12 @@ class Rehearsal:
         }
         self.recorded, self.values = self.values, self.values | {'state_timeout': 1e9}
         self.recording = Recording(folder / 'bag', ('rolling_interfaces',), longest_queue=100_000)
-        for topic, kind in TOPICS.items():
-            self.recording.add(Topic(f'/{topic}', kind, latched=False))
         self._arrivals, self.now = iter(range(1, 10**6)), 5 * 10**9
         self.machine = Machine(model, self.put)
+        sent = self.machine.topic
+        package = sent.kind.__module__.partition('.')[0]
+        for topic, kind in {**TOPICS, sent.name: f'{package}/msg/{sent.kind.__name__}'}.items():
+            self.recording.add(Topic(f'/{topic}', kind, latched=False))
         self.encode = JointStateEncoder(model.system.state.names, ('position',)).encode
         self.robot = known.make(model.scenario, Options(self.values, known))
         self.equipment = Equipment(
@@ -164,7 +174,7 @@ def small_plan(model):
     )
 
 
-@pytest.mark.parametrize('name', ['ball', 'disk', 'pendulum', 'spin_rolling'])
+@pytest.mark.parametrize('name', ['ball', 'disk', 'pendulum', 'spin_rolling', 'driven_shell'])
 def test_every_command_is_found_bit_by_bit(name, tmp_path, monkeypatch):
     monkeypatch.setattr(equipment_module, 'PeriodicLoop', StandingLoop)
     rehearsal = Rehearsal(name, tmp_path)

@@ -137,6 +137,11 @@ def test_motors_act_by_their_power(tmp_path):
             r'joints\.bob\.axis: must not be zero.*\(line 10\)',
         ),
         ('[1e-3, 1e-3, 1e-3]', '[1, 2]', r'bodies\.slider\.inertia: must be a symmetric'),
+        (
+            'limit: 3',
+            'limit: 3, topic: motors',
+            r"take all of \['push', 'turn'\] together.*got \['push'\] on.*\(line 11\)",
+        ),
     ],
 )
 def test_what_is_wrong_is_refused_with_its_line(tmp_path, old, new, text):

@@ -9,7 +9,7 @@ end before its plan does; its last command has no stamp.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 import math
 from typing import Any
@@ -24,6 +24,7 @@ from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.measurements import Measurements, RobotStates
+from rolling_dynamics.nodes.topics import CommandTopic
 from rolling_dynamics.plugin import plugins
 from rolling_dynamics.scenario_model import load_any, Model, RobotModel
 from rolling_node_kit.conversions import time_to_nanoseconds
@@ -67,8 +68,14 @@ def _states(recorded: Recorded, model: Model | RobotModel) -> Iterator[Timed]:
             yield found
 
 
-def _commands_topic(model: Model | RobotModel) -> str:
-    return 'hand/accel_command' if isinstance(model, Model) else 'robot/control'
+def _sent(recorded: Recorded, model: Model | RobotModel) -> Iterator[Timed]:
+    """Yield the commands as the controller of an object on a hand, or of a robot, sent them."""
+    if isinstance(model, Model):
+        yield from recorded_values(recorded, 'hand/accel_command')
+        return
+    topic = CommandTopic(model.system, model.scenario.actuators)
+    for _, _, message in recorded.messages([topic.name]):
+        yield topic.read(message)
 
 
 def _follow(model: Model | RobotModel, plan: Plan, settings: Mapping[str, Any]) -> Following:
@@ -108,7 +115,7 @@ def recorded_executions(recorded: Recorded) -> list[Record]:
     settings, plans = executed_plans(recorded)
     model = load_any(settings[0]['scenario_file'])
     states = list(_states(recorded, model))
-    commands = list(recorded_values(recorded, _commands_topic(model)))
+    commands = list(_sent(recorded, model))
     return [
         replace(
             _between(model.system, states, commands, start, plan.duration),
@@ -166,7 +173,7 @@ def replay_executions(
             'of its computation; only an experiment in simulated time is replayed bit by bit'
         )
     model = load_any(settings[0]['scenario_file'])
-    stretches = _stretches(recorded, _commands_topic(model))
+    stretches = _stretches(_sent(recorded, model))
     states, limits = list(_states(recorded, model)), model.control_limits
     runs = []
     for k, ((start, plan), values) in enumerate(zip(plans, settings, strict=True)):
@@ -213,10 +220,10 @@ def _answers(
     return out + [Answer(t, None, commands[t]) for t in lost if 0 <= (t - start) * 1e-9 < duration]
 
 
-def _stretches(recorded: Recorded, topic: str) -> list[dict[int, Array]]:
+def _stretches(sent: Iterable[Timed]) -> list[dict[int, Array]]:
     """Return the commands by their stamps, divided by those that have none."""
     stretches: list[dict[int, Array]] = [{}]
-    for stamp, u in recorded_values(recorded, topic):
+    for stamp, u in sent:
         if stamp:
             stretches[-1][stamp] = u
         else:

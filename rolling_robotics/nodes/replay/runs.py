@@ -154,7 +154,7 @@ class Replayed:
 
 def recorded_values(recorded: Recorded, topic: str) -> Iterator[Timed]:
     """
-    Yield stamps and values of accelerations, odometry or efforts, in the order of arrival.
+    Yield stamps and values of accelerations or odometry, in the order of arrival.
 
     Raises
     ------
@@ -163,11 +163,6 @@ def recorded_values(recorded: Recorded, topic: str) -> Iterator[Timed]:
 
     """
     kind = recorded.topics.get(recorded.topic(topic) or '', '')
-    if kind.endswith('/JointState'):
-        for _, _, message in recorded.messages([topic]):
-            stamp = message.header.stamp
-            yield stamp.sec * 10**9 + stamp.nanosec, np.array(message.effort, dtype=float)
-        return
     for _, _, data in recorded.raw([topic]):
         if kind.endswith('/Odometry'):
             yield decode_odometry(data)[:2]
