@@ -84,7 +84,8 @@ PARTS = re.compile(r'(?<=[A-Za-z][_/.:])(?=\w)|(?<=[a-z]{2})(?=[A-Z])|(?<=\w{24}
 def breakable(app, doctree, docname):
     """Let long names in tables break between their parts, and mark tables with long rows."""
     for table in doctree.findall(nodes.table):
-        if table.astext().split()[:1] in (['parameter'], ['equation']):
+        wide = table.next_node(nodes.tgroup)['cols'] > 3
+        if wide and table.astext().split()[:1] in (['parameter'], ['equation']):
             table['classes'].append('rows')
         for text in [t for t in table.findall(nodes.Text) if not isinstance(t.parent, nodes.math)]:
             first, *others = PARTS.split(text)

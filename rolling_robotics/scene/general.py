@@ -278,7 +278,7 @@ def scene_of(result: dict[str, Any], plan: dict[str, Any] | None = None) -> Scen
 
 def _ghosts(scene: Scene, result: dict[str, Any], plan: dict[str, Any] | None) -> tuple[Body, ...]:
     """Return the bodies as another plan moves them, or where this plan ends."""
-    moving = [b for b in scene.bodies if GROUND not in (b.layer, *(m.layer for m in b.meshes))]
+    moving = [b for b in scene.bodies if b.is_above]
     if plan is not None:
         arrays = Arrays(plan)
         return tuple(
@@ -288,6 +288,7 @@ def _ghosts(scene: Scene, result: dict[str, Any], plan: dict[str, Any] | None) -
                 attitude=resample_attitude(arrays.time, arrays[f'{b.name}_attitude'], scene.times),
             )
             for b in moving
+            if f'{b.name}_position' in arrays  # else it is fixed
         )
     if 'plan' not in result:
         return ()

@@ -100,7 +100,7 @@ class Body:
         return {self.layer, *(m.layer for m in self.meshes)} == {ABOVE}
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class Frame:
     """A frame that moves: ``position`` (T, 3) [m] and ``attitude`` (T, 4), NaN where none is."""
 
@@ -193,7 +193,8 @@ class Scene:
     @property
     def legend(self) -> dict[str, Colour]:
         """Labels of what is drawn in space, and their colours."""
-        out = {'where the plan ends': GHOST[0]} if self.ghosts else {}
+        moves = any(np.ptp(ghost.position, axis=0).any() for ghost in self.ghosts)
+        out = {'plan' if moves else 'where the plan ends': GHOST[0]} if self.ghosts else {}
         if self.wrench is not None:
             out |= {'contact force': FORCE, 'friction cone': CONE}
         out |= {f'path {t.name.removeprefix("path ")}': t.colour for t in self.traces}

@@ -201,14 +201,18 @@ def test_resample_between_and_beyond():
     assert half == pytest.approx([np.cos(np.pi / 8), np.sin(np.pi / 8), 0, 0])
 
 
-def test_plan_of_another_run_is_the_ghost(results):
-    result = read_result(results['point_mass_disk'])
-    other = read_result(results['point_mass_disk'])
-    places = np.array(other['arrays']['shell_position']['values'])
-    other['arrays']['shell_position']['values'] = (places + np.array([0, 1, 0])).tolist()
+@pytest.mark.parametrize(
+    ('name', 'rolls'), [('point_mass_disk', 'shell'), ('ball_balancer', 'ball')]
+)
+def test_plan_of_another_run_is_the_ghost(results, name, rolls):
+    result, other = read_result(results[name]), read_result(results[name])
+    places = np.array(other['arrays'][f'{rolls}_position']['values'])
+    other['arrays'][f'{rolls}_position']['values'] = (places + np.array([0, 1, 0])).tolist()
     scene = scene_of(result, other)
-    ghost = next(g for g in scene.ghosts if g.name == 'shell')
-    assert np.allclose(ghost.position - scene.body('shell').position, [0, 1, 0])
+    ghost = next(g for g in scene.ghosts if g.name == rolls)
+    assert np.allclose(ghost.position - scene.body(rolls).position, [0, 1, 0])
+    assert all(scene.body(g.name).is_above for g in scene.ghosts)  # servos, arms, plate have none
+    assert 'plan' in scene.legend
 
 
 def test_a_plan_has_its_end_as_ghost(results):
