@@ -7,7 +7,17 @@ const reduced = matchMedia('(prefers-reduced-motion: reduce)').matches;
 let runs = !reduced, last = 0, debt = 0, ticks = 0, behind = 0, turn = 0.9, lift = 0.45, zoom = 1, frame = 0, past = [], heard = [], crowd = [];
 let centre = [0, 0, 0], extent = 1, half = [1, 1], aside = [0, 0], around, middle, anchor, goal = null, hits = [], strongest = 0, trail = [], grabbed = '';
 const curves = {};
+for (const m of data.meshes) { // numbers in a row, and unit normals, of the diagonals: two corners of a face may be one
+  m.n = Float64Array.from(m.f.flatMap(face => {
+    const [a, b, c, d] = face.map(i => m.v.slice(3 * i, 3 * i + 3)), [u, v] = [add(c, a, -1), add(d, b, -1)];
+    const n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]];
+    return n.map(w => w / (size(n) || 1));
+  }));
+  [m.v, m.f, m.c] = [Float64Array.from(m.v), Int32Array.from(m.f.flat(), i => 3 * i), Uint8Array.from(m.c.flat())];
+}
 for (const body of data.scene) body.meshes = body.meshes.map(k => data.meshes[k]);
+const above = data.scene.filter(b => data.bodies.includes(b.name) && b.meshes.every(m => m.z > 0));
+const followed = above.length ? above : data.scene.filter(b => b.name === held.body);
 $('title').textContent = document.title = data.title;
 $('text').textContent = data.text;
 if (self !== top) document.querySelector('details').open = false; // in a frame the whole page is in sight
@@ -24,12 +34,16 @@ function poses(s) {
   return Object.fromEntries(data.bodies.map((n, k) => [n, out.slice(16 * k, 16 * k + 16)]));
 }
 const place = s => [...motion.run('grip', s.x, s.p).slice(-3)];
+function spot(s) { // middle of the bodies that the picture follows
+  const at = poses(s);
+  return [12, 13, 14].map(r => followed.reduce((a, b) => a + at[b.name][r], 0) / followed.length);
+}
 function look() {
   const at = poses(rig.r.s), points = [], own = [];
   for (const body of data.scene) for (const m of body.meshes) for (let i = 0; i < m.v.length; i += 3)
-    (body.name === held.body ? own : points).push(moved(at[body.name] || matrix(body.at), m.v, i));
+    (followed.includes(body) ? own : points).push(moved(at[body.name] || matrix(body.at), m.v, i));
   points.push(...own);
-  anchor = place(rig.r.s);
+  anchor = spot(rig.r.s);
   if (!points.length) for (const r of [-0.5, 0.5]) points.push(anchor.map(c => c + r));
   const [low, high] = box(points);
   middle = centre = low.map((l, r) => (l + high[r]) / 2);
@@ -44,15 +58,15 @@ function look() {
 function box(points) {
   return [Math.min, Math.max].map(f => points.reduce((a, b) => a.map((v, r) => f(v, b[r]))));
 }
-function follow() { // the body, where it leaves the middle of the picture
-  const way = add(place(rig.r.s), anchor, -1), beyond = 1 - around / (size(way) || 1);
-  if (beyond > 0 && grabbed !== 'body') { anchor = add(anchor, way, beyond); centre = add(middle, add(anchor, place(motion.first), -1)); }
+function follow() { // the bodies, where they leave the middle of the picture
+  const way = add(spot(rig.r.s), anchor, -1), beyond = 1 - around / (size(way) || 1);
+  if (beyond > 0 && grabbed !== 'body') { anchor = add(anchor, way, beyond); centre = add(middle, add(anchor, spot(motion.first), -1)); }
 }
 function camera() {
   const w = canvas.width, h = canvas.height, c = Math.cos(turn), s = Math.sin(turn), e = Math.sin(lift), f = Math.cos(lift);
   const k = zoom * 0.46 * Math.min(w / half[0], h / half[1]), from = p => p.map((v, r) => v - centre[r]);
   const across = p => { const [x, y, z] = from(p); return [c * y - s * x, f * z - e * (c * x + s * y)]; };
-  return {k, c, s, e, f, across, to: p => {
+  return {k, c, s, near: [f * c, f * s, e], across, to: p => {
     const [x, y, z] = from(p), [right, up] = across(p);
     return [w / 2 + k * (right - aside[0]), h / 2 - k * (up - aside[1]), f * (c * x + s * y) + e * z];
   },
@@ -70,36 +84,42 @@ function line(points, colour, width, fill) {
 function draw() {
   canvas.width = canvas.clientWidth * devicePixelRatio;
   canvas.height = canvas.clientHeight * devicePixelRatio;
-  const {s} = rig.r, at = poses(s), eye = camera(), faces = [];
+  const {s} = rig.r, at = poses(s), eye = camera(), faces = [], lines = [], sun = [0.6 * Math.cos(turn + 0.6), 0, 0.8];
   hits = [];
   for (const body of data.scene) {
     const X = at[body.name] || matrix(body.at);
     if (body.cell) for (const r of [0, 1]) X[12 + r] += body.cell * Math.round((centre[r] - middle[r]) / body.cell); // a floor has no end
-    for (const m of body.meshes) {
-      const seen = [];
-      for (let i = 0; i < m.v.length; i += 3) seen.push(eye.to(moved(X, m.v, i)));
-      for (const [j, face] of m.f.entries()) {
-        const q = face.map(i => seen[i]);
-        const area = (q[2][0] - q[0][0]) * (q[3][1] - q[1][1]) - (q[3][0] - q[1][0]) * (q[2][1] - q[0][1]);
-        if (m.k && m.a === 1 && area > 0) continue;
-        const depth = q.reduce((a, b) => a + b[2], 0) / 4, [a, b, c] = face.map(i => [m.v[3 * i], m.v[3 * i + 1], m.v[3 * i + 2]]);
-        const [u, v] = [[0, 1, 2].map(r => b[r] - a[r]), [0, 1, 2].map(r => c[r] - a[r])];
-        const n = [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]], long = Math.hypot(...n) || 1;
-        const up = (X[2] * n[0] + X[6] * n[1] + X[10] * n[2]) / long, side = (X[0] * n[0] + X[4] * n[1] + X[8] * n[2]) / long;
-        const light = m.k ? 0.72 + 0.28 * (0.8 * up + 0.6 * side * Math.cos(turn + 0.6)) : 0.95;
-        faces.push([m.z, depth, q, m.c[j].map(w => Math.round(w * light)), m.a]);
-        if (body.name === held.body) hits.push(q);
+    const origin = moved(X, [0, 0, 0]), axes = [0, 4, 8].map(k => [...X.slice(k, k + 3)]), o = eye.to(origin); // what is seen is linear in the body
+    const [a, b, c] = axes.map(e => add(eye.to(add(origin, e)), o, -1)), [near, lit] = [eye.near, sun].map(w => axes.map(e => dot(e, w)));
+    for (const {v, f, n, c: colours, a: alpha, k: closed, z} of body.meshes) {
+      const seen = new Float64Array(v.length);
+      for (let i = 0; i < v.length; i += 3) for (let r = 0; r < 3; ++r) seen[i + r] = o[r] + a[r] * v[i] + b[r] * v[i + 1] + c[r] * v[i + 2];
+      for (let i = 0, j = 0; i < n.length; i += 3, j += 4) {
+        if (closed && alpha === 1 && n[i] * near[0] + n[i + 1] * near[1] + n[i + 2] * near[2] <= 0) continue;
+        const light = closed ? 0.72 + 0.28 * (n[i] * lit[0] + n[i + 1] * lit[1] + n[i + 2] * lit[2]) : 0.95;
+        const rgb = Math.round(light * colours[i]) << 16 | Math.round(light * colours[i + 1]) << 8 | Math.round(light * colours[i + 2]);
+        faces.push({z, depth: seen[f[j] + 2] + seen[f[j + 1] + 2] + seen[f[j + 2] + 2] + seen[f[j + 3] + 2], seen, f, j, rgb, alpha});
+        if (body.name === held.body) hits.push(faces.at(-1));
       }
     }
-    for (const l of body.lines) faces.push([9, 0, l.v.map(v => eye.to(moved(X, v))), l.c, l.w, true]);
+    for (const l of body.lines) lines.push([l.v.map(v => eye.to(moved(X, v))), `rgb(${l.c})`, l.w]);
   }
-  faces.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-  for (const [, , q, colour, alpha, open] of faces) {
-    const rgb = `rgba(${colour},${open ? 1 : alpha})`;
-    if (open) line(q, rgb, alpha);
-    else if (alpha === 1) line([...q, q[0]], rgb, 0.6, rgb);
-    else { pen.beginPath(); q.forEach((v, j) => (j ? pen.lineTo(v[0], v[1]) : pen.moveTo(v[0], v[1]))); pen.fillStyle = rgb; pen.fill(); }
+  faces.sort((a, b) => a.z - b.z || a.depth - b.depth);
+  let last = -1;
+  for (const {seen, f, j, rgb, alpha} of faces) {
+    const x = i => seen[f[j + (i & 3)]], y = i => seen[f[j + (i & 3)] + 1], wide = alpha === 1 ? 0.3 * devicePixelRatio : 0;
+    const out = wide * Math.sign((x(2) - x(0)) * (y(3) - y(1)) - (x(3) - x(1)) * (y(2) - y(0))); // each edge moves out: no gaps between faces
+    pen.beginPath();
+    for (let i = 4; i < 8; ++i) {
+      const [u, v, a, b] = [x(i) - x(i - 1), y(i) - y(i - 1), x(i + 1) - x(i), y(i + 1) - y(i)];
+      const m = out / (Math.sqrt(u * u + v * v) || 1), n = out / (Math.sqrt(a * a + b * b) || 1);
+      pen.lineTo(x(i) + m * v + n * b, y(i) - m * u - n * a);
+    }
+    if (rgb !== last) pen.fillStyle = `#${rgb.toString(16).padStart(6, '0')}`;
+    last = rgb; pen.globalAlpha = alpha; pen.fill();
   }
+  pen.globalAlpha = 1;
+  for (const l of lines) line(...l);
   const gone = data.beside ? Math.min(Math.floor(s.t / data.beside.every) + 1, data.beside.places.length) : 0;
   const other = data.beside ? data.beside.places.slice(0, gone).map(p => [...p, data.beside.height]) : [];
   line(trail.filter(p => p[0] <= s.t).map(p => eye.to(p[1])), BODY, 2);
@@ -249,7 +269,7 @@ $('tuning').hidden = !(law && law.gains.length);
 function restart() {
   rig.restart(); past = []; heard = []; crowd = []; trail = []; ticks = debt = strongest = behind = 0;
   for (const c of Object.values(curves)) c.values = [];
-  centre = middle; anchor = place(rig.r.s);
+  centre = middle; anchor = spot(rig.r.s);
   note(); show();
 }
 function step() {
@@ -305,7 +325,7 @@ const inside = ([x, y], q) => q.reduce((n, a, j) => { const b = q[(j + 1) % q.le
 canvas.onpointerdown = e => {
   fingers.set(e.pointerId, e); canvas.setPointerCapture(e.pointerId); travelled = 0;
   const at = [e.offsetX * devicePixelRatio, e.offsetY * devicePixelRatio], mark = goal && camera().to(goal);
-  touched = hits.some(q => inside(at, q));
+  touched = hits.some(({seen, f, j}) => inside(at, [0, 1, 2, 3].map(i => [seen[f[j + i]], seen[f[j + i] + 1]])));
   grabbed = mark && Math.hypot(mark[0] - at[0], mark[1] - at[1]) < 18 * devicePixelRatio ? 'goal' : touched ? 'body' : 'view';
 };
 canvas.onpointermove = e => {

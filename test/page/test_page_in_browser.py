@@ -91,3 +91,21 @@ def test_each_contact_has_its_force_and_the_camera_follows(tmp_path, browser):
     assert 0.3 < x / browser.run('canvas.width') < 0.7
     assert 0.3 < y / browser.run('canvas.height') < 0.7
     assert browser.errors == []
+
+
+def test_wheel_and_its_rollers_stay_in_the_picture(tmp_path, browser):
+    """What moves aside of the frame that is held is followed too."""
+    (tmp_path / 'page.html').write_text(page_of(load_scenario('mecanum_wheel')))
+    browser.open(f'file://{tmp_path}/page.html')
+    browser.wait_for('the first frame', 'typeof rig !== "undefined" && rig.r.s.t > 0')
+    browser.run('runs = false; restart(); for (let k = 0; k < 50; ++k) go(20)')
+    assert browser.run('rig.r.s.t') == pytest.approx(1.0)
+    seen = browser.run(
+        'followed.filter(b => b.name.startsWith("roller")).flatMap(b => b.meshes.flatMap(m =>'
+        ' [...m.v.keys()].filter(i => i % 3 === 0).map(i =>'
+        ' camera().to(moved(poses(rig.r.s)[b.name], m.v, i)).slice(0, 2))))'
+    )
+    x, y = np.transpose(seen)
+    assert 0 < x.min() < x.max() < browser.run('canvas.width')
+    assert 0 < y.min() < y.max() < browser.run('canvas.height')
+    assert browser.errors == []
