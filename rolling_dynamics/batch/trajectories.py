@@ -15,7 +15,7 @@ from rolling_dynamics.simulation.dormand_prince import INSTANTS, POWER, StepOutp
 from rolling_dynamics.simulation.dormand_prince_step import step_function
 from rolling_dynamics.simulation.guards import joined
 from rolling_dynamics.simulation.modes import mode_functions
-from rolling_dynamics.simulation.stepper import runge_kutta
+from rolling_dynamics.simulation.stepper import least_cosine, runge_kutta
 
 Array = NDArray[Any]
 Index = NDArray[np.intp]
@@ -218,9 +218,7 @@ class MappedKernel:
         y = equations.project(end, p)
         guards = equations.guards(y, u, t + h, p)
         if equations.slip is not None:
-            slip, before = equations.slip, equations.slip(x, p)
-            turns = [_cosine(before, slip(z, p)) for z in (*stages, y)]
-            guards = ca.vertcat(guards, ca.mmin(ca.vertcat(*turns)))
+            guards = ca.vertcat(guards, least_cosine(equations.slip, x, (*stages, y), p))
         self._step = ca.Function('rk4_step', [x, u, t, h, p], [y, guards])
         self._mapped = self._step, 1
 
@@ -297,9 +295,3 @@ class MappedKernel:
         """See :class:`.VectorKernel`."""
         found = self._watch.map(batch.size)(batch.x, batch.u, batch.t[None, :], batch.p)
         return np.array(found).reshape(-1, batch.size)
-
-
-def _cosine(a: ca.MX, b: ca.MX) -> ca.MX:
-    """Return the cosine between two velocities, -1 where one of them is zero."""
-    size = ca.sqrt(ca.sumsqr(a) * ca.sumsqr(b))
-    return ca.if_else(size > 0, ca.dot(a, b) / size, -1)

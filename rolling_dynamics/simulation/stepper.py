@@ -53,8 +53,7 @@ def step_of_order_4(
     return stages, x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
 
 
-STAGES = 4  # of a step at which slip is looked at, its end among them
-STRAIGHT = 0.9  # least cosine between the slips within a step
+STRAIGHT = 0.9  # least cosine between slip at the start of a step and later in it
 SHORTEST = 1e-10  # s, of a step in which slip turns
 
 
@@ -63,11 +62,11 @@ class _Advance:
     """
     A compiled step of one mode.
 
-    ``(x, u, t, h, p) -> x, slip at the stages, guards, the least of them``.
+    ``(x, u, t, h, p) -> x, least cosine of slip, guards, the least of them``.
     """
 
     function: FastFunction
-    slip: int  # numbers of the velocity of slip, 0 without
+    slips: bool
     guards: tuple[str, ...]
 
 
@@ -135,7 +134,7 @@ class Stepper:
         return {
             name: _Advance(
                 FastFunction(f),
-                0 if mode.slip is None else mode.slip.numel_out(0),
+                mode.slip is not None,
                 tuple(mode.guards),
             )
             for (name, mode), f in zip(system.modes.items(), functions, strict=True)
@@ -257,7 +256,7 @@ class Stepper:
         inputs = advance.function.inputs
         inputs[0][:], inputs[1][:], inputs[2][0], inputs[4][:] = s.x, u, s.t, s.p
         h = goal - s.t
-        if advance.slip:
+        if advance.slips:
             h = self._steady(advance, h)
             guard = self._below(advance)
         else:
@@ -282,16 +281,9 @@ class Stepper:
         Slip that comes to rest is followed in ever shorter steps; slip that begins is drawn to its
         direction the faster, the slower it is.
         """
-        inputs, size = advance.function.inputs, advance.slip
-        where = slice(self._n, self._n + size * STAGES)
-        inputs[3][0] = 0.0
-        slip = advance.function.evaluate()[self._n : self._n + size].copy()
-        speed = STRAIGHT * math.hypot(*slip)
         while True:
-            inputs[3][0] = h
-            v = advance.function.evaluate()[where].reshape(STAGES, size)
-            along, sizes = v @ slip, np.sqrt(np.einsum('ij,ij->i', v, v))
-            if h <= SHORTEST or (along > speed * sizes).all():
+            advance.function.inputs[3][0] = h
+            if advance.function.evaluate()[self._n] >= STRAIGHT or h <= SHORTEST:
                 return h
             h /= 2
 
@@ -318,15 +310,25 @@ class Stepper:
         out = advance.function.output
         if not advance.guards or out[-1] >= -NOISE:
             return None
-        values = out[self._n + advance.slip * STAGES : -1]
+        values = out[self._n + advance.slips : -1]
         return next(n for n, g in zip(advance.guards, values, strict=True) if not g >= -NOISE)
+
+
+def least_cosine(slip: ca.Function, x: ca.MX, later: Sequence[ca.MX], p: ca.MX) -> ca.MX:
+    """Return the least cosine between slip at x and at later states; -1 where one is zero."""
+    start = slip(x, p)
+    cosines = []
+    for v in (slip(z, p) for z in later):
+        size = ca.sqrt(ca.sumsqr(start) * ca.sumsqr(v))
+        cosines.append(ca.if_else(size > 0, ca.dot(start, v) / size, -1))
+    return ca.mmin(ca.vertcat(*cosines))
 
 
 def step_with_guards(
     system: RollingSystem, name: str, more: Sequence[ca.Function] = ()
 ) -> ca.Function:
     """
-    Return ``(x, u, t, h, p) -> (x, slip at stages and end, guards, least, more)`` of a step.
+    Return ``(x, u, t, h, p) -> (x, least cosine of slip, guards, least, more)`` of a step.
 
     Functions ``(x, u, t, p)`` in ``more`` are computed at its end, with what guards need.
     """
@@ -337,7 +339,7 @@ def step_with_guards(
     y = projection(in_mode(system, name))(end, p)
     parts = [y]
     if mode.slip is not None:
-        parts += [mode.slip(z, p) for z in (*stages, y)]
+        parts += [least_cosine(mode.slip, x, (*stages, y), p)]
     if mode.guards or more:
         values = joined('watched', system, [*mode.guards.values(), *more])(y, u, t + h, p)
         guards = values[: len(mode.guards)]

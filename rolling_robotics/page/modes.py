@@ -44,7 +44,7 @@ def modes_of(
         modes[name] = {
             'k': k,
             'contacts': names,
-            'slip': 0 if mode.slip is None else mode.slip.numel_out(0),
+            'slip': int(mode.slip is not None),
             'guards': [
                 _guard(functions, system, mode, g, f'reset_{k}_{j}', actions.get(g))
                 for j, g in enumerate(mode.guards)

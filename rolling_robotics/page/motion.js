@@ -1,6 +1,6 @@
 'use strict';
 // Motion of a scenario through its modes: the steps of Stepper, guards located by bisection.
-const NOISE = 1e-12, STRAIGHT = 0.9, SHORTEST = 1e-10, AT_ONCE = 40, SAME_TIME = 1e-9, STAGES = 4;
+const NOISE = 1e-12, STRAIGHT = 0.9, SHORTEST = 1e-10, AT_ONCE = 40, SAME_TIME = 1e-9;
 const noted = (s, name, why, ends) => ({...s, events: [...s.events, {name, why, t: s.t}],
   ended: ends ? name : s.ended});
 const finite = x => { for (let k = 0; k < x.length; ++k) if (!Number.isFinite(x[k])) return false; return true; };
@@ -20,8 +20,9 @@ class Motion {
       this.calls[name] = {given, out, held: [], run: this.wasm['run_' + name]};
     }
     this.n = data.x.length;
-    for (const {k, guards} of Object.values(data.modes))
-      this.numbers(this.wasm[`least_${k}`](), guards.length).set(guards.map(g => (g.watched ? -NOISE : -Infinity)));
+    for (const {k, slip, guards} of Object.values(data.modes)) // slip keeps its direction, guards stay above zero
+      this.numbers(this.wasm[`least_${k}`](), slip + guards.length)
+        .set([...(slip ? [STRAIGHT] : []), ...guards.map(g => (g.watched ? -NOISE : -Infinity))]);
     this.contact = data.contact && new Machine(this);
     this.p = Float64Array.from(data.p);
     this.first = {t: 0, x: Float64Array.from(data.x), p: this.p, mode: data.mode, ended: '', events: [],
@@ -80,7 +81,7 @@ class Motion {
   untilEvent(s, u, goal) {
     const mode = this.data.modes[s.mode];
     let h = goal - s.t, guard;
-    if (mode.slip) { h = this.steady(s, u, h, mode.slip); guard = this.below(mode); }
+    if (mode.slip) { h = this.steady(s, u, h); guard = this.below(mode); }
     else guard = this.fallen(s, u, h);
     if (guard) {
       let low = 0, high = h;
@@ -96,25 +97,15 @@ class Motion {
     return [{...s, t: !guard && h === goal - s.t ? goal : s.t + h, x}, guard];
   }
 
-  steady(s, u, h, size) { // a step in which slip keeps its direction from stage to stage
-    const from = this.n, slip = this.stepped(s, u, 0).slice(from, from + size);
-    for (const speed = STRAIGHT * Math.hypot(...slip); ; h /= 2) {
-      const out = this.stepped(s, u, h);
-      let straight = true;
-      for (let k = 0; k < STAGES; ++k) {
-        let along = 0;
-        const v = out.subarray(from + k * size, from + (k + 1) * size);
-        for (let j = 0; j < size; ++j) along += v[j] * slip[j];
-        straight = straight && along > speed * Math.hypot(...v);
-      }
-      if (h <= SHORTEST || straight) return h;
-    }
+  steady(s, u, h) { // a step in which slip keeps its direction from stage to stage
+    while (!(this.stepped(s, u, h)[this.n] >= STRAIGHT || h <= SHORTEST)) h /= 2;
+    return h;
   }
 
   fallen(s, u, h) { this.stepped(s, u, h); return this.below(this.data.modes[s.mode]); }
 
   below(mode) { // the first watched guard that is below zero after the step just tried, or null
-    const out = this.calls[`step_${mode.k}`].out, from = this.n + STAGES * mode.slip;
+    const out = this.calls[`step_${mode.k}`].out, from = this.n + mode.slip;
     return mode.guards.find((g, k) => g.watched && !(out[from + k] >= -NOISE)) || null;
   }
 

@@ -69,7 +69,7 @@ def page_data(scenario: Scenario, law: str = '') -> dict[str, Any]:
     functions |= contact[0] if contact else {}
     if not law:
         functions['control'] = scenario.control.function
-    steps = {m['k']: (m['slip'], len(m['guards'])) for m in modes.values()}
+    steps = {m['k']: m['slip'] + len(m['guards']) for m in modes.values()}
     module, table = webassembly(functions, source, steps)
     return {
         'title': scenario.name,

@@ -15,7 +15,6 @@ from rolling_controller.export.c import CSource
 from rolling_dynamics.compiled.source import c_source
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.extras import need
-from rolling_dynamics.simulation.stepper import STAGES, STRAIGHT
 
 # Without a C library: compiling a whole one would take half a minute the first time.
 TARGET = ('-target', 'wasm32-wasi', '-fno-entry', '-fstrip', '-O', 'ReleaseFast')
@@ -43,7 +42,7 @@ EXPORTED = '#define EXPORTED(name) __attribute__((export_name(name)))\n'
 def webassembly(
     functions: Mapping[str, ca.Function],
     law: CSource | None = None,
-    steps: Mapping[int, tuple[int, int]] | None = None,
+    steps: Mapping[int, int] | None = None,
 ) -> tuple[bytes, dict[str, Any]]:
     """
     Return functions as one module, and how each is called.
@@ -55,14 +54,15 @@ def webassembly(
     law
         A law, whose own C is compiled with them.
     steps
-        Number of a mode -> size of its slip, and how many guards: ``step_K`` is repeated in C.
+        Number of a mode -> how many numbers behind the state are watched: ``step_K`` is repeated
+        in C.
 
     Returns
     -------
     module, table
         Of each name, the numbers of each input and each output. The module exports
         ``in_NAME()`` and ``out_NAME()``, where they stand one after the other, and ``run_NAME()``;
-        ``go_K(end, steps, controlled)`` takes steps until a guard falls below ``least_K()``, and
+        ``go_K(end, steps, controlled)`` takes steps until one falls below ``least_K()``, and
         returns their number; of the law ``law_z()``, ``law_i()``, ``law_o()``, ``law_begin()`` and
         ``law_run()``.
 
@@ -83,7 +83,7 @@ def webassembly(
             )
     renamed = {n: _renamed(f, n) for n, f in functions.items()}
     source = c_source(list(renamed.values())) + ''.join(map(_entry, renamed.values()))
-    source += ''.join(_repeated(k, *n, renamed) for k, n in (steps or {}).items())
+    source += ''.join(_repeated(k, n, renamed) for k, n in (steps or {}).items())
     table = {
         n: {
             'in': [f.numel_in(k) for k in range(f.n_in())],
@@ -120,7 +120,7 @@ EXPORTED("run_{name}") void run_{name}(void) {{
 """
 
 
-def _repeated(k: int, slip: int, guards: int, functions: Mapping[str, ca.Function]) -> str:
+def _repeated(k: int, watched: int, functions: Mapping[str, ca.Function]) -> str:
     """Return C that repeats the step of a mode, under its control or the scenario's."""
     f, control = functions[f'step_{k}'], functions.get('control')
     n, m = f.numel_in(0), f.numel_in(1)
@@ -135,37 +135,18 @@ def _repeated(k: int, slip: int, guards: int, functions: Mapping[str, ca.Functio
       for (q = 0; q < {m}; ++q) u[q] = o_control[q];
     }}"""
     )
-    first = straight = ''
-    if slip:  # it keeps its direction from stage to stage, and ends a step as it begins the next
-        first = f"""
-  *h = 0;
-  run_step_{k}();
-  for (q = 0; q < {slip}; ++q) v[q] = out[{n} + q];"""
-        straight = f"""
-    for (q = 0, size = 0; q < {slip}; ++q) size += v[q] * v[q];
-    for (s = 0; s < {STAGES}; ++s) {{
-      double along = 0, other = 0;
-      for (q = 0; q < {slip}; ++q) {{
-        const double w = out[{n} + s * {slip} + q];
-        along += v[q] * w;
-        other += w * w;
-      }}
-      if (!(along > 0 && along * along > {STRAIGHT**2!r} * size * other)) return j;
-    }}
-    for (q = 0; q < {slip}; ++q) v[q] = out[{n + (STAGES - 1) * slip} + q];"""
     return f"""
-static double least_{k}[{guards + 1}];
+static double least_{k}[{watched + 1}];
 EXPORTED("least_{k}") double *least_of_{k}(void) {{ return least_{k}; }}
 EXPORTED("go_{k}") int go_{k}(double end, int steps, int controlled) {{
   double *x = i_step_{k}, *u = x + {n}, *t = u + {m}, *h = t + 1;
   const double *out = o_step_{k};
-  double v[{slip + 1}], size;
-  int j, q, s;{first}
+  int j, q;
   for (j = 0; j < steps; ++j) {{
     const double goal = j == steps - 1 ? end : *t + (end - *t) / (steps - j);{controlled}
     *h = goal - *t;
-    run_step_{k}();{straight}
-    for (q = 0; q < {guards}; ++q) if (!(out[{n + STAGES * slip} + q] >= least_{k}[q])) return j;
+    run_step_{k}();
+    for (q = 0; q < {watched}; ++q) if (!(out[{n} + q] >= least_{k}[q])) return j;
     for (q = 0; q < {n}; ++q) if (!(out[q] - out[q] == 0)) return j;
     for (q = 0; q < {n}; ++q) x[q] = out[q];
     *t = goal;
