@@ -64,7 +64,7 @@ class SystemPlugin:
     law
         :class:`rolling_controller.robot_laws.RobotKind`: the laws of the robot controller.
     controller
-        ``(parameters) -> class``, a :class:`rolling_controller.nodes.controlled.Controlled` that
+        ``(parameters) -> class``, a :class:`rolling_controller.nodes.control_loop.Controlled` that
         the controller node runs; None stands for a robot.
     simulator
         ``(parameters) -> class``, a :class:`rolling_dynamics.nodes.simulated.Simulated` that the

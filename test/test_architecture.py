@@ -427,7 +427,7 @@ HAND = (
     'rolling_controller.design',
     'rolling_controller.nodes.hand',
     'rolling_controller.nodes.controlled_laboratory',
-    'rolling_controller.nodes.experiment_run',
+    'rolling_controller.nodes.controlled_laboratory',
     'rolling_hw_interface.',
     'rolling_robotics.calibration_report',
     'rolling_robotics.demo.laboratory',

@@ -14,8 +14,7 @@ from rolling_controller.balance.hold import Hold
 from rolling_controller.balance.region_of_attraction import region_of_attraction
 from rolling_controller.export.c import as_c
 from rolling_controller.export.compiled_law import CompiledLaw
-from rolling_controller.export.follow_law import follow_law, machine_sources
-from rolling_controller.export.hold_law import hold_law
+from rolling_controller.export.machine_laws import follow_law, hold_law, machine_sources
 from rolling_controller.lockstep import run_batch, run_emulated
 from rolling_controller.measured_state import MeasuredLaw, sensor_source, SensorFilter
 from rolling_controller.nominal import nominal_trajectory

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rolling_controller.balance.hold import Hold
-from rolling_controller.export.hold_law import drive_law, hold_law
+from rolling_controller.export.machine_laws import drive_law, hold_law
 from rolling_controller.law import StateFeedback
 from rolling_controller.lockstep import run_emulated, run_lockstep
 from rolling_controller.measured_state import MeasuredLaw, SensorFilter

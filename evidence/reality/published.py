@@ -19,7 +19,7 @@ from rolling_dynamics.contract.rolling_system import (
     RollingSystem,
     vector_entry,
 )
-from rolling_dynamics.hertz import Elastic, ellipse
+from rolling_dynamics.friction import Elastic, ellipse
 from rolling_dynamics.mechanism import (
     Contact,
     Driven,

@@ -1,16 +1,18 @@
 """
 The loop from state to command: it runs a law on a machine until something ends it, once.
 
-Whatever ends it, the last command is the safe one, or a law that holds the machine goes on.
+Whatever ends it, the last command is the safe one, or a law that holds the machine goes on. What
+a controller runs has topics, laws, tasks and parameters of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 import math
 import threading
-from typing import Any
+from typing import Any, ClassVar, TYPE_CHECKING
 
 import numpy as np
 from rclpy.node import Node
@@ -22,6 +24,11 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import SimulationError
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.parameters import Parameter
+from rolling_node_kit.suite_node import Health, OK
+
+if TYPE_CHECKING:
+    from rolling_controller.nodes.controller_node import ControllerNode
 
 HELD = 2  # answers after which plant and controller surely take turns
 CODES = ExecutePlan.Result
@@ -245,3 +252,58 @@ class ControlLoop:
             self._waiting, u = before.step(self._waiting, x, at * 1e-9)
         if self._send(u, at):
             self._task.answered(stamp, at, True, None)
+
+
+class Controlled(ABC):
+    """
+    A machine as a controller runs it; made when the node is configured.
+
+    Attributes
+    ----------
+    table
+        Parameters of its node.
+    stopped
+        What ``~/stop`` answers; empty where there is no such service.
+    node, values
+        The node and its parameters.
+    equipment
+        What its loops use.
+    current
+        Whether the node is still configured with it.
+
+    """
+
+    table: ClassVar[Sequence[Parameter]]
+    stopped: ClassVar[str] = 'the machine got its safe command'
+    equipment: LoopEquipment
+
+    def __init__(self, node: ControllerNode) -> None:
+        """Load the scenario; make topics and services."""
+        self.node, self.values, self.current = node, node.values, True
+
+    @property
+    @abstractmethod
+    def control(self) -> ControlLoop | None:
+        """The loop that is at work; None where none is."""
+
+    def prepare(self) -> None:  # noqa: B027
+        """Plan, design and compile for the first task; called in a thread of its own."""
+
+    def preparing(self, *, busy: bool) -> str:  # noqa: ARG002
+        """Return what is waited for before tasks begin, in words; empty if nothing."""
+        return ''
+
+    def activate(self) -> None:  # noqa: B027
+        """Begin to work."""
+
+    @abstractmethod
+    def deactivate(self) -> None:
+        """End what is at work, the machine safe; callable twice."""
+
+    def stop(self) -> None:
+        """End what is at work, the machine safe, as ``~/stop`` asks."""
+        self.deactivate()
+
+    def health(self) -> Health:
+        """Return level, message and values of a machine that is configured."""
+        return OK, 'waiting', {}

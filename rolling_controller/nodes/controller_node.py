@@ -12,7 +12,7 @@ import sys
 import threading
 from typing import Any
 
-from rolling_controller.nodes.controlled import Controlled
+from rolling_controller.nodes.control_loop import Controlled
 from rolling_controller.nodes.robot_machine import ControlledRobot
 from rolling_dynamics.nodes.chosen import chosen, CompilingNode, given_parameters
 from rolling_interfaces.msg import RollingContact

@@ -10,9 +10,8 @@ from geometry_msgs.msg import Twist, TwistStamped
 import numpy as np
 from rolling_controller.law import GoingOn, Law, VELOCITY
 from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
-from rolling_controller.nodes.equipment import Equipment
+from rolling_controller.nodes.equipment import Equipment, Equipped
 from rolling_controller.nodes.execution import Standing
-from rolling_controller.nodes.machine import Equipped
 from rolling_controller.robot_laws.regulator import RegulatedRobot
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, quoted

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.motion_watch import HandBound
 from rolling_controller.nodes.controller_parameters import TABLE
-from rolling_controller.nodes.machine import Equipped, Machine, stamp_check
+from rolling_controller.nodes.equipment import Equipped, Machine, stamp_check
 from rolling_controller.nodes.plan_following import PlanFollowing
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_view import Source, StateSource

@@ -15,14 +15,12 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.task import Future
 from rolling_controller.design import follow, laws_of
 from rolling_controller.law import Following
-from rolling_controller.nodes.control_loop import CODES, ControlLoop
-from rolling_controller.nodes.controlled import Controlled
+from rolling_controller.nodes.control_loop import CODES, Controlled, ControlLoop
 from rolling_controller.nodes.controller_parameters import law_parameters
 from rolling_controller.nodes.driving import BetweenPlans
-from rolling_controller.nodes.equipment import Equipment
+from rolling_controller.nodes.equipment import Equipment, Equipped
 from rolling_controller.nodes.execution import Ending, Execution
 from rolling_controller.nodes.intake import Intake
-from rolling_controller.nodes.machine import Equipped
 from rolling_controller.nodes.planner_client import GoalPoses, Replanner
 from rolling_controller.nodes.prediction import Prediction, WORLD
 from rolling_controller.robot_laws import robot_kind

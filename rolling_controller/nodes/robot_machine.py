@@ -11,7 +11,7 @@ from rolling_controller.design import LQR, PREDICTIVE
 from rolling_controller.measured_state import LIMITED, sensor_source, SensorFilter
 from rolling_controller.motion_watch import Unwatched
 from rolling_controller.nodes.controller_parameters import EXECUTION, HOLD
-from rolling_controller.nodes.machine import Equipped, Machine, stamp_check
+from rolling_controller.nodes.equipment import Equipped, Machine, stamp_check
 from rolling_controller.nodes.plan_following import PlanFollowing
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError

@@ -41,9 +41,8 @@ from rolling_dynamics.friction import (
     STILL,
 )
 from rolling_dynamics.mechanism import Flying, MachineSystem
-from rolling_dynamics.mechanism.cones import Cone
 from rolling_dynamics.mechanism.dynamics import Dynamics
-from rolling_dynamics.mechanism.elimination import eliminate
+from rolling_dynamics.mechanism.elimination import Cone, eliminate
 from rolling_dynamics.mechanism.transitions import CREEP
 from rolling_dynamics.point_contact.equations import OneContact, Response
 from rolling_dynamics.point_contact.point_contact import ModeEquations

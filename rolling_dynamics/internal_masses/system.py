@@ -51,8 +51,7 @@ from rolling_dynamics.mechanism import (
     Solid,
     Sphere,
 )
-from rolling_dynamics.mechanism.link import ground, Link
-from rolling_dynamics.mechanism.mass import E3
+from rolling_dynamics.mechanism.link import E3, ground, Link
 from rolling_dynamics.mechanism.rolling import PlaneCoordinates
 from rolling_dynamics.mechanism.transitions import CREEP
 from rolling_dynamics.point_contact.equations import OneContact, Response, Sliding

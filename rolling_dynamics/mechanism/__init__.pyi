@@ -8,10 +8,10 @@ from .joints import Guided as Guided
 from .joints import Prismatic as Prismatic
 from .joints import Revolute as Revolute
 from .joints import Spherical as Spherical
+from .link import Revolution as Revolution
+from .link import Solid as Solid
 from .loops import Contact as Contact
 from .machine import Machine as Machine
-from .mass import Revolution as Revolution
-from .mass import Solid as Solid
 from .rolling import PureRolling as PureRolling
 from .rolling import Rolling as Rolling
 from .rolling import SurfaceRolling as SurfaceRolling

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import casadi as ca
 from rolling_dynamics.mechanism.elimination import eliminate
-from rolling_dynamics.mechanism.link import Link
-from rolling_dynamics.mechanism.mass import Moments, point_second, together
+from rolling_dynamics.mechanism.link import Link, Moments, point_second, together
 
 
 class Wrench(NamedTuple):

@@ -1,6 +1,14 @@
-"""Solution of the linear equations of motion by sparse elimination, as an expression."""
+"""
+Solutions of the linear equations of motion.
+
+Sparse elimination as an expression, and forces that equations leave open, chosen so that as many
+contacts as can be hold.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import casadi as ca
 
@@ -56,3 +64,112 @@ def eliminate(matrix: ca.SX, right: ca.SX, *, symmetric: bool) -> ca.SX:
         later = [j for j in order[order.index(k) + 1 :] if (k, j) in a]
         x[k] = (b[k] - sum((a[k, j] * x[j] for j in later), ca.SX(0))) * inverse[k]
     return ca.vertcat(*x)
+
+
+REACH = 1e3  # greatest internal force, by the norm of the forces without it
+STEPS = 20, 8  # of Newton's method: without an internal force, and for each
+STEEPER = 20.0  # factor of the weight of the margin, where a step was close to the centre
+CENTRED = 2.5  # Newton decrement below which it was
+LAST = 1e10  # greatest weight
+INLINED = 2  # internal forces up to which steps are written out; where more, one is called
+
+
+class Cone(NamedTuple):
+    """A contact holds while a force along an axis is at least the norm of those across it."""
+
+    along: ca.SX
+    across: ca.SX = ca.SX(0, 1)
+
+    @property
+    def margin(self) -> ca.SX:
+        """Excess of the force along over those across [N]; negative outside the cone."""
+        return self.along - ca.sqrt(ca.sumsqr(self.across) + 1e-300)
+
+
+def null_space(matrix: ca.SX, added: ca.SX, count: int) -> ca.SX:
+    """
+    Return unit vectors (n, count) that a singular matrix maps to zero.
+
+    Parameters
+    ----------
+    matrix
+        With ``added``, whose diagonal is tiny: regular (n, n).
+    added
+        What was added (n, n).
+    count
+        How many there are.
+
+    """
+    n = matrix.shape[0]
+    columns = ca.horzsplit(eliminate(matrix, ca.SX.eye(n), symmetric=False))
+    out: list[ca.SX] = []
+    for _ in range(count):
+        largest = columns[0]
+        for column in columns[1:]:
+            larger = ca.sumsqr(column) > ca.sumsqr(largest)
+            largest = ca.if_else(larger, column, largest)
+        out.append(largest / ca.norm_2(largest))
+        columns = [c - out[-1] * ca.dot(out[-1], c) for c in columns]
+    again = eliminate(matrix, added @ ca.horzcat(*out), symmetric=False)
+    return ca.horzcat(*(v / ca.norm_2(v) for v in ca.horzsplit(again)))
+
+
+def widest(cones: Sequence[Cone], z: ca.SX) -> ca.SX:
+    """
+    Return the internal forces (m) for which the smallest margin is greatest.
+
+    The margin t and the forces maximise w t + sum log((along - t)^2 - across^2) + log(1 - z^2/Z^2)
+    by Newton's method while w grows (Nesterov & Nemirovskii 1994), all in units of the forces at
+    z = 0. What is lost is at most (2 n + 1) / w of that unit, and forces beyond ``REACH``: the
+    smallest margin at the result is a lower bound. Where no step improves on z = 0, that is
+    returned.
+
+    Parameters
+    ----------
+    cones
+        Of n contacts, affine in z.
+    z
+        Symbols of the internal forces (m).
+
+    """
+    m = z.numel()
+    pieces = [ca.vertcat(c.along, c.across) for c in cones]
+    rows = ca.vertcat(*pieces)
+    at_zero, slope = ca.substitute([rows, ca.jacobian(rows, z)], [z], [ca.SX.zeros(m)])
+    size = ca.sqrt(ca.sumsqr(at_zero) + 1e-300)
+    base, by = ca.SX.sym('base', rows.numel()), ca.SX.sym('by', rows.numel(), m)
+    y, w = ca.SX.sym('y', m + 1), ca.SX.sym('w')
+    reached = ca.vertsplit(base + by @ y[:m], [0, *_ends(pieces)])
+    barrier = -w * y[m] - ca.log(1 - ca.sumsqr(y[:m]) / REACH**2)
+    for force in reached:
+        room = force[0] - y[m]
+        barrier -= ca.log(room if force.numel() == 1 else room**2 - ca.sumsqr(force[1:]))
+    hessian, gradient = ca.hessian(barrier, y)
+    step = -eliminate(hessian, gradient, symmetric=True)
+    decrement = ca.sqrt(ca.fmax(-ca.dot(step, gradient), 0))
+    heavier = ca.if_else(decrement < CENTRED, ca.fmin(STEEPER * w, LAST), w)
+    one = ca.vertcat(y, w, base, ca.vec(by))
+    next_one = ca.vertcat(y + step / (1 + decrement), heavier, base, ca.vec(by))
+    called = {'never_inline': m > INLINED}
+    newton = ca.Function('newton', [one], [next_one], called)
+    margins = [Cone(f[0], f[1:]).margin for f in ca.vertsplit(at_zero / size, [0, *_ends(pieces)])]
+    least = _least(margins)
+    start = ca.vertcat(ca.SX(m, 1), least - 1, 1, at_zero / size, ca.vec(slope))
+    y = newton.fold(STEPS[0] + STEPS[1] * m, called)(start)
+    ends = ca.vertsplit(at_zero / size + slope @ y[:m], [0, *_ends(pieces)])
+    better = _least([Cone(f[0], f[1:]).margin for f in ends]) > least
+    return ca.if_else(better, size * y[:m], ca.SX(m, 1))
+
+
+def _ends(pieces: Sequence[ca.SX]) -> list[int]:
+    out = [0]
+    for piece in pieces:
+        out.append(out[-1] + piece.numel())
+    return out[1:]
+
+
+def _least(margins: Sequence[ca.SX]) -> ca.SX:
+    out = margins[0]
+    for margin in margins[1:]:
+        out = ca.fmin(out, margin)
+    return out

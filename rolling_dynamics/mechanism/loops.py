@@ -18,8 +18,7 @@ import numpy as np
 from rolling_dynamics.contract.rolling_system import Entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.friction import against, against_patch, held, SLOW, STILL
-from rolling_dynamics.mechanism.cones import null_space
-from rolling_dynamics.mechanism.elimination import eliminate
+from rolling_dynamics.mechanism.elimination import eliminate, null_space
 from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.shapes import Plane, Shape, Surface
 

@@ -12,9 +12,8 @@ from rolling_dynamics.contract.rolling_system import Entry, Layout, number_entry
 from rolling_dynamics.errors import ParameterError, suggestion
 from rolling_dynamics.mechanism.dynamics import Dynamics, Law, Wrench
 from rolling_dynamics.mechanism.joints import Flying, Joint
-from rolling_dynamics.mechanism.link import ground, Link
+from rolling_dynamics.mechanism.link import Distribution, ground, Link, Revolution
 from rolling_dynamics.mechanism.loops import Contact
-from rolling_dynamics.mechanism.mass import Distribution, Revolution
 from rolling_dynamics.mechanism.rolling import PureRolling, REST_RATE, Rolling, SurfaceRolling
 from rolling_dynamics.mechanism.shapes import Cylinder, Hollow, Plane, Sphere, Wheel
 from rolling_dynamics.robots.view import Shape

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Mode, RigidBody, Symbols, WrittenSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.mechanism.cones import Cone, widest
-from rolling_dynamics.mechanism.elimination import eliminate
+from rolling_dynamics.mechanism.elimination import Cone, eliminate, widest
 from rolling_dynamics.mechanism.joints import (
     Custom,
     Driven,
@@ -37,8 +36,7 @@ from rolling_dynamics.mechanism.loops import (
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.outline import joint_entries, outlines
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling, SurfaceRolling
-from rolling_dynamics.mechanism.start import check_start, placed
-from rolling_dynamics.mechanism.structure import independent, Structure
+from rolling_dynamics.mechanism.start import check_start, independent, placed, Structure
 from rolling_dynamics.robots.view import Shape
 from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.simulation.guards import unit_norms

@@ -7,7 +7,7 @@ import math
 
 import casadi as ca
 from numpy.typing import ArrayLike
-from rolling_dynamics.mechanism.mass import E3 as E
+from rolling_dynamics.mechanism.link import E3 as E
 from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_dynamics.robots.view import (
     Ball,

@@ -21,7 +21,7 @@ from rolling_dynamics.mechanism import (
     Spherical,
 )
 from rolling_dynamics.mechanism.elimination import eliminate
-from rolling_dynamics.mechanism.mass import E3 as E
+from rolling_dynamics.mechanism.link import E3 as E
 from rolling_dynamics.pendulum_sphere.parameters import BODIES, FLOOR, SphereParameters
 from rolling_dynamics.rotations import solve_3x3
 from transforms3d.quaternions import axangle2quat, quat2mat

@@ -12,9 +12,9 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, suggestion
 from rolling_dynamics.mechanism.joints import Revolute
+from rolling_dynamics.mechanism.link import Distribution, Revolution, Solid
 from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.machine import Machine
-from rolling_dynamics.mechanism.mass import Distribution, Revolution, Solid
 from rolling_dynamics.mechanism.shapes import Barrel, Cylinder, Ellipsoid, Shape, Sphere, Wheel
 from rolling_dynamics.robots.view import Ball, Block, Disk, Rod
 from rolling_dynamics.robots.view import Shape as Drawn

@@ -6,7 +6,7 @@ import math
 
 from numpy.typing import ArrayLike
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hertz import Elastic, ellipse
+from rolling_dynamics.friction import Elastic, ellipse
 from rolling_dynamics.scenario.fields import quantity, Section
 
 

@@ -16,8 +16,7 @@ from rolling_dynamics.robots.view import (
     tangent_columns,
 )
 from rolling_dynamics.rotations import homogeneous
-from rolling_dynamics.spin_rolling_sphere.coordinates import contact_normal
-from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
+from rolling_dynamics.spin_rolling_sphere.system import contact_normal, SpinRollingSphere
 
 POLE = 1e-9  # cosine of the latitude below which a contact lies on a pole
 

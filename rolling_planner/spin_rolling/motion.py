@@ -34,7 +34,7 @@ from rolling_dynamics.scenario.fields import (
     several,
 )
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
-from rolling_dynamics.spin_rolling_sphere.coordinates import (
+from rolling_dynamics.spin_rolling_sphere.system import (
     check_radius,
     coordinates_from_attitude,
 )

@@ -36,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Write both files and print what they cost."""
     from rolling_controller.export.cost import compiled_cost
-    from rolling_controller.export.follow_law import machine_sources
+    from rolling_controller.export.machine_laws import machine_sources
     from rolling_dynamics.plugin import role_of
     from rolling_dynamics.scenario import load_scenario
     from rolling_robotics.files import checked_folder

@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from rolling_controller.export.c import CSource
-from rolling_controller.export.follow_law import machine_sources
+from rolling_controller.export.machine_laws import machine_sources
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem

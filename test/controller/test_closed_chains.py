@@ -7,8 +7,7 @@ import pytest
 from rolling_controller import TimeVaryingLqr
 from rolling_controller.balance.hold import Hold
 from rolling_controller.export.compiled_law import CompiledLaw
-from rolling_controller.export.follow_law import machine_sources
-from rolling_controller.export.hold_law import hold_law
+from rolling_controller.export.machine_laws import hold_law, machine_sources
 from rolling_controller.lockstep import run_lockstep
 from rolling_controller.predictive.law import PredictiveLaw
 from rolling_controller.time_varying_lqr import LqrWeights

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from rolling_controller.balance.hold import Hold
 from rolling_controller.export.compiled_law import CompiledLaw
-from rolling_controller.export.follow_law import machine_sources
-from rolling_controller.export.hold_law import drive_law
+from rolling_controller.export.machine_laws import drive_law, machine_sources
 from rolling_controller.lockstep import run_batch
 from rolling_controller.robot_laws.steering import _drift, VelocityHold
 from rolling_dynamics.errors import ParameterError

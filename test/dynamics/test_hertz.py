@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.hertz import Elastic, ellipse
+from rolling_dynamics.friction import Elastic, ellipse
 from scipy.special import ellipe, ellipk
 
 STEEL = Elastic(young=210e9, poisson=0.3, other_young=70e9, other_poisson=0.33)

@@ -17,7 +17,7 @@ from rolling_dynamics.mechanism import (
     Rolling,
     Sphere,
 )
-from rolling_dynamics.mechanism.cones import Cone, REACH, widest
+from rolling_dynamics.mechanism.elimination import Cone, REACH, widest
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from scipy.optimize import linprog

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_controller import run_lockstep
-from rolling_controller.export.hold_law import hold_law
+from rolling_controller.export.machine_laws import hold_law
 from rolling_controller.lockstep import run_emulated
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import Entry, Layout

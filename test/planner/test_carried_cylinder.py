@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.problem.scenario import read_problem
-from rolling_planner.seeds.carried import carried_guesses
+from rolling_planner.seeds.guess import carried_guesses
 
 _FILE = Path(__file__).parents[2] / 'examples/planning/carried_cylinder.py'
 _SPEC = spec_from_file_location('carried_cylinder', _FILE)

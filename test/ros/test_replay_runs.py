@@ -23,9 +23,8 @@ from rolling_controller.laboratory.run_log import (
 )
 from rolling_controller.law import FunctionLaw, STATE, TOUCHING
 from rolling_controller.motion_watch import HandBound, MotionWatch, Predictor
-from rolling_controller.nodes import experiment_run
 from rolling_controller.nodes.control_loop import HELD
-from rolling_controller.nodes.controlled_laboratory import TABLE
+from rolling_controller.nodes.controlled_laboratory import CODES, ExperimentRun, TABLE
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.hand import braking, hand_velocity
 from rolling_controller.supervisor import Verdict
@@ -154,7 +153,7 @@ class Rehearsal:
             lambda n: self.put('controller/steps', serialize_message(Int64MultiArray(data=n)))
         )
         chosen = chosen_law(self.prepared, law)
-        trial = experiment_run.ExperimentRun(
+        trial = ExperimentRun(
             self.node, self.equipment, chosen, 0.0, lambda _: None, lambda _x, _u: None, log
         )
         for k in range(STEPS):
@@ -164,7 +163,7 @@ class Rehearsal:
             for _ in range(1 if self.sim_time else 1 + (k % 7 == 3)):  # some states twice
                 trial.control.tick()
                 self.now += int(self.random.integers(0, PERIOD))
-        trial.control.end(experiment_run.CODES.CANCELLED, 'asked to stop')
+        trial.control.end(CODES.CANCELLED, 'asked to stop')
 
     def measure(self, *, dropped, unread):
         """Report where the bodies are; perhaps the controller does not hear of it, or cannot."""

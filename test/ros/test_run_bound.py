@@ -7,9 +7,9 @@ import pytest
 from rolling_controller.law import FunctionLaw, TOUCHING
 from rolling_controller.motion_watch import HandBound
 from rolling_controller.nodes.control_loop import HELD
+from rolling_controller.nodes.controlled_laboratory import CODES, ExperimentRun
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.execution import Execution
-from rolling_controller.nodes.experiment_run import CODES, ExperimentRun
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_planner.laboratory.laboratory import Laboratory

@@ -6,8 +6,7 @@ import math
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.friction import SPINNING
-from rolling_dynamics.hertz import Elastic, ellipse
+from rolling_dynamics.friction import Elastic, ellipse, SPINNING
 from rolling_dynamics.scenario import load_scenario
 import yaml
 

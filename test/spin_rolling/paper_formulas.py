@@ -5,7 +5,7 @@ import math
 import casadi as ca
 from evidence.papers.tafrishi import InducedCurvature
 import numpy as np
-from rolling_dynamics.spin_rolling_sphere.coordinates import POLE, TURN
+from rolling_dynamics.spin_rolling_sphere.system import POLE, TURN
 from rolling_dynamics.surfaces import Surface
 from rolling_dynamics.surfaces.surface import Chart
 

@@ -15,11 +15,9 @@ from rolling_controller.ball_balancer.laws import law_on_nodes, LEADS, ON_NODES
 from rolling_controller.ball_balancer.protocol import PATHS, place_on
 from rolling_controller.ball_balancer.rig import FRAME, supervised
 from rolling_controller.motion_watch import Unwatched
-from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
-from rolling_controller.nodes.controlled import Controlled
+from rolling_controller.nodes.control_loop import CODES, Controlled, ControlLoop, Task
 from rolling_controller.nodes.controller_parameters import EXECUTION
-from rolling_controller.nodes.equipment import LoopEquipment
-from rolling_controller.nodes.machine import Machine, stamp_check
+from rolling_controller.nodes.equipment import LoopEquipment, Machine, stamp_check
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import rig_file, RigFile
 from rolling_dynamics.errors import quoted
@@ -63,7 +61,7 @@ class Frames(NewestState[Array]):
 
 
 class RigMachine(Machine):
-    """See :class:`rolling_controller.nodes.machine.Machine`; a command is what a law gives."""
+    """See :class:`rolling_controller.nodes.equipment.Machine`; a command is what a law gives."""
 
     measured: Frames
     missing = 'no vision/object_pose came yet'
