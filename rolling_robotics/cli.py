@@ -14,6 +14,7 @@ import io
 import os
 import signal
 import sys
+from textwrap import dedent
 from typing import NoReturn
 
 from rolling_dynamics.errors import (
@@ -27,7 +28,7 @@ from rolling_dynamics.errors import (
 )
 from rolling_dynamics.one_thread import one_thread
 from rolling_node_kit.signals import quiet_end
-from rolling_robotics.commands import command, NAMES
+from rolling_robotics.commands import command, FAMILIES
 from rolling_robotics.console import say, version
 
 OK, NOT_MET, BAD_INPUT, FAULT, INTERRUPTED = 0, 1, 2, 3, 130
@@ -59,7 +60,7 @@ class _Parser(argparse.ArgumentParser):
         """End with status 2."""
         if 'invalid choice' in message and 'COMMAND' in message:
             given = message.partition('invalid choice: ')[2].partition(' ')[0].strip('\'"')
-            message = f'no command {given!r}{suggestion(given, NAMES)}'
+            message = f'no command {given!r}{suggestion(given, list(FAMILIES))}'
         say(f'{message}; see {self.prog} --help')
         raise SystemExit(BAD_INPUT)
 
@@ -70,7 +71,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefa
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
         # argparse counts the names of commands without their indentation
-        self._action_max_length = 4 + max(map(len, NAMES))
+        self._action_max_length = 4 + max(map(len, FAMILIES))
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         empty = action.default is None or action.default is False or action.default in ('', [])
@@ -79,15 +80,15 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefa
         return super()._get_help_string(action)
 
 
-def build_parser(names: Iterable[str] = NAMES) -> argparse.ArgumentParser:
+def build_parser(names: Iterable[str] = FAMILIES) -> argparse.ArgumentParser:
     """Return the parser of all commands, or of those that are named."""
     raw = _HelpFormatter
     parser = _Parser(prog='rolling', description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
     parser.add_argument('--version', action='store_true', help='show the version and end')
     commands = parser.add_subparsers(dest='command', metavar='COMMAND', title='commands')
     for name in names:
-        module = command(name)
-        first, _, text = (module.__doc__ or '').strip().partition('\n\n')
+        declare, run = command(name)
+        first, _, text = dedent(run.__doc__ or '').strip().partition('\n\n')
         description, head, example = text.partition('example:\n')
         sub = commands.add_parser(
             name,
@@ -96,7 +97,7 @@ def build_parser(names: Iterable[str] = NAMES) -> argparse.ArgumentParser:
             epilog=f'{head}{example}',
             formatter_class=raw,
         )
-        module.add_arguments(sub)
+        declare(sub)
     return parser
 
 
@@ -107,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors='backslashreplace')  # of letters that a terminal lacks
     os.environ.setdefault('PYDANTIC_DISABLE_PLUGINS', '__all__')  # a scan of all packages, 40 ms
     given = sys.argv[1:] if arguments is None else arguments
-    known = given[:1] if given and given[0] in NAMES else NAMES
+    known = given[:1] if given and given[0] in FAMILIES else FAMILIES
     parser = build_parser(known)  # of one command, the others are not even imported
     args = parser.parse_args(arguments)
     if args.version:
@@ -145,7 +146,7 @@ def _is_stop(error: BaseException) -> bool:
 
 def _run(args: argparse.Namespace) -> int:
     """Run a command; say that machine code is being made in the background, if it is."""
-    status: int = command(args.command).run(args)
+    status = command(args.command)[1](args)
     print(end='', flush=True)  # while what goes wrong with it can be reported
     compiled = sys.modules.get('rolling_dynamics.compiled')
     names = dict.fromkeys(compiled.pending()) if compiled else {}

@@ -21,7 +21,7 @@ import sys
 import pytest
 from rolling_dynamics.scenario import load_scenario
 from rolling_robotics.cli import build_parser, main
-from rolling_robotics.commands import NAMES
+from rolling_robotics.commands import FAMILIES
 from rolling_robotics.experiments import EXPERIMENTS
 import yaml
 
@@ -142,7 +142,7 @@ def known(line):
     """Return whether a command line is right, as far as it can be reported without running it."""
     words = shlex.split(line)
     checks = {
-        'rolling': lambda: words[1] in NAMES,
+        'rolling': lambda: words[1] in FAMILIES,
         'make': lambda: re.search(rf'^{words[1]}:', MAKEFILE, re.MULTILINE),
         'ros2': lambda: known_to_ros2(words[1:]),
         'pip': lambda: all(f"'{e}': [" in SETUP for e in re.findall(r'\[(\w+)\]', line)),

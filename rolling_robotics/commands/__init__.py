@@ -1,42 +1,45 @@
-"""The subcommands of ``rolling``, one module each, imported when it is asked for."""
+"""The subcommands of ``rolling`` in families, a module each, imported when it is asked for."""
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any
 
-NAMES = (
-    'examples',
-    'simulate',
-    'sweep',
-    'plan',
-    'execute',
-    'plot',
-    'animate',
-    'check',
-    'schema',
-    'check-system',
-    'compile',
-    'demo',
-    'view',
-    'page',
-    'record',
-    'replay',
-    'reproduce',
-    'export',
-    'identify',
-    'controllability',
-    'calibrate',
-    'completion',
-)  # in the order of the help
+FAMILIES = {
+    'examples': 'listings',
+    'simulate': 'motions',
+    'sweep': 'sweep',
+    'plan': 'motions',
+    'execute': 'running',
+    'plot': 'pictures',
+    'animate': 'pictures',
+    'check': 'checks',
+    'schema': 'listings',
+    'check-system': 'checks',
+    'compile': 'motions',
+    'demo': 'running',
+    'view': 'pictures',
+    'page': 'export',
+    'record': 'running',
+    'replay': 'running',
+    'reproduce': 'reproduce',
+    'export': 'export',
+    'identify': 'parameters',
+    'controllability': 'checks',
+    'calibrate': 'parameters',
+    'completion': 'listings',
+}  # by command, in the order of the help
 
 
-def command(name: str) -> Any:  # noqa: ANN401  a module
+def command(
+    name: str,
+) -> tuple[Callable[[ArgumentParser], None], Callable[[Namespace], int]]:
     """
-    Return the module of a subcommand.
+    Return what declares the options of a subcommand, and what carries it out.
 
-    Its docstring is what ``--help`` shows: a line for the list of commands, a description, and
-    examples that can be copied. ``add_arguments(parser)`` declares the options, ``run(args)``
-    carries it out and returns the exit status.
+    The docstring of the latter is what ``--help`` shows: a line for the list of commands, a
+    description, and examples that can be copied. It returns the exit status.
     """
-    return import_module(f'{__name__}.{name.replace("-", "_")}')
+    family, own = import_module(f'{__name__}.{FAMILIES[name]}'), name.replace('-', '_')
+    return getattr(family, f'declare_{own}'), getattr(family, f'run_{own}')

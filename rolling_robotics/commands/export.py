@@ -1,17 +1,4 @@
-"""
-Write a law as C for a microcontroller.
-
-Write a law in discrete time as C99: one header and one source, without allocation, the state in a
-struct, and a function for one step. `hold`, `drive` and `follow` take sines from the library of C
-(`-lm`), others no library. It prints how many operations a step takes
-at most, what it needs of the stack and, where there is a C compiler, the size of its
-code. Any machine with an equilibrium near its start has the laws `hold`, `drive` where it has a
-place on the floor, and `follow` along the plan of its scenario.
-
-example:
-  rolling export lqr --scenario ball_balancer --language c --out firmware
-  rolling export hold --scenario my_robot.yaml
-"""
+"""Laws in C and pages: machines and laws that run without this suite."""
 
 from __future__ import annotations
 
@@ -19,11 +6,12 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError, quoted, suggestion
+from rolling_dynamics.extras import need
 from rolling_robotics.commands.arguments import option
 from rolling_robotics.console import Progress
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def declare_export(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('controller', metavar='CONTROLLER', help='name of the law, such as lqr')
     parser.add_argument(
@@ -33,8 +21,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     option(parser, '--out', 'FOLDER', Path, 'folder to write to', default=Path())
 
 
-def run(args: Namespace) -> int:
-    """Write both files and print what they cost."""
+def run_export(args: Namespace) -> int:
+    """
+    Write a law as C for a microcontroller.
+
+    Write a law in discrete time as C99: one header and one source, without allocation, the state
+    in a struct, and a function for one step. `hold`, `drive` and `follow` take sines from the
+    library of C (`-lm`), others no library. It prints how many operations a step takes at most,
+    what it needs of the stack and, where there is a C compiler, the size of its code. Any machine
+    with an equilibrium near its start has the laws `hold`, `drive` where it has a place on the
+    floor, and `follow` along the plan of its scenario.
+
+    example:
+      rolling export lqr --scenario ball_balancer --language c --out firmware
+      rolling export hold --scenario my_robot.yaml
+    """
     from rolling_controller.export.cost import compiled_cost
     from rolling_controller.export.machine_laws import machine_sources
     from rolling_dynamics.plugin import role_of
@@ -55,4 +56,43 @@ def run(args: Namespace) -> int:
     print(f'  state               {8 * source.law.state.size} bytes in double')
     print(f'  stack               {8 * source.work} bytes of numbers in double')
     print(f'  code                {compiled_cost(source)}')
+    return 0
+
+
+def declare_page(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument('scenario', metavar='SCENARIO', help='scenario file or example')
+    parser.add_argument(
+        '--law', metavar='LAW', default='', help='law of `rolling export` that closes the loop'
+    )
+    parser.add_argument(
+        '--out', metavar='PAGE.html', type=Path, required=True, help='page to write'
+    )
+
+
+def run_page(args: Namespace) -> int:
+    """
+    Write a scenario as a page that simulates in a browser.
+
+    Write one HTML file that simulates a scenario in a browser, without a server, a network or this
+    suite: the same steps and modes as here, as WebAssembly, under the control of the scenario or a
+    law, with its sensors and actuators. Time runs, pauses and goes back; parameters are sliders;
+    the body can be dragged and pushed. Needs the compiler of Zig:
+    `pip install 'rolling_robotics[page]'`.
+
+    example:
+      rolling page spinning_plate --out page.html
+      rolling page ball_balancer --law lqr --out balancer.html
+    """
+    from rolling_dynamics.scenario import load_scenario
+    from rolling_robotics.files import checked_output, written_beside
+    from rolling_robotics.page.page import page_of
+
+    need('page', 'ziglang')
+    out, scenario = checked_output(args.out, '.html'), load_scenario(args.scenario)
+    with Progress(f'writing {scenario.name}'):
+        text = page_of(scenario, args.law)
+    with written_beside(out) as scratch:
+        scratch.write_text(text, encoding='utf-8')
+    print(f'written to {out} ({len(text.encode()) / 1000:.0f} kB)')
     return 0

@@ -1,20 +1,4 @@
-"""
-Reproduce the numbers and figures of a paper.
-
-Compute what a paper prints: a table with the printed beside the computed numbers, and the figures
-as PNG. Parameters that the paper leaves unsaid are inferred and stated.
-
-The verdict of a number is `met` within its tolerance, else `not met`, which ends the command with
-exit status 1. A printed number that does not follow from what the paper itself says (see
-docs/errata.md) is `refuted` where the computed one is what it should be. A number that the paper
-does not print, and nothing else determines, is `computed`.
-
-`reality` compares models with logs of real machines, in the folder of --data; without them a row
-is `not fetched`, and how to fetch them is printed. `reality:beam` is one set of them.
-
-example:
-  rolling reproduce ivanova-pivovarova --json numbers.json --figures figures
-"""
+"""Reproduction of papers, and models compared with logs of real machines."""
 
 from __future__ import annotations
 
@@ -41,7 +25,7 @@ REPRODUCTIONS = {
 }
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def declare_reproduce(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('name', metavar='NAME', help=f'one of: {", ".join(REPRODUCTIONS)}')
     option(parser, '--json', 'FILE.json', Path, 'write the table')
@@ -57,8 +41,24 @@ def add_arguments(parser: ArgumentParser) -> None:
     option(parser, '--figures', 'FOLDER', Path, 'draw the figures')
 
 
-def run(args: Namespace) -> int:
-    """Compute, print and write."""
+def run_reproduce(args: Namespace) -> int:
+    """
+    Reproduce the numbers and figures of a paper.
+
+    Compute what a paper prints: a table with the printed beside the computed numbers, and the
+    figures as PNG. Parameters that the paper leaves unsaid are inferred and stated.
+
+    The verdict of a number is `met` within its tolerance, else `not met`, which ends the command
+    with exit status 1. A printed number that does not follow from what the paper itself says (see
+    docs/errata.md) is `refuted` where the computed one is what it should be. A number that the
+    paper does not print, and nothing else determines, is `computed`.
+
+    `reality` compares models with logs of real machines, in the folder of --data; without them a
+    row is `not fetched`, and how to fetch them is printed. `reality:beam` is one set of them.
+
+    example:
+      rolling reproduce ivanova-pivovarova --json numbers.json --figures figures
+    """
     from evidence.papers.row import NOT_MET, table
     from rolling_robotics.files import checked_output, say_written, write_json
 

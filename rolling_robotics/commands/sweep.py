@@ -1,20 +1,4 @@
-r"""
-Simulate a scenario over a grid or samples of its entries.
-
-Simulate a scenario at every point of a grid, or at samples, of any of its entries, in processes on
-this machine, and write one row per point as Parquet.
-
-What is varied is given in the scenario's section `sweep` or in --vary. A point that fails becomes
-a row that says why. A sweep that was stopped goes on where it was when the same command is given
-again. Exit status 1 means that every point failed.
-
-example:
-  rolling sweep point_mass_disk_sweep --out disk.parquet
-  rolling sweep pendulum_start --out start.parquet \
-      --vary drive.gaits[0].period=3:6:13 --vary floor.mu=0.4,0.6
-  rolling sweep spinning_plate --out plate.parquet \
-      --vary friction.mu=0.1:1 --samples 200 --workers 4
-"""
+"""Simulation of a scenario over a grid or samples of its entries."""
 
 from __future__ import annotations
 
@@ -35,7 +19,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 
-def add_arguments(parser: ArgumentParser) -> None:
+def declare_sweep(parser: ArgumentParser) -> None:
     """Declare the options."""
     add_scenario(parser)
     option(parser, '--out', 'FILE.parquet', Path, 'result', required=True)
@@ -57,8 +41,24 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def run(args: Namespace) -> int:
-    """Sweep."""
+def run_sweep(args: Namespace) -> int:
+    r"""
+    Simulate a scenario over a grid or samples of its entries.
+
+    Simulate a scenario at every point of a grid, or at samples, of any of its entries, in
+    processes on this machine, and write one row per point as Parquet.
+
+    What is varied is given in the scenario's section `sweep` or in --vary. A point that fails
+    becomes a row that says why. A sweep that was stopped goes on where it was when the same
+    command is given again. Exit status 1 means that every point failed.
+
+    example:
+      rolling sweep point_mass_disk_sweep --out disk.parquet
+      rolling sweep pendulum_start --out start.parquet \
+          --vary drive.gaits[0].period=3:6:13 --vary floor.mu=0.4,0.6
+      rolling sweep spinning_plate --out plate.parquet \
+          --vary friction.mu=0.1:1 --samples 200 --workers 4
+    """
     from rolling_dynamics.scenario.document import read_document
     from rolling_robotics.files import checked_output
 

@@ -12,7 +12,7 @@ import time
 import pytest
 from rolling_dynamics.configuration import examples
 from rolling_robotics.cli import EPILOG, main
-from rolling_robotics.commands import command, NAMES
+from rolling_robotics.commands import command, FAMILIES
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,11 +23,11 @@ ROLLING = [sys.executable, '-m', 'rolling_robotics.cli']
 def test_help_names_every_command(rolling):
     ended = rolling('--help')
     assert ended.status == 0
-    for name in NAMES:
+    for name in FAMILIES:
         assert f'    {name} ' in ended.out
 
 
-@pytest.mark.parametrize('name', NAMES)
+@pytest.mark.parametrize('name', FAMILIES)
 def test_every_command_has_help_with_an_example(rolling, name):
     ended = rolling(name, '--help')
     assert ended.status == 0
@@ -37,7 +37,8 @@ def test_every_command_has_help_with_an_example(rolling, name):
 
 def test_help_shows_examples_that_exist():
     taking = 'simulate|plan|sweep|compile|controllability|check'
-    texts = ' '.join([EPILOG, *(command(name).__doc__.partition('example:')[2] for name in NAMES)])
+    docs = (command(name)[1].__doc__ for name in FAMILIES)
+    texts = ' '.join([EPILOG, *(doc.partition('example:')[2] for doc in docs)])
     shown = re.findall(rf'(?:rolling (?:{taking})|--scenario) (\w+)\b(?!\.)', texts)
     assert len(shown) > 10
     assert set(shown) <= set(examples())
@@ -205,7 +206,7 @@ def test_a_fault_of_the_program_shows_no_traceback(rolling, monkeypatch):
     def broken(_):
         raise ZeroDivisionError('oops')
 
-    monkeypatch.setattr('rolling_robotics.commands.check.run', broken)
+    monkeypatch.setattr('rolling_robotics.commands.checks.run_check', broken)
     ended = rolling('check', 'x')
     assert ended.status == 3
     assert 'fault of the program: ZeroDivisionError: oops' in ended.err
@@ -213,7 +214,7 @@ def test_a_fault_of_the_program_shows_no_traceback(rolling, monkeypatch):
 
 def test_demo_without_ros_runs_in_this_process(rolling, monkeypatch, tmp_path):
     monkeypatch.setattr('importlib.util.find_spec', lambda _: None)
-    monkeypatch.setattr('rolling_robotics.commands.demo.find_spec', lambda _: None)
+    monkeypatch.setattr('rolling_robotics.commands.running.find_spec', lambda _: None)
     ended = rolling('demo', 'spin_rolling', '--out', str(tmp_path))
     assert ended.status == 0
     assert 'in this process, without ROS' in ended.out
@@ -278,7 +279,7 @@ def test_interrupted_at_work(tmp_path, scenarios, command):
 TWICE = """
 import os, signal, sys
 from rolling_robotics import cli
-from rolling_robotics.commands import check
+from rolling_robotics.commands import checks
 
 class Again:
     def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.SIGINT):
@@ -287,7 +288,7 @@ class Again:
 def interrupted(_):
     raise KeyboardInterrupt
 
-again, check.run = Again(), interrupted
+again, checks.run_check = Again(), interrupted
 sys.argv = ['rolling', 'check', 'x']
 sys.exit(cli.main())
 """
@@ -301,7 +302,7 @@ def test_one_more_interrupt_at_the_end_changes_nothing():
     assert done.stderr == 'rolling: stopped by Ctrl-C; nothing was written\n'
 
 
-def test_a_command_imports_no_other():
+def test_a_command_imports_no_other_family():
     code = (
         'import sys; from rolling_robotics.cli import main; main(["examples"]); '
         'print(*(m for m in sys.modules if m.startswith("rolling_robotics.commands.")))'
@@ -309,7 +310,7 @@ def test_a_command_imports_no_other():
     done = subprocess.run(
         [sys.executable, '-c', code], check=True, capture_output=True, text=True, timeout=60
     )
-    assert done.stdout.splitlines()[-1] == 'rolling_robotics.commands.examples'
+    assert done.stdout.splitlines()[-1] == 'rolling_robotics.commands.listings'
 
 
 @pytest.mark.skipif(not Path('/dev/full').exists(), reason='no device that is full')

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from rolling_robotics.commands import NAMES
+from rolling_robotics.commands import FAMILIES
 
 TRY = """
 source "$1"; shift
@@ -30,7 +30,7 @@ def script(tmp_path_factory):
 @pytest.mark.parametrize(
     ('words', 'expected'),
     [
-        (('rolling', ''), set(NAMES)),
+        (('rolling', ''), set(FAMILIES)),
         (('rolling', 'pl'), {'plan', 'plot'}),
         (('rolling', 'animate', '--el'), {'--elevation'}),
         (('rolling', 'plot', '--format', ''), {'png', 'pdf', 'svg'}),
@@ -53,7 +53,7 @@ def test_other_shells_get_every_command(rolling, shell):
     pytest.importorskip('shtab')
     ended = rolling('completion', shell)
     assert ended.status == 0
-    assert all(name in ended.out for name in NAMES)
+    assert all(name in ended.out for name in FAMILIES)
 
 
 def test_unknown_shell_and_missing_package(rolling, monkeypatch):

@@ -10,7 +10,7 @@ import time
 import pytest
 from rolling_robotics import console
 from rolling_robotics.cli import INTERRUPTED, main
-from rolling_robotics.commands import command
+from rolling_robotics.commands import listings
 from rolling_robotics.console import Progress
 
 
@@ -98,6 +98,6 @@ def test_a_ctrl_c_that_a_library_made_a_fault_of_is_no_fault(monkeypatch, capsys
     def run(_):
         raise SystemError('returned a result with an exception set') from KeyboardInterrupt()
 
-    monkeypatch.setattr(command('examples'), 'run', run)
+    monkeypatch.setattr(listings, 'run_examples', run)
     assert main(['examples']) == INTERRUPTED
     assert 'stopped by Ctrl-C' in capsys.readouterr().err

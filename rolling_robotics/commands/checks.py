@@ -1,0 +1,181 @@
+"""Checks of scenario files and of systems."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rolling_dynamics.errors import ParameterError, RollingError
+from rolling_robotics.commands.arguments import add_scenario, number, option
+from rolling_robotics.console import Progress, say
+
+if TYPE_CHECKING:
+    from rolling_dynamics.scenario import Scenario
+
+
+def declare_check(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        'scenarios', metavar='SCENARIO', nargs='+', help='files, or examples by name'
+    )
+    option(parser, '--picture', 'FILE.png', Path, 'draw the start of one scenario')
+
+
+def run_check(args: Namespace) -> int:
+    """
+    Check scenario files without running them.
+
+    Validate scenario files, with their sections `plan` and `sweep` if present. Each error names
+    the path of the entry, the value given and what is allowed. Values that are allowed but
+    unlikely, such as a ball of 100 m, are questioned and do not change the exit status. With
+    `--picture` the start is drawn: bodies, axes and contact frame. Of a machine from parts it
+    reports how many of the velocities at contacts are independent, which twists they leave free,
+    and which forces move nothing.
+
+    example:
+      rolling check spinning_plate my_scenario.yaml
+    """
+    from rolling_dynamics.scenario import load_scenario
+    from rolling_planner.planners.planner import planner_of
+
+    if args.picture and len(args.scenarios) > 1:
+        raise ParameterError('--picture: draws one scenario; give one file')
+
+    def fault(path: str) -> str:
+        """Return what is wrong with a file, empty if nothing is."""
+        try:
+            scenario = load_scenario(path)
+            if 'plan' in scenario.raw:
+                planner_of(scenario.system.name).problem(scenario)
+            for line in _doubtful(scenario):
+                say(f'{path}: {line}')
+            if args.picture:
+                _draw(scenario, args.picture)
+        except RollingError as e:
+            several = len(args.scenarios) > 1
+            return '\n'.join(
+                f'{path}: {line}' if several else line for line in str(e).splitlines()
+            )
+        for line in _structure(scenario):
+            print(f'{path}: {line}')
+        print(f'{path}: good; {scenario.system.name}, {scenario.duration:g} s')
+        return ''
+
+    faults = [text for text in map(fault, args.scenarios) if text]
+    if faults:
+        say('\n'.join(faults))
+    return 2 if faults else 0
+
+
+def _doubtful(scenario: Scenario) -> Iterator[str]:
+    """Yield what is questioned, and points of a sweep that are refused."""
+    from rolling_dynamics.scenario.scenario import doubts
+    from rolling_robotics.sweep.points import probe, read_sweep
+
+    yield from doubts(scenario.raw)
+    if 'sweep' in scenario.raw:
+        for line in probe(read_sweep(scenario.raw))[1]:
+            yield f'sweep: {line}; the other points are swept'
+
+
+def _structure(scenario: Scenario) -> Sequence[str]:
+    """Return what contacts of a machine leave free, in sentences."""
+    from rolling_dynamics.contract.capabilities import ContactReport, offers
+
+    reporting = offers(scenario.system, ContactReport)
+    return () if reporting is None else reporting.contact_report(scenario.p, scenario.x0)
+
+
+def _draw(scenario: Scenario, path: Path) -> None:
+    """Draw the start of a scenario."""
+    from rolling_robotics.animation.movie import Shot, write_movie
+    from rolling_robotics.files import checked_output
+    from rolling_robotics.result import start_result
+    from rolling_robotics.scene.general import scene_of
+
+    out, scene = checked_output(path, ('.png',)), scene_of(start_result(scenario))
+    write_movie(scene, Shot(at=0.0, strips=False), out, lambda *_: None)
+
+
+def declare_check_system(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        'system', metavar='SYSTEM', help='scenario file, kind of system, or module:factory'
+    )
+    option(parser, '--duration', 'T', number(1e-9, 1e3), 'simulated time in s', default=0.5)
+    parser.add_argument('--seed', type=int, default=0, help='random seed')
+
+
+def run_check_system(args: Namespace) -> int:
+    """
+    Check that a system keeps the contract.
+
+    Put a rolling system to the checks of the contract: shapes, units, derivatives against
+    differences, invariants along a simulation, the contact wrench by Newton and Euler, guards,
+    machine code, linearisation, and planning and regulation of a small problem. Each check is a
+    line; where one fails, the line says what was expected and what was found, and the exit status
+    is 1.
+
+    A system is a scenario file, the name of a scenario or of a kind of system of the suite, or
+    `module:factory`, a Python function that returns (system, parameters, state) or
+    (system, parameters, state, control).
+
+    example:
+      rolling check-system spinning_plate
+      rolling check-system pendulum_sphere
+    """
+    from rolling_controller.testing import ALL_CHECKS
+    from rolling_dynamics.testing import inspect_system
+    from rolling_robotics.named_system import named_system
+
+    given = named_system(args.system)
+    outcomes = inspect_system(*given, duration=args.duration, seed=args.seed, checks=ALL_CHECKS)
+    for outcome in outcomes:
+        text = f': {outcome.text}' if outcome.text else ''
+        print(f'{outcome.verdict:8} {outcome.name}{text}')
+    failed = sum(outcome.verdict == 'failed' for outcome in outcomes)
+    print(f'{given.system.name}: {failed or "none"} of {len(outcomes)} checks failed')
+    return 1 if failed else 0
+
+
+def declare_controllability(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    add_scenario(parser)
+    parser.add_argument(
+        '--depth', type=number(1, 8, int), default=5, help='maximum depth of the brackets'
+    )
+    option(parser, '--json', 'FILE.json', Path, 'write the report')
+
+
+def run_controllability(args: Namespace) -> int:
+    """
+    Rank of the Lie algebra of a kinematic system, and where it is lost.
+
+    Compute the Lie brackets of a kinematic system, given as a scenario, until the rank stops
+    growing: the rank up to each depth at a general state and at the start, the drift and its
+    divergence, what is lost without each input, and the sets of angles on which the rank breaks
+    down.
+
+    Exit status 1 means that the rank at the start is less than the dimension of the state.
+
+    example:
+      rolling controllability spin_rolling_straight
+      rolling controllability spin_rolling_published --json brackets.json
+    """
+    from rolling_dynamics.scenario import load_scenario
+    from rolling_robotics.controllability_report import (
+        controllability_report,
+        report_text,
+    )
+    from rolling_robotics.files import checked_output, say_written, write_json
+
+    out = checked_output(args.json, '.json', '--json') if args.json else None
+    scenario = load_scenario(args.scenario)
+    with Progress(f'deriving brackets of {scenario.name}'):
+        report = controllability_report(scenario, args.depth)
+    if out is not None:
+        write_json(out, report)
+    say_written(out, report_text(report))
+    return 0 if report['rank_at_start'] == report['dimension'] else 1

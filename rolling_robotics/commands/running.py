@@ -1,0 +1,254 @@
+"""Demonstrations, and plans and recordings of running nodes."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from importlib.util import find_spec
+import math
+from pathlib import Path
+
+from rolling_dynamics.errors import ParameterError
+from rolling_robotics.commands.arguments import (
+    finite,
+    named,
+    need_ros,
+    number,
+    opened,
+    option,
+    SCENARIO_HELP,
+)
+from rolling_robotics.console import Progress
+from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
+
+
+def declare_demo(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        'name',
+        metavar='NAME',
+        help='demonstration, such as ball_on_plate, or the scenario of a rolling robot; an '
+        'unknown name gets the list',
+    )
+    option(
+        parser,
+        '--out',
+        'FOLDER',
+        Path,
+        'folder for figure and recording',
+        default=Path('build', 'demo'),
+    )
+    parser.add_argument(
+        '--hardware',
+        choices=(SIMULATED, EMULATED, REAL),
+        default='',
+        help='laboratory experiments only: a simulated hand, or arm, motors and camera emulated '
+        'behind the topics of hardware (default: simulated)',
+    )
+    option(
+        parser,
+        '--trials',
+        'N',
+        number(0, math.inf, int),
+        'laboratory experiments only: number of closed-loop trials (default: 12; damping: 4)',
+        default=0,
+    )
+    option(
+        parser,
+        '--rate',
+        'HZ',
+        number(100, 2000),
+        'loop rate of emulated hardware in wall-clock time (default: 1000, or 250 with '
+        'fewer than 4 processors)',
+        default=0.0,
+    )
+    parser.add_argument(
+        '--law',
+        metavar='LAW',
+        default='',
+        help='law of the feedback, where a demonstration has several: lqr, predictive, pid, '
+        'exported, closed_loop; one that it has not gets the list',
+    )
+    parser.add_argument(
+        '--simulated-time',
+        action=BooleanOptionalAction,
+        default=None,
+        help='run plant and controller in lockstep on simulated time (default: only where this '
+        'machine does not keep the clock)',
+    )
+    parser.add_argument(
+        '--ros',
+        action=BooleanOptionalAction,
+        default=None,
+        help='carry out the trials by ROS nodes; --no-ros lets plant and law take turns in this '
+        'process, without a recording (default: nodes where ROS 2 can be imported)',
+    )
+
+
+def run_demo(args: Namespace) -> int:
+    """
+    Run a demonstration, on ROS 2 nodes where ROS is there.
+
+    Start the nodes of an experiment as separate processes on ROS 2, run it, print the result and
+    leave a figure and a recording. Without ROS the same trials run in this process, with the same
+    figure. The exit status says whether the goal was reached: 0 yes, 1 no, 4 inconclusive: the
+    machine did not keep the clock, or samples are missing. What is inconclusive by the clock is
+    run once more, in simulated time, unless --no-simulated-time was given.
+
+    example:
+      rolling demo ball_on_plate --simulated-time --out build/demo
+    """
+    from rolling_robotics.demo.run import run_demo
+    from rolling_robotics.experiments import EXPERIMENTS
+
+    laboratory = [name for name, experiment in EXPERIMENTS.items() if experiment.hardware]
+    if args.name not in laboratory and (args.hardware or args.trials or args.rate):
+        raise ParameterError(
+            f'--hardware, --trials and --rate go with {", ".join(laboratory)}, got {args.name!r}'
+        )
+    return run_demo(
+        args.name,
+        args.out,
+        law=args.law,
+        hardware=args.hardware,
+        trials=args.trials,
+        use_sim_time=args.simulated_time,
+        rate=args.rate,
+        ros=find_spec('rclpy') is not None if args.ros is None else args.ros,
+    )
+
+
+def declare_execute(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    option(parser, 'plan', 'PLAN.json', Path, 'result of `rolling plan`', nargs='?')
+    option(
+        parser,
+        '--goal',
+        'NAME=VALUE',
+        named('NAME=VALUE, for example u_h=0.05,', finite),
+        'entries of the state at the end, in units of the layout; others are free',
+        nargs='+',
+        default=[],
+    )
+    option(
+        parser,
+        '--horizon',
+        'S',
+        number(0, 1e9),
+        'duration of the motion to be planned; may be left out where the planner finds it',
+        default=0.0,
+    )
+    parser.add_argument('--namespace', default='', help='namespace of the nodes')
+    option(
+        parser,
+        '--timeout',
+        'S',
+        number(1e-9, 1e9),
+        'longest wait for the plan, and for its execution (default: 600)',
+        default=600.0,
+    )
+
+
+def run_execute(args: Namespace) -> int:
+    """
+    Have a plan executed by running nodes, after planning it if a goal is given.
+
+    Send a plan to the controller of running nodes (`ros2 launch ...`), show how it goes, and say
+    whether the goal was reached. Without a file and without --goal it is the newest plan of the
+    planner. With --goal the planner makes one first, from where the system is.
+
+    Exit status 1 means that there is no plan, or that the goal was missed; the text says why.
+
+    example:
+      rolling execute --goal u_h=0 v_h=0.05 --horizon 2
+      rolling execute plan.json --namespace /robot_1
+    """
+    goal = dict(args.goal)
+    names = [name for name, _ in args.goal]
+    if len(goal) < len(names):
+        raise ParameterError(f'--goal: {max(names, key=names.count)} is given twice')
+    if args.plan is not None and goal:
+        raise ParameterError('give a plan or --goal, not both')
+    if args.horizon and not goal:
+        raise ParameterError('--horizon goes with --goal')
+    need_ros('execute')
+    from rolling_robotics.nodes.executing import execute
+
+    return execute(args.plan, goal, args.horizon, args.namespace, args.timeout)
+
+
+def declare_record(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument(
+        'topics', metavar='TOPIC', nargs='*', help='topics to record (default: all)'
+    )
+    option(
+        parser,
+        '--out',
+        'FOLDER',
+        Path,
+        'folder of the recording; a number is appended if it exists',
+        default=Path('build', 'recording'),
+    )
+    parser.add_argument('--namespace', default='', help='namespace of the topics')
+
+
+def run_record(args: Namespace) -> int:
+    """
+    Record topics as MCAP until Ctrl-C.
+
+    Record topics as MCAP with their schemas, as `ros2 bag play` and Foxglove read it, until
+    Ctrl-C. All topics of the domain are recorded unless some are named; messages are kept as they
+    came.
+
+    example:
+      rolling record --out build/recording
+      rolling record --out build/recording hand/odometry contact/wrench
+    """
+    need_ros('record')
+    from rolling_robotics.nodes.recorder_node import record
+
+    return record(args.out, args.topics, args.namespace)
+
+
+def declare_replay(parser: ArgumentParser) -> None:
+    """Declare the options."""
+    option(parser, 'recording', 'FOLDER', Path, 'folder of a recording')
+    option(parser, '--scenario', 'SCENARIO', Path, SCENARIO_HELP)
+
+
+def run_replay(args: Namespace) -> int:
+    """
+    Replay a recorded experiment in lockstep and compare it bit by bit.
+
+    Read a recording, design the feedback of each execution from the plan and the parameters that
+    were recorded, give it the recorded states one after the other, and compare its commands with
+    those that were sent: an experiment in simulated time gives them again bit by bit. Where an
+    estimator was recorded with its inputs and its log (estimator/steps, estimator/settings), its
+    estimates are computed again too, and so are the commands of the laboratory from the log of its
+    controller (controller/steps, controller/settings), or of a ball balancer or labyrinth
+    (controller/frames); those match bit by bit in wall-clock time too.
+
+    They are compared bit by bit on a machine of the kind that recorded, with the same versions.
+    Elsewhere, or where a recording does not say what it was made on, numbers are compared to 1e-9,
+    and the reason is printed.
+
+    A recording names the scenario of its nodes. One that comes with the suite is taken; any other
+    file is not opened unless --scenario gives it.
+
+    Exit status 1 means that a command or an estimate differs.
+
+    example:
+      rolling demo ball_on_plate --simulated-time --out build/demo
+      rolling replay build/demo/recording
+    """
+    with (
+        opened('replay', args.recording, args.scenario) as recorded,
+        Progress('replaying') as progress,
+    ):
+        from rolling_robotics.nodes.replay.executions import replay_recording
+
+        found = replay_recording(recorded, progress.say)
+    for replayed in found:
+        for line in replayed.lines():
+            print(line)
+    return 0 if all(replayed.same for replayed in found) else 1
