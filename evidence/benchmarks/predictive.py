@@ -433,19 +433,12 @@ BETWEEN = 0.3, 1.5  # s of the motion
 WANTED = 0.5  # CPU s
 
 
-class Answered(NamedTuple):
-    """CPU seconds until a plan could be followed, or was given up; what it leads to."""
-
-    seconds: float
-    goal: str  # 'whole', 'position' alone, or none
-
-
 def moved_goals_rows() -> Iterator[Row]:
     """Yield how many of the goals are answered soon enough."""
     answered = [a for seed in range(MOTIONS) for a in answers(seed)]
-    seconds = np.array([a.seconds for a in answered])
-    soon = sum(bool(a.goal) and a.seconds <= WANTED for a in answered)
-    count = Counter(a.goal for a in answered)
+    seconds = np.array([spent for spent, _ in answered])
+    soon = sum(bool(goal) and spent <= WANTED for spent, goal in answered)
+    count = Counter(goal for _, goal in answered)
     yield Row(
         name=f'goals of {len(answered)} that jump in place and attitude, a plan within {WANTED} s',
         value=soon,
@@ -456,8 +449,13 @@ def moved_goals_rows() -> Iterator[Row]:
     )
 
 
-def answers(seed: int) -> Iterator[Answered]:
-    """Yield the answers to goals that jump at one time of a motion without imperfections."""
+def answers(seed: int) -> Iterator[tuple[float, str]]:
+    """
+    Yield the answers to goals that jump at one time of a motion without imperfections.
+
+    Each is the CPU seconds until a plan could be followed, or was given up, and what it leads to:
+    ``whole``, ``position`` alone, or nothing.
+    """
     rng = np.random.default_rng([seed, MOTIONS])
     problem, plan = planned(drawn(rng).problem)
     law = predictive_law(problem, plan)
@@ -485,4 +483,4 @@ def answers(seed: int) -> Iterator[Answered]:
             law.reference_of(plans[0], at)
         seconds = time.thread_time() - began
         whole = asked[-1].goal['q_HO'] is not None
-        yield Answered(seconds, ('whole' if whole else 'position') if plans else '')
+        yield seconds, ('whole' if whole else 'position') if plans else ''

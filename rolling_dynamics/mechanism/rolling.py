@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, Protocol
 
 import casadi as ca
 from rolling_dynamics.contract.rolling_system import Entry
@@ -89,18 +89,18 @@ class Rolling(Joint):
         elif self.path is not None:
             place = self.path.point(place)
         on_plane = ca.vertcat(place, ca.SX(3 - place.numel(), 1))
-        touch = self._touch(R_WF.T @ turned.R_WB, R_FP, w - w_P)
-        reach, turns, passing = touch.reach, turned.turns, touch.passing[: place.numel()]
+        reach, reach_P, passes = self._touch(R_WF.T @ turned.R_WB, R_FP, w - w_P)
+        turns, passing = turned.turns, passes[: place.numel()]
         # the point of contact over the parent moves as over the body
         if isinstance(self.shape, Sphere):
             bias = -ca.cross(w_P, ca.cross(w, reach)) - ca.cross(w - w_P, ca.cross(w_P, reach))
         else:
-            bias = -ca.cross(w, ca.cross(w, reach)) - ca.cross(w - w_P, R_FP @ touch.passing)
+            bias = -ca.cross(w, ca.cross(w, reach)) - ca.cross(w - w_P, R_FP @ passes)
         solved = {}
         if self.velocity is not None:
             passing = ca.vertcat(passing, 0)
             along = [*range(place.numel()), 2]
-            move = (ca.skew(touch.reach_P) @ R_WF @ turns)[along, :]
+            move = (ca.skew(reach_P) @ R_WF @ turns)[along, :]
             solved = {self.velocity.name: (move, (R_WF @ bias)[along])}
             solved[self.speed.name] = ca.SX.eye(turns.shape[1]), ca.SX(turns.shape[1], 1)
         elif self.path is not None:
@@ -114,7 +114,7 @@ class Rolling(Joint):
                 in_axes(parent, on_plane),
                 C,
                 0 if own else -ca.cross(w, reach),
-                -parent.R_WB @ touch.reach_P,
+                -parent.R_WB @ reach_P,
             ),
             pivot=reach if own else ca.SX(3, 1),
             w=w,
@@ -127,24 +127,16 @@ class Rolling(Joint):
             solved=solved,
         )
 
-    def _touch(self, R_FB: ca.SX, R_FP: ca.SX, w_PB: ca.SX) -> _Touch:
-        """Return where the body touches the plane."""
+    def _touch(self, R_FB: ca.SX, R_FP: ca.SX, w_PB: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return the contact from the origin, in F and in P [m], and its velocity in P."""
         if isinstance(self.shape, Sphere):
             r = self.shape.radius
-            return _Touch(-r * R_FP[:, 2], -r * ca.SX(E3), r * ca.cross(R_FP.T @ w_PB, E3))
+            return -r * R_FP[:, 2], -r * ca.SX(E3), r * ca.cross(R_FP.T @ w_PB, E3)
         given = ca.SX.sym('normal', 3)
         place, seen = self.shape.touch(given), R_FB.T @ R_FP[:, 2]
         motion = ca.jtimes(place, given, -ca.cross(R_FB.T @ w_PB, given))
         place, motion = ca.substitute([place, motion], [given], [seen])
-        return _Touch(R_FB @ place, R_FP.T @ (R_FB @ place), R_FP.T @ (R_FB @ motion))
-
-
-class _Touch(NamedTuple):
-    """The contact from the origin in F and in axes of the parent [m], and its velocity there."""
-
-    reach: ca.SX
-    reach_P: ca.SX
-    passing: ca.SX
+        return R_FB @ place, R_FP.T @ (R_FB @ place), R_FP.T @ (R_FB @ motion)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
