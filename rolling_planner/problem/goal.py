@@ -18,8 +18,6 @@ from rolling_planner.problem.plan_problem import PlanProblem
 from rolling_planner.progress import InfeasibleError
 from transforms3d.quaternions import mat2quat, qconjugate, qmult
 
-IDLE = 1e-9  # by how much a state that cannot move may miss its goal
-
 
 class GoalRows(NamedTuple):
     """``rows x_last = values`` for the moving states, each value up to whole periods."""
@@ -68,7 +66,7 @@ def goal_rows(problem: PlanProblem, model: Restriction[RollingSystem]) -> GoalRo
     Raises
     ------
     InfeasibleError
-        A state that the active controls cannot move is away from its goal.
+        A state that the active controls cannot move misses its goal by more than the tolerance.
 
     """
     x_goal, matters = problem.goal_state
@@ -93,7 +91,7 @@ def goal_rows(problem: PlanProblem, model: Restriction[RollingSystem]) -> GoalRo
         for row, value, turns in zip(full[:, model.state_index], wanted, turn, strict=True):
             if np.any(row):
                 out.append((row, value, turns, entry.name))
-            elif abs(value) > IDLE:
+            elif abs(value) > problem.goal_tolerance:
                 raise InfeasibleError(
                     f'no plan: goal.{entry.name} differs from the start by {abs(value):.3g}, '
                     f'and the active controls {", ".join(problem.active_controls)} cannot move '

@@ -94,6 +94,20 @@ def test_rotation_vector(angle):
     np.testing.assert_allclose(rotation_vector(-turn('y', angle)), [0, angle, 0], atol=1e-15)
 
 
+def test_a_residual_velocity_of_the_hand_that_no_control_moves_is_within_the_tolerance():
+    """A hand that has come to rest turns by some 1e-9 rad/s about its normal still."""
+    problem = reorientation()
+    residual = problem.x_start.copy()
+    residual[problem.system.state.slice('w_WH_H')] += [5e-9, 0, 5e-9]
+    rows = formulate(replace(problem, x_start=residual)).goal
+    assert rows(problem).names == formulate(problem).goal(problem).names
+    assert np.isfinite(rows(replace(problem, x_start=residual)).values).all()
+    residual[problem.system.state.slice('w_WH_H')] += [1, 0, 1]
+    moved = replace(problem, x_start=residual)
+    with pytest.raises(InfeasibleError, match=r'w_WH_H differs from the start by 1, '):
+        formulate(moved).goal(moved)
+
+
 def test_what_the_hand_cannot_move_is_refused_at_once():
     with pytest.raises(InfeasibleError, match=r'goal\.p_WH .* alpha_WH_H_x'):
         Planner(reorientation(goal={'contact_h': [0, 0], 'p_WH': [0.1, 0, 0]}))

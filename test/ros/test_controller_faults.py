@@ -1,6 +1,7 @@
 """Controllers whose states freeze, lag, run ahead or cannot be used, or whose loop is late."""
 
 from pathlib import Path
+import re
 import sys
 import threading
 
@@ -334,7 +335,9 @@ def test_run_of_the_laboratory_ends_too(peer, run_process, fault_row):
             told(f'the run ended: {ended.error_string}')
             source.recover()
             assert ended.error_code == CODES.STALE_STATE
-            assert 'the newest state is' in ended.error_string, fault
+            # a busy machine: the source stands still long enough to be found out by its motion
+            reasons = 'the newest state is|the measured state does not move as'
+            assert re.search(reasons, ended.error_string), fault
             peer.collect(Odometry, 'object/odometry', STREAM_READER, 5)
         peer.set_parameters('laboratory', **LATE)
         handle = runner.begin()
