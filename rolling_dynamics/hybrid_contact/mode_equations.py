@@ -463,21 +463,6 @@ def settled(s: Symbols, feet: Mapping[str, Foot]) -> ca.SX:
     return x
 
 
-def slipping_by(s: Scene, way: ca.SX) -> ca.SX:
-    """Return the state, which rolls, with a slip (2) and a velocity of the rim of a patch."""
-    c = s.contact
-    w = s.values['w_HO_H'] + c.frame[:, 2] * (way[2] / (s.patch + NONE))
-    return s.changed(w_HO_H=w, v_HO_H=c.frame[:, :2] @ way[:2] - ca.cross(w, c.r_OC))
-
-
-def turning_by(s: Scene, way: ca.SX) -> ca.SX:
-    """Return the state, which rests, rolling by rates (2) times the lever arm [m/s]."""
-    c, lever = s.contact, s.lever
-    assert lever is not None  # noqa: S101  only what has one comes to rest
-    w = s.values['w_HO_H'] + c.frame[:, :2] @ way / lever
-    return s.changed(w_HO_H=w, v_HO_H=-ca.cross(w, c.r_OC))
-
-
 def projected(mode: str, s: Scene) -> ca.SX:
     """Return the state on the constraints of a mode."""
     b = s.values

@@ -32,14 +32,13 @@ from rolling_dynamics.hybrid_contact.mode_equations import (
     holding,
     LOOKED,
     mode_equations,
+    NONE,
     PAIRED_STATE,
     projected,
     Scene,
     scene_of,
     settled,
-    slipping_by,
     STATE,
-    turning_by,
 )
 from rolling_dynamics.hybrid_contact.two_contacts import FEET, touches_once, TwoContacts
 from rolling_dynamics.inertia import inertia_moments
@@ -462,13 +461,11 @@ class HybridContactSystem(PointContact):
         at = s.gap, s.v_contact, s.contact.p_HC, s.spin, frame
         return Touching(*at, s.slipping, s.bias, s.slips, s.rolling_torque, s.turns)
 
-    def turning_by(self, way: ca.SX) -> ca.SX:
-        """Return the state, which rests, rolling by rates (2) times the lever arm [m/s]."""
-        return turning_by(self.scene, way)
-
     def slipping_by(self, way: ca.SX) -> ca.SX:
-        """Return the state, which rolls, with a slip (3) [m/s]."""
-        return slipping_by(self.scene, way)
+        """Return the state, which rolls, after an impulse by which rim and contact slip [m/s]."""
+        patch = self.scene.patch
+        spins = self.pushed(way[:2], self.scene.spin - way[2] / (patch + NONE))
+        return ca.if_else(patch > 0, spins, self.pushed(way[:2]))
 
     def held(self, mode: str) -> ca.SX:
         """Return what friction holds in a mode of rolling, a normal of its limit (3) [N]."""

@@ -476,12 +476,6 @@ class MassDrivenSystem(PointContact):
         at = place[2], velocity, place, ca.SX(0), ca.SX.eye(3)
         return Touching(*at, equations, bias, slips, None, ca.SX(0))
 
-    def slipping_by(self, way: ca.SX) -> ca.SX:
-        """Return the state, which rolls, with a slip [m/s]."""
-        values = dict(self.symbols.values)
-        values['v_WB_W'] += self.taken(ca.vertcat(way[:2], 0))
-        return ca.vertcat(*values.values())
-
     @cached_property
     def projections(self) -> Mapping[str, ca.Function]:
         """``(x, p) -> x`` on the constraints of each mode: on the plane, without slip."""

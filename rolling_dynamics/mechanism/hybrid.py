@@ -208,8 +208,7 @@ class HybridMachine(MachineSystem, ContactModes):
             x = self._stretched(i, ca.fmax, START * CREEP * contact.side_damping)
         else:
             x = part.nearest(ca.vertcat(*part.rows, along - START * CREEP * way))
-        given = [self.symbols.x, self.symbols.p, way]
-        return ca.Function(what, given, [ca.densify(x)])
+        return ca.Function(what, [*self.symbols, way], [ca.densify(x)])
 
     def _stops(self, what: str, part: MachineSystem, i: int) -> ca.Function:
         x = part.projection(part.held()[0], self.symbols.p)

@@ -513,10 +513,10 @@ class MachineSystem(WrittenSystem):
         nearest = self._speeds - J.T @ eliminate(matrix, slip, symmetric=True)
         return ca.substitute(self.symbols.x, self._speeds, nearest)
 
-    def held(self) -> tuple[ca.SX, ca.SX]:
-        """Return the state after impulses by which closed contacts hold, and the energy lost."""
-        rows, symmetric = ca.vertcat(*self.rows), not self.machine.dynamics.laws
-        J = ca.jacobian(rows, self._speeds)
+    def held(self, rows: ca.SX | None = None) -> tuple[ca.SX, ca.SX]:
+        """Return the state after impulses by which velocities vanish, and the energy lost."""
+        rows = ca.vertcat(*self.rows) if rows is None else rows
+        J, symmetric = ca.jacobian(rows, self._speeds), not self.machine.dynamics.laws
         free = eliminate(self.equations[0], J.T, symmetric=symmetric)
         held = spread_over(J @ free, SPREAD if self.dependent else 0.0)
         P = eliminate(held, rows, symmetric=symmetric)

@@ -113,7 +113,7 @@ class ContactModes(WrittenSystem):
         what
             ``slip`` or ``turn``: ``(x, u, t, p) -> `` force or torque against which the contact
             would, its normal force [N], and its margin; Painleve's where it slips. ``slips`` or
-            ``turns``: ``(x, p, direction) -> x`` just above the creep. ``stop``:
+            ``turns``: ``(x, u, t, p, direction) -> x`` just above the creep. ``stop``:
             ``(x, u, t, p) -> x`` after an impulse by which the closed contacts hold. ``lift``:
             ``(x, u, t, p) ->`` acceleration of its gap [m/s^2].
         mode, i
@@ -249,8 +249,8 @@ class ContactModes(WrittenSystem):
         said = f'{self.able[i]} begins to slip'
         if not self.slides:
             return s.noted('friction', said, ends=True)
-        way = self._direction(s, u, -np.array(force))
-        return self._started('slips', i, self.moved(s, i, 'slipping'), way, s).noted('slip', said)
+        way, mode = self._direction(s, u, -np.array(force)), self.moved(s, i, 'slipping')
+        return self._started('slips', i, mode, way, s, u).noted('slip', said)
 
     def _slid(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact slip on that slips already, unless the motion is to end there."""
@@ -273,12 +273,15 @@ class ContactModes(WrittenSystem):
     def _turn(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let a contact turn against the torque that holds it."""
         *torque, _, _ = self._at(i, s, u, 'turn')
-        turns = self._started('turns', i, self.moved(s, i), -np.array(torque), s)
+        turns = self._started('turns', i, self.moved(s, i), -np.array(torque), s, u)
         return turns.noted('turn', f'{self.able[i]} begins to roll')
 
-    def _started(self, what: str, i: int, mode: str, way: Array, s: MotionState) -> MotionState:
+    def _started(
+        self, what: str, i: int, mode: str, way: Array, s: MotionState, u: Array
+    ) -> MotionState:
         """Return a state in another mode, with velocities of a contact just above the creep."""
-        x = self.at_event(what, mode, i)(s.x, s.p, way / (np.linalg.norm(way) + TINY))
+        along = way / (np.linalg.norm(way) + TINY)
+        x = self.at_event(what, mode, i)(s.x, u, s.t, s.p, along)
         return replace(s, x=np.array(x).ravel(), mode=mode)
 
     def _stick(self, i: int, s: MotionState, u: Array) -> MotionState:

@@ -108,13 +108,14 @@ class PointContact(ContactModes):
     def flight(self) -> MachineSystem:
         """The machine whose body flies."""
 
-    def turning_by(self, way: ca.SX) -> ca.SX:
-        """Return the state, which rests, with such a velocity [m/s]."""
-        raise NotImplementedError
+    def pushed(self, slip: ca.SX, *others: ca.SX) -> ca.SX:
+        """Return the state after an impulse that leaves a slip (2) [m/s]; others vanish."""
+        rows = ca.vertsplit(self.touching.velocity - ca.vertcat(slip, 0))
+        return self.flight.held(ca.vertcat(*rows[:: 2 if self.planar else 1], *others))[0]
 
-    @abstractmethod
     def slipping_by(self, way: ca.SX) -> ca.SX:
-        """Return the state, which rolls, with a slip [m/s]."""
+        """Return the state, which rolls, after an impulse by which it slips [m/s]."""
+        return self.pushed(way[:2])
 
     def held(self, mode: str) -> ca.SX:
         """Return what friction holds in a mode of rolling [N]."""
@@ -176,11 +177,13 @@ class PointContact(ContactModes):
 
     def evaluation(self, what: str, mode: str, i: int) -> ca.Function:  # noqa: ARG002  the only one
         """Return a function by which it is decided what follows an event."""
-        s, e = self.symbols, self.equations[mode]
+        s, e, none = self.symbols, self.equations[mode], ca.SX(2, 1)
         if what == 'lift':
             return self.function(what, self.touching.equations.lift)
         if what == 'stop':
-            return self.function(what, self.projections[mode](s.x, s.p))
+            held = {'pure_rolling': [self.touching.spin], 'resting': [self.touching.turns]}
+            after = self.pushed(none, *held.get(mode, []))
+            return self.function(what, self.projections[mode](after, s.p))
         if what == 'slip':
             rolls = 'friction' in e.guards
             along = self.held(mode) if rolls else ca.SX(0, 1)
@@ -188,12 +191,11 @@ class PointContact(ContactModes):
             return self.function(what, ca.vertcat(along, e.wrench[5], margin))
         if what == 'turn':
             return self.function(what, ca.vertcat(e.wrench[:2], e.wrench[5], e.guards[what]))
-        turns = what == 'turns'
-        way = ca.SX.sym('way', (self.touching.turns if turns else self.held('rolling')).numel())
-        starting = self.turning_by(way) if turns else self.slipping_by(way)
-        slips = ca.Function(what, [s.x, s.p, way], [starting])
-        x = slips(self.projections['rolling'](s.x, s.p), s.p, START * self.creep * way)
-        return ca.Function(what, [s.x, s.p, way], [ca.densify(x)])
+        turns = self.touching.turns
+        way = ca.SX.sym('way', (turns if what == 'turns' else self.held('rolling')).numel())
+        rate = START * self.creep * way
+        x = self.pushed(none, turns - rate) if what == 'turns' else self.slipping_by(rate)
+        return ca.Function(what, [*s, way], [ca.densify(x)])
 
     @cached_property
     def onset(self) -> ca.Function:  # type: ignore[override]

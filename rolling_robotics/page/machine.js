@@ -73,7 +73,7 @@ class Machine {
     if (!this.c.slides) return noted(s, 'friction', said, true);
     const onset = d => { const o = this.m.f('onset', s.x, u, s.t, s.p, d); return {a: [o[0], o[1]], N: o[2], margin: o[3]}; };
     const rim = way.slice(2), d = this.c.searched && rim.every(w => w === 0) ? [...this.direction(onset, way), ...rim] : way;
-    return noted(this.begun('slips', i, this.moved(s, i, 'slipping'), d, s), 'slip', said);
+    return noted(this.begun('slips', i, this.moved(s, i, 'slipping'), d, s, u), 'slip', said);
   }
 
   direction(onset, likely) { // unit vector along which slip begins
@@ -99,12 +99,12 @@ class Machine {
 
   turn(i, s, u) {
     const out = this.decide('turn', s, i, u, s.t, s.p);
-    return noted(this.begun('turns', i, this.moved(s, i), out.slice(0, -2).map(f => -f), s), 'turn', `${this.c.names[i]} begins to roll`);
+    return noted(this.begun('turns', i, this.moved(s, i), out.slice(0, -2).map(f => -f), s, u), 'turn', `${this.c.names[i]} begins to roll`);
   }
 
-  begun(what, i, mode, way, s) {
+  begun(what, i, mode, way, s, u) {
     const next = {...s, mode}, unit = Float64Array.from(way, w => w / Math.max(size(way), 1e-300));
-    return {...next, x: Float64Array.from(this.decide(what, next, i, s.p, unit))};
+    return {...next, x: Float64Array.from(this.decide(what, next, i, u, s.t, s.p, unit))};
   }
 
   stopped(i, s, u, phase) {
