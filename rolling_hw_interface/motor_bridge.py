@@ -305,6 +305,8 @@ class MotorBridge:
     def stop(self, t: float, reason: str = 'asked to stop') -> None:
         """Bring the arm to rest and take no more commands."""
         self.enabled = False
+        if self.phase == 'stopping' and not self._broken:
+            self.reason = reason  # it would have held and gone on
         self._begin_stop(t, reason)
 
     # -- the step ---------------------------------------------------------------------------

@@ -96,6 +96,16 @@ def test_new_commands_after_a_pause_are_taken():
     assert rig.bridge.phase == 'driving'
 
 
+def test_asked_to_stop_while_it_stops_for_a_late_command_it_says_so():
+    rig = Rig()
+    rig.go(0.15, lambda _: [0, 0, 0, 2.0, 0, 0])
+    rig.go(rig.bridge.settings.command_timeout + 0.02)
+    assert (rig.bridge.phase, rig.bridge.reason[:11]) == ('stopping', 'the command')
+    rig.bridge.stop(rig.t)
+    rig.go(0.3)
+    assert (rig.bridge.phase, rig.bridge.reason) == ('stopped', 'asked to stop')
+
+
 def test_stop_takes_no_more_commands_until_enabled():
     rig = Rig()
     rig.go(0.1, lambda _: [0, 0, 0, 2.0, 0, 0])
