@@ -138,7 +138,7 @@ test: setup
 	cat build/mathematics.log; exit $$failed
 
 test-all: setup
-	$(BIN)/python -m pytest -n auto --dist worksteal -o faulthandler_timeout=7500 -m 'not ros'
+	$(BIN)/python -m pytest -n auto --dist worksteal -o faulthandler_timeout=15000 -m 'not ros'
 	$(BIN)/python -m $(ROS_PYTEST) -o faulthandler_timeout=4000 -m ros
 
 # One at a time: the times in the page are those of a node, not of how many run beside it.

@@ -152,6 +152,7 @@ def test_the_plate_is_levelled(machine, done, request, monkeypatch, fault_row):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(14_400)
 def test_faults_of_a_thousand_seeds_end_in_time(rig, labyrinth, monkeypatch):
     for file, law, start in ((*rig, (-0.02, 0.01)), (*labyrinth, None)):
         ends = {done: [] for done in FAULTS}
@@ -198,6 +199,7 @@ def test_no_alarm_in_trials_with_pushes(rig, law):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(14_400)
 def test_no_alarm_in_a_thousand_trials_with_pushes(rig, labyrinth):
     file, law = rig
     for seed in range(700):
