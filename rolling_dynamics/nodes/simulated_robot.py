@@ -53,14 +53,14 @@ def yaw_matrix(yaw: float, position: Array) -> Array:
     return X
 
 
+BASES = ('base_footprint', 'odom'), ('base_link', 'base_footprint')  # frames and their parents
+
+
 def relative_pose(X_AB: Array, X_AC: Array) -> Array:
     """Return X_BC of two poses in A."""
     X, R_BA = np.eye(4), X_AB[:3, :3].T
     X[:3, :3], X[:3, 3] = R_BA @ X_AC[:3, :3], R_BA @ (X_AC[:3, 3] - X_AB[:3, 3])
     return X
-
-
-BASES = ('base_footprint', 'odom'), ('base_link', 'base_footprint')  # frames and their parents
 
 
 class RobotTopics:
@@ -97,7 +97,8 @@ class RobotTopics:
         self._tf = stream(TFMessage, '/tf')
         self._joints = stream(JointState, 'joint_states') if view.joints else None
         observed = plant.observe()
-        self._mu = _friction(plant)
+        layout, p = view.system.parameters, plant.emulation.p
+        self._mu = float(p[layout.slice('mu')][0]) if 'mu' in layout else math.inf
         self._contact = self._frame(view.contact)
         self._wrench = self._contact_state = None
         if plant.has_wrench:
@@ -163,37 +164,27 @@ class RobotTopics:
     def frames(self, observed: Observation, stamp: Time) -> None:
         """Publish the frames."""
         poses, links = self._poses(observed), [(v.name, v.parent) for v in self._plant.view.links]
-        self._tf.publish(
-            TFMessage(
-                transforms=[
-                    matrix_to_transform(
-                        relative_pose(poses[parent], poses[name]),
-                        stamp,
-                        self._frame(parent),
-                        self._frame(name),
-                    )
-                    for name, parent in (*BASES, *links)
-                ]
-            )
-        )
+        message = TFMessage()
+        for name, parent in (*BASES, *links):
+            X, frames = relative_pose(poses[parent], poses[name]), map(self._frame, (parent, name))
+            message.transforms.append(matrix_to_transform(X, stamp, *frames))
+        self._tf.publish(message)
 
     def _poses(self, observed: Observation) -> dict[str, Array]:
         """Return the pose of each frame in W."""
         x, y, z = observed.centre.tolist()
-        names = (link.name for link in self._plant.view.links)
+        links = self._plant.view.links
         return {
             'odom': np.eye(4),
             'base_footprint': yaw_matrix(observed.yaw, np.array([x, y, 0.0])),
             'base_link': yaw_matrix(observed.yaw, np.array([x, y, z])),
-            **dict(zip(names, observed.links, strict=True)),
+            **{link.name: X for link, X in zip(links, observed.links, strict=True)},
         }
 
     def _acting(self, observed: Observation) -> Array:
         """Return torque and force in the axes of the contact's frame."""
-        wrench = observed.wrench.reshape(2, 3)
-        if self._plant.view.contact == 'base_footprint':
-            wrench = wrench @ yaw_matrix(observed.yaw, np.zeros(3))[:3, :3]
-        return wrench.ravel()
+        turn = observed.yaw if self._plant.view.contact == 'base_footprint' else 0.0
+        return (observed.wrench.reshape(2, 3) @ yaw_matrix(turn, np.zeros(3))[:3, :3]).ravel()
 
     def _frame(self, name: str) -> str:
         return self._world if name == 'odom' else f'{self._prefix}{name}'
@@ -204,12 +195,6 @@ class RobotTopics:
         view, poses = self._plant.view, self._poses(observed)
         contact = relative_pose(poses[view.path], poses[view.contact])[:3, 3]
         self._markers.publish(self._drawn.update(stamp, contact, self._acting(observed)[3:]))
-
-
-def _friction(plant: EmulatedRobot) -> float:
-    """Return the coefficient of static friction; infinite where the model has none."""
-    layout, p = plant.view.system.parameters, plant.emulation.p
-    return float(p[layout.slice('mu')][0]) if 'mu' in layout else math.inf
 
 
 class SimulatedRobot(Simulated):

@@ -355,8 +355,7 @@ class LiveScene:
     def _set_stage(self) -> tuple[Stage, Scene]:
         """Return stage and scene, rebuilt for other shapes or frames, or a new plan."""
         topics = self._topics
-        came = topics.wrench is not None, topics.predicted is not None
-        staged = (topics.version, topics.contact_frames, came)
+        staged = (topics.version, topics.contact_frames, not topics.wrench, not topics.predicted)
         if self._stage is None or self._scene is None or staged != self._staged:
             if self._stage is not None:
                 self._stage.remove()

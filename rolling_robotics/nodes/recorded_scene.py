@@ -147,7 +147,7 @@ def recorded_scene(recorded: Recorded, frame_prefix: str = '') -> Scene:
         times=times - times[0],
         bodies=tuple(bodies),
         ghosts=ghosts,
-        frames=tuple(Frame(**_named(f, frames, times)) for f in contact),
+        frames=tuple(Frame(f, *frames.poses(f, times)) for f in contact),
         traces=_traces(contact, bodies, frames, times),
         wrench=_wrench(force, state, float(size)) if contact else None,
         strips=(*_strips(force, state), *error_strips(bodies, ghosts)),
@@ -158,11 +158,6 @@ def contact_frames(known: Container[str], acts_in: str) -> list[str]:
     """Return the frames at the contact, the one in which the force acts first."""
     found = [f for f in dict.fromkeys((acts_in, *CONTACT_FRAMES)) if f in known]
     return found if found or BASE not in known else [BASE]
-
-
-def _named(frame: str, frames: Transforms, times: Values) -> dict[str, Any]:
-    position, attitude = frames.poses(frame, times)
-    return {'name': frame, 'position': position, 'attitude': attitude}
 
 
 def _bodies(recorded: Recorded, frames: Transforms, times: Values, prefix: str) -> list[Body]:

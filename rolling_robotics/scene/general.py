@@ -278,25 +278,16 @@ def scene_of(result: dict[str, Any], plan: dict[str, Any] | None = None) -> Scen
 
 def _ghosts(scene: Scene, result: dict[str, Any], plan: dict[str, Any] | None) -> tuple[Body, ...]:
     """Return the bodies as another plan moves them, or where this plan ends."""
-    moving = [b for b in scene.bodies if b.is_above]
-    if plan is not None:
-        arrays = Arrays(plan)
-        return tuple(
-            replace(
-                ghost_of(b),
-                position=resample(arrays.time, arrays[f'{b.name}_position'], scene.times),
-                attitude=resample_attitude(arrays.time, arrays[f'{b.name}_attitude'], scene.times),
-            )
-            for b in moving
-            if f'{b.name}_position' in arrays  # else it is fixed
-        )
-    if 'plan' not in result:
+    if plan is None and 'plan' not in result:
         return ()
+    arrays = Arrays(result if plan is None else plan)
+    times = np.full(len(scene.times), arrays.time[-1]) if plan is None else scene.times
     return tuple(
         replace(
             ghost_of(b),
-            position=np.broadcast_to(b.position[-1], b.position.shape),
-            attitude=np.broadcast_to(b.attitude[-1], b.attitude.shape),
+            position=resample(arrays.time, arrays[f'{b.name}_position'], times),
+            attitude=resample_attitude(arrays.time, arrays[f'{b.name}_attitude'], times),
         )
-        for b in moving
+        for b in scene.bodies
+        if b.is_above and f'{b.name}_position' in arrays  # what has no pose is fixed
     )
