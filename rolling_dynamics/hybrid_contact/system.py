@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 import math
+from operator import itemgetter
 from typing import ClassVar, NamedTuple
 
 import casadi as ca
@@ -52,7 +53,7 @@ from rolling_dynamics.surfaces.surface import Surface
 
 LOOK = 0.1  # of the size of the body: after this way closest points are looked for again
 STARTS = 10  # in each direction of the chart
-STEPS = 40  # of Newton, each at most a tenth of the chart
+STEPS, ROUND = 40, 5  # of Newton, each at most a tenth of the chart; after how many to look
 FOUND = 1e-10  # step of (u, v) at a closest point
 SAME = 1e-6  # of (u, v): two searches came to one point
 
@@ -81,25 +82,11 @@ def closest_points(system: HybridContactSystem, p: Array, x: Array) -> list[Clos
         Local minima of the distance within bounds and edges of the hand.
 
     """
-    surface = system.hand_surface
-    low, high = _box(system, p)
-    grid = np.meshgrid(
-        *(np.linspace(a, b, STARTS + 2)[1:-1] for a, b in zip(low, high, strict=True))
-    )
-    feet = [x[system.state.slice(name)] for name in system.feet]
-    starts = np.vstack([*feet, np.column_stack([g.ravel() for g in grid])])
-    states = np.tile(x, (len(starts), 1))
-    states[:, system.state.slice(FEET[0])] = starts
-    out = np.array(system.search(states.T, (high - low) / STARTS, p))
-    uv, step, gap, margin = out[:2].T, out[2:4], out[4:5], out[5:]
-    good = (np.abs(step).max(axis=0) < FOUND) & (margin[0] > 0)
     found: list[ClosestPoint] = []
-    for k in np.argsort(gap[0]):
-        inside = surface.is_inside(uv[k]) and np.all((low <= uv[k]) & (uv[k] <= high))
-        place = within_period(surface, uv[k], 0)
-        again = any(np.abs(np.subtract(place, f.uv)).max() < SAME for f in found)
-        if good[k] and (inside or k == 0) and not again:
-            found.append(ClosestPoint(place, float(gap[0, k])))
+    ends = [end for *end, counts in np.array(system.search(x, p)).T.tolist() if counts]
+    for u, v, gap in sorted(ends, key=itemgetter(2)):
+        if not any(math.dist((u, v), f.uv) < SAME for f in found):
+            found.append(ClosestPoint(np.array([u, v]), gap))
     return found
 
 
@@ -133,14 +120,6 @@ def placed_on_closest_point(system: HybridContactSystem, p: Array, x: Array) -> 
 def _touching_text(points: list[ClosestPoint]) -> str:
     places = ', '.join(f'({f.uv[0]:.6g}, {f.uv[1]:.6g})' for f in points)
     return f'the object touches the hand in several points (u_h, v_h): {places}'
-
-
-def _box(system: HybridContactSystem, p: Array) -> tuple[Array, Array]:
-    """Return least and greatest (u, v) in which closest points are sought."""
-    low, high = system.hand_surface.box()
-    edges = p[system.parameters.slice('hand_edges')].reshape(2, 2)
-    near = np.abs(edges) < FAR
-    return np.where(near[:, 0], edges[:, 0], low), np.where(near[:, 1], edges[:, 1], high)
 
 
 LIMIT = 'at most two contacts are simulated, and one with spin friction or rolling resistance'
@@ -411,19 +390,54 @@ class HybridContactSystem(PointContact):
     @cached_property
     def search(self) -> ca.Function:
         """
-        ``(x, greatest step, p) -> uv, step, gap, margin`` (6, n), by Newton's method.
+        ``(x, p) -> u, v, gap [m], 1 or 0`` (4, n): ends of Newton's method, and which count.
 
-        The columns of x are states with the closest points at which it starts.
+        It starts at the closest points of the state, and all over the chart of the hand or within
+        its edges. What counts is a minimum of the distance there; from the first start, anywhere.
         """
-        s, most = self.scene, ca.SX.sym('most', 2)
-        foot, given = s.foot, ca.vertcat(s.x, most, s.p)
-        moved = s.changed(contact_h=foot.uv + ca.fmax(-most, ca.fmin(most, foot.step)))
-        newton = ca.Function('newton', [given], [ca.vertcat(moved, most, s.p)])
-        found = ca.vertcat(foot.uv, foot.step, s.gap, foot.margin)
-        ends = ca.Function('ends', [given], [found])
-        start = [ca.MX.sym('given', v.numel()) for v in (s.x, most, s.p)]
-        one = ca.Function('one', start, [ends(newton.fold(STEPS)(ca.vertcat(*start)))])
-        return one.map('search', 'serial', STARTS**2 + len(self.feet), [1, 2], [])
+        s, foot, (low, high) = self.scene, self.scene.foot, self._searched
+        most, last, own = ca.SX.sym('most', 2), ca.SX.sym('last'), ca.SX.sym('own')
+        way = ca.fmax(-most, ca.fmin(most, foot.step))
+        given, moved = ca.vertcat(last, s.x, most, s.p), s.changed(contact_h=foot.uv + way)
+        after = ca.vertcat(ca.norm_inf(way), moved, most, s.p)
+        newton = ca.Function('newton', [given], [after]).fold(ROUND)
+        done, z = ca.Function('done', [given], [given]), ca.MX.sym('z', given.numel())
+        go = ca.Function.if_else('go', newton, done)(z[0] > SAME, z)
+        search = ca.Function('round', [z], [go]).fold(STEPS // ROUND)
+        periods = ca.DM([period or FAR for period in self.hand_surface.charts[0].periods])
+        inside = ca.mmin(ca.vertcat(foot.uv - low, high - foot.uv)) >= 0
+        minimum = ca.logic_and(ca.norm_inf(foot.step) < FOUND, foot.margin > 0)
+        uv = foot.uv + foot.step
+        place = uv - periods * ca.floor(uv / periods + 0.5)
+        found = ca.vertcat(place, s.gap, ca.logic_and(minimum, ca.logic_or(own, inside)))
+        ends = ca.Function('ends', [given, own], [found])
+        x, p = ca.MX.sym('x', s.x.numel()), ca.MX.sym('p', s.p.numel())
+        start, first, w = (
+            ca.MX.sym(name, k) for name, k in (('start', 2), ('first', 1), ('w', 2))
+        )
+        at, n = self.state.slice(FEET[0]), STARTS**2 + len(self.feet)
+        begun = ca.vertcat(1, x[: at.start], start, x[at.stop :], w, p)
+        one = ca.Function('one', [start, first, x, w, p], [ends(search(begun), first)])
+        low, high = ca.Function('box', [s.p], [low, high])(p)
+        grid = (np.indices((STARTS, STARTS)).reshape(2, -1) + 1) / (STARTS + 1)
+        spread = ca.repmat(low, 1, STARTS**2) + ca.diag(high - low) @ ca.DM(grid)
+        starts = ca.horzcat(*(x[self.state.slice(name)] for name in self.feet), spread)
+        alone, every = ca.DM.eye(n)[:1, :], one.map('every', 'serial', n, [2, 3, 4], [])
+        return ca.Function('search', [x, p], [every(starts, alone, x, (high - low) / STARTS, p)])
+
+    @property
+    def _searched(self) -> tuple[ca.SX, ca.SX]:
+        """Least and greatest (u, v) in which closest points are sought: chart and edges."""
+        edges, chart, out = self.scene.params['hand_edges'], self.hand_surface.charts[0], []
+        bounds = [
+            (-FAR, FAR) if p else b for p, b in zip(chart.periods, chart.bounds, strict=True)
+        ]
+        for k, (box, limit) in enumerate(
+            zip(self.hand_surface.box(), np.transpose(bounds), strict=True)
+        ):
+            near = ca.if_else(ca.fabs(edges[k::2]) < FAR, edges[k::2], ca.DM(box))
+            out.append((ca.fmax, ca.fmin)[k](near, ca.DM(limit)))
+        return out[0], out[1]
 
     @cached_property
     def projections(self) -> Mapping[str, ca.Function]:
