@@ -161,7 +161,7 @@ class HybridContactSystem(PointContact):
         'edge': ('off_hand', 'the contact runs over the edge of the plate'),
         'foot': ('', NO_FOOT),
     }
-    control = CONTROL
+    control, limit = CONTROL, LIMIT
 
     def __init__(
         self,

@@ -1,11 +1,12 @@
 'use strict';
 // What follows an event at contacts: mechanism/transitions.py and mechanism/impact.py.
-const DIRECTIONS = 36;
+const DIRECTIONS = 36, SAME = 1e-6; // of (u, v): two searches came to one point
 const table = (flat, count) => Array.from({length: count}, (_, r) => Array.from({length: flat.length / count}, (__, k) => flat[r + k * count]));
 
 class Machine {
-  constructor(motion) {
-    this.m = motion; this.c = motion.data.contact;
+  constructor(motion, c, more = '') { // more: ends the names of functions of its own
+    const f = (name, ...values) => motion.f(name + more in motion.calls ? name + more : name, ...values);
+    this.m = {data: motion.data, f}; this.c = c;
     const named = Object.entries(this.c.phases).map(([mode, phases]) => [this.key(phases), mode]);
     this.of = Object.fromEntries(named.reverse()); // of two of the same phases the first
   }
@@ -185,6 +186,63 @@ class Machine {
     return this.m.f('retract', s.x, Float64Array.from(G[0], (_, k) => dot(rows.map(r => r[k]), force)));
   }
 }
+
+class Hand { // that the body may touch in two places: hybrid_contact/system.py
+  constructor(motion, c) { this.m = motion; this.c = c; this.one = new Machine(motion, c); this.two = new Machine(motion, c.pair, '_pair'); }
+
+  in(mode) { return mode in this.c.pair.phases ? this.two : this.one; }
+
+  phase(mode, i) { return this.in(mode).c.phases[mode][i] || 'separated'; }
+
+  most(p) { return this.c.resisted.length || this.c.holds.some(k => p[k]) ? 1 : 2; } // contacts with which it goes on
+
+  closest(s) { // the ends of the search, and of those that count each one once, the nearest first
+    const ends = table([...this.m.f('search', s.x, s.p)], 4), all = ends[0].map((_, k) => ends.map(row => row[k])), found = [];
+    for (const end of all.filter(e => e[3]).sort((a, b) => a[2] - b[2])) if (!found.some(f => near(f, end))) found.push(end);
+    return [all, found];
+  }
+
+  begin(s, u) {
+    s = this.seen(s);
+    const found = this.closest(s)[1], touching = found.filter(f => f[2] <= this.c.OPEN), most = this.most(s.p), x = s.x.slice();
+    if (!found.length) return noted(s, 'beside', 'the object is not over the hand', true);
+    if (touching.length > most) return this.several(s, touching);
+    this.c.feet.forEach((at, k) => x.set((found[k] || found[0]).slice(0, 2), at));
+    return (most > 1 && found.length > 1 ? this.two : this.one).begin({...s, x}, u);
+  }
+
+  seen(s) { const p = s.p.slice(), {looked, body} = this.c; p.set(s.x.slice(body, body + 3), looked); return {...s, p}; }
+
+  several(s, points) {
+    const places = points.map(f => `(${f.slice(0, 2).map(v => +v.toPrecision(6)).join(', ')})`).join(', ');
+    return noted(s, 'several_contacts', `the object touches the hand in several points (u_h, v_h): ${places}; ${this.c.limit}`, true);
+  }
+
+  after([what, ...args], s, u) {
+    return what === 'look' ? this.look(s) : what === 'lost' ? this.lost(...args, s) : this.look(this.in(s.mode).after([what, ...args], s, u));
+  }
+
+  look(s) { // the state with the closest points beside those in which it touches
+    if (s.ended || s.mode === 'off_hand') return s;
+    const [all, found] = this.closest(s = this.seen(s)), most = this.most(s.p), x = s.x.slice();
+    const feet = this.c.feet.map((at, k) => [s.x.slice(at, at + 2), this.phase(s.mode, k), all[k]]).filter(f => f[1] !== 'separated');
+    const others = found.filter(f => feet.every(([, , here]) => !near(f, here))), open = feet.length === most ? this.c.OPEN : -this.c.OPEN;
+    const touching = others.filter(f => f[2] <= open && (feet.length || f !== found[0]));
+    if (touching.length) return this.several(s, [...feet.map(f => f[2]), ...touching]);
+    if (most === 1 || !found.length || feet.length === most) return s;
+    const next = [...feet, ...others.map(f => [f.slice(0, 2), 'separated'])].slice(0, 2), [one, two] = next.map(f => f[1]);
+    next.forEach(([uv], k) => x.set(uv, this.c.feet[k]));
+    return {...s, x, mode: two ? `${one}_${two}` : this.one.named(s, {0: one})};
+  }
+
+  lost(k, what, s) { // a closest point is not one any more, or lies over the edge
+    const [mode, why] = this.c.leads[what], apart = i => this.phase(s.mode, i) === 'separated', x = s.x.slice(), at = this.c.feet;
+    if (!apart(k)) return mode && apart(1 - k) ? noted({...s, mode}, what, why) : noted(s, what, why, true);
+    x.copyWithin(at[k], at[1 - k], at[1 - k] + 2);
+    return this.look({...s, x});
+  }
+}
+const near = (a, b) => Math.hypot(a[0] - b[0], a[1] - b[1]) < SAME;
 
 function impact(W, v, contacts, c) { // {P, spread}; null if it jams
   const near = contacts.map((_, k) => k).filter(k => v[3 * k + 2] < -c.STILL), none = v.map(() => 0);

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MethodType
 from typing import Any, Protocol
 
 import casadi as ca
 from rolling_dynamics.contract.capabilities import offers
 from rolling_dynamics.contract.rolling_system import RollingSystem, Transition
-from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import impact as impacts
 from rolling_dynamics.mechanism import transitions
 from rolling_dynamics.mechanism.hybrid import HybridMachine
@@ -28,10 +29,23 @@ class OnHand(Protocol):
     """A body over a hand that has edges, and that it may touch in two places."""
 
     paired: bool
+    feet: Sequence[str]
+    leads: Mapping[str, tuple[str, str]]
+    limit: str
 
     @property
     def foot(self) -> ca.Function:
         """``(x, p) -> u, v`` of the closest point of the hand."""
+        ...
+
+    @property
+    def search(self) -> ca.Function:
+        """``(x, p) -> u, v, gap [m], 1 or 0`` (4, n) of closest points, and whether they count."""
+        ...
+
+    @property
+    def pair(self) -> HybridMachine:
+        """The body in modes over two closest points."""
         ...
 
 
@@ -41,28 +55,53 @@ def follows(system: RollingSystem, reset: ca.Function | Transition | None) -> li
         return None
     while isinstance(reset, partial) and isinstance(reset.args[0], partial):
         reset = reset.args[0]
+    if isinstance(reset, MethodType):
+        reset = partial(reset)
     return [reset.func.__name__.strip('_'), *reset.args] if isinstance(reset, partial) else None
 
 
-def contacts_of(system: RollingSystem) -> tuple[dict[str, ca.Function], dict[str, Any]] | None:
+Parts = tuple[dict[str, ca.Function], dict[str, Any]]
+
+
+def contacts_of(system: RollingSystem) -> Parts | None:
     """Return functions and numbers by which motion goes on after events; None without contacts."""
     if not isinstance(system, ContactModes) or len(system.modes) == 1:
         return None
-    if (hand := offers(system, OnHand)) is not None and hand.paired:
-        raise ParameterError(
-            'a page does not simulate second contacts with a hand that the object may touch in '
-            'two places; use `rolling view`'
-        )
+    numbers = {mode: k for k, mode in enumerate(system.modes)}
+    if (hand := offers(system, OnHand)) is None:
+        return _contacts(system, numbers)
+    pair = hand.pair if hand.paired else None
+    both = {} if pair is None else {mode: numbers.pop(mode) for mode in pair.modes}
+    functions, data = _contacts(system, numbers)
+    start = {e.name: system.parameters.slice(e.name).start for e in system.parameters.entries}
+    functions['foot'] = hand.foot
+    data |= {'edges': start['hand_edges'], 'spin': start['mu_spin']}
+    if pair is not None:
+        more, data['pair'] = _contacts(pair, both)
+        functions |= {'search': hand.search} | {f'{n}_pair': f for n, f in more.items()}
+        data |= {
+            'feet': [system.state.slice(name).start for name in hand.feet],
+            'body': system.state.slice('p_HO_H').start,
+            'looked': start['looked'],
+            'holds': [start[n] for n in ('mu_spin', 'rolling_resistance')],
+            'leads': hand.leads,
+            'limit': hand.limit,
+        }
+    return functions, data
+
+
+def _contacts(system: ContactModes, numbers: Mapping[str, int]) -> Parts:
+    """Return functions and numbers of the contacts of a system, in modes with their numbers."""
     functions = {'pace': system.pace, 'contact_motion': system.contact_motion}
     functions |= {'impact_terms': system.impact_terms, 'gap_rows': system.gap_rows}
     if system.onset is not None:
         functions['onset'] = system.onset
-    phases = {mode: {i: system.phase(mode, i) for i in system.able} for mode in system.modes}
-    for k, (mode, of) in enumerate(phases.items()):
+    phases = {mode: {i: system.phase(mode, i) for i in system.able} for mode in numbers}
+    for mode, of in phases.items():
         for i, phase in of.items():
             for what in DECIDES[phase]:
                 if what != 'turns' or i in system.resisted:
-                    functions[f'{what}_{k}_{i}'] = system.evaluation(what, mode, i)
+                    functions[f'{what}_{numbers[mode]}_{i}'] = system.evaluation(what, mode, i)
     names, rigid = list(system.able.values()), [True]
     joints: list[str] = []
     if isinstance(system, HybridMachine):
@@ -70,11 +109,6 @@ def contacts_of(system: RollingSystem) -> tuple[dict[str, ca.Function], dict[str
         joints, contacts = list(system.joint_impulses), system.machine.contacts
         names = list(system.contacts)[len(system.contacts) - len(contacts) :]
         rigid = [c.rigid for c in contacts]
-    edges: dict[str, Any] = {}
-    if hand is not None:
-        functions['foot'] = hand.foot
-        named = {'edges': 'hand_edges', 'spin': 'mu_spin'}
-        edges = {k: system.parameters.slice(n).start for k, n in named.items()}
     return functions, {
         'able': list(system.able),
         'names': names,
@@ -91,7 +125,6 @@ def contacts_of(system: RollingSystem) -> tuple[dict[str, ca.Function], dict[str
         'orders': [list(impacts.orders(n + 1)) for n in range(len(system.parting))],
         'order': transitions.ORDER,
         'ends': transitions.ENDS,
-        **edges,
         **{n: getattr(transitions, n) for n in ('HELD', 'LIFTS', 'PERFECT', 'FAINT')},
         **{n: getattr(impacts, n) for n in ('STILL', 'EXACT', 'ITERATIONS', 'SAME', 'STAGES')},
         **{n: getattr(impact, n) for n in ('STUCK', 'RESTS', 'SLOWEST', 'SINGULAR', 'ROUNDING')},

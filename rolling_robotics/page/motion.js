@@ -23,7 +23,7 @@ class Motion {
     for (const {k, slip, guards} of Object.values(data.modes)) // slip keeps its direction, guards stay above zero
       this.numbers(this.wasm[`least_${k}`](), slip + guards.length)
         .set([...(slip ? [STRAIGHT] : []), ...guards.map(g => (g.watched ? -NOISE : -Infinity))]);
-    this.contact = data.contact && new Machine(this);
+    this.contact = data.contact && new (data.contact.pair ? Hand : Machine)(this, data.contact);
     this.p = Float64Array.from(data.p);
     this.first = {t: 0, x: Float64Array.from(data.x), p: this.p, mode: data.mode, ended: '', events: [],
       changes: 0, changed: -Infinity};

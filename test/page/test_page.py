@@ -262,6 +262,20 @@ def test_parameters_beyond_bounds_are_refused_in_the_words_of_the_scenario():
     assert mu['says'][0].format(-1) == 'friction.mu: must be at least 0, got -1'
 
 
+GROOVE = """
+system: contact
+description: A ball falls into a groove, rocks between its walls and rolls along.
+object: {surface: {kind: sphere, radius: 0.1}, mass: 0.1, inertia: 4.0e-4}
+hand:
+  surface: {kind: expression, position: [u, v, 'sqrt(1e-6 + u^2)']}
+  edges: {u: [-1, 1], v: [-9, 9]}
+friction: {mu: 0.6, mu_kinetic: 0.5}
+hybrid: {restitution: 0}
+initial:
+  object: {position: [-0.1, 0, 0.26], velocity: [0.1, 0.2, 0]}
+duration: 1
+"""
+
 SLIDES = """
 system: machine
 duration: 1
@@ -287,15 +301,17 @@ initial: {p_ball: [0, 0, 0.051], v_ball: [0.3, 0.1, 0], w_ball: [0, 2, 0]}
         ('ball_tossed_by_plate', 900, 1e-9),
         pytest.param('ball_and_wall', 1000, 1e-9, marks=pytest.mark.slow),
         pytest.param('mecanum_wheel', 200, 1e-9, marks=pytest.mark.slow),
+        pytest.param('groove', 600, 1e-9, marks=pytest.mark.slow),
         pytest.param('rests', 1200, 1e-9, marks=pytest.mark.slow),
         pytest.param('slides', 200, 1e-9, marks=pytest.mark.slow),
     ],
 )
 def test_motion_is_that_of_stepper(name: str, steps: int, tolerance: float, tmp_path: Path):
     """The page ends where Stepper does, by the same events, and goes back and forth alike."""
-    for own, text in {'rests': RESTS, 'slides': SLIDES}.items():
+    texts = {'rests': RESTS, 'slides': SLIDES, 'groove': GROOVE}
+    for own, text in texts.items():
         (tmp_path / f'{own}.yaml').write_text(text)
-    scenario = load_scenario(tmp_path / f'{name}.yaml' if name in {'rests', 'slides'} else name)
+    scenario = load_scenario(tmp_path / f'{name}.yaml' if name in texts else name)
     scenario = replace(scenario, events={})
     times = [k * 1e-3 for k in range(1, steps + 1)]
     found, (s, events) = in_node(page_data(scenario), times, tmp_path), here(scenario, steps)
