@@ -304,9 +304,9 @@ class MotorBridge:
 
     def stop(self, t: float, reason: str = 'asked to stop') -> None:
         """Bring the arm to rest and take no more commands."""
-        self.enabled = False
-        if self.phase == 'stopping' and not self._broken:
+        if self.enabled and self.phase == 'stopping':
             self.reason = reason  # it would have held and gone on
+        self.enabled = False
         self._begin_stop(t, reason)
 
     # -- the step ---------------------------------------------------------------------------

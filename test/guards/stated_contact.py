@@ -99,12 +99,15 @@ class StatedContact(ContactModes):
         z = checked(given) and self.forces[mode][2]
         return np.array([self.torque, 0.0, z, self.arm * z - abs(self.torque)])
 
-    def _slips_of(self, mode, x, p, way):
+    def _slips_of(self, mode, *given):
         assert mode == 'slipping'
-        on = self._placed('rolling', *checked((x, p)))
+        *given, way = given
+        on = self._placed('rolling', *checked(given)[::3])
         return state(v=[*(START * self.creep * way), 0], turning=on[4], n=on[5:])
 
-    def _turns_of(self, mode, x, p, way):
+    def _turns_of(self, mode, *given):
+        *given, way = given
+        x, _, _, p = checked(given)
         assert (mode, p.shape) == ('rolling', (3,))
         return state(v=contact_velocity(x), turning=START * self.creep * way[0], n=x[5:])
 
