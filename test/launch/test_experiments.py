@@ -12,8 +12,9 @@ import sys
 from time import sleep as pause
 
 import pytest
-from rolling_dynamics.configuration import find_config
+from rolling_dynamics.configuration import find_config, find_scenario
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.scenario import load_scenario
 from rolling_robotics import bringup
 from rolling_robotics.bringup import (
     Bringup,
@@ -148,6 +149,17 @@ class TestEveryExperiment:
         arguments = {a.name for a in module.generate_launch_description().get_launch_arguments()}
         usual = {'namespace', 'use_sim_time', 'params_file', 'rviz', 'record'}
         assert arguments >= usual | {'frame_prefix'}
+
+
+def test_a_recording_of_a_scenario_holds_the_topics_of_its_instruments(tmp_path):
+    text = find_scenario('two_wheeler').read_text()
+    (tmp_path / 'robot.yaml').write_text(
+        text.replace('kind: motor,', 'kind: motor, topic: motors,')
+    )
+    recorded = find_experiment(str(tmp_path / 'robot.yaml')).recorded
+    sensors = {sensor.topic for sensor in load_scenario('two_wheeler').sensors}
+    assert sensors
+    assert {'motors', *sensors} <= {*recorded}
 
 
 def test_unknown_experiment_names_those_that_exist():
