@@ -22,12 +22,8 @@ SENSOR_MESSAGES: Mapping[str, tuple[str, ...]] = {
     'joint_states': ('position', 'velocity', 'effort'),  # components: JOINT_position, ...
     'points': (),  # any entries of three numbers, a point each
 }
-ACTUATOR_MESSAGES = (
-    'positions',
-    'velocities',
-    'accelerations',
-    'effort',
-)  # of a trajectory's point
+# Fields of a point of a trajectory.
+ACTUATOR_MESSAGES = 'positions', 'velocities', 'accelerations', 'effort'
 FRACTIONS = ('loss', 'hidden', 'swap', 'outlier')  # of the measurements of a sensor
 
 
