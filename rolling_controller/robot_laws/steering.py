@@ -170,13 +170,12 @@ def prepare_velocity_hold(system: RollingSystem) -> None:
 
 def place(system: RollingSystem) -> Entry:
     """Return the entry of the state that is a position on the floor, or raise ParameterError."""
-    found = next((e for e in system.state.entries if _is_in_world(e) and e.unit == 'm'), None)
-    if found is None:
+    if system.state.position is None:
         raise ParameterError(
             f'no velocity of {system.name} can be commanded: no entry of its state is a position '
             "on the floor, in m with the frame 'W'"
         )
-    return found
+    return system.state.position
 
 
 def placed(system: RollingSystem, x: ca.SX) -> ca.SX:
@@ -252,7 +251,7 @@ def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:
         if _turns_in_world(entry):
             q = x[where]
             rate[where] -= v[2] / 2 * ca.vertcat(-q[3], -q[2], q[1], q[0])
-        elif _is_in_world(entry):
+        elif entry.is_in_world:
             rate[first] -= v[2] * ca.vertcat(-x[first][1], x[first][0])
             if entry.name == place(system).name:
                 rate[first] -= v[:2]
@@ -281,7 +280,7 @@ def viewed_from(system: RollingSystem, x: ca.SX, position: ca.SX, half: ca.SX) -
         where = system.state.slice(entry.name)
         if _turns_in_world(entry):
             out[where] = product(turn, x[where])
-        elif _is_in_world(entry):
+        elif entry.is_in_world:
             first = slice(where.start, where.start + 2)
             a, b = ca.vertsplit(x[first] - (position if entry == place(system) else 0))
             out[first] = ca.vertcat(c * a + s * b, c * b - s * a)
@@ -292,8 +291,3 @@ def _turns_in_world(entry: Entry) -> bool:
     """Return whether an entry is the attitude of a body in W, by its frame or its name."""
     in_world = entry.frame == 'W' or entry.name.startswith('q_W')
     return entry.kind == 'quaternion' and in_world
-
-
-def _is_in_world(entry: Entry) -> bool:
-    """Return whether an entry is a vector whose first two numbers are along x and y of W."""
-    return entry.kind == 'vector' and entry.frame == 'W' and entry.size >= 2

@@ -93,6 +93,11 @@ class Entry:
             raise ParameterError(f'{self.name} must be {self.sign} and finite{unit}, got {found}')
 
     @property
+    def is_in_world(self) -> bool:
+        """True if it is a vector whose first two numbers are along x and y of W."""
+        return self.kind == 'vector' and self.frame == 'W' and self.size >= 2
+
+    @property
     def has_unit_norm(self) -> bool:
         """True if its components make a vector of norm 1."""
         return self.kind in {'quaternion', 'turn'}
@@ -187,6 +192,12 @@ class Layout:
     @cached_property
     def _unit(self) -> list[tuple[str, slice]]:
         return [(e.kind, self._slices[e.name]) for e in self.entries if e.has_unit_norm]
+
+    @cached_property
+    def position(self) -> Entry | None:
+        """First entry that is a position [m] along x and y of W; None if there is none."""
+        found = (e for e in self.entries if e.is_in_world and e.unit == 'm')
+        return next(found, None)
 
     def __contains__(self, name: object) -> bool:
         """Return whether an entry has this name."""

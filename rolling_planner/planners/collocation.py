@@ -78,13 +78,19 @@ class CollocationPlanner(SystemPlanner):
 
     def goal_at(self, scenario: Scenario, place: Array) -> dict[str, float]:
         """
-        Return a goal for the centre of an object carried to a place [m], shape (3,).
+        Return a goal at a place [m], shape (3,).
 
-        Its height follows.
+        An object that is carried goes there with its centre, whose height follows; of any other
+        system the first position in its state does, at the height of the scenario's start.
         """
-        if not _carries(scenario):
+        if _carries(scenario):
+            return {f'p_WO_{c}': float(v) for c, v in zip('xy', place[:2], strict=True)}
+        state = scenario.system.state
+        if state.position is None:
             return {}
-        return {f'p_WO_{c}': float(v) for c, v in zip('xy', place[:2], strict=True)}
+        goal = scenario.x0[state.slice(state.position.name)].copy()
+        goal[:2] = place[:2]
+        return dict(zip(state.position.components, goal.tolist(), strict=True))
 
     def warm_up(self, scenario: Scenario, request: Request) -> None:
         """Write out and compile the functions of a plan."""

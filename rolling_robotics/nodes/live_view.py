@@ -33,7 +33,7 @@ from rolling_robotics.nodes.recorded_scene import (
     bodies_of,
     contact_frames,
     marker_shapes,
-    ROLLING,
+    rolling_frame,
     Shapes,
 )
 from rolling_robotics.scene.parts import ghost_of
@@ -229,6 +229,11 @@ class LiveTopics:
         acts_in = '' if self.wrench is None else self.wrench.header.frame_id
         return contact_frames(self.frames, acts_in.removeprefix(self._prefix))
 
+    @property
+    def rolling(self) -> str:
+        """Frame of what rolls; empty if it is not known."""
+        return rolling_frame(self.frames, [name for name, _, _ in self.shapes])
+
     def _draw(self, message: MarkerArray) -> None:
         """Take the shapes of markers, which move with their frames."""
         for marker in message.markers:
@@ -247,7 +252,7 @@ def standing_scene(topics: LiveTopics) -> Scene:
     position, attitude = still(1)
     bodies = bodies_of(topics.shapes, lambda _: (position, attitude))
     bodies.sort(key=lambda body: body.name)
-    ends = _plan_ends(topics, [b.name for b in bodies])
+    ends = _plan_ends(topics)
     rows = {name: np.array([pose]) for name, pose in ends.items()}
     ghosts = (
         replace(ghost_of(b), position=rows[b.name][:, :3], attitude=rows[b.name][:, 3:])
@@ -279,14 +284,13 @@ def present(topics: LiveTopics, scene: Scene) -> Scene:
     return replace(scene, bodies=tuple(bodies))
 
 
-def _plan_ends(topics: LiveTopics, names: list[str]) -> dict[str, Pose]:
-    """Return where the newest plan ends, by the names of the bodies that it moves."""
+def _plan_ends(topics: LiveTopics) -> dict[str, Pose]:
+    """Return where the newest plan ends, by the name of the body that it moves."""
     if topics.plan is None:
         return {}
     end = topics.plan.points[-1].transforms[0]
     p, q = end.translation, end.rotation
-    moved = {*topics.plan.joint_names, *ROLLING}  # whose plan may come under another name
-    return {name: (p.x, p.y, p.z, q.w, q.x, q.y, q.z) for name in names if name in moved}
+    return {topics.rolling: (p.x, p.y, p.z, q.w, q.x, q.y, q.z)}
 
 
 class LiveScene:
@@ -417,8 +421,9 @@ class LiveScene:
             self._text.content = self._waiting()
             return
         if self.goal is not None:
-            rolling = (self._topics.frames.pose(n) for n in ROLLING if n in self._topics.frames)
-            self.goal.update(self._sender.is_served, next(rolling, None), self._stage.size)
+            frames, name = self._topics.frames, self._topics.rolling
+            pose = frames.pose(name) if name in frames else None
+            self.goal.update(self._sender.is_served, pose, self._stage.size)
             self._pushed.update(self._sender.is_pushed)
         contact = self._topics.contact
         if contact is None:

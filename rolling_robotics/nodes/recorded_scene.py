@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -102,7 +102,6 @@ MOST = 20_000  # of them
 CONTACT_FRAMES = ('contact_hand', 'contact_object', 'contact_link')
 BASE = 'base_footprint'  # stands below a robot on a floor
 STILL = ('world', 'odom', 'hand')  # frames of what lies under the rest
-ROLLING = ('object', 'shell_link')  # frames of bodies that roll
 LATCHED = ('simulator/surfaces', 'simulator/markers')
 GHOST_TOPIC = 'plan/object'
 
@@ -140,7 +139,8 @@ def recorded_scene(recorded: Recorded, frame_prefix: str = '') -> Scene:
     force = _series(recorded, 'contact/wrench', times, _force)
     state = _series(recorded, 'contact/state', times, _state)
     size = max((np.ptp(m.vertices) for b in bodies if b.layer for m in b.meshes), default=1.0)
-    ghosts = _ghosts(recorded, bodies, times)
+    rolling = rolling_frame(frames.frames, [b.name for b in bodies])
+    ghosts = _ghosts(recorded, [b for b in bodies if b.name == rolling], times)
     return Scene(
         title=recorded.path.name,
         system='recording',
@@ -148,7 +148,9 @@ def recorded_scene(recorded: Recorded, frame_prefix: str = '') -> Scene:
         bodies=tuple(bodies),
         ghosts=ghosts,
         frames=tuple(Frame(f, *frames.poses(f, times)) for f in contact),
-        traces=_traces(contact, bodies, frames, times),
+        traces=_traces(
+            contact, [b for b in bodies if b.name == rolling or not b.is_above], frames, times
+        ),
         wrench=_wrench(force, state, float(size)) if contact else None,
         strips=(*_strips(force, state), *error_strips(bodies, ghosts)),
     )
@@ -158,6 +160,12 @@ def contact_frames(known: Container[str], acts_in: str) -> list[str]:
     """Return the frames at the contact, the one in which the force acts first."""
     found = [f for f in dict.fromkeys((acts_in, *CONTACT_FRAMES)) if f in known]
     return found if found or BASE not in known else [BASE]
+
+
+def rolling_frame(known: Container[str], bodies: Iterable[str]) -> str:
+    """Return the frame of what rolls: an object, or a robot's first body; empty if neither is."""
+    first = next((name for name in bodies if name not in STILL), '')
+    return 'object' if 'object' in known else first if BASE in known else ''
 
 
 def _bodies(recorded: Recorded, frames: Transforms, times: Values, prefix: str) -> list[Body]:
@@ -203,14 +211,12 @@ def bodies_of(
     return out
 
 
-def _ghosts(recorded: Recorded, bodies: list[Body], times: Values) -> tuple[Body, ...]:
-    """Return the object as the plan moves it; where none was executed yet, at its start."""
+def _ghosts(recorded: Recorded, rolling: list[Body], times: Values) -> tuple[Body, ...]:
+    """Return what rolls as the plan moves it; where none was executed yet, at its start."""
     starts_sent = [_seconds(m.header.stamp) for _, _, m in recorded.messages(['execution/plan'])]
     ghosts = []
     for _, _, message in recorded.messages([GHOST_TOPIC]):
-        name = message.joint_names[0] if len(message.joint_names) else 'object'
-        body = next((b for b in bodies if b.name in (name, 'object') and b.layer), None)
-        if body is None or not len(message.points):
+        if not len(message.points):
             continue
         rows = [(_seconds(p.time_from_start), p.transforms[0]) for p in message.points]
         at = np.array([t for t, _ in rows])
@@ -228,6 +234,7 @@ def _ghosts(recorded: Recorded, bodies: list[Body], times: Values) -> tuple[Body
                 attitude=resample_attitude(at, turn, now),
                 meshes=body.meshes,
             )
+            for body in rolling
         ]
     return tuple(ghosts)
 
@@ -293,6 +300,5 @@ def _traces(
             colour=ON_BODY if body.is_above else ON_GROUND,
         )
         for body in bodies
-        if body.name in ROLLING or not body.is_above
     )
     return traces or (Trace(name='contact', body='', points=points, colour=ON_GROUND),)

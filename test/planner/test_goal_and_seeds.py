@@ -14,9 +14,11 @@ from planning_problems import (
     turn,
 )
 import pytest
+from rolling_dynamics import load_scenario
 from rolling_dynamics.errors import CancelledError, ParameterError, SurfaceError
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere
 from rolling_planner import InfeasibleError, Planner, PlanProblem
+from rolling_planner.planners.planner import planner_of
 from rolling_planner.problem.goal import goal_error, goal_misses, rotation_vector
 from rolling_planner.progress import Watch
 from rolling_planner.seeds.guess import initial_guesses
@@ -153,6 +155,21 @@ def test_names_and_attitudes_are_those_of_a_scenario():
     np.testing.assert_allclose(problem.goal['q_HO'], turn('z', 1.0), atol=1e-15)
     assert reorientation(active_controls=()).active_controls == problem.system.control.names
     assert replace(problem, horizon=2.0).goal is problem.goal
+
+
+@pytest.mark.parametrize(
+    ('name', 'goal'),
+    [
+        ('driven_shell', {'c_shell_x': 1.0, 'c_shell_y': 2.0}),
+        ('two_wheeler', {'p_body_x': 1.0, 'p_body_y': 2.0, 'p_body_z': 0.08}),  # its axle's height
+        ('ball_on_plate_straight', {'p_WO_x': 1.0, 'p_WO_y': 2.0}),
+        ('mecanum_wheel', {}),  # its carriage slides along axes of its own
+    ],
+)
+def test_a_place_in_the_world_is_a_goal_of_what_rolls(name, goal):
+    scenario = load_scenario(name)
+    planner = planner_of(scenario.system.name)
+    assert planner.goal_at(scenario, np.array([1.0, 2.0, 3.0])) == pytest.approx(goal)
 
 
 def test_a_goal_off_the_plate_is_refused():

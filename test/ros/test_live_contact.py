@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+from geometry_msgs.msg import Transform, Vector3
 import numpy as np
 import pytest
 import rclpy
@@ -14,11 +15,12 @@ from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.recorded_scene import recorded_scene
 from rolling_robotics.recordings.writer import Recording, Topic
 from rolling_robotics.scene.scene import NewestFrames, rotation_matrices
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 from transforms3d.quaternions import rotate_vector
 
 pytest.importorskip('viser')
 
-from rolling_robotics.nodes.live_view import LiveScene
+from rolling_robotics.nodes.live_view import LiveScene, LiveTopics, standing_scene
 from rolling_robotics.viewer.scene_server import served
 
 pytestmark = pytest.mark.ros
@@ -30,6 +32,14 @@ ROBOTS = {  # the scenario, and the frame that is drawn
     'two_wheeler': 'contact_link',
     'pendulum_turn': 'base_footprint',
     'point_mass_straight': 'base_footprint',
+}
+ROLLS = {  # the frame whose goal is dragged and whose plan is drawn
+    'ball_balancer': 'ball_link',
+    'labyrinth': 'ball_link',
+    'hamster_ball': 'shell_link',
+    'two_wheeler': 'body_link',
+    'pendulum_turn': 'shell_link',
+    'point_mass_straight': 'shell_link',
 }
 RECORDED = {
     '/tf': 'tf2_msgs/msg/TFMessage',
@@ -92,6 +102,21 @@ def test_force_stands_at_the_contact_of_the_state(moved, peer):
         assert drawn / np.linalg.norm(drawn) == pytest.approx(force, abs=1e-6)
         assert stage._cone.visible
         assert not [m for m in stage._solid if m.name.startswith('/bodies/plate_link')]
+    node.destroy_node()
+
+
+def test_goal_and_plan_are_of_what_rolls(moved, peer, request):
+    _, messages, _ = moved
+    rolling = ROLLS[request.node.callspec.params['moved']]
+    node = rclpy.create_node('viewer', context=peer.context)
+    topics = LiveTopics(node)
+    topics.frames.take(messages[-1]['/tf'].transforms)
+    topics._draw(messages[-1]['/simulator/surfaces'])
+    end = MultiDOFJointTrajectoryPoint(transforms=[Transform(translation=Vector3(x=7.0))])
+    topics.plan = MultiDOFJointTrajectory(joint_names=['object'], points=[end])
+    ghosts = {body.name: body.position[0, 0] for body in standing_scene(topics).ghosts}
+    assert ghosts == {rolling: 7.0}
+    assert topics.rolling == rolling
     node.destroy_node()
 
 
