@@ -12,7 +12,7 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.guards import in_mode, projection
 
-TIED = 1e-9  # change by the projection onto constraints, beyond which velocities are tied
+FREE = 0.5  # singular values of a projection are 0, or from 1 on for what it leaves
 
 
 class Impulse:
@@ -20,7 +20,8 @@ class Impulse:
     An impulse on a body of a machine, at its centre of mass; contacts of the first mode hold.
 
     Velocities of bodies follow from poses and dynamics, linear in the velocities of the state. One
-    whose rate depends on no parameter, such as a hand's, is moved by no force and is kept.
+    whose rate depends on no parameter, such as a hand's, is moved by no force and is kept. Where
+    constraints tie velocities, impulses of the constraints do no work on what they leave.
 
     Attributes
     ----------
@@ -85,19 +86,21 @@ class Impulse:
         impulse
             In W, shape (3,) [N s].
 
-        Raises
-        ------
-        ParameterError
-            Constraints tie velocities of the state to each other.
-
         """
-        J = np.array(self._slope(x, self._p))
+        free = self._free(x)
+        J = np.array(self._slope(x, self._p)) @ free
         d = np.zeros(self._system.tangent.size)
         struck = J[self._row : self._row + 3].T @ np.asarray(impulse, dtype=float)
-        d[self._moved] = np.linalg.solve(J.T @ self._weight @ J, struck)
-        after = self._system.retract(x, d)
-        if np.abs(np.array(self._kept(after, self._p) - after)).max() > TIED:
-            raise ParameterError(
-                f'{self._system.name} cannot be struck: constraints tie its velocities'
-            )
-        return np.array(after).ravel()
+        d[self._moved] = free @ np.linalg.solve(J.T @ self._weight @ J, struck)
+        return np.array(self._system.retract(x, d)).ravel()
+
+    def _free(self, x: ArrayLike) -> Array:
+        """Return a basis of the changes of velocities that constraints leave, in columns."""
+        system, unit = self._system, np.eye(self._system.tangent.size)
+        before = self._kept(x, self._p)
+        kept = [
+            np.array(system.difference(self._kept(system.retract(x, unit[k]), self._p), before))
+            for k in self._moved
+        ]  # linear in velocities: the differences are exact
+        ways, size, _ = np.linalg.svd(np.hstack(kept)[self._moved])
+        return ways[:, size > FREE]
