@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import permutations
+from itertools import permutations, product
 import math
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from rolling_dynamics.point_contact.impact import JAMS, rebound_impulse, SLOWEST
 STILL = 1e-9  # m/s: a contact that comes nearer more slowly does not
 EXACT = 1e-14  # of the velocities: change of an iteration at which impulses are found
 ITERATIONS = 20_000
+FEW = 3  # contacts, of which some may stick while others part where iterations do not end
 STAGES = 200  # of single impacts, one after the other
 ORDERS = 24  # of single impacts that are tried
 SAME = 1e-6  # of the velocities: outcomes that differ by less are one
@@ -135,9 +136,19 @@ def _at_once(W: Array, v: Array, mu: Sequence[float], stays: Sequence[bool]) -> 
             P[at] = (*np.array([x, y]) * min(1.0, most / max(np.hypot(x, y), 1e-300)), z)
         if np.abs(W @ (P - before)).max() <= EXACT * scale:
             return P
-    P += np.linalg.lstsq(W, -(v + W @ P))[0]  # normals that are nearly one: do all stick?
-    forces = zip(P.reshape(-1, 3), mu, stays, strict=True)
-    cones = all(stay or np.hypot(x, y) <= m * z for (x, y, z), m, stay in forces)
-    if cones and np.abs(v + W @ P).max() <= SAME * scale:
-        return P
+    for sticks in subsets(len(mu)):  # normals that are nearly one: do these stick, others part?
+        at = np.flatnonzero(np.repeat(sticks, 3))
+        P = np.zeros(v.size)
+        P[at] = np.linalg.lstsq(W[np.ix_(at, at)], -v[at])[0]
+        w, forces = v + W @ P, zip(P.reshape(-1, 3), mu, stays, strict=True)
+        cones = all(stay or np.hypot(x, y) <= m * z for (x, y, z), m, stay in forces)
+        still = np.abs(w[at]).max() <= SAME * scale and w[2::3].min() >= -SAME * scale
+        if cones and still and all(s or not stay for s, stay in zip(sticks, stays, strict=True)):
+            return P
     raise JammingError(JAMS)
+
+
+def subsets(n: int) -> list[tuple[bool, ...]]:
+    """Return all contacts, and of a few their subsets that are not empty, the largest first."""
+    few = product((True, False), repeat=n) if n <= FEW else [(True,) * n]
+    return sorted((s for s in few if any(s)), key=sum, reverse=True)

@@ -9,6 +9,7 @@ import casadi as ca
 from rolling_dynamics.contract.capabilities import offers
 from rolling_dynamics.contract.rolling_system import RollingSystem, Symbols
 from rolling_dynamics.rotations import homogeneous
+from rolling_robotics.page.machine import OnHand
 
 
 class _Frame(Protocol):
@@ -36,6 +37,9 @@ def forces_of(
     contact frame. Where a machine leaves forces open, they are the least ones; a single contact
     has no name.
     """
+    hand = offers(system, OnHand)
+    if hand is not None and hand.paired and mode in hand.pair.modes:
+        system = hand.pair
     phased = offers(system, _Phased)
     several = offers(system if phased is None else phased.parts[mode], _Several)
     contacts: Mapping[str, Any] = {} if several is None else several.contacts

@@ -284,5 +284,13 @@ function atOnce(W, v, mu, c, stays) { // impulses that act together, by projecti
     });
     if (Math.max(...times(W, add(P, before, -1)).map(Math.abs)) <= c.EXACT * size(v)) return P;
   }
+  const slow = c.SAME * size(v);
+  for (const sticks of c.subsets[mu.length - 1]) { // normals that are nearly one: do these stick, others part?
+    const at = [...v.keys()].filter(q => sticks[Math.floor(q / 3)]), stuck = v.map(() => 0);
+    solve(at.map(q => at.map(r => W[q][r])), at.map(q => -v[q])).forEach((f, k) => { stuck[at[k]] = f; });
+    const w = add(v, times(W, stuck)), still = at.every(q => Math.abs(w[q]) <= slow) && w.every((u, q) => q % 3 < 2 || u >= -slow);
+    const cones = mu.every((m, k) => stays[k] || Math.hypot(stuck[3 * k], stuck[3 * k + 1]) <= m * stuck[3 * k + 2]);
+    if (cones && still && stays.every((stay, k) => sticks[k] || !stay)) return stuck;
+  }
   return null;
 }

@@ -123,6 +123,7 @@ def _contacts(system: ContactModes, numbers: Mapping[str, int]) -> Parts:
         'planar': system.planar,
         'searched': system.onset is not None,
         'orders': [list(impacts.orders(n + 1)) for n in range(len(system.parting))],
+        'subsets': [impacts.subsets(n + 1) for n in range(len(system.parting))],
         'order': transitions.ORDER,
         'ends': transitions.ENDS,
         **{n: getattr(transitions, n) for n in ('HELD', 'LIFTS', 'PERFECT', 'FAINT')},

@@ -180,9 +180,9 @@ function plot() {
     $(n).querySelector('small').textContent = `${unit} (${low.toPrecision(3)} to ${high.toPrecision(3)})`;
   }
 }
-const touching = Object.values(data.modes).find(m => m.contacts.length);
-if (touching) {
-  const names = touching.contacts, of = value => at => names.map((_, i) => (at[i] ? value(at[i].f) : 0));
+const names = Object.values(data.modes).map(m => m.contacts).reduce((a, b) => (b.length > a.length ? b : a));
+if (names.length) {
+  const of = value => at => names.map((_, i) => (at[i] ? value(at[i].f) : 0));
   curves['normal force'] = {names, unit: 'N', of: of(f => f[2])};
   curves.friction = {names, unit: 'N', of: of(f => Math.hypot(f[0], f[1]))};
 }

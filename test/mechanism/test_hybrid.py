@@ -162,6 +162,30 @@ def test_several_impulses_obey_their_cones_and_lose_energy():
         assert P.ravel() @ (v + after.ravel()) / 2 < 1e-12
 
 
+def wedge(angle):
+    """Return W, and v of a ball that falls on two planes; their normals differ by 2 angles."""
+    A = np.array(
+        [
+            np.concatenate([d, np.cross([-R * s, 0, -R * c], d)])
+            for c, s in ((math.cos(angle), -math.sin(angle)), (math.cos(angle), math.sin(angle)))
+            for d in ([c, 0, -s], [0, 1, 0], [s, 0, c])
+        ]
+    )
+    return A @ np.diag([1 / MASS] * 3 + [1 / EVEN] * 3) @ A.T, A @ [0.01, 0.2, -0.5, 0, 0, 0]
+
+
+@pytest.mark.parametrize('angle', [1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-6])
+def test_a_ball_in_a_wedge_that_is_nearly_a_plane_stays_there(angle):
+    """Normals that are nearly one are no jam; the impulse is that of a plane but for the angle."""
+    W, v = wedge(angle)
+    P = impact(W, v, [Friction(0.6, 0.5, 0.0)] * 2).impulse
+    after = (v + W @ P.ravel()).reshape(2, 3)
+    assert after[:, 2].min() >= -1e-6
+    assert np.abs(P[:, 2] * after[:, 2]).max() < 1e-6
+    assert np.all(np.hypot(P[:, 0], P[:, 1]) <= 0.5 * P[:, 2] + 1e-9)
+    assert P[:, 2].sum() == pytest.approx(0.5 * MASS, rel=3 * angle)
+
+
 @pytest.mark.parametrize('wide', [False, True])
 def test_feet_that_land_at_once_are_reported_where_the_first_would_rise_again(wide):
     """One after the other, the second impulse lifts the first foot where mass is beyond it."""

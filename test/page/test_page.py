@@ -18,11 +18,13 @@ from rolling_controller.lockstep import run_emulated
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.mechanism.impact import Friction, impact
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.emulation import Emulation
 from rolling_dynamics.simulation.sensing import SensorStream
 from rolling_robotics.page.forces import forces_of
+from rolling_robotics.page.machine import contacts_of
 from rolling_robotics.page.page import page_data, script
 from rolling_robotics.page.rig import law_source
 from rolling_robotics.page.sliders import sliders_of
@@ -389,16 +391,58 @@ console.log(JSON.stringify({{...s, x: [...s.x]}}));
     np.testing.assert_allclose(found['x'], s.x, rtol=0, atol=1e-10)
 
 
+def test_impacts_whose_impulses_are_not_determined_are_those_of_here(tmp_path: Path):
+    """Of two planes that are nearly one, where iterations do not end."""
+    _, data = contacts_of(load_scenario('ball_and_wall').system)
+    m, r = 0.3, 0.05
+    diagonal = np.diag([1 / m] * 3 + [1 / (0.4 * m * r * r)] * 3)
+    given, expected = [], []
+    for angle in (1e-2, 1e-3, 1e-4, 1e-6):
+        rows = [
+            np.concatenate([d, np.cross([-r * s, 0, -r * c], d)])
+            for c, s in ((math.cos(angle), -math.sin(angle)), (math.cos(angle), math.sin(angle)))
+            for d in ([c, 0, -s], [0, 1, 0], [s, 0, c])
+        ]
+        W, v = (
+            np.array(rows) @ diagonal @ np.array(rows).T,
+            rows @ np.array([0.01, 0.2, -0.5, 0, 0, 0]),
+        )
+        given.append([W.tolist(), v.tolist()])
+        expected.append(impact(W, v, [Friction(0.6, 0.5, 0.0)] * 2).impulse.ravel())
+    run = f"""
+const c = {json.dumps(data, default=str)};
+const mu = [[0.6, 0.5, 0], [0.6, 0.5, 0]];
+console.log(JSON.stringify({json.dumps(given)}.map(([W, v]) => impact(W, v, mu, c).P)));
+"""
+    (tmp_path / 'run.js').write_text(script() + run)
+    done = subprocess.run([NODE, 'run.js'], cwd=tmp_path, capture_output=True, check=True)
+    np.testing.assert_allclose(json.loads(done.stdout), expected, rtol=0, atol=1e-10)
+
+
+def forces_drawn(system, mode, x, p):
+    """Return the sum of the forces that are drawn, and the force of the mode's wrench, in W."""
+    u, (forces, frames, names) = np.zeros(system.control.size), forces_of(system, mode)
+    forces = np.reshape(np.array(forces(x, u, 0, p)), (3, -1), 'F')
+    X = np.array(frames(x, p)[1])
+    R = [X[:3, 4 * k : 4 * k + 3] for k in range(len(names))]
+    wrench = np.array(system.modes[mode].wrench(x, u, 0, p)).ravel()
+    return sum(R[k] @ forces[:, k] for k in range(len(names))), R[0] @ wrench[3:], names
+
+
 @pytest.mark.parametrize('name', ['bicycle', 'ball_in_groove', 'mecanum_wheel', 'ball_balancer'])
 def test_forces_of_contacts_add_up_to_the_wrench_of_the_mode(name: str):
     """What is drawn at each contact is, in W, what the wrench says of all of them."""
-    scenario = load_scenario(name)
-    system, u = scenario.system, np.zeros(scenario.system.control.size)
-    for mode in list(system.modes)[:2]:
-        forces, frames, names = forces_of(system, mode)
-        forces = np.reshape(np.array(forces(scenario.x0, u, 0, scenario.p)), (3, -1), 'F')
-        X = np.array(frames(scenario.x0, scenario.p)[1])
-        wrench = np.array(system.modes[mode].wrench(scenario.x0, u, 0, scenario.p)).ravel()
-        R = [X[:3, 4 * k : 4 * k + 3] for k in range(len(names))]
-        total = sum(R[k] @ forces[:, k] for k in range(len(names)))
-        assert R[0] @ wrench[3:] == pytest.approx(total, abs=1e-9)
+    s = load_scenario(name)
+    for mode in list(s.system.modes)[:2]:
+        drawn, wanted, _ = forces_drawn(s.system, mode, s.x0, s.p)
+        assert wanted == pytest.approx(drawn, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_a_hand_that_is_touched_twice_shows_both_forces():
+    scenario = load_scenario(yaml.safe_load(GROOVE))
+    s, _ = here(scenario, 700)
+    drawn, wanted, names = forces_drawn(scenario.system, s.mode, s.x, scenario.p)
+    assert len(names) == 2
+    assert s.mode == 'rolling_rolling'
+    assert wanted == pytest.approx(drawn, abs=1e-9)
