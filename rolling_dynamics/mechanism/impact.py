@@ -137,12 +137,12 @@ def _at_once(W: Array, v: Array, mu: Sequence[float], stays: Sequence[bool]) -> 
         if np.abs(W @ (P - before)).max() <= EXACT * scale:
             return P
     for sticks in subsets(len(mu)):  # normals that are nearly one: do these stick, others part?
-        at = np.flatnonzero(np.repeat(sticks, 3))
+        of = np.flatnonzero(np.repeat(sticks, 3))
         P = np.zeros(v.size)
-        P[at] = np.linalg.lstsq(W[np.ix_(at, at)], -v[at])[0]
+        P[of] = np.linalg.lstsq(W[np.ix_(of, of)], -v[of])[0]
         w, forces = v + W @ P, zip(P.reshape(-1, 3), mu, stays, strict=True)
         cones = all(stay or np.hypot(x, y) <= m * z for (x, y, z), m, stay in forces)
-        still = np.abs(w[at]).max() <= SAME * scale and w[2::3].min() >= -SAME * scale
+        still = np.abs(w[of]).max() <= SAME * scale and w[2::3].min() >= -SAME * scale
         if cones and still and all(s or not stay for s, stay in zip(sticks, stays, strict=True)):
             return P
     raise JammingError(JAMS)
