@@ -7,6 +7,7 @@ from geometry_msgs.msg import TwistStamped
 import numpy as np
 import pytest
 from rclpy.action import ActionClient
+from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario import load_scenario
 from rolling_interfaces.action import ExecutePlan
 from rolling_node_kit.qos import COMMAND, EVENT
@@ -26,10 +27,21 @@ def ros_environment(domain):
     return {**os.environ, 'ROS_DOMAIN_ID': str(domain)}
 
 
+@pytest.fixture(params=['', 'wheels/command'], ids=['efforts', 'own-topic'])
+def path(request, tmp_path):
+    """The machine; its drives take commands as the robot's efforts, or by a topic of their own."""
+    text = find_config('two_wheeler.yaml').read_text()
+    if request.param:
+        text = text.replace('dead_time: 0.002', f'dead_time: 0.002, topic: {request.param}')
+    own = tmp_path / 'two_wheeler.yaml'
+    own.write_text(text)
+    return own
+
+
 @pytest.fixture
-def nodes(run_process):
+def nodes(run_process, path):
     """Start a simulator, and a controller that estimates the state."""
-    common = {'scenario_file': 'two_wheeler', 'use_sim_time': 'true', 'rate': 500.0}
+    common = {'scenario_file': str(path), 'use_sim_time': 'true', 'rate': 500.0}
     patient = {'noisy_states': True, 'goal_tolerance': NOISE, 'state_timeout': 20.0}
     made = [
         run_process(
@@ -49,14 +61,19 @@ def nodes(run_process):
 
 
 @pytest.mark.slow  # nodes by sensors; test/test_two_wheeler.py has the same in lockstep
-def test_it_drives_to_its_goal_and_then_by_velocities(peer, nodes):
-    scenario = load_scenario('two_wheeler')
+def test_it_drives_to_its_goal_and_then_by_velocities(peer, nodes, path):
+    scenario = load_scenario(path)
     state = scenario.system.state
     plan = plan_rolling(read_problem(scenario))
     client = ActionClient(peer.node, ExecutePlan, 'execute_plan')
     goal = ExecutePlan.Goal(plan=plan_to_message(plan, Time(), 'odom'))
     handle = peer.send_goal(client, goal)
     assert handle.accepted
+    topic = scenario.actuators[0].topic
+    commands = peer.node.get_publishers_info_by_topic(topic or 'robot/control')
+    kind = 'trajectory_msgs/msg/JointTrajectory' if topic else 'sensor_msgs/msg/JointState'
+    assert [c.topic_type for c in commands] == [kind]
+    assert not topic or not peer.node.get_publishers_info_by_topic('robot/control')
     ended = peer.result(handle, 180.0)
     assert ended.error_code == ExecutePlan.Result.NONE, ended.error_string
 
