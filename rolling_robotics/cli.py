@@ -40,7 +40,8 @@ STATUS = {  # of errors, the special ones first
 }
 DESCRIPTION = """\
 Simulate, plan, run and look at things that roll: objects on a moving hand, balls and disks with
-masses inside, a sphere with a pendulum, a sphere that rolls and spins.
+masses inside, a sphere with a pendulum, a sphere that rolls and spins, ball balancers, labyrinths,
+and machines from parts.
 
 A scenario file describes bodies, start and motion; docs/scenario.md says how. Examples come with
 the suite and are found by name; `rolling examples` lists them."""

@@ -22,7 +22,8 @@ from rolling_controller.step_law import StepLaw
 from rolling_controller.time_varying_lqr import regulator, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, quoted, suggestion
+from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
 from rolling_planner.planners.planner import planner_of
@@ -248,3 +249,13 @@ def machine_sources(scenario: Scenario) -> dict[str, Callable[[], CSource]]:
         'drive': lambda: as_c(drive_law(scenario), library=True),
         'follow': lambda: as_c(follow_law(scenario), library=True),
     }
+
+
+def law_source(scenario: Scenario, name: str) -> CSource:
+    """Return a law of a scenario as C; raise ParameterError if it has none of this name."""
+    laws = (role_of(scenario.system.name, 'step_laws') or machine_sources)(scenario)
+    if name not in laws:
+        known = suggestion(name, list(laws))
+        raise ParameterError(f'{scenario.name}: no law {quoted(name)}{known}')
+    source: CSource = laws[name]()
+    return source

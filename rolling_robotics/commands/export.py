@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from rolling_dynamics.errors import ParameterError, quoted, suggestion
 from rolling_dynamics.extras import need
 from rolling_robotics.commands.arguments import option
 from rolling_robotics.console import Progress
@@ -37,20 +36,14 @@ def run_export(args: Namespace) -> int:
       rolling export hold --scenario my_robot.yaml
     """
     from rolling_controller.export.cost import compiled_cost
-    from rolling_controller.export.machine_laws import machine_sources
-    from rolling_dynamics.plugin import role_of
+    from rolling_controller.export.machine_laws import law_source
     from rolling_dynamics.scenario import load_scenario
     from rolling_robotics.files import checked_folder
 
     folder = checked_folder(args.out)
     scenario = load_scenario(args.scenario)
-    laws = (role_of(scenario.system.name, 'step_laws') or machine_sources)(scenario)
-    if args.controller not in laws:
-        raise ParameterError(
-            f'no law {quoted(args.controller)}{suggestion(args.controller, list(laws))}'
-        )
     with Progress(f'writing {args.controller}'):
-        source = laws[args.controller]()
+        source = law_source(scenario, args.controller)
     print(*source.write(folder), sep='\n')
     print(f'  operations a step   {source.operations} at most')
     print(f'  state               {8 * source.law.state.size} bytes in double')

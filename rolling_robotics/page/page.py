@@ -10,6 +10,7 @@ from typing import Any
 import zlib
 
 import numpy as np
+from rolling_controller.export.machine_laws import law_source
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Stepper
 from rolling_robotics.page.machine import contacts_of
@@ -19,7 +20,6 @@ from rolling_robotics.page.rig import (
     control_at_rest,
     grip_of,
     law_of,
-    law_source,
     sensors_of,
 )
 from rolling_robotics.page.sliders import sliders_of

@@ -7,23 +7,12 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from rolling_controller.export.c import CSource
-from rolling_controller.export.machine_laws import machine_sources
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError, quoted, suggestion
-from rolling_dynamics.plugin import role_of
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_robotics.page.modes import Data, Functions
-
-
-def law_source(scenario: Scenario, name: str) -> CSource:
-    """Return a law of a scenario as C; raise ParameterError if it has none of this name."""
-    laws = (role_of(scenario.system.name, 'step_laws') or machine_sources)(scenario)
-    if name not in laws:
-        raise ParameterError(f'page: no law {quoted(name)}{suggestion(name, list(laws))}')
-    source: CSource = laws[name]()
-    return source
 
 
 def law_of(scenario: Scenario, source: CSource | None) -> tuple[Functions, Data | None]:

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_controller import run_lockstep
-from rolling_controller.export.machine_laws import hold_law
+from rolling_controller.export.machine_laws import hold_law, law_source
 from rolling_controller.lockstep import run_emulated
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import Entry, Layout
@@ -26,7 +26,6 @@ from rolling_dynamics.simulation.sensing import SensorStream
 from rolling_robotics.page.forces import forces_of
 from rolling_robotics.page.machine import contacts_of
 from rolling_robotics.page.page import page_data, script
-from rolling_robotics.page.rig import law_source
 from rolling_robotics.page.sliders import sliders_of
 from rolling_robotics.page.webassembly import webassembly
 import yaml
