@@ -43,7 +43,6 @@ def view(system: PendulumSphere, p: ArrayLike) -> RobotView:
         },
         safe_control=_brake(system, general.symbols.brake_time),
         holds_at=frozenset(),
-        shift=tangent_columns(system, 'contact', range(2), 2),
         turn=tangent_columns(system, 'd_WS', range(3), 3)
         + tangent_columns(system, 'd_WP', range(3), 3),
         shapes=_shapes(system, p),

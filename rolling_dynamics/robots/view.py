@@ -346,8 +346,8 @@ def general_view(
     """
     Return the view of a system that has none of its own.
 
-    Its first body in ``pose`` is the one that rolls; without control it is left alone. Nothing
-    is known of where it could be moved by hand. Shapes and joints are those that it offers.
+    Its first body in ``pose`` is the one that rolls; without control it is left alone. By hand it
+    is shifted with all its positions in W. Shapes and joints are those that it offers.
 
     Parameters
     ----------
@@ -370,6 +370,10 @@ def general_view(
     if 'radius' in system.parameters:
         size = float(np.asarray(p, dtype=float)[system.parameters.slice('radius')][0])
     rate = next(iter(system.modes.values())).dynamics(x, u, t, params)
+    shift = np.zeros((system.tangent.size, 2))
+    for entry in system.state.entries:
+        if entry.is_in_world and entry.unit == 'm':
+            shift[system.tangent.slice(entry.name)][:2] = np.eye(2)
     return RobotView(
         system=system,
         symbols=ViewSymbols(x, u, t, params, ca.SX.sym('yaw'), ca.SX.sym('brake_time')),
@@ -385,7 +389,7 @@ def general_view(
         shapes=shapes,
         safe_control=ca.SX.zeros(system.control.size),
         holds_at=None,
-        shift=np.zeros((system.tangent.size, 2)),
+        shift=shift,
         turn=np.zeros((system.tangent.size, 3)),
     )
 

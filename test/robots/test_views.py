@@ -9,8 +9,10 @@ import pytest
 from robot_plants import DT, make_plant
 from rolling_dynamics import plugin
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.robots.emulated_robot import emulated_robot
 from rolling_dynamics.robots.view import Curve, robot_view
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.scenario_model import load_robot
 from transforms3d.axangles import axangle2mat
 
 
@@ -185,3 +187,19 @@ class TestRegistry:
         )
         cube = types.SimpleNamespace(name='rolling_cube', independent_variable='time')
         assert robot_view(cube, [1.0]) == ('rolling_cube', [1.0])
+
+
+@pytest.mark.parametrize('name', ['driven_shell', 'hamster_ball', 'bicycle', 'two_wheeler'])
+def test_a_machine_is_shifted_as_a_whole(name):
+    """All its bodies go along, and its contacts stay closed."""
+    plant = emulated_robot(load_robot(name))
+    system, p = plant.view.system, plant.emulation.state.p
+    before = [np.array(X) for X in system.pose.call([plant.emulation.state.x, p])]
+    plant.reset(position=[0.3, -0.2])
+    x = plant.emulation.state.x
+    for X, Y in zip(before, system.pose.call([x, p]), strict=True):
+        X[:2, 3] += [0.3, -0.2]
+        np.testing.assert_allclose(np.array(Y), X, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(np.array(system.projection(x, p)).ravel(), x, rtol=0, atol=1e-12)
+    with pytest.raises(ParameterError, match='cannot be turned about x'):
+        plant.reset(rotation=[0.1, 0.0, 0.0])

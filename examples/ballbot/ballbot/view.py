@@ -1,4 +1,4 @@
-"""View of the robot: the general view with shapes, and where it can be put."""
+"""View of the robot: the general view with shapes, and how its body can be turned."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from ballbot.system import Ballbot
 
 
 def view(system: Ballbot, p: np.ndarray) -> RobotView:
-    """Return ball and body; it may be shifted on the floor, and its body turned."""
+    """Return ball and body, which may be turned."""
     v = system.parameters.unpack(p)
     radius, height = float(v['radius'][0]), float(v['height'][0])
     top = (0.0, 0.0, 2 * height)
@@ -19,6 +19,6 @@ def view(system: Ballbot, p: np.ndarray) -> RobotView:
         Floor(name='floor', link='odom', side=20 * radius),
     )
     general = general_view(system, p)
-    shift, turn = np.zeros((system.tangent.size, 2)), np.zeros((system.tangent.size, 3))
-    shift[system.tangent.slice('p_WS')], turn[5:8] = np.eye(2), np.eye(3)
-    return replace(general, shapes=shapes, shift=shift, turn=turn)
+    turn = np.zeros((system.tangent.size, 3))
+    turn[system.tangent.slice('d_WB')] = np.eye(3)
+    return replace(general, shapes=shapes, turn=turn)
