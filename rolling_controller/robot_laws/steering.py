@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from rolling_controller.balance.hold import Hold
 from rolling_controller.law import Around, COMMANDED, FunctionLaw, Law, state_inputs
+from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.contract.capabilities import smooth_mode
@@ -91,6 +92,7 @@ STEEP = np.array([0.4, 0.4, 0.8])  # greatest rate of the reference's velocity, 
 LONGEST_STEP = 0.1  # s between two steps that count: after a pause the reference has not moved on
 STILL = 1e-9  # fraction of a velocity that is not one of what is held
 KEPT = 1e-6  # fraction of a motion that may be left over where it counts as steady
+ROUNDING = 1e-12  # fraction of the greatest derivative below which nothing depends
 
 
 class VelocityHold(FunctionLaw):
@@ -127,29 +129,36 @@ class VelocityHold(FunctionLaw):
         system = self._system = scenario.system
         position = np.array(placed(system, x))
         step, jacobian, viewed = _functions(system)
+        size = system.tangent.size + system.control.size
+        still = np.zeros(size), np.zeros(3), scenario.p
+        x = np.array(viewed(x, position, math.cos(yaw / 2), math.sin(yaw / 2))).ravel()
+        free = _ignorable(system, np.array(jacobian(*still, x, np.zeros(system.control.size))))
         self.hold = hold = Hold(
             system,
             scenario.p,
-            np.array(viewed(x, position, math.cos(yaw / 2), math.sin(yaw / 2))).ravel(),
+            x,
+            weights=LqrWeights(tracking=dict.fromkeys(free, 0.0)),
             control_limits=scenario.control_limits,
             within=math.inf,
         )
         self.uncontrollable = hold.uncontrollable
-        size = system.tangent.size + system.control.size
         at = scenario.p, hold.x, hold.u
-        J = np.array(jacobian(np.zeros(size), np.zeros(3), *at))
-        inverse, linear, possible = self._steady(hold.cost, J[:, :-3], -J[:, -3:])
+        J, (seen, ways) = np.array(jacobian(*still, *at[1:])), _without(hold, free)
+        cost = seen.T @ hold.cost @ seen
+        inverse, linear, possible = self._steady(cost, ways, J[:, :-3], -J[:, -3:])
         self.possible = possible
         start = np.concatenate([[math.nan], position, [yaw], np.zeros(3 + size)])
-        tables = (table.ravel('F') for table in (hold.gain, inverse, linear))
+        tables = (table.ravel('F') for table in (hold.gain @ seen, inverse, linear))
         given = np.concatenate([*at, *tables, possible, *hold.limits])
         super().__init__(state_inputs(system, COMMANDED), system.control, step, given, start)
 
-    def _steady(self, cost: Array, linear: Array, moves: Array) -> tuple[Array, Array, Array]:
+    def _steady(
+        self, cost: Array, ways: Array, linear: Array, moves: Array
+    ) -> tuple[Array, Array, Array]:
         """Return from rates to what lacks, what keeps each velocity, and whether it is kept."""
         values, vectors = np.linalg.eigh(cost)
         counted = np.vstack([(vectors * (values > 1e-9 * values.max())).T, self.hold.vanishing])
-        inverse = np.linalg.pinv(counted @ linear, rcond=1e-9) @ counted
+        inverse = ways @ np.linalg.pinv(counted @ linear @ ways, rcond=1e-9) @ counted
         found = inverse @ moves
         left = np.linalg.norm(counted @ (linear @ found - moves), axis=0)
         wanted = np.linalg.norm(counted @ moves, axis=0)
@@ -176,6 +185,36 @@ def place(system: RollingSystem) -> Entry:
             "on the floor, in m with the frame 'W'"
         )
     return system.state.position
+
+
+def _ignorable(system: RollingSystem, J: Array) -> list[str]:
+    """Return the entries that nothing depends on, such as angles of wheels; they turn on."""
+    state, tangent, some = system.state.entries, system.tangent, ROUNDING * np.abs(J).max()
+    return [
+        moved.name
+        for entry, moved in zip(state, tangent.entries, strict=True)
+        if not (entry.is_in_world and entry.unit == 'm')
+        and np.abs(J[:, tangent.slice(moved.name)]).max() <= some
+    ]
+
+
+def _without(hold: Hold, free: list[str]) -> tuple[Array, Array]:
+    """
+    Return what replaces d in the law, and a basis of what d and control can be in a steady motion.
+
+    The first is the same of what controls move, but does not depend on some entries. Relations
+    between velocities that no control moves, such as those of wheels that roll, hold in the basis.
+    """
+    d, tangent, m = hold.decomposition, hold.system.tangent, hold.system.control.size
+    at = [tangent.names.index(name) for name in d.names]
+    left_out = np.isin(at, [k for name in free for k in tangent.index(name)])
+    taken = d.take_V - d.take_V[:, left_out] @ np.linalg.pinv(d.take_W[:, left_out]) @ d.take_W
+    out, dying = np.zeros((tangent.size, tangent.size)), d.W @ (d.vanishing @ d.W).T
+    out[np.ix_(at, at)] = d.V @ taken
+    ways = np.zeros((tangent.size + m, d.V.shape[1] + dying.shape[1] + m))
+    ways[at, :-m] = np.hstack([d.V, dying])
+    ways[tangent.size :, -m:] = np.eye(m)
+    return out, ways
 
 
 def placed(system: RollingSystem, x: ca.SX) -> ca.SX:
@@ -253,7 +292,7 @@ def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:
             rate[where] -= v[2] / 2 * ca.vertcat(-q[3], -q[2], q[1], q[0])
         elif entry.is_in_world:
             rate[first] -= v[2] * ca.vertcat(-x[first][1], x[first][0])
-            if entry.name == place(system).name:
+            if entry.unit == 'm':
                 rate[first] -= v[:2]
     y, y0 = ca.SX.sym('y', system.state.size), ca.SX.sym('y0', system.state.size)
     turned = ca.jtimes(system.difference(y, y0), y, rate)
@@ -282,7 +321,7 @@ def viewed_from(system: RollingSystem, x: ca.SX, position: ca.SX, half: ca.SX) -
             out[where] = product(turn, x[where])
         elif entry.is_in_world:
             first = slice(where.start, where.start + 2)
-            a, b = ca.vertsplit(x[first] - (position if entry == place(system) else 0))
+            a, b = ca.vertsplit(x[first] - (position if entry.unit == 'm' else 0))
             out[first] = ca.vertcat(c * a + s * b, c * b - s * a)
     return ca.densify(out)
 
