@@ -110,7 +110,7 @@ TABLE = (
     Parameter(
         'place_duration',
         2.0,
-        'duration of the motion to a place that has no horizon, where the planner finds none',
+        'duration of the motion to a single waypoint, if neither goal nor planner has one',
         limits=(0.01, 120.0),
         unit='s',
     ),
