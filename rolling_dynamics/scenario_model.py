@@ -110,7 +110,8 @@ def check_limits(model: ScenarioModel) -> None:
         raise ParameterError(
             f'{model.title}: hardware is driven within finite limits only, and '
             f'{", ".join(names)} {"has" if len(names) == 1 else "have"} none: give the greatest '
-            f'magnitude of each, as `limits: {{{names[0]}: ...}}` in the scenario'
+            f'magnitude of each, as `limits: {{{names[0]}: ...}}` in the scenario, or '
+            'as the `limit` of a drive of a machine'
         )
 
 

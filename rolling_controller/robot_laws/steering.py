@@ -193,8 +193,7 @@ def _ignorable(system: RollingSystem, J: Array) -> list[str]:
     return [
         moved.name
         for entry, moved in zip(state, tangent.entries, strict=True)
-        if not (entry.is_in_world and entry.unit == 'm')
-        and np.abs(J[:, tangent.slice(moved.name)]).max() <= some
+        if not entry.is_position and np.abs(J[:, tangent.slice(moved.name)]).max() <= some
     ]
 
 
@@ -292,7 +291,7 @@ def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:
             rate[where] -= v[2] / 2 * ca.vertcat(-q[3], -q[2], q[1], q[0])
         elif entry.is_in_world:
             rate[first] -= v[2] * ca.vertcat(-x[first][1], x[first][0])
-            if entry.unit == 'm':
+            if entry.is_position:
                 rate[first] -= v[:2]
     y, y0 = ca.SX.sym('y', system.state.size), ca.SX.sym('y0', system.state.size)
     turned = ca.jtimes(system.difference(y, y0), y, rate)
@@ -321,7 +320,7 @@ def viewed_from(system: RollingSystem, x: ca.SX, position: ca.SX, half: ca.SX) -
             out[where] = product(turn, x[where])
         elif entry.is_in_world:
             first = slice(where.start, where.start + 2)
-            a, b = ca.vertsplit(x[first] - (position if entry.unit == 'm' else 0))
+            a, b = ca.vertsplit(x[first] - (position if entry.is_position else 0))
             out[first] = ca.vertcat(c * a + s * b, c * b - s * a)
     return ca.densify(out)
 

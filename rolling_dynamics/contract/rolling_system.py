@@ -51,6 +51,8 @@ class Entry:
         weights of a regulator follow from it.
     sign
         ``positive`` or ``zero or positive``, where no other number means something; else empty.
+    relative
+        True for a displacement, which stays where everything is shifted, unlike a position.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Entry:
     text: str = ''
     scale: float = 1.0
     sign: str = ''
+    relative: bool = False
 
     def __post_init__(self) -> None:
         """Refuse an entry that no vector can hold."""
@@ -96,6 +99,11 @@ class Entry:
     def is_in_world(self) -> bool:
         """True if it is a vector whose first two numbers are along x and y of W."""
         return self.kind == 'vector' and self.frame == 'W' and self.size >= 2
+
+    @property
+    def is_position(self) -> bool:
+        """True if it is a position [m] along x and y of W."""
+        return self.is_in_world and self.unit == 'm' and not self.relative
 
     @property
     def has_unit_norm(self) -> bool:
@@ -196,8 +204,7 @@ class Layout:
     @cached_property
     def position(self) -> Entry | None:
         """First entry that is a position [m] along x and y of W; None if there is none."""
-        found = (e for e in self.entries if e.is_in_world and e.unit == 'm')
-        return next(found, None)
+        return next((e for e in self.entries if e.is_position), None)
 
     def __contains__(self, name: object) -> bool:
         """Return whether an entry has this name."""

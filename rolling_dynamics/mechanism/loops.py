@@ -9,7 +9,7 @@ is the multiplier.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import math
 from typing import NamedTuple
 
@@ -124,7 +124,8 @@ class Contact:
     def entries(self) -> tuple[Entry, ...]:
         """Entries of the state that belong to the contact."""
         name = self.displacement
-        return (vector_entry(name, 'm', self.on or 'W'),) if name else ()
+        entry = vector_entry(name or '', 'm', self.on or 'W')
+        return (replace(entry, relative=True),) if name else ()
 
     @property
     def turning(self) -> int:

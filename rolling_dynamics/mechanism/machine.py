@@ -62,6 +62,8 @@ class Machine:
         Contacts beside the joints.
     guards
         Margins by name that end the motion, besides the contacts' own.
+    bounds
+        Least and greatest position of joints, by their scalar name.
     rates
         Rates by name of variables that belong to no joint, such as a command behind a lag.
     scales
@@ -83,6 +85,7 @@ class Machine:
         self._variables: dict[Entry, ca.SX] = {}
         self._wrenches: list[tuple[str, Wrench, str]] = []
         self.guards: dict[str, ca.SX] = {}
+        self.bounds: dict[str, tuple[float, float]] = {}
         self.rates: dict[str, ca.SX] = {}
         self.scales: dict[str, float] = {}
         self.drawn: list[Shape] = []

@@ -593,6 +593,10 @@ class MachineSystem(WrittenSystem):
         """Entries of the state that are positions of joints."""
         return joint_entries(self.machine)
 
+    def state_bounds(self, p: Array) -> Mapping[str, tuple[float, float]]:  # noqa: ARG002
+        """Return ranges of joints as bounds by scalar name."""
+        return self.machine.bounds
+
     def rest_goal(self, x_start: Array) -> dict[str, Array]:  # noqa: ARG002
         """Return what a goal at rest has by default: no motion."""
         return {name: np.zeros(self.state.entry(name).size) for name in self.speed_names}

@@ -346,8 +346,9 @@ def general_view(
     """
     Return the view of a system that has none of its own.
 
-    Its first body in ``pose`` is the one that rolls; without control it is left alone. By hand it
-    is shifted with all its positions in W. Shapes and joints are those that it offers.
+    Its first body in ``pose`` is the one that rolls. When it stops, what a control accelerates
+    comes to rest, and no force acts. By hand it is shifted with all its positions in W. Shapes and
+    joints are those that it offers.
 
     Parameters
     ----------
@@ -370,13 +371,17 @@ def general_view(
     if 'radius' in system.parameters:
         size = float(np.asarray(p, dtype=float)[system.parameters.slice('radius')][0])
     rate = next(iter(system.modes.values())).dynamics(x, u, t, params)
+    brake_time, safe = ca.SX.sym('brake_time'), ca.SX.zeros(system.control.size)
+    for k in range(system.control.size):
+        moved = (i for i in range(rate.numel()) if ca.is_equal(rate[i], u[k]))
+        safe[k] = sum((-x[i] / brake_time for i in moved), ca.SX(0))
     shift = np.zeros((system.tangent.size, 2))
     for entry in system.state.entries:
-        if entry.is_in_world and entry.unit == 'm':
+        if entry.is_position:
             shift[system.tangent.slice(entry.name)][:2] = np.eye(2)
     return RobotView(
         system=system,
-        symbols=ViewSymbols(x, u, t, params, ca.SX.sym('yaw'), ca.SX.sym('brake_time')),
+        symbols=ViewSymbols(x, u, t, params, ca.SX.sym('yaw'), brake_time),
         radius=size,
         on_floor=False,
         centre=centre,
@@ -387,7 +392,7 @@ def general_view(
         ],
         joints={name: x[system.state.slice(name)] for name in joints},
         shapes=shapes,
-        safe_control=ca.SX.zeros(system.control.size),
+        safe_control=safe,
         holds_at=None,
         shift=shift,
         turn=np.zeros((system.tangent.size, 3)),

@@ -207,6 +207,7 @@ class AxisSection(JointSection):
             low, high = self.range
             at = builder.machine.symbols.values[name]
             builder.machine.guard(f'limit_{name}', (at - low) * (high - at))
+            builder.machine.bounds[name] = float(low), float(high)
 
 
 @JOINTS.add

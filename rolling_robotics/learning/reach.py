@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.capabilities import offers
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.problem.scenario import read_problem
@@ -16,6 +19,11 @@ from rolling_robotics.learning.tasks import Batch, less_effort, near, Observed, 
 SPREAD = 0.02  # of starts, over the scale of an entry
 ARRIVED = 0.1  # of its scale, within which each entry of a goal is reached
 MOST = 1e3  # greatest observation, in the unit of an entry
+
+
+class _Closed(Protocol):
+    def placed(self, p: ArrayLike, x: ArrayLike) -> Array:
+        """Return the nearest state with closed contacts that roll."""
 
 
 class ReachGoal(Task):
@@ -72,7 +80,12 @@ class ReachGoal(Task):
         """Return a state near the start of the scenario; the goal is its own."""
         d = SPREAD * np.where(self._counted, self._scale, 0.0)
         d *= rng.uniform(-1, 1, d.size)
-        return np.array(self._retract(self.scenario.x0, d)).ravel(), np.zeros(0)
+        closed = offers(self.scenario.system, _Closed)
+        for nearer in (1.0, 0.1, 0.01, 0.0):  # until contacts that closed at the start close
+            x = np.array(self._retract(self.scenario.x0, nearer * d)).ravel()
+            with suppress(ParameterError):
+                return x if closed is None else closed.placed(self.scenario.p, x), np.zeros(0)
+        return x, np.zeros(0)
 
     def observe(self, batch: Batch) -> Array:
         """Return the deviations from the goal, shape (size, n), units as in ``observed``."""

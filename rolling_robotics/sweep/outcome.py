@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TYPE_CHECKING, TypeAlias
 
 import casadi as ca
@@ -31,9 +32,9 @@ Row: TypeAlias = dict[str, Any]
 Came: TypeAlias = tuple[Row, Array, Array, Array]  # see :func:`row_of`
 
 
-def outputs_of(system: RollingSystem) -> list[ca.Function]:
-    """Return margins, energy and contact force of a system."""
-    parts = [margin(name, system) for name in margin_names(system)]
+def outputs_of(system: RollingSystem, names: Sequence[str] = ()) -> list[ca.Function]:
+    """Return margins, those of the names or its own, energy and contact force of a system."""
+    parts = [margin(name, system) for name in names or margin_names(system)]
     if 'energy' in system.invariants:
         parts.append(system.invariants['energy'])
     wrench = next(iter(system.modes.values())).wrench
@@ -172,7 +173,9 @@ def outcome(scenario: Scenario) -> Row:
     """Return what a scenario comes to, see :func:`row_of`."""
     trajectory = simulate_scenario(scenario)
     hit, first = trajectory.terminal_event, next(iter(trajectory.events), None)
-    functions = _compiled_outputs if len(scenario.system.modes) == 1 else _outputs
+    names = margin_names(scenario.system)  # of all modes; each has its own
+    several = partial(_outputs, names=names)
+    functions = _compiled_outputs if len(scenario.system.modes) == 1 else several
     values = trajectory.evaluate(functions) if trajectory.times.size else np.zeros((0, 0))
     event = (None, None) if first is None else (first.name, float(first.time))
     end = float(trajectory.segments[-1].end)
@@ -238,9 +241,9 @@ def _least(name: str, values: Array, times: Array) -> Row:
     return {f'least_{name}': float(values[k]), f'least_{name}_time': float(times[k])}
 
 
-def _outputs(system: RollingSystem) -> ca.Function:
+def _outputs(system: RollingSystem, names: Sequence[str] = ()) -> ca.Function:
     """Return margins, energy and contact force of a system as one function."""
-    return joined('sweep_outputs', system, outputs_of(system))
+    return joined('sweep_outputs', system, outputs_of(system, names))
 
 
 @once_per_system

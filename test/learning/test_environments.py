@@ -13,6 +13,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.learning import TASKS
 from rolling_robotics.learning.environments import Episodes
+from rolling_robotics.learning.reach import ReachGoal
 from rolling_robotics.learning.tasks import BallOnPlate
 from transforms3d.quaternions import axangle2quat, qmult
 
@@ -269,3 +270,13 @@ def test_every_task_says_what_it_is_about():
         assert 'reward' in task.__doc__ or 'BallOnPlate' in task.__doc__
         assert 'uccess' in task.__doc__
     assert issubclass(TASKS['ReorientBall-v0'], BallOnPlate)
+
+
+def test_starts_of_a_machine_have_their_contacts_closed():
+    task = ReachGoal(scenario='two_wheeler')
+    rng, starts = np.random.default_rng(0), []
+    for _ in range(10):
+        x, _ = task.start(rng)
+        task.scenario.system.check_state(task.scenario.p, x)
+        starts.append(x)
+    assert np.ptp(starts, axis=0)[:2].max() > 1e-3

@@ -203,3 +203,41 @@ def test_a_machine_is_shifted_as_a_whole(name):
     np.testing.assert_allclose(np.array(system.projection(x, p)).ravel(), x, rtol=0, atol=1e-12)
     with pytest.raises(ParameterError, match='cannot be turned about x'):
         plant.reset(rotation=[0.1, 0.0, 0.0])
+
+
+def test_a_body_whose_motion_is_prescribed_is_braked():
+    """Its control is an acceleration: none would let it go on."""
+    plant = emulated_robot(load_robot('ball_between_plates'))
+    system = plant.view.system
+    u = np.zeros(system.control.size)
+    u[system.control.slice('upper_v')] = [0.2, 0.0, 0.0]
+    for _ in range(100):
+        plant.step(u, 0.005)
+    where = system.state.slice('v_upper')
+    assert plant.emulation.state.x[where] == pytest.approx([0.1, 0.0, 0.0])
+    for _ in range(400):
+        plant.step(plant.brake(), 0.005)
+    assert not plant.fault
+    assert np.abs(plant.emulation.state.x[where]).max() < 1e-6
+
+
+def test_a_spring_of_a_contact_stays_where_its_machine_is_shifted():
+    sprung = {
+        'mu': 0.8,
+        'stiffness': 5e3,
+        'damping': 20,
+        'side_stiffness': 5e3,
+        'side_damping': 20,
+    }
+    machine = {
+        'bodies': {'ball': {'kind': 'ball', 'radius': 0.05, 'mass': 1}},
+        'joints': {'ball': {'kind': 'free'}},
+        'contacts': {'floor': {'body': 'ball', **sprung}},
+        'drives': {'push': {'kind': 'force', 'body': 'ball', 'limit': 2}},
+    }
+    start = {'p_ball': [0, 0, 0.05 - 9.81 / 5000]}
+    given = {'system': 'machine', 'duration': 1, 'machine': machine, 'initial': start}
+    scenario = load_scenario(given)
+    state, view = scenario.system.state, robot_view(scenario.system, scenario.p)
+    assert state.position.name == 'p_ball'
+    assert np.flatnonzero(view.shift.any(axis=1)).tolist() == [0, 1]

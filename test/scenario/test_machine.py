@@ -18,6 +18,7 @@ from rolling_dynamics.robots.view import Disk, robot_view
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.faults import schema_of
 from rolling_dynamics.scenario.machine import MachineFile
+from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.cli import main
 
 TEXT = """\
@@ -180,6 +181,14 @@ def test_what_is_not_given_follows_from_the_contacts():
     start = scenario.system.state.unpack(scenario.x0)
     below = np.sqrt(0.2**2 - 0.06**2) - 0.04
     np.testing.assert_allclose(start['p_chassis'], [0, 0, 0.21 - below], atol=1e-12)
+
+
+def test_a_goal_beyond_the_range_of_a_joint_is_refused():
+    scenario = load_scenario('driven_shell')
+    assert scenario.system.state_bounds(scenario.p) == {'pendulum': (-1.2, 1.2)}
+    given = {**scenario.raw, 'plan': {'goal': {'pendulum': 1.6}}}
+    with pytest.raises(ScenarioError, match=r'goal.pendulum: must lie between -1.2 and 1.2'):
+        read_problem(load_scenario(given))
 
 
 def test_an_editor_knows_the_parts():

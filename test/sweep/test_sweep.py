@@ -20,6 +20,7 @@ from rolling_robotics.sweep import outcome
 from rolling_robotics.sweep.outcome import run_points
 from rolling_robotics.sweep.points import document_at, read_sweep
 from rolling_robotics.sweep.run import Forks, parts_of, Store
+import yaml
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'
 DISK = {
@@ -225,3 +226,13 @@ def test_what_lanes_have_in_common_decides_who_goes_together(monkeypatch):
     formula = read_sweep(DISK | {'name': 'disk'})
     other = load_plain(document_at(formula.document, formula.follows, formula.values(8)))
     assert outcome._kind(other) is None
+
+
+def test_modes_with_different_margins_have_one_row():
+    """The ball of the wall rolls on the floor, meets the wall and parts from it."""
+    given = yaml.safe_load((SCENARIOS / 'ball_and_wall.yaml').read_text())
+    (row,) = run_points(given, {}, {0: {}})
+    assert row['status'] == 'done', row
+    assert row['event'] == 'landing'
+    assert row['least_friction_ball'] > 0
+    assert row['least_normal_force_ball_2'] is not None
