@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.capabilities import offers, StartMode
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.identification.log import Log
@@ -193,7 +194,10 @@ def identify(
         )
     chosen, kept = windows[: len(windows) - apart], windows[len(windows) - apart :]
     law = scenario.control.function if log.controls is None else None
+    starts, still = offers(system, StartMode), np.zeros(system.control.size)
     mode = scenario.mode or next(iter(system.modes))
+    if starts is not None and scenario.mode is None:
+        mode = starts.begin(scenario.p, scenario.x0, still, 0.0).mode
     names = list(log.names)
     shooting = Shooting(system, mode, scenario.p, fitted, names, law, log=log, lacking=lacking)
     measured = np.vstack([w.measured for w in chosen])

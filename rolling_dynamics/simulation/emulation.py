@@ -519,7 +519,10 @@ class EmulatedMachine(ABC, Generic[Observed]):
         state = self.emulation.state
         if state.ended is None:
             return state.published_mode
-        return ENDED.get(state.ended.name, STOPPED)
+        name = state.ended.name  # of several contacts each has its own, such as friction_left
+        return next(
+            (mode for of, mode in ENDED.items() if f'{name}_'.startswith(f'{of}_')), STOPPED
+        )
 
     def observe(self) -> Observed:
         """Return the observation after the newest step."""

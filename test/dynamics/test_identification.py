@@ -217,6 +217,28 @@ def test_an_interval_has_the_true_number_of_another_derivation():
     assert errors.predicted < 0.02 < 10 * errors.predicted < errors.baseline
 
 
+def test_a_machine_is_fitted_in_the_mode_of_its_start(tmp_path):
+    """A ball rolls on the floor towards a wall; in its first mode it touches both."""
+    s = load_scenario('ball_and_wall')
+    times, rng = np.arange(191) * 1e-3, np.random.default_rng(0)
+    motion = simulate(
+        s.system, s.p, s.x0, s.control, times[-1], t_eval=times, mode='separated_ball_2'
+    )
+    rows = motion.states + 1e-4 * rng.standard_normal(motion.states.shape)
+    header = ','.join(['time', *s.system.state.names])
+    np.savetxt(
+        tmp_path / 'log.csv',
+        np.column_stack([times, rows]),
+        delimiter=',',
+        header=header,
+        comments='',
+    )
+    log = read_log(tmp_path / 'log.csv', s.system, None)
+    found = identify(s, log, {'ball_radius': (0.03, 0.08)}, 0.02).estimates['ball_radius']
+    assert found.value == pytest.approx(0.05, abs=1e-4)
+    assert found.half_width < 1e-4
+
+
 @pytest.mark.slow  # 40 fits, some 30 s
 def test_intervals_have_the_true_numbers_as_often_as_they_say():
     """95 % of 80 are 76; fewer than 70 would happen by chance once in 500 times."""

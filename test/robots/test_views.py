@@ -241,3 +241,12 @@ def test_a_spring_of_a_contact_stays_where_its_machine_is_shifted():
     state, view = scenario.system.state, robot_view(scenario.system, scenario.p)
     assert state.position.name == 'p_ball'
     assert np.flatnonzero(view.shift.any(axis=1)).tolist() == [0, 1]
+
+
+def test_a_contact_that_begins_to_slip_has_the_mode_slipping():
+    """Of several contacts the margin that ended the motion has a name of its own."""
+    plant = emulated_robot(load_robot('hamster_ball'))
+    for _ in range(400):
+        plant.step(np.array([0.2, 0.2]), 0.01)
+    assert plant.fault.startswith('friction_')
+    assert plant.contact_mode == 'slipping'
