@@ -35,6 +35,7 @@ from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.restriction import moving_directions
 
 PERIOD = 1e-3  # s, of the control loop
+ROUNDING = 1e-12  # fraction of the greatest derivative below which nothing depends
 
 
 class BalanceLqr(FunctionLaw):
@@ -121,6 +122,13 @@ class BalanceLqr(FunctionLaw):
             Q,
         )
         self._check_stabilizable()
+        angles = [
+            e.kind == 'angle'
+            for e, d in zip(system.state.entries, system.tangent.entries, strict=True)
+            for _ in range(d.size)
+        ]  # those that nothing depends on turn on, as of wheels: they are not held
+        turn_on = np.array(angles) & (np.abs(linear.A) <= ROUNDING * np.abs(linear.A).max()).all(0)
+        self._taken = self.decomposition.without(turn_on[moving])
         self._solve(weights, Q, moving, active, period)
         self._difference = FastFunction(_dense(system.difference))
         self._difference.inputs[1][:] = self.x
@@ -173,9 +181,9 @@ class BalanceLqr(FunctionLaw):
         self.slowest = -h / math.log(np.abs(self.poles).max(initial=1e-300))
         n = system.tangent.size
         self.gain = np.zeros((system.control.size, n))
-        self.gain[np.ix_(active, moving)] = K @ d.take_V
+        self.gain[np.ix_(active, moving)] = K @ self._taken
         self.cost = np.zeros((n, n))
-        self.cost[np.ix_(moving, moving)] = d.take_V.T @ S @ d.take_V
+        self.cost[np.ix_(moving, moving)] = self._taken.T @ S @ self._taken
         self.basis = np.zeros((n, r))
         self.basis[moving] = d.V
         vanishing = d.vanishing

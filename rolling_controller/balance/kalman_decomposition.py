@@ -74,6 +74,16 @@ class KalmanDecomposition:
         *_, basis, count = schur(self.A_rest.T, sort=lambda re, im: re < -UNSTABLE)  # noqa: ARG005
         return np.asarray(basis[:, :count].T @ self.take_W)
 
+    def without(self, left_out: NDArray[np.bool_]) -> Array:
+        """
+        Return rows that give z from d by its other entries, where w is zero; shape (r, n).
+
+        What is left out, shape (n,), is found from the others by relations that no control moves.
+        """
+        taken, relations = self.take_V, self.take_W
+        found = np.linalg.pinv(relations[:, left_out]) @ relations
+        return np.asarray(taken - taken[:, left_out] @ found)
+
     def describe(self) -> list[str]:
         """Return the combinations of d that no control moves, one text each."""
         rows = _row_reduced(self.take_W)

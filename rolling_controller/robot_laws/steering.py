@@ -7,7 +7,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from rolling_controller.balance.hold import Hold
+from rolling_controller.balance.hold import Hold, ROUNDING
 from rolling_controller.law import Around, COMMANDED, FunctionLaw, Law, state_inputs
 from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.arrays import Array
@@ -92,7 +92,6 @@ STEEP = np.array([0.4, 0.4, 0.8])  # greatest rate of the reference's velocity, 
 LONGEST_STEP = 0.1  # s between two steps that count: after a pause the reference has not moved on
 STILL = 1e-9  # fraction of a velocity that is not one of what is held
 KEPT = 1e-6  # fraction of a motion that may be left over where it counts as steady
-ROUNDING = 1e-12  # fraction of the greatest derivative below which nothing depends
 
 
 class VelocityHold(FunctionLaw):
@@ -207,9 +206,8 @@ def _without(hold: Hold, free: list[str]) -> tuple[Array, Array]:
     d, tangent, m = hold.decomposition, hold.system.tangent, hold.system.control.size
     at = [tangent.names.index(name) for name in d.names]
     left_out = np.isin(at, [k for name in free for k in tangent.index(name)])
-    taken = d.take_V - d.take_V[:, left_out] @ np.linalg.pinv(d.take_W[:, left_out]) @ d.take_W
     out, dying = np.zeros((tangent.size, tangent.size)), d.W @ (d.vanishing @ d.W).T
-    out[np.ix_(at, at)] = d.V @ taken
+    out[np.ix_(at, at)] = d.V @ d.without(left_out)
     ways = np.zeros((tangent.size + m, d.V.shape[1] + dying.shape[1] + m))
     ways[at, :-m] = np.hstack([d.V, dying])
     ways[tangent.size :, -m:] = np.eye(m)

@@ -6,6 +6,7 @@ import sys
 import casadi as ca
 import numpy as np
 import pytest
+from rolling_controller.balance.hold import Hold
 from rolling_controller.export.compiled_law import CompiledLaw
 from rolling_controller.export.machine_laws import drive_law, machine_sources
 from rolling_controller.lockstep import run_batch
@@ -179,3 +180,19 @@ def test_a_state_without_a_place_on_the_floor_is_refused():
     trough = load_scenario('ball_balancer')
     with pytest.raises(ParameterError, match='is a position on the floor'):
         VelocityHold(trough, trough.x0, 0.0)
+
+
+def test_a_wheel_that_has_turned_half_round_is_not_held_back():
+    """The first wheel, of 50 mm, turns by -y / 50 mm on the way along y, the others by half."""
+    scenario = load_scenario('omni_cart')
+    law = Hold(scenario.system, scenario.p, scenario.x0)
+    controls = []
+    for y in (-0.155, -0.159):  # half a turn is at 157 mm
+        x = scenario.x0.copy()
+        state = scenario.system.state
+        x[state.slice('p_cart')][1] = y
+        for name, turn in (('wheel_1', -20.0), ('wheel_2', 10.0), ('wheel_3', 10.0)):
+            x[state.slice(name)] = turn * y
+        controls.append(law.step(law.start(), x, 0.0)[1])
+    assert np.abs(controls[0]).max() > 0.01
+    np.testing.assert_allclose(controls[1], controls[0] * 159 / 155, rtol=1e-6, atol=1e-9)
