@@ -62,6 +62,7 @@ from rolling_dynamics.scenario.machine_parts import (
 )
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 
+TAKEN = {'x', 'p', 'hand', 'contact', GROUND}  # names of other things
 NORM = 1e-3  # by which a quaternion may be off one
 Numbers = either(scalar=Number, several=array())
 Formulas = either(scalar=Formula, several=several(Formula))
@@ -286,6 +287,10 @@ class MachineSection(Section):
 
     @model_validator(mode='after')
     def _tree(self) -> MachineSection:
+        for name in self.bodies:
+            if name in TAKEN or not name.isidentifier():
+                rule = 'use letters, digits and _, and none of ' + ', '.join(sorted(TAKEN))
+                raise refused(f'cannot be the name of a body: {rule}', 'bodies', name)
         for name in self.bodies.keys() - self.joints.keys():
             raise refused('has no joint; a body that nothing carries is `free`', 'bodies', name)
         for name in self.joints:

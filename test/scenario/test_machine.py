@@ -118,6 +118,12 @@ def test_motors_act_by_their_power(tmp_path):
             '    bot: {kind: revolute',
             r'bodies\.bob: has no joint.*\(line 6\)',
         ),
+        ('bob: {kind: pendulum', 'hand: {kind: pendulum', r'hand: cannot be the name.*\(line 6\)'),
+        (
+            'bob: {kind: pendulum',
+            "'b b': {kind: pendulum",
+            r'b b: cannot be the name of a body: use letters',
+        ),
         ('kind: shell', 'kind: shel', r"bodies\.shell\.kind: got 'shel'.*'shell'.*\(line 4\)"),
         ('of: slider', 'of: slide', r"drives\.push\.of: got 'slide'.*\(line 12\)"),
         (
