@@ -24,6 +24,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
 from rolling_dynamics.errors import ParameterError, quoted, suggestion
 from rolling_dynamics.plugin import role_of
+from rolling_dynamics.robots.view import robot_view
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
 from rolling_planner.planners.planner import planner_of
@@ -86,7 +87,8 @@ def drive_law(scenario: Scenario) -> StepLaw:
 
     """
     system = scenario.system
-    law = VelocityHold(scenario, np.asarray(scenario.x0, dtype=float), 0.0)
+    yaw = robot_view(system, scenario.p).yaw_in(scenario.x0, scenario.p) or 0.0
+    law = VelocityHold(scenario, np.asarray(scenario.x0, dtype=float), yaw)
     one = law.as_function()
     start = one.memory[1:]  # the first is the time of the step before, always a period ago
     first = system.state.slice(place(system).name).start

@@ -256,7 +256,7 @@ class BetweenPlans:
             self._refuse(f'cmd_vel refused: {equipment.stale_text()}')
             return
         try:
-            law = self._laws.drive(now[1], self._yaw())
+            law = self._laws.drive(now[1], self._yaw(now[1]))
         except ParameterError as error:
             self._refuse(f'cmd_vel refused: {error}')
             return

@@ -100,7 +100,7 @@ class Equipped(NamedTuple):
     holds_at
         Faults at which the machine is held where it is, see :class:`RobotView`.
     yaw
-        Asked for the angle of its heading about the normal of the floor [rad].
+        From a state to the angle of its heading about the normal of the floor [rad].
 
     """
 
@@ -108,7 +108,7 @@ class Equipped(NamedTuple):
     machine: Machine
     watch: Unwatched | None = None
     holds_at: Collection[str] = ()
-    yaw: Callable[[], float] = lambda: 0.0
+    yaw: Callable[[Array], float] = lambda _: 0.0
 
 
 ACK_TIMEOUT = 0.1  # longest wait for the safe command to be acknowledged [s]

@@ -173,7 +173,7 @@ class RobotMachine(Machine):
         self._limits = model.scenario.control_limits
         self.holds_at = model.view.holds_at or frozenset[str]()
         self._observer = Observer(model.view, model.params, next(iter(model.system.modes)))
-        self._yaw = 0.0
+        self._view, self._params, self._yaw = model.view, model.params, 0.0
         self._command = CommandTopic(model.system, model.scenario.actuators)
         self.commands = node.writer(self._command.kind, self._command.name, COMMAND)
         check = stamp_check(node, values)
@@ -191,8 +191,10 @@ class RobotMachine(Machine):
         self.missing = f'nothing came yet on {" or ".join(t.topic for t in self.polled)}'
         self._odometry = node.polled(Odometry, 'odom', STREAM_READER, raw=True)
 
-    def yaw(self) -> float:
-        """Angle of base_link about the normal of the floor [rad], as reported last; 0 if never."""
+    def yaw(self, x: Array) -> float:
+        """Angle of base_link about the normal [rad]: in a state, else as reported last, or 0."""
+        if (own := self._view.yaw_in(x, self._params)) is not None:
+            return own
         for data in self._odometry.take():
             try:
                 _, pose, _ = decode_odometry(data)

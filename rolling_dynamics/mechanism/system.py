@@ -34,7 +34,7 @@ from rolling_dynamics.mechanism.loops import (
     spread_over,
 )
 from rolling_dynamics.mechanism.machine import Machine
-from rolling_dynamics.mechanism.outline import joint_entries, outlines
+from rolling_dynamics.mechanism.outline import joint_entries, moving, outlines
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling, SurfaceRolling
 from rolling_dynamics.mechanism.start import check_start, independent, placed, Structure
 from rolling_dynamics.robots.view import Shape
@@ -596,6 +596,13 @@ class MachineSystem(WrittenSystem):
     def state_bounds(self, p: Array) -> Mapping[str, tuple[float, float]]:  # noqa: ARG002
         """Return ranges of joints as bounds by scalar name."""
         return self.machine.bounds
+
+    @property
+    def has_front(self) -> bool:
+        """True if the first body does not roll itself, on its joint or in a contact."""
+        first, body = next(iter(self.machine.bodies.items()))
+        rolls = isinstance(moving(body.joint), (*ROLLING, Flying))
+        return not rolls and all(contact.body != first for contact in self.machine.contacts)
 
     def rest_goal(self, x_start: Array) -> dict[str, Array]:  # noqa: ARG002
         """Return what a goal at rest has by default: no motion."""

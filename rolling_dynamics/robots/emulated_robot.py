@@ -83,14 +83,15 @@ class EmulatedRobot(EmulatedMachine[Observation]):
     def _look(self, dt: float) -> Observation:
         machine, state, heading = self.emulation, self.emulation.state, self._heading
         observation = self._observers[state.mode].look(state.x, machine.u, state.t)
-        if machine.held or machine.state.ended is not None or not dt:
-            pass
-        elif self.view.spin is not None:
-            heading.spin(observation.spin, dt)
-        else:
-            heading.travel(observation.velocity, observation.acceleration)
         if self._modes is not None:
             observation.x = self._modes.project(state.x)
+        if self.view.yaw is not None:
+            return observation
+        moves = dt > 0 and not machine.held and state.ended is None
+        if moves and self.view.spin is not None:
+            heading.spin(observation.yaw_rate, dt)
+        elif moves:
+            heading.travel(observation.velocity, observation.acceleration)
         observation.yaw, observation.yaw_rate = heading.yaw, heading.rate
         return observation
 

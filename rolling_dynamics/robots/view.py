@@ -237,9 +237,9 @@ class RobotView:
         Whether its base stands still: it has no odometry.
     centre, velocity
         Geometric centre in W [m] and its velocity [m/s], 3 numbers each.
-    spin
+    spin, yaw
         Rate of turning about the normal [rad/s] of a robot that heads where its spin takes it;
-        None if it heads where it travels.
+        heading [rad] too, of x and p, of one that has a front. None if it heads where it travels.
     links
         Its bodies, the shell first.
     joints
@@ -273,6 +273,7 @@ class RobotView:
     centre: ca.SX
     velocity: ca.SX
     spin: ca.SX | None = None
+    yaw: ca.SX | None = None
     links: Sequence[Link]
     joints: Mapping[str, ca.SX] = field(default_factory=dict)
     safe_control: ca.SX
@@ -292,6 +293,11 @@ class RobotView:
     def path(self) -> str:
         """Name of the frame over which the contact moves: of the board or plate, or the floor."""
         return next((s.link for s in self.shapes if s.name in BOARDS), 'odom')
+
+    def yaw_in(self, x: ArrayLike, p: ArrayLike) -> float | None:
+        """Return the heading [rad] in a state x; None where there is no front."""
+        given = [self.symbols.x, self.symbols.p]
+        return None if self.yaw is None else float(ca.Function('yaw', given, [self.yaw])(x, p))
 
 
 def tangent_columns(
@@ -339,6 +345,11 @@ class Outlined(Protocol):
         """Entries of its state that are positions of joints."""
         ...
 
+    @property
+    def has_front(self) -> bool:
+        """True if x of its first body is ahead; what rolls as a whole has no front."""
+        ...
+
 
 def general_view(
     system: RollingSystem, p: ArrayLike, symbols: Symbols | None = None, parent: str = 'odom'
@@ -375,6 +386,10 @@ def general_view(
     for k in range(system.control.size):
         moved = (i for i in range(rate.numel()) if ca.is_equal(rate[i], u[k]))
         safe[k] = sum((-x[i] / brake_time for i in moved), ca.SX(0))
+    yaw = spin = None
+    if outlined is not None and outlined.has_front:
+        yaw, level = ca.atan2(poses[0][1, 0], poses[0][0, 0]), ca.sumsqr(poses[0][:2, 0])
+        spin = ca.if_else(level > 0, ca.jtimes(yaw, x, rate), 0)  # none where it points up
     shift = np.zeros((system.tangent.size, 2))
     for entry in system.state.entries:
         if entry.is_position:
@@ -386,6 +401,8 @@ def general_view(
         on_floor=False,
         centre=centre,
         velocity=ca.jtimes(centre, x, rate),
+        spin=spin,
+        yaw=yaw,
         links=[
             Link(f'{name}_link', X, parent)
             for name, X in zip(system.pose.name_out(), poses, strict=True)
@@ -439,8 +456,6 @@ class Observation:
         State.
     centre, velocity, acceleration
         Of the geometric centre, in W [m, m/s, m/s^2].
-    spin
-        Rate of turning about the normal [rad/s]; 0 of a robot that heads where it travels.
     yaw, yaw_rate
         Heading of ``base_link`` [rad, rad/s].
     links
@@ -456,7 +471,6 @@ class Observation:
     centre: Array
     velocity: Array
     acceleration: Array
-    spin: float
     yaw: float
     yaw_rate: float
     links: Array
@@ -475,20 +489,19 @@ class MotionObserver:
         self._motion = FastFunction(compiled(_motion(view, mode))[0])
 
     def look(self, x: Array, u: Array, t: float) -> Observation:
-        """Return what is seen; the heading is not known here."""
+        """Return what is seen; a heading of its own alone, and the spin as its rate."""
         out = self._motion(x, u, t, self._p)
-        links = out[16 : 16 + 16 * self._links].reshape(-1, 4, 4)
+        links = out[17 : 17 + 16 * self._links].reshape(-1, 4, 4)
         return Observation(
             x=x,
             centre=out[0:3],
             velocity=out[3:6],
             acceleration=out[6:9],
-            spin=float(out[9]),
-            yaw=0.0,
-            yaw_rate=0.0,
+            yaw=float(out[9]),
+            yaw_rate=float(out[10]),
             links=links.transpose(0, 2, 1),
-            wrench=out[10:16],
-            margins=dict(zip(self._names, out[16 + 16 * self._links :].tolist(), strict=True)),
+            wrench=out[11:17],
+            margins=dict(zip(self._names, out[17 + 16 * self._links :].tolist(), strict=True)),
         )
 
 
@@ -512,7 +525,7 @@ class Observer(MotionObserver):
 
 
 def _motion(view: RobotView, mode: str) -> ca.Function:
-    """Return ``(x, u, t, p) -> centre, velocity, acceleration, spin, wrench, links, guards``."""
+    """Return ``(x, u, t, p) ->`` what is seen, in the order of :meth:`MotionObserver.look`."""
     s, laws = view.symbols, view.system.modes[mode]
     given = (s.x, s.u, s.t, s.p)
     xdot = laws.dynamics(*given)
@@ -521,7 +534,7 @@ def _motion(view: RobotView, mode: str) -> ca.Function:
         view.centre,
         view.velocity,
         ca.jtimes(view.velocity, s.x, xdot),
-        0 if view.spin is None else view.spin,
+        *(0 if known is None else known for known in (view.yaw, view.spin)),
         wrench,
         *(ca.vec(link.X_W) for link in view.links),
         *(guard(*given) for guard in laws.guards.values()),
@@ -550,7 +563,7 @@ def _brake(view: RobotView) -> ca.Function:
 
 class Heading:
     """
-    The yaw of ``base_link`` about the normal of the floor.
+    The yaw of ``base_link`` about the normal of the floor, of a robot without a front.
 
     A robot whose spin about the normal is driven turns with its spin. Any other heads where it
     travels: along its velocity or, when it runs backwards, against it, whichever is nearer to

@@ -1,0 +1,44 @@
+"""Where a controller takes a robot to head: where its front points, else as odom reports."""
+
+from types import SimpleNamespace
+
+from nav_msgs.msg import Odometry
+import numpy as np
+import pytest
+from rclpy.serialization import serialize_message
+from rolling_controller.nodes.robot_machine import RobotMachine
+from rolling_controller.robot_laws import robot_kind
+from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.scenario_model import load_robot
+
+
+def machine_of(model, reported):
+    """Return the topics of a robot, to which odom reports a yaw."""
+    message = Odometry()
+    pose = message.pose.pose.orientation
+    pose.w, pose.z = np.cos(reported / 2), np.sin(reported / 2)
+
+    def polled(_kind, topic, _qos, *, raw):
+        assert raw
+        return SimpleNamespace(
+            topic=topic, take=lambda: [serialize_message(message)] if topic == 'odom' else []
+        )
+
+    node = SimpleNamespace(polled=polled, writer=lambda *_: None)
+    return RobotMachine(node, model, {'estimate_state': False})
+
+
+def test_a_robot_that_starts_across_is_driven_along_its_own_front():
+    raw = load_scenario('two_wheeler').raw
+    raw |= {'initial': raw['initial'] | {'q_body': [0, 0, np.pi / 2]}}
+    model = load_robot(raw)
+    yaw = machine_of(model, reported=0.3).yaw(model.start)
+    assert yaw == pytest.approx(np.pi / 2)
+    kind = robot_kind(model.system.name)
+    laws = kind.make(model.scenario, {o.name: o.default for o in kind.options})
+    assert laws.drive(model.start, yaw).possible.tolist() == [1.0, 0.0, 1.0]
+
+
+def test_a_robot_without_a_front_heads_as_reported():
+    model = load_robot('driven_shell')
+    assert machine_of(model, reported=0.3).yaw(model.start) == pytest.approx(0.3)
