@@ -176,7 +176,10 @@ def test_lanes_go_through_the_modes_of_contact():
         truth = simulated(system, p[k], scenario.x0, held, times[-1], t_eval=times)
         went_through |= {event.name for event in truth.events}
         assert batch.running[k]
-        np.testing.assert_allclose(motion.states[:, k], truth.states, rtol=1e-7, atol=1e-7)
+        begins = np.isin(times, [e.time for e in truth.events])  # slip, by some 1e-6 m/s at once
+        for rows, atol in ((begins, 3e-6), (~begins, 1e-7)):
+            there, here = motion.states[rows, k], truth.states[rows]
+            np.testing.assert_allclose(there, here, rtol=1e-7, atol=atol)
     assert {'slip', 'stick'} <= went_through
 
 
