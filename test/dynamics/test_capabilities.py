@@ -44,7 +44,7 @@ OFFERED = {
     'pendulum_sphere': (
         PendulumSphere(),
         {Envelope, RestGoal, Conservation, RigidBodies, Projection, StateCheck, ContactReport}
-        | {DrivenContacts},
+        | {DrivenContacts, StateBounds},
     ),
     'spin_rolling_sphere': (SpinRollingSphere(), {StateCheck, DefaultWeights}),
     'hybrid_contact': (HybridContactSystem(Sphere(0.02)), {Conservation, RigidBodies, StartMode}),

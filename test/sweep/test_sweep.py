@@ -235,4 +235,4 @@ def test_modes_with_different_margins_have_one_row():
     assert row['status'] == 'done', row
     assert row['event'] == 'landing'
     assert row['least_friction_ball'] > 0
-    assert row['least_normal_force_ball_2'] is not None
+    assert row['least_friction_ball_2'] is None  # between two outputs it touched the wall
