@@ -84,8 +84,9 @@ class Envelope(Protocol):
         """
         Name -> smooth ``(x, u, t, p) -> scalar``, positive inside.
 
-        The planner knows ``normal_force`` (in weights), ``friction``, ``spin``, and what begins
-        with ``keep_out``; of a machine with several contacts each with the contact behind it.
+        The planner knows ``normal_force`` (in weights), ``friction``, ``spin``, ``depth``, ``gap``
+        [m] and what begins with ``keep_out``; of a machine with several contacts each with the
+        contact behind it.
         """
 
 

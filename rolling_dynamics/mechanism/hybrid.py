@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -16,6 +16,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.friction import SLOW, SPINNING
 from rolling_dynamics.mechanism.loops import Phases
 from rolling_dynamics.mechanism.machine import Machine
+from rolling_dynamics.mechanism.start import OPEN
 from rolling_dynamics.mechanism.system import CREEP, MachineSystem, ROLLING
 from rolling_dynamics.mechanism.transitions import ContactModes, HELD, START, TINY
 
@@ -27,7 +28,8 @@ class HybridMachine(MachineSystem, ContactModes):
     A mode is a choice of rolling, slipping and separated for each of these contacts, and of
     resting where it has a resistance. It is named by those that do not roll, such as
     ``slipping_front_separated_rear``, or ``slipping`` of the
-    only contact. A contact whose ``normal_force`` is given does not part.
+    only contact. A contact whose ``normal_force`` is given does not part. In the first mode, in
+    which plans and laws are made, all roll but those that are given as apart.
 
     Attributes
     ----------
@@ -38,9 +40,9 @@ class HybridMachine(MachineSystem, ContactModes):
 
     creep, clear = CREEP, 1e-11
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, apart: Sequence[int] = ()) -> None:
         """Take a machine, or raise ParameterError where no contact may slip."""
-        super().__init__(machine)
+        super().__init__(machine, Phases(separated=tuple(apart)))
         self._names = names = list(self.contacts)[len(self.contacts) - len(machine.contacts) :]
         able = [i for i, c in enumerate(machine.contacts) if c.mu_kinetic is not None]
         if not able:
@@ -52,7 +54,19 @@ class HybridMachine(MachineSystem, ContactModes):
         for i in able:
             more = ['separated'] * (i in self.parting) + ['resting'] * (i in self.resisted)
             every = [p.moved(i, k) for p in every for k in ('rolling', 'slipping', *more)]
+        every.sort(key=lambda phases: phases != self.phases)
         self.parts = {self.mode_of(phases): MachineSystem(machine, phases) for phases in every}
+
+    def starting(self, p: ArrayLike, x: ArrayLike) -> HybridMachine:
+        """
+        Return the machine whose first mode is that of a start: contacts open there are separated.
+
+        Where nothing would touch, they roll in the first mode, as in a throw that is to land.
+        """
+        gaps = np.array(self.gap_function(x, p)).ravel()
+        apart = [i for i in self.parting if gaps[i] > OPEN]
+        alone = len(apart) == len(self.contacts)
+        return self if alone or not apart else HybridMachine(self.machine, apart)
 
     @cached_property
     def smooth_mode(self) -> Mode:
@@ -61,7 +75,7 @@ class HybridMachine(MachineSystem, ContactModes):
             return self.mode
         machine = copy(self.machine)
         machine.contacts = [replace(c, slow=SLOW) for c in machine.contacts]
-        return MachineSystem(machine).mode
+        return MachineSystem(machine, self.phases).mode
 
     def mode_of(self, phases: Phases) -> str:
         """Return the name of a mode."""

@@ -450,12 +450,16 @@ class MachineSystem(WrittenSystem):
         """
         Limits of each contact as smooth functions, forces over the weight; positive inside.
 
-        ``spin`` of a contact that holds its spin is its one limit of force and torque.
+        Of a contact that is separated it is the gap [m]. ``spin`` of a contact that holds its spin
+        is its one limit of force and torque.
         """
         machine, out = self.machine, {}
         mass = sum((b.mass.mass for b in machine.bodies.values() if b.mass), ca.SX(0))
         weight = mass * (ca.norm_2(machine.gravity_W) + WEIGHTLESS)
         for name, at in self.contacts.items():
+            if at.gap is not None:
+                out[self.named('gap', name)] = at.gap
+                continue
             fx, fy, fz, *torque = ca.vertsplit(ca.vertcat(at.wrench[3:], at.held[2:]) / weight)
             out[self.named('normal_force', name)] = fz
             out[self.named('friction', name)] = (at.mu * fz) ** 2 - fx * fx - fy * fy

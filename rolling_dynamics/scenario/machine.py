@@ -395,6 +395,8 @@ class MachineFile(ScenarioFile):
                 (system.control if named in system.control else system.state).entry(named)
         p = system.parameters.pack(**builder.values)
         x0 = self._start(system, p)
+        if isinstance(system, HybridMachine):
+            system = system.starting(p, x0)
         for k, (contact, given) in enumerate(self.machine.contacts.items()):
             with located(f'machine.contacts.{contact}'):
                 given.elastic(contact, k, system, p, x0)

@@ -214,14 +214,14 @@ _KEPT: OrderedDict[Hashable, Formulation] = OrderedDict()
 def envelope_bounds(problem: PlanProblem) -> dict[str, float]:
     """Return the least value of each function of the contact's envelope that is to be kept."""
     known = envelope(problem.system)
-    bounds = {'normal_force': problem.normal_force_min, 'depth': 0.0, KEEP_OUT: 0.0}
+    bounds = {'normal_force': problem.normal_force_min, 'depth': 0.0, 'gap': 0.0, KEEP_OUT: 0.0}
     if problem.friction_cone:
         bounds['friction'] = 0.0
     if problem.spin_friction:
         bounds['spin'] = 0.0
     return {
         name: bounds[kind]
-        for kind in ('normal_force', 'friction', 'spin', 'depth', KEEP_OUT)
+        for kind in ('normal_force', 'friction', 'spin', 'depth', 'gap', KEEP_OUT)
         for name in known
         if kind in bounds and (name == kind or name.startswith(f'{kind}_'))
     }

@@ -30,7 +30,7 @@ from rolling_dynamics.point_contact.impact import rebound_impulse
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_dynamics.surfaces import Ellipsoid as Quadric
-from rolling_planner import plan_rolling
+from rolling_planner import plan_rolling, PlanProblem
 from rolling_planner.problem.scenario import read_problem
 from transforms3d import quaternions
 import yaml
@@ -112,6 +112,31 @@ def test_a_ball_that_rolls_into_a_wall_climbs_it_by_the_friction_there(mu):
     last = system.state.unpack(motion.states[-1])
     flown = motion.times[-1] - hit
     assert last['p_ball'][2] == pytest.approx(R + up * flown - G * flown**2 / 2, rel=1e-9)
+
+
+def shell_near_a_wall(start):
+    """Return the scenario of a driven shell with a wall at the origin."""
+    given = load_scenario('driven_shell').raw
+    touch = {'mu': 0.3, 'mu_kinetic': 0.25, 'restitution': 0.2}
+    contacts = {'wall': {'body': 'shell', 'normal': [-1, 0, 0], **touch}}
+    machine = {**given['machine'], 'contacts': contacts}
+    return load_scenario({**given, 'machine': machine, 'initial': {'c_shell': [start, 0]}})
+
+
+def test_a_plan_is_made_in_the_mode_of_the_start_and_keeps_gaps_open():
+    s = shell_near_a_wall(-0.8)
+    names = list(s.system.modes)
+    assert names == ['separated', 'rolling', 'slipping']
+    assert s.system.mode_of(s.system.phases) == names[0]
+    assert s.system.begin(s.p, s.x0, [0, 0], 0.0).mode == names[0]
+    assert sorted(s.system.envelope) == ['friction_shell', 'gap_shell_2', 'normal_force_shell']
+    goal = {'goal': {'c_shell': [-0.5, 0.0]}, 'horizon': 3.0, 'control_limits': 0.5}
+    problem = PlanProblem(system=s.system, p=s.p, x_start=s.x0, **goal)
+    plan = plan_rolling(problem)
+    gap = [float(s.system.envelope['gap_shell_2'](x, [0, 0], 0, s.p)) for x in plan.states]
+    np.testing.assert_allclose(gap, -plan.states[:, 0] - 0.15, atol=1e-12)
+    np.testing.assert_allclose([gap[0], gap[-1]], [0.65, 0.35], atol=1e-3)
+    assert next(iter(shell_near_a_wall(-0.15).system.modes)) == 'rolling'
 
 
 def test_a_ball_with_backspin_is_pushed_on_the_floor_and_the_order_is_reported():
