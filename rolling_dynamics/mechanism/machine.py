@@ -118,8 +118,11 @@ class Machine:
         self._still_described()
         return self._declare(self._variables, entry)
 
-    @staticmethod
-    def _declare(declared: dict[Entry, ca.SX], entry: Entry) -> ca.SX:
+    def _declare(self, declared: dict[Entry, ca.SX], entry: Entry) -> ca.SX:
+        if entry.name in {known.name for known in declared}:
+            raise ParameterError(
+                f'{self.name}: {entry.name!r} is declared twice; give one of both another name'
+            )
         declared[entry] = ca.SX.sym(entry.name, entry.size)
         return declared[entry]
 

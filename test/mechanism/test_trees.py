@@ -317,6 +317,9 @@ def test_what_no_machine_is_is_rejected():
     out.body('A', joint, Revolution(ca.SX(1.0), ca.SX(0.01)))
     with pytest.raises(ParameterError, match="two bodies 'A'"):
         out.body('A', joint)
+    out.parameter('size', 'm')
+    with pytest.raises(ParameterError, match=r"wrong: 'size' is declared twice; give one of both"):
+        out.parameter('size', 'm')
     assert out.links
     with pytest.raises(ParameterError, match='has no effect'):
         out.parameter('late', 'm')
