@@ -43,7 +43,7 @@ def read_problem(scenario: Scenario) -> PlanProblem:
     """
     raw = scenario.raw.get('plan')
     if raw is None:
-        raise ScenarioError('plan: is missing (the section that holds the goal of a plan)')
+        raise ScenarioError('plan: is missing; add this section, with the goal of the plan')
     charted = offers(scenario.system, ChartCoordinates)
     if charted is not None and not charted.on_first_chart:
         raise ScenarioError(

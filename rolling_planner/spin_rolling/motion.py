@@ -602,7 +602,7 @@ def read_spin_rolling_problem(scenario: Scenario) -> SpinRollingProblem:
     """
     raw = scenario.raw.get('plan')
     if raw is None:
-        raise ScenarioError('plan: is missing (the section that holds the goal of a plan)')
+        raise ScenarioError('plan: is missing; add this section, with the goal of the plan')
     system = scenario.system
     if not isinstance(system, SpinRollingSphere):
         raise ScenarioError(f'system: a spin_rolling_sphere is needed, got {system.name!r}')

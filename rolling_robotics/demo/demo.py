@@ -270,6 +270,10 @@ class PlanTask(Task):
     request: Callable[[Scenario], PlanRequest]
     plant_file: str = ''
 
+    def check(self) -> None:
+        """Ask for the goal of the plan."""
+        self.request(load_scenario(self._scenario_file))
+
     def in_lockstep(self, trials: Sequence[Trial], records: Sequence[Record] = ()) -> list[Record]:
         """Execute the plan of the nodes, or one that is made here as their planner makes it."""
         driver = PlanLockstep(self.experiment, self._scenario_file, self.plant_file)

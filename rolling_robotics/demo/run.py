@@ -83,6 +83,7 @@ def run_demo(
     out, figure = Path(out_dir), Path(out_dir) / f'{Path(name).stem}.png'
     if missing := ros and without_ros('demo', 'rosbags'):
         raise RollingError(missing)
+    demo.task.check()
     out.mkdir(parents=True, exist_ok=True)
     say(experiment.text)
     sim = ros and ((use_sim_time is None and demo.task.is_slow) or in_simulated_time(use_sim_time))

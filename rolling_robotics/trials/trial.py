@@ -200,6 +200,9 @@ class Task(ABC):
     experiment: str
     named_laws: ClassVar[bool] = False
 
+    def check(self) -> None:  # noqa: B027  (most tasks need nothing)
+        """Raise RollingError, before any node starts, where the scenario lacks what it needs."""
+
     @abstractmethod
     def ask(self, client: TrialClient, trial: Trial) -> Record:
         """Have the nodes do it; return all but the arrays of the record."""

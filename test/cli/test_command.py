@@ -228,6 +228,15 @@ def test_demo_on_nodes_without_ros_says_so(rolling, monkeypatch, tmp_path):
     assert 'demo: needs ROS 2, but rclpy and rolling_interfaces' in ended.err
 
 
+def test_demo_without_a_goal_is_rejected_before_it_starts(rolling, tmp_path):
+    path = tmp_path / 'aimless.yaml'
+    path.write_text(examples()['two_wheeler'].read_text().split('\nplan:')[0])
+    ended = rolling('demo', str(path), '--out', str(tmp_path / 'out'))
+    assert ended.status == 2
+    assert 'plan: is missing; add this section, with the goal of the plan' in ended.err
+    assert not (tmp_path / 'out').exists()
+
+
 LONG = {
     'simulate': ('spinning_plate', {'duration': 500000, 'output': {'rate': 1}}, 'simulating '),
     'plan': (
