@@ -11,7 +11,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, RollingSystem
+from rolling_dynamics.contract.contact_forces import contact_forces, ContactForces
+from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, RollingSystem, Symbols
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.simulation import Trajectory
@@ -77,7 +78,7 @@ class Series:
 
 def friction_ratio(normal: Array, friction: Array, lost: ArrayLike = np.nan) -> Array:
     """
-    Return the ratio of static friction [N] to normal force [N], all of shape (N,).
+    Return the ratio of static friction [N] to normal force [N], all of one shape.
 
     ``lost`` where the latter is not positive.
     """
@@ -130,7 +131,8 @@ def common_arrays(system: RollingSystem, trajectory: Trajectory) -> dict[str, Se
     Returns
     -------
     dict
-        Time, control, contact wrench, margins and invariants; poses of the bodies.
+        Time, control, contact wrench, friction that is needed, margins and invariants; poses of
+        the bodies. Of several contacts also force and frame of each.
 
     """
     mode = _mode(system)
@@ -140,6 +142,7 @@ def common_arrays(system: RollingSystem, trajectory: Trajectory) -> dict[str, Se
         wrench = along(trajectory, _wrench)
         arrays['tau_contact'] = vector(wrench[:, :3], 'N m', 'Ch', 'contact torque on the object')
         arrays['f_contact'] = vector(wrench[:, 3:], 'N', 'Ch', 'contact force on the object')
+    arrays |= _contacts(system, trajectory)
     for name in margin_names(system):
         values = along(trajectory, partial(margin, name))
         unit = MARGIN_UNITS.get(name, '')
@@ -161,25 +164,66 @@ def _wrench(system: RollingSystem) -> ca.Function:
     return wrench
 
 
+def array_name(name: str) -> str:
+    """Return the name of the array of the force at a contact, whose name may be empty."""
+    return f'f_contact_{name}' if name else 'f_contact'
+
+
+def _contacts(system: RollingSystem, trajectory: Trajectory) -> dict[str, Series]:
+    if (found := _forces(system)) is None:
+        return {}
+    count = len(found.names)
+    values = along(trajectory, _at_contacts)
+    force = values[:, : 3 * count].reshape(-1, count, 3)
+    ratio = friction_ratio(force[..., 2], np.hypot(force[..., 0], force[..., 1]))
+    needed = np.fmax.reduce(ratio, axis=1)
+    arrays: dict[str, Series] = {
+        'mu_needed': Series(needed, '', text='static friction over normal force')
+    }
+    if count > 1:
+        poses = values[:, 3 * count :].reshape(-1, count, 4, 4)
+        for k, name in enumerate(found.names):
+            text, at = f'force at the contact of {name}', f'contact_{name}'
+            arrays[array_name(name)] = vector(force[:, k], 'N', at, text)
+            arrays |= _pose(at, poses[:, k])
+    return arrays
+
+
+def _forces(system: RollingSystem) -> ContactForces | None:
+    return contact_forces(system, next(iter(system.modes)))
+
+
+def _at_contacts(system: RollingSystem) -> ca.Function:
+    """Return ``(x, u, t, p) -> forces at contacts, and their frames``."""
+    found = _forces(system)
+    if found is None:
+        raise ParameterError(f'{system.name}: this model has no contact force')
+    s = Symbols.of(system.state, system.control, system.parameters)
+    X = ca.vec(found.frames(s.x, s.p)[1])
+    return ca.Function('contacts', list(s), [ca.densify(ca.vertcat(found.forces(*s), X))])
+
+
 def _invariant(name: str, system: RollingSystem) -> ca.Function:
     return system.invariants[name]
 
 
 def _poses(system: RollingSystem, trajectory: Trajectory) -> dict[str, Series]:
     """Return position and attitude in W of each body that the system draws."""
-    arrays = {}
+    arrays: dict[str, Series] = {}
     for k, body in enumerate(system.pose.name_out()):
         flat = along(trajectory, partial(_pose_function, k))
-        X = flat.reshape(-1, 4, 4).transpose(0, 2, 1)
-        arrays[f'{body}_position'] = vector(X[:, :3, 3], 'm', 'W', f'origin of {body}')
-        arrays[f'{body}_attitude'] = vector(
-            quaternions(X[:, :3, :3]),
-            '',
-            'W',
-            f'attitude of {body}',
-            QUATERNION,  # type: ignore[arg-type]
-        )
+        arrays |= _pose(body, flat.reshape(-1, 4, 4))
     return arrays
+
+
+def _pose(name: str, columns: Array) -> dict[str, Series]:
+    """Return position and attitude in W by homogeneous matrices (N, 4, 4), column by column."""
+    X = columns.transpose(0, 2, 1)
+    q = quaternions(X[:, :3, :3])
+    return {
+        f'{name}_position': vector(X[:, :3, 3], 'm', 'W', f'origin of {name}'),
+        f'{name}_attitude': Series(q, '', 'W', QUATERNION, f'attitude of {name}'),
+    }
 
 
 def _pose_function(body: int, system: RollingSystem) -> ca.Function:

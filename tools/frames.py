@@ -151,7 +151,7 @@ def _faint(scene: Scene) -> Scene:
         replace(body, meshes=tuple(replace(m, opacity=FAINT) for m in body.meshes))
         for body in scene.bodies
     )
-    return replace(scene, bodies=bodies, frames=(), traces=(), wrench=None)
+    return replace(scene, bodies=bodies, frames=(), traces=())
 
 
 def _draw_frame(axes: Axes, letter: str, X: Values, length: float) -> Values:

@@ -24,7 +24,7 @@ from rolling_dynamics.internal_masses.masses import pairs_that_hold, rail_masses
 from rolling_dynamics.simulation import simulate, Trajectory
 from rolling_robotics.figures.states import COLOURS, GREY, legend, WIDTH
 from rolling_robotics.plugins.point_mass_ball.report import (
-    contact_forces,
+    forces_at,
     required_friction,
     RequiredFriction,
 )
@@ -98,7 +98,7 @@ def forces(run: Run, count: int = 2001) -> tuple[Array, Array, Array, Array]:
     """Return times [s], N [N], static friction (count, 2) [N] and f / N of a run."""
     end = run.trajectory.segments[-1].end
     times = np.linspace(0.0, end, count)
-    return (times, *contact_forces(run.trajectory, times))
+    return (times, *forces_at(run.trajectory, times))
 
 
 def rows() -> list[Row]:

@@ -201,7 +201,7 @@ class ControlLoop:
         if self.time >= (duration := task.duration()):
             task.conclude((self.started or 0) + round(duration * 1e9))
             return
-        if self.contact_mode in task.lost_modes:
+        if self._is_lost():
             text = f'the contact was lost at {self.time:.3f} s: it is {self.contact_mode}'
             self.end(CODES.CONTACT_LOST, text)
             return
@@ -216,6 +216,16 @@ class ControlLoop:
                 self._wait(stamp, at, x)
         else:
             self._command(stamp, at, acts, x, touching=touching)
+
+    def _is_lost(self) -> bool:
+        """
+        Return whether a contact was lost.
+
+        Modes of several contacts are named by those that do not roll. The first mode has what is
+        apart at the start, such as a wall, and was not lost.
+        """
+        first, mode = self._equipment.first_mode, self.contact_mode
+        return mode != first and mode.startswith(self._task.lost_modes)
 
     def _begin(self, start: int) -> None:
         task = self._task

@@ -142,6 +142,8 @@ class LoopEquipment:
         State that stands for one that never came.
     values
         Parameters of the node by name.
+    first_mode
+        Mode in which plans and laws are made; empty where there is one alone.
     once
         Whether each state is answered once, as in simulated time.
     by_clock
@@ -161,6 +163,7 @@ class LoopEquipment:
     start: Array
     values: ParameterTable
     once: bool
+    first_mode: str = ''
     by_clock: bool = False
     limit: str = 'state_timeout'
     patient: bool = False
@@ -186,6 +189,7 @@ class LoopEquipment:
             start=start,
             values=v,
             once=node.get_parameter('use_sim_time').value,
+            first_mode=next(iter(system.modes)),
             warn=node.get_logger().warning,
             **supervised,
         )

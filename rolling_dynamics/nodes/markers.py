@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 import math
+from typing import TypeAlias
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
@@ -38,6 +39,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 EXTENT = 0.25  # half the size of what is drawn of an unbounded chart [m or chart unit]
 PATH_LENGTH = 400  # points of the contact path that are kept
 NEWTONS_PER_METRE = 10.0  # length of the force arrow
+Forces: TypeAlias = Sequence[tuple[Array, Array]]  # places [m] and forces [N], in one frame
 
 OBJECT_COLOURS = with_opacity(OBJECT, 1.0)
 HAND_COLOURS = with_opacity(HAND, 1.0)
@@ -103,7 +105,7 @@ def _drawn_box(surface: Surface, extent: float) -> Array:
 
 
 class ContactMarkers:
-    """The markers that move: contact point, its path over the hand, contact force."""
+    """The markers that move: contact point, its path over the hand, contact forces."""
 
     def __init__(
         self,
@@ -119,7 +121,7 @@ class ContactMarkers:
         Parameters
         ----------
         hand_frame, contact_frame
-            Frames of the path, and of point and force.
+            Frames of the path, and of point and forces.
         size
             Factor of the widths; 1 suits a body of some centimetres.
         newtons_per_metre
@@ -132,8 +134,7 @@ class ContactMarkers:
         self._trail.scale.x = 0.002 * size
         self._dot = self._marker(1, Marker.SPHERE, contact_frame, (0.8, 0.1, 0.1, 1.0))
         self._dot.scale.x = self._dot.scale.y = self._dot.scale.z = 0.008 * size
-        self._arrow = self._marker(2, Marker.ARROW, contact_frame, (0.1, 0.6, 0.2, 1.0))
-        self._arrow.scale.x, self._arrow.scale.y = 0.004 * size, 0.008 * size
+        self._contact_frame, self._size = contact_frame, size
 
     @staticmethod
     def _marker(number: int, kind: int, frame: str, rgba: Sequence[float]) -> Marker:
@@ -152,7 +153,7 @@ class ContactMarkers:
             return True
         return math.dist(p_HC, vector_to_list(self._path[-1])) > 0.5 * self._trail.scale.x
 
-    def update(self, stamp: Time, p_HC: Array, force_Ch: Array | None) -> MarkerArray:
+    def update(self, stamp: Time, p_HC: Array, forces: Forces, frame: str = '') -> MarkerArray:
         """
         Return the markers of an instant.
 
@@ -162,18 +163,24 @@ class ContactMarkers:
             Time of the instant.
         p_HC
             Contact point in the hand [m].
-        force_Ch
-            Force on the object in the contact frame of the hand [N]; None where it is not known.
+        forces
+            On what rolls, each with where it acts; empty where they are not known.
+        frame
+            Of the forces; that of the contact where it is empty.
 
         """
         if self._moved(p_HC):
             self._path.append(list_to_point(p_HC.tolist()))
             self._trail.points = list(self._path)
         markers = [self._dot] + ([self._trail] if len(self._path) > 1 else [])
-        if force_Ch is not None:
-            tip = list_to_point((force_Ch / self._newtons_per_metre).tolist())
-            self._arrow.points = [list_to_point((0.0, 0.0, 0.0)), tip]
-            markers.append(self._arrow)
+        for number, (place, force) in enumerate(forces, 2):
+            arrow = self._marker(
+                number, Marker.ARROW, frame or self._contact_frame, (0.1, 0.6, 0.2, 1.0)
+            )
+            arrow.scale.x, arrow.scale.y = 0.004 * self._size, 0.008 * self._size
+            ends = place, place + force / self._newtons_per_metre
+            arrow.points = [list_to_point(end.tolist()) for end in ends]
+            markers.append(arrow)
         for marker in markers:
             marker.header.stamp = stamp
         return MarkerArray(markers=markers)
@@ -207,14 +214,13 @@ class RobotMarkers:
 
         """
         self._view, self._frame = view, frame
-        self._force = normal_force is not None
         self._contact = ContactMarkers(
             frame(view.path),
             frame(view.contact),
             size=PATH_WIDTH * view.radius / MARKER_WIDTH,
             newtons_per_metre=(normal_force or 1.0) / view.radius,
         )
-        self.forget = self._contact.forget
+        self.forget, self.update = self._contact.forget, self._contact.update
 
     def _part(self, shape: Shape, number: int) -> Marker | None:
         """Return the marker of a shape, or None of one that is drawn as a surface alone."""
@@ -242,22 +248,6 @@ class RobotMarkers:
                 ball = Sphere(fraction * shape.radius)
                 markers.append(surface_marker(ball, frame, number, colours))
         return MarkerArray(markers=markers)
-
-    def update(self, stamp: Time, contact: Array, force: Array) -> MarkerArray:
-        """
-        Return contact point, path and force at an instant.
-
-        Parameters
-        ----------
-        stamp
-            Time of the instant.
-        contact
-            Contact point in the frame of its path [m].
-        force
-            Of the floor on the robot, in the frame of the contact [N].
-
-        """
-        return self._contact.update(stamp, contact, force if self._force else None)
 
 
 def _fill_ball(marker: Marker, shape: Ball) -> None:

@@ -185,7 +185,8 @@ class PlantTopics:
         self.contact_state(observed, stamp)
         X_WH = body_matrix(observed.hand)
         p_HC = X_WH[:3, :3].T @ (observed.X_WCh[:3, 3] - X_WH[:3, 3])
-        self._marker_publisher.publish(self._markers.update(stamp, p_HC, observed.wrench[3:6]))
+        forces = [(np.zeros(3), observed.wrench[3:6])]
+        self._marker_publisher.publish(self._markers.update(stamp, p_HC, forces))
 
 
 class RollingObject(Simulated):

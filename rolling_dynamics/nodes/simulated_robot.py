@@ -13,7 +13,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.impulse import Impulse
-from rolling_dynamics.nodes.markers import RobotMarkers
+from rolling_dynamics.nodes.markers import Forces, RobotMarkers
 from rolling_dynamics.nodes.simulated import (
     perturbation_parameters,
     plant_parameters,
@@ -97,8 +97,6 @@ class RobotTopics:
         self._tf = stream(TFMessage, '/tf')
         self._joints = stream(JointState, 'joint_states') if view.joints else None
         observed = plant.observe()
-        layout, p = view.system.parameters, plant.emulation.p
-        self._mu = float(p[layout.slice('mu')][0]) if 'mu' in layout else math.inf
         self._contact = self._frame(view.contact)
         self._wrench = self._contact_state = None
         if plant.has_wrench:
@@ -152,13 +150,15 @@ class RobotTopics:
         """Publish mode and margins of the contact."""
         if self._contact_state is None:
             return
-        wrench = self._acting(observed)
-        tangential, normal = float(np.hypot(wrench[3], wrench[4])), float(wrench[5])
-        message = RollingContact(wrench=array_to_wrench(wrench), mode=self._plant.contact_mode)
+        force, mu, _ = self._plant.contact_forces()
+        tangential, normal = np.hypot(force[:, 0], force[:, 1]), force[:, 2]
+        wrench = array_to_wrench(self._acting(observed))
+        message = RollingContact(wrench=wrench, mode=self._plant.contact_mode)
         message.header.stamp, message.header.frame_id = stamp, self._contact
         message.gap = max(self._plant.gap(observed), 0.0)
-        message.required_friction = ratio(tangential, normal)
-        message.friction_utilisation = ratio(tangential, self._mu * normal)
+        message.required_friction = max(map(ratio, tangential, normal))
+        limits = np.where(mu > 0.0, mu * normal, math.inf)  # where the model has no friction
+        message.friction_utilisation = max(map(ratio, tangential, limits))
         self._contact_state.publish(message)
 
     def frames(self, observed: Observation, stamp: Time) -> None:
@@ -194,7 +194,17 @@ class RobotTopics:
         self.contact_state(observed, stamp)
         view, poses = self._plant.view, self._poses(observed)
         contact = relative_pose(poses[view.path], poses[view.contact])[:3, 3]
-        self._markers.publish(self._drawn.update(stamp, contact, self._acting(observed)[3:]))
+        self._markers.publish(self._drawn.update(stamp, contact, *self._forces(observed)))
+
+    def _forces(self, observed: Observation) -> tuple[Forces, str]:
+        """Return forces with where they act, and their frame: the floor's of several contacts."""
+        if self._wrench is None:
+            return (), ''
+        force, _, X = self._plant.contact_forces()
+        if len(force) == 1:
+            return [(np.zeros(3), self._acting(observed)[3:])], ''
+        at = zip(X, force, strict=True)
+        return [(X_WC[:3, 3], X_WC[:3, :3] @ f) for X_WC, f in at], self._world
 
 
 class SimulatedRobot(Simulated):

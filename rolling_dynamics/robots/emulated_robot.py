@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.contact_forces import contact_forces, ContactForces
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.robots.view import (
     AllModes,
@@ -61,6 +63,7 @@ class EmulatedRobot(EmulatedMachine[Observation]):
         self._own = Observer(view, p, next(iter(view.system.modes)))
         self._observers = {m: MotionObserver(shown, p, m) for m in emulation.system.modes}
         self._heading = Heading(SLOW * view.radius)
+        self._contacts: dict[str, ContactForces | None] = {}  # by mode
 
     def brake(self) -> Array:
         """Return the control that brings the robot to rest."""
@@ -102,7 +105,29 @@ class EmulatedRobot(EmulatedMachine[Observation]):
     @property
     def has_wrench(self) -> bool:
         """True if the model knows the forces of contact; a kinematic one does not."""
-        return next(iter(self.emulation.system.modes.values())).wrench is not None
+        system = self.emulation.system
+        return contact_forces(system, next(iter(system.modes))) is not None
+
+    def contact_forces(self) -> tuple[Array, Array, Array]:
+        """
+        Return forces, coefficients of friction and frames of the contacts as they are now.
+
+        Returns
+        -------
+        Array, Array, Array
+            Forces [N] on the body that rolls (n, 3), each in its frame; coefficients (n), 0 where
+            the model has none; poses of the frames in W (n, 4, 4), none of a model without.
+
+        """
+        machine, s = self.emulation, self.emulation.state
+        if s.mode not in self._contacts:
+            self._contacts[s.mode] = contact_forces(machine.system, s.mode)
+        found = self._contacts[s.mode]
+        if found is None:
+            return np.zeros((1, 3)), np.zeros(1), np.zeros((0, 4, 4))
+        force = np.array(found.forces(s.x, machine.u, s.t, s.p)).reshape(-1, 3)
+        mu, X = (np.array(value) for value in found.frames(s.x, s.p))
+        return force, mu.ravel(), X.reshape(4, -1, 4).transpose(1, 0, 2)
 
     def joints(self, observation: Observation) -> tuple[Array, Array]:
         """Return positions [rad, m] and rates of the joints at an observation, a vector each."""

@@ -26,6 +26,7 @@ from rolling_robotics.scene.scene import (
     Scene,
     UNDER,
     Values,
+    Wrench,
 )
 
 SEEN_THROUGH = 0.22  # opacity of a line behind a body
@@ -226,13 +227,14 @@ class Painter:
         return hidden
 
     def _add_contact(self, pile: _Pile, k: int) -> None:
-        scene, near = self._scene, 10 * self._size
-        for frame in scene.frames:
+        near = 10 * self._size
+        for frame in self._scene.frames:
             if np.isfinite(frame.attitude[k]).all():
                 self._add_frame(pile, frame, k, near)
-        if scene.wrench is None or not scene.frames:
-            return
-        frame, wrench = scene.frames[0], scene.wrench
+                if frame.wrench is not None:
+                    self._add_force(pile, frame, frame.wrench, k, near)
+
+    def _add_force(self, pile: _Pile, frame: Frame, wrench: Wrench, k: int, near: float) -> None:
         force = wrench.force[k] * wrench.scale
         if not np.isfinite(force).all() or force[2] <= 0:
             return

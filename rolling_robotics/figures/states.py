@@ -309,7 +309,7 @@ def world_figure(arrays: Arrays) -> Figure | None:
 
 def contact_figure(arrays: Arrays) -> Figure | None:
     """Return contact force, friction that is needed beside that there is, and the force cone."""
-    if 'mu_needed' not in arrays:
+    if 'mu_needed' not in arrays or 'mu' not in arrays.result['parameters']:
         return None
     force, torque = arrays['f_contact'], arrays['tau_contact']
     spins = bool(np.abs(torque[:, 2]).max() > 0)

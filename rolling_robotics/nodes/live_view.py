@@ -259,6 +259,7 @@ def standing_scene(topics: LiveTopics) -> Scene:
         for b in bodies
         if b.name in ends
     )
+    acting = None if topics.wrench is None else Wrench(force=position, mu=np.ones(1), scale=1)
     return Scene(
         title='live',
         system='live',
@@ -266,10 +267,9 @@ def standing_scene(topics: LiveTopics) -> Scene:
         bodies=tuple(bodies),
         ghosts=tuple(ghosts),
         frames=tuple(
-            Frame(name=name, position=position, attitude=attitude)
-            for name in topics.contact_frames
+            Frame(name, position, attitude, None if k else acting)
+            for k, name in enumerate(topics.contact_frames)
         ),
-        wrench=None if topics.wrench is None else Wrench(force=position, mu=np.ones(1), scale=1),
     )
 
 
@@ -392,11 +392,11 @@ class LiveScene:
         if state is not None and state.friction_utilisation > 0:
             mu = state.required_friction / state.friction_utilisation
             self._mu = mu if math.isfinite(mu) else self._mu
-        if wrench is not None:
+        if wrench is not None and self._scene is not None and self._scene.frames:
             f = wrench.wrench.force
             if not self._scale and f.z > 0:
                 self._scale = 0.5 * stage.size / f.z
-            stage.push(self._scale * np.array([f.x, f.y, f.z]), self._mu)
+            stage.push(self._scene.frames[0], self._scale * np.array([f.x, f.y, f.z]), self._mu)
 
     def _show_predicted(self, now: float, stage: Stage) -> None:
         """Draw the path that a law predicts, while it is the present."""

@@ -141,17 +141,19 @@ def recorded_scene(recorded: Recorded, frame_prefix: str = '') -> Scene:
     size = max((np.ptp(m.vertices) for b in bodies if b.layer for m in b.meshes), default=1.0)
     rolling = rolling_frame(frames.frames, [b.name for b in bodies])
     ghosts = _ghosts(recorded, [b for b in bodies if b.name == rolling], times)
+    wrench = _wrench(force, state, float(size))
     return Scene(
         title=recorded.path.name,
         system='recording',
         times=times - times[0],
         bodies=tuple(bodies),
         ghosts=ghosts,
-        frames=tuple(Frame(f, *frames.poses(f, times)) for f in contact),
+        frames=tuple(
+            Frame(f, *frames.poses(f, times), None if k else wrench) for k, f in enumerate(contact)
+        ),
         traces=_traces(
             contact, [b for b in bodies if b.name == rolling or not b.is_above], frames, times
         ),
-        wrench=_wrench(force, state, float(size)) if contact else None,
         strips=(*_strips(force, state), *error_strips(bodies, ghosts)),
     )
 

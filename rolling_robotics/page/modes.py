@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
+from rolling_dynamics.contract.capabilities import offers
+from rolling_dynamics.contract.contact_forces import contact_forces, ContactForces
 from rolling_dynamics.contract.rolling_system import Jump, Mode, RollingSystem
 from rolling_dynamics.simulation.guards import in_mode, projection
 from rolling_dynamics.simulation.modes import IGNORE, RECORD, STOP
 from rolling_dynamics.simulation.stepper import step_with_guards
-from rolling_robotics.page.forces import forces_of
-from rolling_robotics.page.machine import follows
+from rolling_robotics.page.machine import follows, OnHand
 
 Functions = dict[str, ca.Function]
 Data = dict[str, Any]
@@ -35,15 +36,14 @@ def modes_of(
     modes: dict[str, Data] = {}
     for k, (name, mode) in enumerate(system.modes.items()):
         functions[f'project_{k}'] = projection(in_mode(system, name))
-        names: list[str] = []
-        if (found := forces_of(system, name)) is None:
+        if (drawn := drawn_forces(system, name)) is None:
             functions[f'step_{k}'] = step_with_guards(system, name)
         else:
-            forces, functions[f'frames_{k}'], names = found
-            functions[f'step_{k}'] = step_with_guards(system, name, [forces])
+            functions[f'frames_{k}'] = drawn.frames
+            functions[f'step_{k}'] = step_with_guards(system, name, [drawn.forces])
         modes[name] = {
             'k': k,
-            'contacts': names,
+            'contacts': [] if drawn is None else list(drawn.names),
             'slip': int(mode.slip is not None),
             'guards': [
                 _guard(functions, system, mode, g, f'reset_{k}_{j}', actions.get(g))
@@ -51,6 +51,13 @@ def modes_of(
             ],
         }
     return functions, modes
+
+
+def drawn_forces(system: RollingSystem, mode: str) -> ContactForces | None:
+    """Return the forces of a mode; of a body in two places of a hand those of both."""
+    hand = offers(system, OnHand)
+    two = hand is not None and hand.paired and mode in hand.pair.modes
+    return contact_forces(hand.pair if hand is not None and two else system, mode)
 
 
 def _guard(

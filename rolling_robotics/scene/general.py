@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.contract.contact_forces import contact_forces
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import plugin_of
 from rolling_dynamics.robots.view import (
@@ -30,7 +31,7 @@ from rolling_robotics.files import Arrays, damage_reported, Values
 from rolling_robotics.scene.parts import (
     box_mesh,
     contact_strips,
-    contact_wrench,
+    contact_wrenches,
     cylinder_mesh,
     error_strips,
     floor_body,
@@ -57,6 +58,7 @@ from rolling_robotics.scene.scene import (
     still,
     Strip,
     Trace,
+    Wrench,
 )
 
 LIFT = 0.01  # of the path over the surface it is drawn on, in sizes of the first body
@@ -97,19 +99,17 @@ def general_scene(scenario: Scenario, arrays: Arrays) -> Scene:
         shapes = [s for s in view.shapes if s.link in links]
         pose = arrays[f'{name}_position'], arrays[f'{name}_attitude']
         bodies.append(_body(name, *pose, shapes, view.radius))
-    frames: tuple[Frame, ...] = ()
-    wrench = None
-    if 'contact_position' in arrays:
-        frames = (
-            Frame(
-                name='contact',
-                position=arrays['contact_position'],
-                attitude=arrays['contact_attitude'],
-            ),
+    wrenches = contact_wrenches(arrays, _friction(scenario), view.radius)
+    frames = tuple(
+        Frame(
+            name=name,
+            position=arrays[f'{name}_position'],
+            attitude=arrays[f'{name}_attitude'],
+            wrench=wrench,
         )
-    forces = 'f_contact' in arrays and 'mu' in system.parameters
-    if frames and forces:
-        wrench = contact_wrench(arrays, view.radius)
+        for name, wrench in _frames(wrenches).items()
+        if f'{name}_position' in arrays
+    )
     return Scene(
         title=scenario.name,
         system=system.name,
@@ -118,9 +118,24 @@ def general_scene(scenario: Scenario, arrays: Arrays) -> Scene:
         bodies=tuple(bodies),
         frames=frames,
         traces=(_trace(names[0], arrays, bodies, LIFT * view.radius),),
-        wrench=wrench,
-        strips=contact_strips(arrays) if forces else control_strips(scenario, arrays),
+        strips=contact_strips(wrenches) if wrenches else control_strips(scenario, arrays),
     )
+
+
+def _friction(scenario: Scenario) -> dict[str, float]:
+    """Return the coefficient of friction of each contact by its name; empty without forces."""
+    system = scenario.system
+    found = contact_forces(system, next(iter(system.modes)))
+    if found is None:
+        return {}
+    mu = np.array(found.frames(scenario.x0, scenario.p)[0]).ravel()
+    return {name: value for name, value in zip(found.names, mu, strict=True) if value > 0}
+
+
+def _frames(wrenches: Mapping[str, Wrench]) -> dict[str, Wrench | None]:
+    """Return names of contact frames with what acts in each."""
+    named = {f'contact_{name}' if name else 'contact': w for name, w in wrenches.items()}
+    return {**named} or {'contact': None}
 
 
 def _trace(name: str, arrays: Arrays, bodies: Sequence[Body], lift: float) -> Trace:
@@ -159,11 +174,17 @@ def scene_on_floor(scenario: Scenario, arrays: Arrays, marks: Sequence[Line]) ->
     return replace(
         scene,
         bodies=(floor, *(_cut(b, floor) if b.name == 'fixed' else b for b in scene.bodies[1:])),
-        frames=(Frame(name='contact', position=contact, attitude=still(len(contact))[1]),),
+        frames=(
+            Frame(
+                name='contact',
+                position=contact,
+                attitude=still(len(contact))[1],
+                wrench=contact_wrenches(arrays, _friction(scenario), radius).get(''),
+            ),
+        ),
         traces=rolling_traces(
             contact, attitude, radius, ('on the floor', 'on the shell', 'shell')
         ),
-        wrench=contact_wrench(arrays, radius),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 import math
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.robots.view import GHOST, GLASS, HAND, OBSTACLE
 from rolling_dynamics.surfaces.surface import CELLS, drawn_cells, grid_cells, Surface
+from rolling_robotics.arrays import array_name
 from rolling_robotics.files import Arrays
 from rolling_robotics.scene.scene import (
     Body,
@@ -201,23 +202,39 @@ MARK = (0.35, 0.35, 0.35)
 TURN = np.linspace(0, 2 * np.pi, 49)
 
 
-def contact_wrench(arrays: Arrays, size: float) -> Wrench:
-    """Return the contact force; the greatest normal force becomes an arrow as long as ``size``."""
-    force = arrays['f_contact']
-    top = float(np.nanmax(np.abs(force[:, 2]), initial=0)) or 1.0
-    mu = np.full(len(force), arrays.parameter('mu'))
-    return Wrench(force=force, mu=mu, scale=size / top)
+def contact_wrenches(arrays: Arrays, mu: Mapping[str, float], size: float) -> dict[str, Wrench]:
+    """
+    Return the force of each contact for which there are arrays, by its name.
+
+    Parameters
+    ----------
+    arrays
+        Of a result.
+    mu
+        Name of a contact, empty of a single one -> coefficient of friction; 0 where unknown.
+    size
+        Length of the arrow for the greatest normal force of all [m].
+
+    """
+    found = {name: array_name(name) for name in mu if array_name(name) in arrays}
+    force = {name: arrays[of] for name, of in found.items()}
+    top = max((float(np.nanmax(np.abs(f[:, 2]), initial=0)) for f in force.values()), default=0)
+    scale = size / (top or 1.0)
+    return {n: Wrench(force=f, mu=np.full(len(f), mu[n]), scale=scale) for n, f in force.items()}
 
 
-def contact_strips(arrays: Arrays) -> tuple[Strip, ...]:
-    """Return the fraction of the friction that is used, and the normal force."""
-    force, mu = arrays['f_contact'], arrays.parameter('mu')
-    with np.errstate(divide='ignore', invalid='ignore'):
-        used = np.hypot(force[:, 0], force[:, 1]) / (mu * force[:, 2])
-    used[force[:, 2] <= 0] = np.nan
+def contact_strips(wrenches: Mapping[str, Wrench]) -> tuple[Strip, ...]:
+    """Return the fraction of the friction that is used, and the normal force, of each contact."""
+    used, normal = {}, {}
+    for name, wrench in wrenches.items():
+        force, mu = wrench.force, wrench.mu
+        with np.errstate(divide='ignore', invalid='ignore'):
+            fraction = np.hypot(force[:, 0], force[:, 1]) / (mu * force[:, 2])
+        fraction[force[:, 2] <= 0] = np.nan
+        used[name or '|f_t| / mu f_n'], normal[name or 'f_n'] = fraction, force[:, 2]
     return (
-        Strip(title='friction used', unit='', curves={'|f_t| / mu f_n': used}, limit=1.0),
-        Strip(title='normal force', unit='N', curves={'f_n': force[:, 2]}, limit=0.0),
+        Strip(title='friction used', unit='', curves=used, limit=1.0),
+        Strip(title='normal force', unit='N', curves=normal, limit=0.0),
     )
 
 

@@ -100,25 +100,6 @@ class Body:
         return {self.layer, *(m.layer for m in self.meshes)} == {ABOVE}
 
 
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """A frame that moves: ``position`` (T, 3) [m] and ``attitude`` (T, 4), NaN where none is."""
-
-    name: str
-    position: Values
-    attitude: Values
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Trace:
-    """Path of the contact over a body: ``points`` (T, 3) [m] in its frame; '' is the world."""
-
-    name: str
-    body: str
-    points: Values
-    colour: Colour
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Wrench:
     """
@@ -127,7 +108,7 @@ class Wrench:
     Attributes
     ----------
     force
-        On the object, shape (T, 3) [N], in the contact frame ``Scene.frames[0]``.
+        On the object, shape (T, 3) [N], in the frame that holds it.
     mu
         Coefficient of friction, shape (T,).
     scale
@@ -138,6 +119,38 @@ class Wrench:
     force: Values
     mu: Values
     scale: float
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """
+    A frame that moves.
+
+    Attributes
+    ----------
+    name
+        Name of the frame.
+    position, attitude
+        Shapes (T, 3) [m] and (T, 4), in the world; NaN where there is none.
+    wrench
+        Force of the contact that acts at its origin, if one does.
+
+    """
+
+    name: str
+    position: Values
+    attitude: Values
+    wrench: Wrench | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trace:
+    """Path of the contact over a body: ``points`` (T, 3) [m] in its frame; '' is the world."""
+
+    name: str
+    body: str
+    points: Values
+    colour: Colour
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -164,9 +177,9 @@ class Scene:
     bodies, ghosts
         Bodies as they moved, and as they were planned to move.
     frames
-        Contact frames; the first belongs to the hand or the floor.
-    traces, wrench, strips
-        Paths of the contact, its force, and curves.
+        Contact frames, with the force of each; the first belongs to the hand or the floor.
+    traces, strips
+        Paths of the contact, and curves.
 
     """
 
@@ -177,7 +190,6 @@ class Scene:
     ghosts: tuple[Body, ...] = ()
     frames: tuple[Frame, ...] = ()
     traces: tuple[Trace, ...] = ()
-    wrench: Wrench | None = None
     strips: tuple[Strip, ...] = field(default=())
     time_unit: str = 's'
 
@@ -195,7 +207,7 @@ class Scene:
         """Labels of what is drawn in space, and their colours."""
         moves = any(np.ptp(ghost.position, axis=0).any() for ghost in self.ghosts)
         out = {'plan' if moves else 'where the plan ends': GHOST[0]} if self.ghosts else {}
-        if self.wrench is not None:
+        if any(frame.wrench for frame in self.frames):
             out |= {'contact force': FORCE, 'friction cone': CONE}
         out |= {f'path {t.name.removeprefix("path ")}': t.colour for t in self.traces}
         if self.frames:
@@ -242,12 +254,12 @@ class Scene:
                     f,
                     position=at(f.position),
                     attitude=resample_attitude(self.times, f.attitude, new),
+                    wrench=f.wrench
+                    and replace(f.wrench, force=at(f.wrench.force), mu=at(f.wrench.mu)),
                 )
                 for f in self.frames
             ),
             traces=tuple(replace(t, points=at(t.points)) for t in self.traces),
-            wrench=self.wrench
-            and replace(self.wrench, force=at(self.wrench.force), mu=at(self.wrench.mu)),
             strips=tuple(
                 replace(s, curves={n: at(v) for n, v in s.curves.items()}) for s in self.strips
             ),

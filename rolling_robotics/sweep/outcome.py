@@ -12,6 +12,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, compiles
 from rolling_dynamics.contract.capabilities import offers, StateCheck
+from rolling_dynamics.contract.contact_forces import contact_forces
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.per_system import once_per_system
@@ -33,12 +34,12 @@ Came: TypeAlias = tuple[Row, Array, Array, Array]  # see :func:`row_of`
 
 
 def outputs_of(system: RollingSystem, names: Sequence[str] = ()) -> list[ca.Function]:
-    """Return margins, those of the names or its own, energy and contact force of a system."""
+    """Return margins, those of the names or its own, energy and contact forces of a system."""
     parts = [margin(name, system) for name in names or margin_names(system)]
     if 'energy' in system.invariants:
         parts.append(system.invariants['energy'])
-    wrench = next(iter(system.modes.values())).wrench
-    return parts if wrench is None else [*parts, wrench]
+    found = contact_forces(system, next(iter(system.modes)))
+    return parts if found is None else [*parts, found.forces]
 
 
 def together(scenarios: Mapping[int, Scenario]) -> dict[int, Came]:
@@ -200,8 +201,8 @@ def row_of(scenario: Scenario, head: Row, times: Array, states: Array, values: A
     -------
     dict
         ``status`` is ``done``, or ``stopped`` by an event; ``end`` [s] and ``steps``; ``event``
-        and ``event_time`` of the first event; of each margin its least value and when; of a
-        contact force ``mu_needed`` and when, ``least_normal_force``; the change of the energy;
+        and ``event_time`` of the first event; of each margin its least value and when; of the
+        contact forces ``mu_needed`` and when, ``greatest_normal_force``; the change of the energy;
         ``final_...`` of each number of the state. Extremes are those at the output times.
 
     """
@@ -215,7 +216,7 @@ def row_of(scenario: Scenario, head: Row, times: Array, states: Array, values: A
 
 
 def _extremes(scenario: Scenario, values: Array, times: Array) -> Row:
-    mode, guards = next(iter(scenario.system.modes.values())), margin_names(scenario.system)
+    guards = margin_names(scenario.system)
     row: Row = {}
     for k, name in enumerate(guards):
         row |= _least(name, values[:, k], times)
@@ -223,10 +224,10 @@ def _extremes(scenario: Scenario, values: Array, times: Array) -> Row:
     if 'energy' in scenario.system.invariants:
         row['energy_change'] = float(rest[-1, 0] - rest[0, 0])
         rest = rest[:, 1:]
-    if mode.wrench is not None:
-        force = rest[:, 3:]
-        normal, friction = force[:, 2], np.hypot(force[:, 0], force[:, 1])
-        ratio = friction_ratio(normal, friction, np.where(friction > 0, np.inf, 0.0))
+    if rest.size:
+        force = rest.reshape(len(times), -1, 3)
+        normal, friction = force[..., 2], np.hypot(force[..., 0], force[..., 1])
+        ratio = friction_ratio(normal, friction, np.where(friction > 0, np.inf, 0.0)).max(axis=1)
         k = int(np.argmax(ratio))
         row |= {'mu_needed': float(ratio[k]), 'mu_needed_time': float(times[k])}
         row['greatest_normal_force'] = float(normal.max())
@@ -242,7 +243,7 @@ def _least(name: str, values: Array, times: Array) -> Row:
 
 
 def _outputs(system: RollingSystem, names: Sequence[str] = ()) -> ca.Function:
-    """Return margins, energy and contact force of a system as one function."""
+    """Return margins, energy and contact forces of a system as one function."""
     return joined('sweep_outputs', system, outputs_of(system, names))
 
 

@@ -99,7 +99,7 @@ class Stage:
         for trace in scene.traces:
             self._add_trace(server, trace)
         self._placed: list[Pose | None] = [IDENTITY] * len(self._moving)
-        self._force: Any = None
+        self._forces: dict[str, tuple[Any, Any]] = {}  # arrow and cone by frame
         self._hidden: set[str] = set()  # layers
         self._k = 0
 
@@ -109,7 +109,7 @@ class Stage:
         there = {
             'ghost': scene.ghosts,
             'paths': scene.traces,
-            'force': scene.wrench,
+            'force': any(frame.wrench for frame in scene.frames),
             'frames': scene.frames,
         }
         return bool(there[layer])
@@ -140,8 +140,9 @@ class Stage:
             visible = since <= k and 'paths' not in self._hidden
             if handle.visible != visible:
                 handle.visible = visible
-        if scene.wrench is not None:
-            self.push(scene.wrench.force[k] * scene.wrench.scale, float(scene.wrench.mu[k]))
+        for frame in scene.frames:
+            if (w := frame.wrench) is not None:
+                self.push(frame, w.force[k] * w.scale, float(w.mu[k]))
 
     def place(self, poses: Sequence[Pose | None]) -> None:
         """
@@ -167,31 +168,33 @@ class Stage:
         for handle in self._moving:
             handle.remove()
 
-    def push(self, arrow: Sequence[float] | Values, mu: float) -> None:
+    def push(self, frame: Frame, arrow: Sequence[float] | Values, mu: float) -> None:
         """
-        Show the contact force.
+        Show the contact force in a frame of the scene.
 
         Parameters
         ----------
+        frame
+            The frame.
         arrow
-            From the contact, in the first frame of the scene, as long as it is to be drawn [m].
+            From its origin, in its axes, as long as it is to be drawn [m].
         mu
             Coefficient of friction: of the cone.
 
         """
-        if not self._scene.frames:
-            return
-        if self._force is None:
-            self._add_wrench(self._scene.frames[0])
+        if frame.name not in self._forces:
+            self._forces[frame.name] = self._add_wrench(frame)
+        force, cone = self._forces[frame.name]
         x, y, z = (float(v) for v in arrow)
         pushes = math.isfinite(x + y + z) and z > 0 and 'force' not in self._hidden
-        if self._force.visible != pushes:
-            self._force.visible = self._cone.visible = pushes
+        if force.visible != pushes:
+            force.visible = cone.visible = pushes
+            seen = any(f.visible for f, _ in self._forces.values())
             for mesh in self._solid:  # else a body would hide the force under it
-                mesh.opacity = SEEN_THROUGH if pushes else None
+                mesh.opacity = SEEN_THROUGH if seen else None
         if pushes:
-            self._force.points = np.array([[[0, 0, 0], [x, y, z]]], dtype=float)
-            self._cone.scale = (mu * z, mu * z, z)
+            force.points = np.array([[[0, 0, 0], [x, y, z]]], dtype=float)
+            cone.scale = (mu * z, mu * z, z)
 
     def _add_body(self, server: viser.ViserServer, path: str, body: Body, *, ghost: bool) -> None:
         self._moving.append(server.scene.add_frame(path, show_axes=False))
@@ -233,9 +236,9 @@ class Stage:
                 )
                 self._pieces.append((handle, int(steps[part[0]])))
 
-    def _add_wrench(self, frame: Frame) -> None:
+    def _add_wrench(self, frame: Frame) -> tuple[Any, Any]:
         path, scene = f'/frames/{frame.name}', self._server.scene
-        self._force = scene.add_arrows(
+        force = scene.add_arrows(
             f'{path}/force',
             np.zeros((1, 2, 3)),
             rgb(FORCE),
@@ -245,7 +248,7 @@ class Stage:
             visible=False,
         )
         rim = np.column_stack([np.cos(TURN), np.sin(TURN), np.ones_like(TURN)])
-        self._cone = scene.add_mesh_simple(
+        cone = scene.add_mesh_simple(
             f'{path}/cone',
             np.vstack([np.zeros(3), rim]),
             np.array([[0, i, i + 1] for i in range(1, len(TURN))]),
@@ -256,6 +259,7 @@ class Stage:
             receive_shadow=False,
             visible=False,
         )
+        return force, cone
 
 
 def _pose(item: Body | Frame, k: int) -> Pose | None:

@@ -23,8 +23,8 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.emulation import Emulation
 from rolling_dynamics.simulation.sensing import SensorStream
-from rolling_robotics.page.forces import forces_of
 from rolling_robotics.page.machine import contacts_of
+from rolling_robotics.page.modes import drawn_forces
 from rolling_robotics.page.page import page_data, script
 from rolling_robotics.page.sliders import sliders_of
 from rolling_robotics.page.webassembly import webassembly
@@ -420,7 +420,7 @@ console.log(JSON.stringify({json.dumps(given)}.map(([W, v]) => impact(W, v, mu, 
 
 def forces_drawn(system, mode, x, p):
     """Return the sum of the forces that are drawn, and the force of the mode's wrench, in W."""
-    u, (forces, frames, names) = np.zeros(system.control.size), forces_of(system, mode)
+    u, (forces, frames, names) = np.zeros(system.control.size), drawn_forces(system, mode)
     forces = np.reshape(np.array(forces(x, u, 0, p)), (3, -1), 'F')
     X = np.array(frames(x, p)[1])
     R = [X[:3, 4 * k : 4 * k + 3] for k in range(len(names))]

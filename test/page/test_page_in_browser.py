@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper
-from rolling_robotics.page.forces import forces_of
+from rolling_robotics.page.modes import drawn_forces
 from rolling_robotics.page.page import page_of
 
 pytest.importorskip('ziglang')
@@ -82,9 +82,9 @@ def test_each_contact_has_its_force_and_the_camera_follows(tmp_path, browser):
     s = stepper.start(scenario.x0, u := np.zeros(1))
     for k in range(1000):
         s = stepper.step(s, u, (k + 1) * 1e-3 - s.t)
-    f, _, names = forces_of(scenario.system, 'rolling')
+    f, _, names = drawn_forces(scenario.system, 'rolling')
     here = np.reshape(np.array(f(s.x, u, s.t, scenario.p)), (-1, 3))
-    assert names == [c[0] for c in found] == ['rear', 'front']
+    assert list(names) == [c[0] for c in found] == ['rear', 'front']
     assert np.allclose([c[1:] for c in found], here, rtol=0, atol=1e-6)
     assert browser.run('curves["normal force"].values.at(-1).length') == len(names)
     x, y = json.loads(browser.run('JSON.stringify(camera().to(place(rig.r.s)).slice(0, 2))'))

@@ -115,6 +115,21 @@ def test_lift_off_is_separation():
     assert (plant.fault.split(':')[0], plant.contact_mode) == ('normal_force', 'separated')
 
 
+def test_two_wheels_carry_the_weight_each_its_half():
+    plant = make_plant('two_wheeler.yaml')
+    force, mu, X = plant.contact_forces()
+    given = plant.view.system.parameters.unpack(plant.emulation.p)
+    weight = 9.81 * sum(value[0] for name, value in given.items() if name.endswith('_mass'))
+    np.testing.assert_allclose(force, [[0, 0, weight / 2]] * 2, atol=1e-9)
+    np.testing.assert_allclose(mu, [given['left_mu'][0], given['right_mu'][0]])
+    np.testing.assert_allclose(X[:, :3, 3], [[0, 0.12, 0], [0, -0.12, 0]], atol=1e-12)
+    push(plant, [0.2, 0.1])
+    force, _, X = plant.contact_forces()
+    total = sum(frame[:3, :3] @ f for frame, f in zip(X, force, strict=True))
+    summed = X[0, :3, :3] @ plant.observe().wrench[3:]
+    np.testing.assert_allclose(total, summed, atol=1e-9)
+
+
 def test_a_reset_that_does_not_roll_is_refused_and_changes_nothing():
     plant = make_plant('point_mass_wind.yaml')
     plant.start[plant.view.system.state.slice('w_WB_B')] = [0.0, 400.0, 0.0]

@@ -1,5 +1,6 @@
 """What ends a control loop, what limits its commands, and what a machine gets at the end."""
 
+from dataclasses import replace
 import math
 import threading
 from types import SimpleNamespace
@@ -103,6 +104,26 @@ def test_a_contact_that_is_lost_ends_the_loop_before_a_command(machine, equipmen
     loop.contact_mode = mode
     assert loop.tick()
     assert not ends
+
+
+@pytest.mark.parametrize(
+    ('first', 'mode', 'lost'),
+    [
+        ('rolling', 'rolling', False),
+        ('rolling', 'slipping_left', True),
+        ('rolling', 'separated_left', True),
+        ('rolling', 'slipping_left_separated_right', True),
+        ('separated_wall', 'separated_wall', False),
+        ('separated', 'separated', False),
+        ('separated_wall', 'rolling', False),
+        ('separated_wall', 'slipping_left_separated_wall', True),
+    ],
+)
+def test_one_of_several_contacts_is_lost(equipment, first, mode, lost):
+    loop, ends = loop_of(replace(equipment, first_mode=first))
+    loop.contact_mode = mode
+    assert loop.tick() != lost
+    assert [code for code, _ in ends] == [CODES.CONTACT_LOST] * lost
 
 
 def test_a_command_on_its_way_goes_before_the_end(machine, equipment):

@@ -77,8 +77,8 @@ def test_bodies_frames_and_forces_are_where_they_were(recording):
     angle = 0.02 * t / (STEP * 1e-9)
     circle = np.column_stack([0.5 * np.cos(angle), 0.5 * np.sin(angle), np.ones_like(t)])
     assert np.abs(frame.position - circle).max() < 1e-3  # between two samples it is linear
-    assert scene.wrench.mu == pytest.approx(0.4)  # required friction over its share
-    assert scene.wrench.force[3] == pytest.approx([0.2, 0, 1])
+    assert frame.wrench.mu == pytest.approx(0.4)  # required friction over its share
+    assert frame.wrench.force[3] == pytest.approx([0.2, 0, 1])
     assert [s.limit for s in scene.strips] == [1.0, 0.0]
     (trace,) = scene.traces  # over the ball, which does not turn
     assert trace.body == 'object'

@@ -5,8 +5,10 @@ import pkgutil
 
 import numpy as np
 import pytest
+from rolling_dynamics import load_scenario
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics import plugins as shipped_plugins
+from rolling_robotics import simulate_scenario, simulation_result
 from rolling_robotics.files import Arrays, read_result
 from rolling_robotics.scene.general import scene_of
 from rolling_robotics.scene.parts import cylinder_mesh, error_strips, pillar, sphere_mesh
@@ -143,7 +145,32 @@ def test_bodies_move_as_in_the_result(scene, result):
     for body in scene.bodies:
         if body.name != 'floor':
             assert np.array_equal(body.position, arrays[f'{body.name}_position'])
-    assert scene.wrench is None or np.array_equal(scene.wrench.force, arrays['f_contact'])
+    acting = [frame.wrench for frame in scene.frames if frame.wrench is not None]
+    if len(acting) == 1:
+        assert np.array_equal(acting[0].force, arrays['f_contact'])
+
+
+def test_the_force_of_each_of_several_contacts_is_drawn_where_it_acts():
+    scenario = load_scenario('bicycle')
+    result = simulation_result(scenario, simulate_scenario(scenario))
+    scene, arrays = scene_of(result), Arrays(result)
+    assert [frame.name for frame in scene.frames] == ['contact_rear', 'contact_front']
+    rear, front = scene.frames
+    total = np.zeros((len(scene.times), 3))
+    for frame in scene.frames:
+        R = rotation_matrices(frame.attitude)
+        total += np.einsum('tij,tj->ti', R, frame.wrench.force)
+        assert np.abs(frame.position[:, 2]).max() < 1e-9  # on the floor
+        assert frame.wrench.scale == rear.wrench.scale
+    contact = rotation_matrices(arrays['contact_attitude'])
+    summed = np.einsum('tij,tj->ti', contact, arrays['f_contact'])
+    assert np.abs(total - summed).max() < 1e-9
+    base = np.linalg.norm(front.position - rear.position, axis=1)
+    assert base == pytest.approx(base[0], rel=0.05)
+    used, normal = scene.strips
+    assert list(used.curves) == list(normal.curves) == ['rear', 'front']
+    later = scene.resampled(scene.times[[0, -1]])
+    assert np.array_equal(later.frames[1].wrench.force[-1], front.wrench.force[-1])
 
 
 def test_mass_on_a_trajectory_of_its_own_is_where_its_formula_says(results):

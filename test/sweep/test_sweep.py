@@ -2,6 +2,7 @@
 
 from concurrent.futures import BrokenExecutor, wait
 import json
+import math
 import os
 from pathlib import Path
 import signal
@@ -82,6 +83,16 @@ def test_rows_of_two_processes(tmp_path, capsys):
     assert 'holds this sweep already' in capsys.readouterr().out
     assert main([*command, '--vary', 'friction.mu=0.1,0.2']) == 2
     assert 'holds another sweep' in capsys.readouterr().err
+
+
+def test_friction_and_normal_force_are_the_greatest_of_all_contacts():
+    """By hand: what a ball in a groove leaves open, its contacts' push apart, is least."""
+    row = outcome.outcome(load_scenario('ball_in_groove'))
+    slope, wall, reach = 0.2, 0.9, 0.4 / math.cos(0.9) ** 2  # of the radius of gyration
+    normal = 0.3 * 9.81 * math.cos(slope) / (2 * math.cos(wall))
+    friction = 0.3 * 9.81 * math.sin(slope) * reach / (1 + reach) / 2
+    assert row['greatest_normal_force'] == pytest.approx(normal, rel=3e-4)
+    assert row['mu_needed'] == pytest.approx(friction / normal, rel=3e-4)
 
 
 @forks

@@ -51,26 +51,30 @@ def test_bodies_and_frames_are_where_the_scene_has_them(server, plate):
 def test_force_lies_in_its_cone_and_has_its_length(server, plate):
     stage = Stage(server, plate)
     stage.show(10)
-    tip = np.asarray(stage._force.points)[0, 1]
-    assert tip == pytest.approx(plate.wrench.force[10] * plate.wrench.scale)
-    rim = np.asarray(stage._cone.vertices)[1:] * stage._cone.scale
+    frame, wrench = plate.frames[0].name, plate.frames[0].wrench
+    arrow, cone = stage._forces[frame]
+    tip = np.asarray(arrow.points)[0, 1]
+    assert tip == pytest.approx(wrench.force[10] * wrench.scale)
+    rim = np.asarray(cone.vertices)[1:] * cone.scale
     assert rim[:, 2] == pytest.approx(tip[2])
-    assert np.hypot(*rim[:, :2].T) == pytest.approx(plate.wrench.mu[10] * rim[:, 2])
+    assert np.hypot(*rim[:, :2].T) == pytest.approx(wrench.mu[10] * rim[:, 2])
 
 
 def test_no_cone_is_drawn_before_a_force(server, plate):
     stage = Stage(server, plate)
-    stage._add_wrench(plate.frames[0])  # a page that is exported draws it as it was made
-    assert not stage._force.visible
-    assert not stage._cone.visible
-    stage.push([0.0, 0.0, 0.1], 0.3)
+    frame = plate.frames[0]
+    # a page that is exported draws it as it was made
+    arrow, cone = stage._forces[frame.name] = stage._add_wrench(frame)
+    assert not arrow.visible
+    assert not cone.visible
+    stage.push(frame, [0.0, 0.0, 0.1], 0.3)
     assert {mesh.opacity for mesh in stage._solid} == {0.45}  # the force is inside the ball
-    stage.push([0.0, 0.0, 0.0], 0.3)  # in flight
-    assert not stage._cone.visible
+    stage.push(frame, [0.0, 0.0, 0.0], 0.3)  # in flight
+    assert not cone.visible
     assert {mesh.opacity for mesh in stage._solid} == {None}
-    stage.push([0.0, 0.0, 0.1], 0.3)
-    assert stage._force.visible
-    assert stage._cone.visible
+    stage.push(frame, [0.0, 0.0, 0.1], 0.3)
+    assert arrow.visible
+    assert cone.visible
 
 
 def test_layers_are_switched_off_and_on_again(server, plate):
@@ -80,7 +84,8 @@ def test_layers_are_switched_off_and_on_again(server, plate):
 
     def seen():
         paths = any(handle.visible for handle, _ in stage._pieces)
-        return paths, stage._force.visible, all(axes.show_axes for axes in stage._axes)
+        forces = any(arrow.visible for arrow, _ in stage._forces.values())
+        return paths, forces, all(axes.show_axes for axes in stage._axes)
 
     assert seen() == (True, True, True)
     for layer, expected in (('paths', 0), ('force', 1), ('frames', 2)):
@@ -95,7 +100,7 @@ def test_force_is_seen_in_a_body_of_markers_which_are_open(server, plate):
         return replace(body, meshes=tuple(replace(m, closed=False) for m in body.meshes))
 
     stage = Stage(server, replace(plate, bodies=tuple(map(opened, plate.bodies))))
-    stage.push([0.0, 0.0, 0.1], 0.3)
+    stage.push(plate.frames[0], [0.0, 0.0, 0.1], 0.3)
     assert {mesh.opacity for mesh in stage._solid} == {0.45}
 
 

@@ -61,9 +61,8 @@ def contact_arrays(
     w_HO_Ch = np.einsum('nji,nj->ni', R_HCh, w_HO_H)
     arrays |= _coordinates(system, trajectory, w_HO_Ch)
     twist = along(trajectory, _object_twist)
-    texts = 'coefficient of friction that rolling needs', 'coefficient of spin friction it needs'
     arrays |= _moved(w_HO_Ch, p_HC, p_OC, twist[:, :3], twist[:, 3:])
-    return arrays | _friction(trajectory, *texts)
+    return arrays | _spin_friction(trajectory)
 
 
 def _moved(w_HO_Ch: Array, p_HC: Array, p_OC: Array, w: Array, v: Array) -> dict[str, Series]:
@@ -132,15 +131,11 @@ def _object_twist(system: ContactSystem) -> ca.Function:
     return of_state(system, 'twist', lambda x, _, p: ca.vertcat(*system.object_twist(x, p)))
 
 
-def _friction(trajectory: Trajectory, text: str, spin_text: str) -> dict[str, Series]:
-    """Return friction and spin torque over normal force."""
+def _spin_friction(trajectory: Trajectory) -> dict[str, Series]:
+    """Return spin torque over normal force."""
     wrench = along(trajectory, lambda s: s.mode.wrench)
-    normal, friction = wrench[:, 5], np.hypot(wrench[:, 3], wrench[:, 4])
-    spin = friction_ratio(normal, np.abs(wrench[:, 2]))
-    return {
-        'mu_needed': Series(friction_ratio(normal, friction), '', text=text),
-        'mu_spin_needed': Series(spin, 'm', text=spin_text),
-    }
+    needed = friction_ratio(wrench[:, 5], np.abs(wrench[:, 2]))
+    return {'mu_spin_needed': Series(needed, 'm', text='spin torque over normal force')}
 
 
 def hybrid_contact_arrays(
@@ -156,7 +151,7 @@ def hybrid_contact_arrays(
     arrays |= _hybrid_coordinates(system, trajectory)
     arrays |= _moved(trajectory.states[:, system.state.slice('w_HO_H')], p_HC, p_OC, w, v)
     arrays['gap'] = Series(gap[:, 0], 'm', text='distance between object and plate')
-    return arrays | _friction(trajectory, *2 * ['friction over normal force'])
+    return arrays | _spin_friction(trajectory)
 
 
 def _hybrid_coordinates(system: HybridContactSystem, trajectory: Trajectory) -> dict[str, Series]:

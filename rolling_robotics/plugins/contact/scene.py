@@ -14,7 +14,7 @@ from rolling_dynamics.surfaces.surface import Surface
 from rolling_robotics.files import Arrays
 from rolling_robotics.scene.parts import (
     contact_strips,
-    contact_wrench,
+    contact_wrenches,
     drawn_box,
     ON_BODY,
     ON_GROUND,
@@ -49,6 +49,7 @@ def contact_scene(scenario: Scenario, arrays: Arrays) -> Scene:
         system.object_surface, drawn_box(system.object_surface, arrays['contact_o']), OBJECT
     )
     size = float(np.ptp(obj.vertices, axis=0).max())
+    wrenches = contact_wrenches(arrays, {'': arrays.parameter('mu')}, size / 2)
     return Scene(
         title=scenario.name,
         system=system.name,
@@ -74,6 +75,7 @@ def contact_scene(scenario: Scenario, arrays: Arrays) -> Scene:
                 name='contact_hand',
                 position=arrays['contact_position'],
                 attitude=arrays['contact_attitude'],
+                wrench=wrenches.get(''),
             ),
             _object_frame(system, arrays),
         ),
@@ -81,8 +83,7 @@ def contact_scene(scenario: Scenario, arrays: Arrays) -> Scene:
             Trace(name='on the hand', body='hand', points=arrays['p_HC'], colour=ON_GROUND),
             Trace(name='on the object', body='object', points=arrays['p_OC'], colour=ON_BODY),
         ),
-        wrench=contact_wrench(arrays, size / 2),
-        strips=contact_strips(arrays),
+        strips=contact_strips(wrenches),
     )
 
 

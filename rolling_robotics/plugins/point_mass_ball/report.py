@@ -40,13 +40,11 @@ def mass_arrays(
     """
     arrays = layout_series(system.state, trajectory.states)
     force = along(trajectory, lambda s: s.mode.wrench)[:, 3:]
-    ratio = friction_ratio(force[:, 2], np.hypot(force[:, 0], force[:, 1]))
     mean = along(trajectory, lambda s: s.centre_of_mass)
     size = mean.shape[1] // 2
     axes = 'xyz' if size == 3 else 'xz'
     arrays['normal_force'] = Series(force[:, 2], 'N', 'W', text='normal force')
     arrays['static_friction'] = vector(force[:, :2], 'N', 'W', 'static friction', 'xy')
-    arrays['mu_needed'] = Series(ratio, '', text='static friction over normal force')
     arrays['centre_of_mass_W'] = vector(
         mean[:, :size], 'm', 'W', 'centre of mass of the whole', axes
     )
@@ -177,7 +175,7 @@ class RequiredFriction(NamedTuple):
     least_time: float
 
 
-def contact_forces(trajectory: Trajectory, times: Array) -> tuple[Array, Array, Array]:
+def forces_at(trajectory: Trajectory, times: Array) -> tuple[Array, Array, Array]:
     """Return N [N], static friction (k, 2) [N] and their ratio at times [s] of a rolling run."""
     function = trajectory.system.modes['rolling'].wrench
     if function is None:
@@ -200,7 +198,7 @@ def required_friction(trajectory: Trajectory) -> RequiredFriction:
     borders = np.asarray(getattr(trajectory.control, 'times', []), dtype=float)
     inner = borders[(borders > start) & (borders < end)]
     times = np.unique(np.concatenate([times, inner, np.nextafter(inner, -np.inf)]))
-    N, _, ratio = contact_forces(trajectory, times)
+    N, _, ratio = forces_at(trajectory, times)
 
     def refine(values: Array, sign: float, column: int) -> tuple[float, float]:
         k = int(np.argmax(sign * values))
@@ -211,7 +209,7 @@ def required_friction(trajectory: Trajectory) -> RequiredFriction:
         from scipy.optimize import minimize_scalar  # noqa: PLC0415  (large)
 
         found = minimize_scalar(
-            lambda t: -sign * float(contact_forces(trajectory, np.array([t]))[column][0]),
+            lambda t: -sign * float(forces_at(trajectory, np.array([t]))[column][0]),
             bounds=(low, high),
             method='bounded',
             options={'xatol': 1e-9},

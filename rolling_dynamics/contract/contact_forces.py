@@ -1,15 +1,36 @@
-"""Forces at the contacts of a system for a page: of each contact its own."""
+"""Forces at the contacts of a system: of each contact its own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import casadi as ca
 from rolling_dynamics.contract.capabilities import offers
 from rolling_dynamics.contract.rolling_system import RollingSystem, Symbols
 from rolling_dynamics.rotations import homogeneous
-from rolling_robotics.page.machine import OnHand
+
+
+class ContactForces(NamedTuple):
+    """
+    Forces at the n contacts of a system in a mode.
+
+    Attributes
+    ----------
+    forces
+        ``(x, u, t, p) -> (3 n)`` [N] on the body that rolls, in axes of what it rolls on. Where a
+        machine leaves forces open, they are the least ones; 0 of a contact that is separated.
+    frames
+        ``(x, p) -> mu (n), X_WC (4, 4 n)``: coefficients of static friction, 0 where there is
+        none, and where the forces act. X is empty where the system has no contact frame.
+    names
+        Of the contacts; a single one has the empty name.
+
+    """
+
+    forces: ca.Function
+    frames: ca.Function
+    names: tuple[str, ...]
 
 
 class _Frame(Protocol):
@@ -26,20 +47,18 @@ class _Phased(Protocol):
     judged: Any
 
 
-def forces_of(
-    system: RollingSystem, mode: str
-) -> tuple[ca.Function, ca.Function, list[str]] | None:
+def contact_forces(system: RollingSystem, mode: str) -> ContactForces | None:
     """
-    Return the forces at the contacts in a mode, where they act, and their names; None of none.
+    Return the forces at the contacts of a system in a mode; None where it knows none.
 
-    The functions are ``(x, u, t, p) -> forces (3 n) [N]`` on the body that rolls, in axes of what
-    it rolls on, and ``(x, p) -> mu (n), X_WC (4, 4 n)``. X is empty where the system has no
-    contact frame. Where a machine leaves forces open, they are the least ones; a single contact
-    has no name.
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> from rolling_dynamics.contract.contact_forces import contact_forces
+    >>> contact_forces(load_scenario('two_wheeler').system, 'rolling').names
+    ('left', 'right')
+
     """
-    hand = offers(system, OnHand)
-    if hand is not None and hand.paired and mode in hand.pair.modes:
-        system = hand.pair
     phased = offers(system, _Phased)
     several = offers(system if phased is None else phased.parts[mode], _Several)
     contacts: Mapping[str, Any] = {} if several is None else several.contacts
@@ -57,8 +76,8 @@ def forces_of(
         mu = [c.mu for c in contacts.values()] or [given.params.get('mu', 0)]
         X = [] if framed is None else [framed.contact_frame(given.x, given.p)]
     at = [ca.densify(ca.vertcat(*mu)), ca.densify(ca.horzcat(*X))]
-    return (
+    return ContactForces(
         ca.Function('forces', list(given), [ca.densify(ca.vertcat(*forces))]),
         ca.Function('frames', [given.x, given.p], ca.cse(at)),
-        list(contacts) if len(contacts) > 1 else [''],
+        tuple(contacts) if len(contacts) > 1 else ('',),
     )
