@@ -13,8 +13,7 @@ from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.predictive.pursuit import Ask, problem_of, Pursuit, Replanning
-from rolling_controller.robot_laws import robot_kind, RobotKind
-from rolling_controller.robot_laws.regulator import RegulatedRobot
+from rolling_controller.robot_laws.regulator import RegulatedRobot, robot_kind, RobotKind
 from rolling_controller.time_varying_lqr import KNOT
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem

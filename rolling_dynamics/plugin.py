@@ -62,7 +62,8 @@ class SystemPlugin:
         ``(system, p) -> RobotView``: what a simulator node shows of it; None stands for the
         frames of its bodies.
     law
-        :class:`rolling_controller.robot_laws.RobotKind`: the laws of the robot controller.
+        :class:`rolling_controller.robot_laws.regulator.RobotKind`: the laws of the robot
+        controller.
     controller
         ``(parameters) -> class``, a :class:`rolling_controller.nodes.control_loop.Controlled` that
         the controller node runs; None stands for a robot.

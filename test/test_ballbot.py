@@ -18,7 +18,7 @@ from rolling_controller.export.machine_laws import follow_law, hold_law, machine
 from rolling_controller.lockstep import run_batch, run_emulated
 from rolling_controller.measured_state import MeasuredLaw, sensor_source, SensorFilter
 from rolling_controller.nominal import nominal_trajectory
-from rolling_controller.robot_laws import robot_kind
+from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_dynamics.equilibrium import nearest_equilibrium
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.impulse import Impulse

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rolling_controller.export.machine_laws import drive_law
-from rolling_controller.robot_laws import robot_kind
+from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_dynamics.robots.emulated_robot import emulated_robot
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario_model import load_robot

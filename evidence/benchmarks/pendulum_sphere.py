@@ -25,7 +25,8 @@ from rolling_dynamics.pendulum_sphere import (
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, gaits_for_speed
 from rolling_dynamics.pendulum_sphere.system import STATE
 from rolling_dynamics.simulation import Stepper
-from rolling_planner.gait_planner import Circle, GaitProblem, GaitSequence, plan_gaits, Waypoint
+from rolling_planner.gait_planner.plan_gaits import plan_gaits
+from rolling_planner.gait_planner.problem import Circle, GaitProblem, GaitSequence, Waypoint
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem, Weights
 from rolling_planner.refinement.planner import plan_rolling

@@ -9,16 +9,16 @@ import math
 from evidence.benchmarks.row import Row, timed
 import numpy as np
 from rolling_dynamics.errors import PlanningError
-from rolling_planner.spin_rolling import (
+from rolling_planner.spin_rolling.geometric import least_length, plan_geometric
+from rolling_planner.spin_rolling.motion import (
+    angle_between,
     Contact,
     contact_at,
     ContactRegion,
     goal_error,
-    least_length,
-    plan_geometric,
-    plan_pure_rolling,
+    unit,
 )
-from rolling_planner.spin_rolling.motion import angle_between, unit
+from rolling_planner.spin_rolling.pure_rolling import plan_pure_rolling
 
 
 def random_contact(rng: np.random.Generator, size: float) -> Contact:

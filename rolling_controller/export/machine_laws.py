@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from rolling_controller.balance.hold import Hold, PERIOD
 from rolling_controller.export.c import as_c, CSource
 from rolling_controller.law import COMMANDED, split
-from rolling_controller.robot_laws import robot_kind
+from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_controller.robot_laws.steering import place, VelocityHold
 from rolling_controller.step_law import StepLaw
 from rolling_controller.time_varying_lqr import regulator, TimeVaryingLqr

@@ -29,7 +29,7 @@ from rolling_dynamics.pendulum_sphere import scales_of, SphereParameters
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, greatest_change
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for
 from rolling_dynamics.pendulum_sphere.system import CONTROL, resting_direction, STATE
-from rolling_planner.gait_planner import GaitSequence, GaitStep
+from rolling_planner.gait_planner.problem import GaitSequence, GaitStep
 from rolling_planner.plan import HOLD, Plan
 
 SLICE = 512  # samples between two questions whether to give up

@@ -23,7 +23,7 @@ from rolling_controller.nodes.execution import Ending, Execution
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.planner_client import GoalPoses, Replanner
 from rolling_controller.nodes.prediction import Prediction, WORLD
-from rolling_controller.robot_laws import robot_kind
+from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import BEHIND, settle, when

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rolling_controller.gait_following import GaitFollower, VelocityStick
-from rolling_controller.gait_following.gait_follower import read_gaits
+from rolling_controller.gait_following.gait_follower import GaitFollower, read_gaits, VelocityStick
 from rolling_controller.gait_following.reference_loop import LeanGains, SwingTracking
 from rolling_controller.law import Following, Law
 from rolling_controller.robot_laws.regulator import never, RegulatedRobot, RobotKind

@@ -16,8 +16,14 @@ from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.pendulum_sphere import read_sphere
 from rolling_dynamics.scenario.scenario import Tolerances
-from rolling_planner.gait_planner import Circle, GaitProblem, plan_gaits, Waypoint
-from rolling_planner.gait_planner.problem import GaitSequence, read_gait_problem
+from rolling_planner.gait_planner.plan_gaits import plan_gaits
+from rolling_planner.gait_planner.problem import (
+    Circle,
+    GaitProblem,
+    GaitSequence,
+    read_gait_problem,
+    Waypoint,
+)
 from rolling_planner.plan import Plan
 from rolling_planner.planners.planner import Planned, Request, scalar_values, SystemPlanner
 from rolling_planner.progress import InfeasibleError, Report

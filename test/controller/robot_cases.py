@@ -6,11 +6,11 @@ from pathlib import Path
 
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner import Plan, plan_rolling
-from rolling_planner.gait_planner import plan_gaits
+from rolling_planner.gait_planner.plan_gaits import plan_gaits
 from rolling_planner.gait_planner.problem import read_gait_problem
 from rolling_planner.problem.scenario import read_problem
-from rolling_planner.spin_rolling import plan_spin_rolling
 from rolling_planner.spin_rolling.motion import read_spin_rolling_problem
+from rolling_planner.spin_rolling.planner import plan_spin_rolling
 
 BALL = """\
 system: point_mass_ball

@@ -11,7 +11,7 @@ import rolling_controller
 from rolling_controller import FunctionLaw, OpenLoop, StateFeedback, TimeVaryingLqr
 from rolling_controller.balance.hand_over import balancing_since, HandOver
 from rolling_controller.balance.hold import Hold
-from rolling_controller.gait_following import GaitFollower, VelocityStick
+from rolling_controller.gait_following.gait_follower import GaitFollower, VelocityStick
 from rolling_controller.law import (
     as_function,
     check_inputs,
@@ -28,7 +28,8 @@ from rolling_dynamics import load_scenario
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere
-from rolling_planner.gait_planner import GaitProblem, plan_gaits, Waypoint
+from rolling_planner.gait_planner.plan_gaits import plan_gaits
+from rolling_planner.gait_planner.problem import GaitProblem, Waypoint
 from rolling_planner.plan import Plan
 
 POLICY = {

@@ -11,13 +11,12 @@ from rolling_controller.gait_following.gait_follower import read_gaits
 from rolling_controller.gait_following.reference_loop import LeanGains
 from rolling_controller.law import Following, StateFeedback, VELOCITY
 from rolling_controller.mass_driven_velocity import GAIN
-from rolling_controller.robot_laws import robot_kind
-from rolling_controller.robot_laws.regulator import DEFAULT
+from rolling_controller.robot_laws.regulator import DEFAULT, robot_kind
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.plugin import roles
 from rolling_dynamics.robots.view import robot_view
-from rolling_planner.gait_planner import plan_gaits
+from rolling_planner.gait_planner.plan_gaits import plan_gaits
 from rolling_planner.gait_planner.problem import read_gait_problem
 from rolling_planner.plan import check_plan_fits
 

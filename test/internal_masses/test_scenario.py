@@ -220,7 +220,7 @@ def test_controller_of_a_ball_does_not_carry_scipy():
     code = f"""
 import sys
 from rolling_controller.tracker import Tracker
-from rolling_controller.robot_laws import robot_kind
+from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_dynamics.scenario import load_scenario
 s = load_scenario({str(file)!r})
 kind = robot_kind(s.system.name)

@@ -10,7 +10,8 @@ from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.simulation import simulate
-from rolling_planner.gait_planner import Circle, GaitProblem, plan_gaits, Waypoint
+from rolling_planner.gait_planner.plan_gaits import plan_gaits
+from rolling_planner.gait_planner.problem import Circle, GaitProblem, Waypoint
 
 SI = paper_parameters()
 SYSTEM = PendulumSphere()

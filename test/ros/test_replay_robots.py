@@ -15,7 +15,7 @@ from rolling_controller.nodes.controller_parameters import law_parameters
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Execution
 from rolling_controller.nodes.robot_machine import TABLE
-from rolling_controller.robot_laws import robot_kind
+from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.configuration import find_scenario
 from rolling_dynamics.nodes.measurements import RobotStates

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from rcl_interfaces.srv import ListParameters
 from rclpy.action import ActionClient
-from rolling_controller.robot_laws import robot_kind
+from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_dynamics.plugin import roles
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
 from rolling_controller.nodes.robot_machine import RobotMachine
-from rolling_controller.robot_laws import robot_kind
+from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario_model import load_robot
 

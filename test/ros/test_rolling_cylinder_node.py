@@ -23,7 +23,7 @@ LAW = '''
 from rolling_controller import TimeVaryingLqr
 from rolling_controller.law import COMMANDED, Following, FunctionLaw, state_inputs
 from rolling_controller.time_varying_lqr import Option
-from rolling_controller.robot_laws import RobotKind
+from rolling_controller.robot_laws.regulator import RobotKind
 from rolling_controller.robot_laws.regulator import RegulatedRobot
 
 

@@ -10,8 +10,12 @@ from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
 from rolling_dynamics.scenario.faults import check
 from rolling_planner.gait_planner.problem import GaitProblem, Waypoint
 from rolling_planner.problem import Weights
-from rolling_planner.spin_rolling import contact_at, ContactRegion, InputBounds
-from rolling_planner.spin_rolling.motion import SpinRollingProblem
+from rolling_planner.spin_rolling.motion import (
+    contact_at,
+    ContactRegion,
+    InputBounds,
+    SpinRollingProblem,
+)
 
 SPHERE = {'radius': 0.1, 'start': contact_at([0, 0, 0, 0, 0])}
 PENDULUM = {'params': paper_parameters(), 'start': (0.0, 0.0)}

@@ -8,16 +8,17 @@ import pytest
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
-from rolling_planner.spin_rolling import (
+from rolling_planner.spin_rolling.motion import (
+    angle_between,
     Contact,
     contact_of_attitude,
     ContactRegion,
     goal_error,
     Motion,
-    plan_spin_rolling,
     SpinRollingProblem,
+    unit,
 )
-from rolling_planner.spin_rolling.motion import angle_between, unit
+from rolling_planner.spin_rolling.planner import plan_spin_rolling
 from rolling_planner.spin_rolling.pure_rolling import loops_for, plan_pure_rolling, spin_by_loops
 from scipy.spatial.transform import Rotation
 

@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.spin_rolling_sphere import attitude_from_coordinates
-from rolling_planner.spin_rolling import (
+from rolling_planner.spin_rolling.geometric import least_length, plan_geometric
+from rolling_planner.spin_rolling.motion import (
+    angle_between,
     Contact,
     contact_at,
     contact_of_attitude,
     ContactRegion,
+    distance_to_arc,
     goal_error,
-    least_length,
     Motion,
-    plan_geometric,
-    plan_pure_rolling,
+    unit,
 )
-from rolling_planner.spin_rolling.motion import angle_between, distance_to_arc, unit
+from rolling_planner.spin_rolling.pure_rolling import plan_pure_rolling
 from scipy.spatial.transform import Rotation
 
 R = 0.3

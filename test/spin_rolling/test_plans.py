@@ -9,17 +9,17 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_planner import Plan
-from rolling_planner.spin_rolling import (
+from rolling_planner.spin_rolling.motion import (
     Contact,
     contact_at,
     ContactRegion,
     darboux_inputs,
     goal_error,
     InputBounds,
-    plan_spin_rolling,
     SpinRollingProblem,
 )
 from rolling_planner.spin_rolling.motion import InputBounds as Bounds
+from rolling_planner.spin_rolling.planner import plan_spin_rolling
 
 R = 0.3
 START = contact_at([0, 0, 0, 0, 0])
