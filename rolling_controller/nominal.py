@@ -19,7 +19,7 @@ from rolling_dynamics.contract.capabilities import smooth_mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, check_choice, ParameterError, SimulationError
 from rolling_dynamics.per_system import once_per_system
-from rolling_dynamics.simulation.stepper import step_of_order_4
+from rolling_dynamics.simulation.stepper import ramp_step
 from rolling_planner.plan import check_states_fit, HOLD, Plan
 from rolling_planner.refinement.rollout import collocated_states, growth, UNSTABLE
 
@@ -31,17 +31,6 @@ class LinearSteps(NamedTuple):
 
     A: Array
     B: Array
-
-
-def ramp_step(system: RollingSystem) -> ca.Function:
-    """Return ``(x, u0, u1, t, h, p) -> x``: a Runge-Kutta step of order 4, the control a ramp."""
-    f = smooth_mode(system).dynamics
-    x, t, h = ca.SX.sym('x', system.state.size), ca.SX.sym('t'), ca.SX.sym('h')
-    u0, u1 = (ca.SX.sym(s, system.control.size) for s in ('u0', 'u1'))
-    p = ca.SX.sym('p', system.parameters.size)
-    u = u0, (u0 + u1) / 2, u1
-    _, end = step_of_order_4(lambda at, k: f(at, u[k], (t, t + h / 2, t + h)[k], p), x, h)
-    return ca.Function('ramp_step', [x, u0, u1, t, h, p], [ca.densify(end)])
 
 
 @once_per_system

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
-from rolling_controller.nominal import ramp_step
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled_once, FastFunction, LOOPS
 from rolling_dynamics.contract.capabilities import smooth_mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.simulation.stepper import ramp_step
 
 Index = NDArray[np.int_]
 STEADY = 1.5  # rate of the fastest mode times the duration of a block

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contract.capabilities import offers, StartMode
+from rolling_dynamics.contract.capabilities import offers, smooth_mode, StartMode
 from rolling_dynamics.contract.rolling_system import MotionState, RollingSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.simulation.guards import in_mode, joined, NOISE, projection, with_mode
@@ -51,6 +51,17 @@ def step_of_order_4(
     stages.append(x + h * k3)
     k4 = rate(stages[2], 2)
     return stages, x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+def ramp_step(system: RollingSystem) -> ca.Function:
+    """Return ``(x, u0, u1, t, h, p) -> x``: a Runge-Kutta step of order 4, the control a ramp."""
+    f = smooth_mode(system).dynamics
+    x, t, h = ca.SX.sym('x', system.state.size), ca.SX.sym('t'), ca.SX.sym('h')
+    u0, u1 = (ca.SX.sym(s, system.control.size) for s in ('u0', 'u1'))
+    p = ca.SX.sym('p', system.parameters.size)
+    u = u0, (u0 + u1) / 2, u1
+    _, end = step_of_order_4(lambda at, k: f(at, u[k], (t, t + h / 2, t + h)[k], p), x, h)
+    return ca.Function('ramp_step', [x, u0, u1, t, h, p], [ca.densify(end)])
 
 
 STRAIGHT = 0.9  # least cosine between slip at the start of a step and later in it

@@ -15,7 +15,7 @@ from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import envelope, smooth_mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import RollingError
-from rolling_dynamics.simulation.stepper import step_of_order_4
+from rolling_dynamics.simulation.stepper import ramp_step
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 
@@ -89,23 +89,14 @@ class RolloutSimulator:
         """
         self.system, self.samples = system, samples
         mode = smooth_mode(system)
-        x, u0, u2 = (
-            ca.SX.sym('x', system.state.size),
-            ca.SX.sym('u0', system.control.size),
-            ca.SX.sym('u2', system.control.size),
-        )
-        t, h, p = ca.SX.sym('t'), ca.SX.sym('h'), ca.SX.sym('p', system.parameters.size)
-        u = u0, (u0 + u2) / 2, u2
-        _, end = step_of_order_4(
-            lambda at, k: mode.dynamics(at, u[k], (t, t + h / 2, t + h)[k], p), x, h
-        )
-        step = ca.Function('rollout_step', [x, u0, u2, t, h, p], [end])
-        outputs = [mode.wrench(x, u0, t, p)] if mode.wrench is not None else [ca.SX.zeros(6)]
+        x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
+        t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
+        outputs = [mode.wrench(x, u, t, p)] if mode.wrench is not None else [ca.SX.zeros(6)]
         limits = envelope(system)
         self.envelope = list(limits)
-        outputs += [limit(x, u0, t, p) for limit in limits.values()]
-        judge = ca.Function('rollout_judge', [x, u0, t, p], [ca.densify(ca.vertcat(*outputs))])
-        step, judge = compiled(step, judge)
+        outputs += [limit(x, u, t, p) for limit in limits.values()]
+        judge = ca.Function('rollout_judge', [x, u, t, p], [ca.densify(ca.vertcat(*outputs))])
+        step, judge = compiled(ramp_step(system), judge)
         self._step = FastFunction(step)
         self._segment = FastFunction(step.mapaccum('segment', samples, 1))
         self._judge = FastFunction(judge.map(samples))
