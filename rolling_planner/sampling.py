@@ -153,11 +153,7 @@ class _Generations:
 
 def _limits(problem: PlanProblem) -> tuple[Array, Array]:
     """Return least and greatest value of the active controls."""
-    given = problem.control_limits
-    pairs = [
-        given.get(name, (-math.inf, math.inf)) if not isinstance(given, float) else (-given, given)
-        for name in problem.active_controls
-    ]
+    pairs = [problem.control_limit(name) for name in problem.active_controls]
     for name, pair in zip(problem.active_controls, pairs, strict=True):
         if not np.isfinite(pair).all():
             raise ParameterError(f'control_limits: method {BY_SAMPLES} needs limits of {name}')

@@ -424,6 +424,14 @@ class PlanProblem:
                 what = 'state_limits' if name in self.state_limits else 'control_limits'
                 raise ParameterError(f'{what}.{name} must increase, got {[*pair]!r}')
 
+    def control_limit(self, name: str) -> tuple[float, float]:
+        """Return least and greatest value of a control."""
+        limits = self.control_limits
+        if not isinstance(limits, Mapping):
+            return -float(limits), float(limits)
+        low, high = limits.get(name, (-math.inf, math.inf))
+        return float(low), float(high)
+
     @cached_property
     def limits(self) -> dict[str, tuple[float, float]]:
         """Least and greatest value of states: those given, edges of the hand, poles of charts."""

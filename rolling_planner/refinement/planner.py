@@ -23,7 +23,7 @@ from rolling_planner.progress import (
 )
 from rolling_planner.refinement.attempt import as_guess, Attempt, attempt, collocated, drift
 from rolling_planner.seeds.guess import Guess, initial_guesses, prepare_guesses
-from rolling_planner.transcription.formulation import control_limit, formulate, Formulation
+from rolling_planner.transcription.formulation import formulate, Formulation
 
 ITERATIONS = 120  # of the optimisation without the constraint
 PRESSES = 1e-2  # multiplier, as a fraction of the greatest of a limit, from which one counts
@@ -189,7 +189,7 @@ def _words(name: str, problem: PlanProblem, found: Attempt) -> str:
         for k, control in enumerate(problem.system.control.names):
             if control in name.replace(',', ' ').split():
                 peak = float(np.abs(found.rollout.controls[:, k]).max())
-                low, high = control_limit(problem, control)
+                low, high = problem.control_limit(control)
                 parts.append(f'{control} in [{low:.3g}, {high:.3g}], needed {peak:.3g}')
         return f'the control_limits cannot be kept ({"; ".join(parts)})'
     return f'the {name} cannot be kept'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 import math
@@ -370,16 +370,13 @@ def under_feedback(
 
     """
     module, name = REGULATOR
-    limits: float | Mapping[str, tuple[float, float]] = problem.control_limits
-    if not isinstance(limits, float | int):
-        limits = dict.fromkeys(problem.system.control.names, (-math.inf, math.inf)) | dict(limits)
     try:
         law = getattr(import_module(module), name)(
             problem.system,
             problem.p,
             plan,
             active_controls=problem.active_controls,
-            control_limits=limits,
+            control_limits={n: problem.control_limit(n) for n in problem.system.control.names},
             nominal='plan',
         )
 

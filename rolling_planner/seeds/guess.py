@@ -21,7 +21,6 @@ from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import goal_error, goal_misses
 from rolling_planner.progress import Watch
 from rolling_planner.refinement.rollout import RolloutSimulator
-from rolling_planner.transcription.formulation import control_limit
 
 SINES = 6  # of each control
 STARTS = 6  # random ones, until a motion reaches the goal
@@ -42,7 +41,7 @@ def shooting_guesses(problem: PlanProblem, watch: Watch) -> Iterator[Guess]:
     simulator = RolloutSimulator(problem.system, problem.samples)
     names = problem.system.control.names
     active = [names.index(c) for c in problem.active_controls]
-    limits = np.array([min(map(abs, control_limit(problem, names[k]))) for k in active])
+    limits = np.array([min(map(abs, problem.control_limit(names[k]))) for k in active])
     size = np.where(np.isfinite(limits), limits / 2, UNLIMITED)
     times = np.linspace(0.0, problem.horizon, problem.segments + 1)
     waves = np.sin(np.pi * np.outer(times / problem.horizon, np.arange(1, SINES + 1)))

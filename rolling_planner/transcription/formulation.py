@@ -375,7 +375,7 @@ def _variables(
             low[1:-1, k], high[1:-1, k] = least + inward, most - inward
             low[-1, k], high[-1, k] = least, most
     for k, i in enumerate(model.control_index):
-        low[:, nx + k], high[:, nx + k] = control_limit(problem, system.control.names[i])
+        low[:, nx + k], high[:, nx + k] = problem.control_limit(system.control.names[i])
     if problem.quiet_ends:
         low[[0, -1], nx:] = high[[0, -1], nx:] = 0.0
     for name, value in problem.start_controls.items():
@@ -383,12 +383,3 @@ def _variables(
         low[0, at] = high[0, at] = value
     low[0, :nx] = high[0, :nx] = problem.x_start[model.state_index]
     return low, high
-
-
-def control_limit(problem: PlanProblem, name: str) -> tuple[float, float]:
-    """Return least and greatest value of a control."""
-    limits = problem.control_limits
-    if isinstance(limits, (int, float)):
-        return -float(limits), float(limits)
-    low, high = limits.get(name, (-np.inf, np.inf))
-    return float(low), float(high)
