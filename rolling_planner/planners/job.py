@@ -98,14 +98,7 @@ def _plan(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
     model = planning_model(job['scenario_file'])
 
     def on_iteration(i: Iteration) -> bool:
-        progress = {
-            'iteration': i.number,
-            'segments': i.segments,
-            'cost': i.cost,
-            'violation': i.violation,
-            'goal_error': i.goal_error,
-        }
-        if not report(progress):
+        if not report({'iteration': i.number, **vars(i)}):
             raise CancelledError('planning was cancelled')
         return True
 
@@ -150,9 +143,4 @@ def _check(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
             f'not checked within the time budget of {budget:g} s; send fewer points or raise '
             'time_budget'
         ) from None
-    return {
-        'ok': found.ok,
-        'margins': found.margins,
-        'first_failure_time': found.first_failure_time,
-        'reason': found.reason,
-    }
+    return {name: value for name, value in vars(found).items() if name != 'trajectory'}
