@@ -184,7 +184,7 @@ def _listen(planner: SuiteNode) -> None:
     from rolling_planner.planners.job import planning_model  # noqa: PLC0415
 
     scenario = planning_model(planner.values['scenario_file']).scenario
-    present_state.state_stream(scenario).subscribe(planner, lambda _: None)
+    present_state.StateStream(scenario).subscribe(planner, lambda _: None)
 
 
 def rights_of_plain_node(name: str) -> Rights:

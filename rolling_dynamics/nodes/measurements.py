@@ -110,21 +110,22 @@ class RobotStates(NewestState[Array]):
     def note(self, u: Array, stamp: int) -> None:
         """Ignore a control that acts from a time [ns] on."""
 
-    def take(self, data: bytes) -> None:
-        """Take one serialized message."""
+    def take(self, data: bytes) -> bool:
+        """Take one serialized message; return whether it has a state."""
         try:
             reading = self._reader.read(data)
             stamp, x = reading.stamp, reading.needed('position')
         except ParameterError as error:
             self.refuse(f'{self._topic}: {error}')
-            return
+            return False
         if problem := self._layout.problem(x):
             self.refuse(f'{self._topic} {problem}')
-            return
+            return False
         for where in self._unit:
             x[where] /= np.linalg.norm(x[where])
         self.offer(stamp, x)
         self.state()
+        return True
 
     def _read(self, raw: Array) -> Array:
         return raw

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast, TypeAlias
+from typing import Any, cast
 
 from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import ContactSystem
@@ -23,71 +24,50 @@ from sensor_msgs.msg import JointState
 Take = Callable[[Array], None]
 
 
-class OdometryStream:
-    """State of an object on a hand, from the odometry of both with equal stamps."""
+class StateStream:
+    """
+    State of the plant: of an object on a hand, from the odometry of both, or of a robot, by name.
 
-    topics = 'hand/odometry with object/odometry of equal stamp'
+    Attributes
+    ----------
+    topics
+        Where it comes from, in words.
+    measured
+        What makes states of the messages.
+
+    """
 
     def __init__(self, scenario: Scenario) -> None:
-        """Compile the conversion."""
-        system = cast('ContactSystem', scenario.system)
+        """Compile the conversion, or take the names from the layout of the state."""
+        system = scenario.system
+        self._sources: list[tuple[type, str, QoSProfile, Callable[[bytes], bool]]]
+        self.measured: Measurements | RobotStates
+        if offers(system, CarriedObject) is None:
+            self.topics = 'robot/state'
+            self.measured = robot = RobotStates(system.state, self.topics)
+            self._sources = [(JointState, self.topics, STREAM_READER, robot.take)]
+            return
+        self.topics = 'hand/odometry with object/odometry of equal stamp'
         start = scenario.x0[system.state.slice('contact_h')]
-        self._measured = Measurements(StateSource(system, scenario.p, start))
-
-    @property
-    def refused(self) -> str:
-        """Reason why the last message was rejected."""
-        return self._measured.refused
-
-    def subscribe(self, node: Node, take: Take) -> list[Any]:
-        """Listen to both, with queues: of only the newest of each, stamps are seldom equal."""
-
-        def came(data: bytes, *, is_hand: bool) -> None:
-            if self._measured.take(data, is_hand=is_hand):
-                found = self._measured.state()
-                if found is not None:
-                    take(found[1])
-
-        return [
-            node.create_subscription(
-                Odometry, topic, partial(came, is_hand=is_hand), STREAM_POLLED, raw=True
-            )
+        source = StateSource(cast('ContactSystem', system), scenario.p, start)
+        self.measured = both = Measurements(source)
+        # with queues: of only the newest of each, stamps are seldom equal
+        self._sources = [
+            (Odometry, topic, STREAM_POLLED, partial(both.take, is_hand=is_hand))
             for topic, is_hand in (('hand/odometry', True), ('object/odometry', False))
         ]
 
-
-class RobotStateStream:
-    """State of a rolling robot, by name."""
-
-    topics = 'robot/state'
-
-    def __init__(self, scenario: Scenario) -> None:
-        """Take the names from the layout of the state."""
-        self._measured = RobotStates(scenario.system.state, self.topics)
-
-    @property
-    def refused(self) -> str:
-        """Reason why the last message was rejected."""
-        return self._measured.refused
-
     def subscribe(self, node: Node, take: Take) -> list[Any]:
-        """Listen."""
+        """Listen to all."""
 
-        def came(data: bytes) -> None:
-            self._measured.take(data)
-            if (found := self._measured.state()) is not None:
+        def came(read: Callable[[bytes], bool], data: bytes) -> None:
+            if read(data) and (found := self.measured.state()) is not None:
                 take(found[1])
 
-        return [node.create_subscription(JointState, self.topics, came, STREAM_READER, raw=True)]
-
-
-StateStream: TypeAlias = OdometryStream | RobotStateStream
-
-
-def state_stream(scenario: Scenario) -> StateStream:
-    """Return the topics with the state: odometry of hand and object, or the state of a robot."""
-    carries = offers(scenario.system, CarriedObject) is not None
-    return OdometryStream(scenario) if carries else RobotStateStream(scenario)
+        return [
+            node.create_subscription(kind, topic, partial(came, read), qos, raw=True)
+            for kind, topic, qos, read in self._sources
+        ]
 
 
 async def present_state(
@@ -115,7 +95,7 @@ async def present_state(
         Why not.
 
     """
-    stream = state_stream(scenario)
+    stream = StateStream(scenario)
     came: Future = Future()
 
     def take(x: Array) -> None:
@@ -136,7 +116,7 @@ async def present_state(
             node.destroy_subscription(subscription)
     if found is not None:
         return found, ''
-    refused = f' ({stream.refused})' if stream.refused else ''
+    refused = f' ({stream.measured.refused})' if stream.measured.refused else ''
     return None, (
         f'no {stream.topics} came within {timeout:g} s{refused}; start the plant, or name the '
         'start'
