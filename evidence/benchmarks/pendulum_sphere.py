@@ -16,14 +16,13 @@ from rolling_controller.gait_following.gait_follower import GaitFollower
 from rolling_controller.law import answered
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import PlanningError
-from rolling_dynamics.pendulum_sphere import (
+from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, gaits_for_speed
+from rolling_dynamics.pendulum_sphere.parameters import (
     paper_parameters,
-    PendulumSphere,
     scales_of,
     SphereParameters,
 )
-from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, gaits_for_speed
-from rolling_dynamics.pendulum_sphere.system import STATE
+from rolling_dynamics.pendulum_sphere.system import PendulumSphere, STATE
 from rolling_dynamics.simulation import Stepper
 from rolling_planner.gait_planner.plan_gaits import plan_gaits
 from rolling_planner.gait_planner.problem import Circle, GaitProblem, GaitSequence, Waypoint

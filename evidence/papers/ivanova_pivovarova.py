@@ -17,12 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.pendulum_sphere import (
-    paper_parameters,
-    PendulumSphere,
-    scales_of,
-    SphereParameters,
-)
 from rolling_dynamics.pendulum_sphere.gaits import (
     choose_gait,
     GaitLimits,
@@ -30,8 +24,13 @@ from rolling_dynamics.pendulum_sphere.gaits import (
     speed_change,
     swing_extremes,
 )
+from rolling_dynamics.pendulum_sphere.parameters import (
+    paper_parameters,
+    scales_of,
+    SphereParameters,
+)
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
-from rolling_dynamics.pendulum_sphere.system import pendulum_direction
+from rolling_dynamics.pendulum_sphere.system import pendulum_direction, PendulumSphere
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.figures.states import COLOURS, GREY, WIDTH
 from scipy.integrate import solve_ivp

@@ -25,8 +25,8 @@ from rolling_controller.law import VELOCITY_W
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import CancelledError, ParameterError
-from rolling_dynamics.pendulum_sphere import scales_of, SphereParameters
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, greatest_change
+from rolling_dynamics.pendulum_sphere.parameters import scales_of, SphereParameters
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for
 from rolling_dynamics.pendulum_sphere.system import CONTROL, resting_direction, STATE
 from rolling_planner.gait_planner.problem import GaitSequence, GaitStep

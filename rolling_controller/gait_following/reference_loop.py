@@ -26,11 +26,12 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.pendulum_sphere import PendulumSphere, SphereParameters
+from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
 from rolling_dynamics.pendulum_sphere.system import (
     PARAMETERS,
     pendulum_direction,
+    PendulumSphere,
     resting_direction,
     STATE,
 )

@@ -12,15 +12,16 @@ import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.pendulum_sphere import (
+from rolling_dynamics.pendulum_sphere.parameters import (
+    BODIES,
+    FLOOR,
     paper_parameters,
-    PendulumSphere,
     Scales,
     scales_of,
     SphereParameters,
 )
-from rolling_dynamics.pendulum_sphere.parameters import BODIES, FLOOR
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for, swing_torque
+from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_dynamics.scenario.control import check_finite, Control
 from rolling_dynamics.scenario.faults import check, located
 from rolling_dynamics.scenario.fields import (

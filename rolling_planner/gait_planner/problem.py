@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import ConfigDict, Field
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, PlanningError, ScenarioError
-from rolling_dynamics.pendulum_sphere import PendulumSphere, scales_of, SphereParameters
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, greatest_change
+from rolling_dynamics.pendulum_sphere.parameters import scales_of, SphereParameters
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
-from rolling_dynamics.pendulum_sphere.system import attitude_of, STATE
+from rolling_dynamics.pendulum_sphere.system import attitude_of, PendulumSphere, STATE
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.document import line_numbers
 from rolling_dynamics.scenario.faults import check

@@ -10,7 +10,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.pendulum_sphere import SphereParameters
+from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
 from rolling_dynamics.pendulum_sphere.system import pendulum_direction, resting_direction, STATE
 from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.scenario import Scenario

@@ -27,7 +27,8 @@ from rolling_controller.robot_laws.steering import Steered
 from rolling_dynamics import load_scenario
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere
+from rolling_dynamics.pendulum_sphere.parameters import paper_parameters
+from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_planner.gait_planner.plan_gaits import plan_gaits
 from rolling_planner.gait_planner.problem import GaitProblem, Waypoint
 from rolling_planner.plan import Plan

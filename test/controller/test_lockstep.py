@@ -5,7 +5,7 @@ import pytest
 from rolling_controller import OpenLoop, run_batch, run_lockstep, StateFeedback
 from rolling_controller.gait_following.gait_follower import VelocityStick
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.pendulum_sphere import paper_parameters
+from rolling_dynamics.pendulum_sphere.parameters import paper_parameters
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_planner import Plan

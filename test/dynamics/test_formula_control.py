@@ -4,7 +4,8 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere
+from rolling_dynamics.pendulum_sphere.parameters import paper_parameters
+from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.simulation.compiled_solver import CompiledSolver
 from rolling_dynamics.simulation.control import Formula

@@ -22,7 +22,7 @@ from rolling_dynamics.internal_masses.rails import Circle
 from rolling_dynamics.mechanism import Rolling, Sphere
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.link import ground
-from rolling_dynamics.pendulum_sphere import PendulumSphere
+from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_dynamics.rotations import rate_body, rate_space, rotation_matrix
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_dynamics.surfaces import Ellipsoid, Plane

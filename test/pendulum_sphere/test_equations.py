@@ -6,8 +6,8 @@ import casadi as ca
 import numpy as np
 import pytest
 from reaction_oracle import accelerations_and_reactions
-from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere
-from rolling_dynamics.pendulum_sphere.system import resting_direction
+from rolling_dynamics.pendulum_sphere.parameters import paper_parameters
+from rolling_dynamics.pendulum_sphere.system import PendulumSphere, resting_direction
 from rolling_dynamics.simulation import simulate
 from scipy.integrate import quad_vec
 from transforms3d.quaternions import quat2mat

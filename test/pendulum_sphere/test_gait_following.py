@@ -14,10 +14,10 @@ import pytest
 from rolling_controller.gait_following.gait_follower import GaitFollower, VelocityStick
 from rolling_controller.gait_following.reference_loop import MomentumFilter, SwingTracking
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
+from rolling_dynamics.pendulum_sphere.parameters import paper_parameters
 from rolling_dynamics.pendulum_sphere.spatial_swing import swing_for
-from rolling_dynamics.pendulum_sphere.system import pendulum_direction
+from rolling_dynamics.pendulum_sphere.system import pendulum_direction, PendulumSphere
 from rolling_dynamics.simulation import Stepper
 from rolling_planner.gait_planner.plan_gaits import plan_gaits
 from rolling_planner.gait_planner.problem import GaitProblem, Waypoint

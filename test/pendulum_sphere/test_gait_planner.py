@@ -7,8 +7,9 @@ from evidence.benchmarks.pendulum_sphere import COURSE, course, direct_plan, OBS
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError, PlanningError
-from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
+from rolling_dynamics.pendulum_sphere.parameters import paper_parameters
+from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_dynamics.simulation import simulate
 from rolling_planner.gait_planner.plan_gaits import plan_gaits
 from rolling_planner.gait_planner.problem import Circle, GaitProblem, Waypoint

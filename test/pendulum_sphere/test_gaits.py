@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere, scales_of
 from rolling_dynamics.pendulum_sphere.gaits import (
     all_roots,
     choose_gait,
@@ -18,7 +17,9 @@ from rolling_dynamics.pendulum_sphere.gaits import (
     swing_angle,
     swing_extremes,
 )
+from rolling_dynamics.pendulum_sphere.parameters import paper_parameters, scales_of
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for
+from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_dynamics.simulation import simulate
 
 SI = paper_parameters()

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere, scales_of
+from rolling_dynamics.pendulum_sphere.parameters import paper_parameters, scales_of
+from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.gait_planner.problem import read_gait_problem
 from rolling_robotics.cli import main

@@ -14,7 +14,8 @@ from evidence.papers.ivanova_pivovarova import (
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.pendulum_sphere import paper_parameters, PendulumSphere, scales_of
+from rolling_dynamics.pendulum_sphere.parameters import paper_parameters, scales_of
+from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_dynamics.simulation import simulate
 
 SI = paper_parameters()

@@ -6,8 +6,7 @@ from evidence.papers import ivanova_pivovarova
 from mpl_toolkits.mplot3d import Axes3D
 import numpy as np
 import pytest
-from rolling_dynamics.pendulum_sphere import PendulumSphere
-from rolling_dynamics.pendulum_sphere.system import STATE
+from rolling_dynamics.pendulum_sphere.system import PendulumSphere, STATE
 from rolling_robotics.cli import main
 
 

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError, ScenarioError
-from rolling_dynamics.pendulum_sphere import paper_parameters
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits
+from rolling_dynamics.pendulum_sphere.parameters import paper_parameters
 from rolling_dynamics.scenario.faults import check
 from rolling_planner.gait_planner.problem import GaitProblem, Waypoint
 from rolling_planner.problem import Weights

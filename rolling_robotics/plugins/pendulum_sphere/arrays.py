@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolling_dynamics.pendulum_sphere import PendulumSphere
+from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import along, layout_series, Series, vector
 
