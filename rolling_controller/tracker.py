@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+import threading
 
 import casadi as ca
 import numpy as np
@@ -87,7 +88,8 @@ class Tracker:
             else np.asarray(limits, dtype=float)
         )
         self._names = list(_guards(system))
-        self._evaluate = FastFunction(compiled(_watch(system))[0])
+        self._watched = FastFunction(compiled(_watch(system))[0])
+        self._turn = threading.Lock()  # a start is judged while a loop holds the machine
         self._counted = _counted(system.tangent, uncounted)
         self._size = system.tangent.size
         entries = system.tangent.entries
@@ -142,8 +144,13 @@ class Tracker:
 
     def _apart(self, x: Array, wanted: Array, t: float) -> float:
         """Return the norm of the error against a state at a time."""
-        d = self._evaluate(x, wanted, np.zeros(len(self.limits)), t, self._params)
+        d = self._evaluate(x, wanted, np.zeros(len(self.limits)), t)
         return self.norm(d[: self._size])
+
+    def _evaluate(self, x: Array, wanted: Array, u: Array, t: float) -> Array:
+        """Return the error against a state, and margins."""
+        with self._turn:
+            return self._watched(x, wanted, u, t, self._params)
 
     def norm(self, error: Array) -> float:
         """Return the norm of what counts of an error, shape (tangent.size,), SI units."""
@@ -164,7 +171,7 @@ class Tracker:
 
         """
         course = self._course()
-        out = self._evaluate(x, course.at(t), u, t, self._params)
+        out = self._evaluate(x, course.at(t), u, t)
         values = out[self._size :].tolist()
         margins: dict[str, float] = dict(zip(self._names, values, strict=True))
         lost = self._lost(t, margins)
@@ -179,12 +186,12 @@ class Tracker:
 
     def jumped(self, x: Array, before: Array) -> bool:
         """Return whether a held machine was put elsewhere between two states; see :meth:`step`."""
-        d = self._evaluate(x, before, np.zeros(len(self.limits)), 0.0, self._params)
+        d = self._evaluate(x, before, np.zeros(len(self.limits)), 0.0)
         return bool((np.abs(d[: self._size]) > self._jump).any())
 
     def lost(self, t: float, x: Array, u: Array) -> str:
         """Return what ended the contact in a state under a control, or the empty string."""
-        margins = self._evaluate(x, x, u, t, self._params)[self._size :].tolist()
+        margins = self._evaluate(x, x, u, t)[self._size :].tolist()
         return self._lost(t, dict(zip(self._names, margins, strict=True)))
 
     def _lost(self, t: float, margins: Mapping[str, float]) -> str:

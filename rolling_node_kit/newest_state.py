@@ -107,6 +107,11 @@ class NewestState(ABC, Generic[Raw]):
             self._offered = (stamp, raw)
             self._recent.append(self._offered)
 
+    @property
+    def newest(self) -> tuple[int, Array] | None:
+        """Stamp [ns] and value of the state that was read last, or None; from any thread."""
+        return self._newest
+
     def state(self) -> tuple[int, Array] | None:
         """Return stamp [ns] and value of the newest usable state, or None."""
         offered = self._offered

@@ -158,12 +158,12 @@ class ControlLoop:
         )
 
     def end(self, code: int, reason: str) -> None:
-        """End once: stop the loop, and finish the task."""
+        """End once: stop the loop, and finish the task; wait where it ends in another thread."""
         with self._once:
-            if self.ending:
-                return
-            self.ending = True
+            before, self.ending = self.ending, True
         self.loop.stop()
+        if before:
+            return
         try:
             self._task.finish(code, reason)
         except Exception as error:  # noqa: BLE001 (reported)

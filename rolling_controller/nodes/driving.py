@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import threading
 import time
 from typing import Any, NamedTuple
 
@@ -51,6 +52,8 @@ class Driving:
         Whether it is such a law, and what it does in a word.
     ended
         Why it ended by itself, or the empty string.
+    safe
+        Whether its last command is the safe one.
 
     """
 
@@ -60,14 +63,14 @@ class Driving:
         equipment: Equipment,
         law: Law[Any],
         wanted: Wanted | None = None,
-        held: Callable[[str], bool] = lambda _: False,
+        held: Callable[[Driving, str], bool] = lambda _driving, _reason: False,
     ) -> None:
         """Start to drive, or to hold; ``held`` is asked to go on by a hold, for a reason."""
         self._node, self._equipment, self.law = node, equipment, law
         self._held, self._before = held, equipment.present
         self.holds, self.ended = VELOCITY not in law.inputs, ''
         self.name = 'holding' if self.holds else 'driving'
-        self.wanted, self._safe = wanted or Wanted(), True
+        self.wanted, self.safe = wanted or Wanted(), True
         equipment.tracker.forget()
         task = Task(
             law=law,
@@ -88,9 +91,8 @@ class Driving:
         wanted, timeout = self.wanted, self._equipment.values.get('command_timeout', 0.0)
         return wanted.velocity if time.monotonic() - wanted.since <= timeout else STILL
 
-    def stop(self, *, safe: bool = True) -> None:
-        """Stop; the last command is the safe one, unless another loop goes on."""
-        self._safe = safe
+    def stop(self) -> None:
+        """Stop, and wait until its loop has ended."""
         self.control.end(CODES.NONE, '')
 
     @property
@@ -99,10 +101,10 @@ class Driving:
         return bool(self.velocity.any())
 
     def _finish(self, _code: int, reason: str) -> None:
-        if reason and self._held(reason):
+        if reason and self._held(self, reason):
             return
         self.ended = reason
-        if reason or self._safe:
+        if reason or self.safe:
             self._equipment.bring_to_rest(self._node)
         if reason:
             self._node.get_logger().error(f'{self.name} ended: {reason}')
@@ -142,6 +144,7 @@ class BetweenPlans:
         self._node, self._equipment, self._laws = node, equipment, laws
         self._holds_at, self._yaw = equipped.holds_at, equipped.yaw
         self.driving: Driving | None = None
+        self._turn = threading.RLock()  # one loop at a time has the machine
         self._refused = ''
         self._executing: Callable[[], bool] = lambda: False
 
@@ -153,9 +156,10 @@ class BetweenPlans:
         driving = self.driving
         return driving is not None and driving.holds and not driving.ended
 
-    def hold(self, law: Law[Any]) -> None:
-        """Hold the machine by a law from now on."""
-        self.driving = Driving(self._node, self._equipment, law, held=self._hold_again)
+    def hold(self, law: Law[Any], wanted: Wanted | None = None) -> None:
+        """Hold the machine by a law from now on, or drive it by one that takes a velocity."""
+        with self._turn:
+            self.driving = Driving(self._node, self._equipment, law, wanted, self._hold_again)
 
     def stand(self) -> bool:
         """Hold the machine where its first state is, if it can be; return whether one came."""
@@ -178,17 +182,28 @@ class BetweenPlans:
 
     def standing(self) -> Standing:
         """Hand the machine over, without a safe command in between if it is held."""
-        driving, before = self.driving, None
-        if driving is not None and self.holding:
-            before = GoingOn(driving.law, driving.control.answers.memory, 0.0)
-        self.stop(safe=before is None)
+        with self._turn:
+            holds = self.holding
+            driving, before = self._release(safe=not holds), None
+        if driving is not None:
+            driving.stop()
+            if holds:
+                before = GoingOn(driving.law, driving.control.answers.memory, 0.0)
         return Standing(before, self._held_after, self.hold)
 
     def stop(self, *, safe: bool = True) -> None:
         """Stop; the last command is the safe one, unless another loop goes on."""
-        driving, self.driving = self.driving, None
+        driving = self._release(safe=safe)
         if driving is not None:
-            driving.stop(safe=safe)
+            driving.stop()
+
+    def _release(self, *, safe: bool) -> Driving | None:
+        """Return what is to stop; from now on it cannot hold the machine again."""
+        with self._turn:
+            driving, self.driving = self.driving, None
+            if driving is not None:
+                driving.safe = safe
+        return driving
 
     def _held_after(self, code: int) -> Law[Any] | None:
         """Return what holds the machine after an execution, None for the safe command."""
@@ -198,16 +213,19 @@ class BetweenPlans:
         measured.fault = ''
         return self._laws.stand(self._equipment.present)
 
-    def _hold_again(self, reason: str) -> bool:
+    def _hold_again(self, driving: Driving, reason: str) -> bool:
         """Hold a machine where a restart of the plant put it, or by the sensors that are left."""
         measured = self._equipment.machine.measured
         if reason != MOVED and not measured.replaced:
             return False
-        measured.fault = ''
-        law = self._laws.stand(self._equipment.present)
-        if law is not None:
-            self._node.get_logger().warning(f'{reason}; it is held there')
-            self.hold(law)
+        with self._turn:  # who stops the hold waits, and finds the new one
+            if self.driving is not driving:  # it was stopped first
+                return not driving.safe
+            measured.fault = ''
+            law = self._laws.stand(self._equipment.present)
+            if law is not None:
+                self._node.get_logger().warning(f'{reason}; it is held there')
+                self.hold(law)
         return law is not None
 
     # -- driving ----------------------------------------------------------------------------
@@ -250,8 +268,10 @@ class BetweenPlans:
             driving.wanted = wanted
             return
         equipment, machine = self._equipment, self._equipment.machine
-        machine.poll()
-        now = machine.measured.state()
+        if not self.holding:  # else its loop takes the states
+            machine.poll()
+            machine.measured.state()
+        now = machine.measured.newest
         if now is None or machine.measured.age > equipment.timeout:
             self._refuse(f'cmd_vel refused: {equipment.stale_text()}')
             return
@@ -262,7 +282,7 @@ class BetweenPlans:
             return
         self.stop(safe=False)  # a hold hands over without a safe command in between
         self._node.alarm = ''
-        self.driving = Driving(self._node, equipment, law, wanted, self._hold_again)
+        self.hold(law, wanted)
 
     # -- health -----------------------------------------------------------------------------
 

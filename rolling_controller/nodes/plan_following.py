@@ -307,7 +307,7 @@ class PlanFollowing(Controlled):
         self._look = look
         self._looking.reset()
         try:
-            return measured.state() if await came else None
+            return measured.newest if await came else None  # read by who takes the states
         finally:
             self._looking.cancel()
 

@@ -1,6 +1,8 @@
 """Feedback along a plan: linearisation, gains, limits, closed loop."""
 
 import dataclasses
+import sys
+import threading
 
 import numpy as np
 from numpy.testing import assert_allclose
@@ -251,3 +253,29 @@ def test_slices_make_no_difference(hard, monkeypatch):
     assert_allclose(sliced.gains, whole.gains, rtol=1e-9, atol=1e-9 * np.abs(whole.gains).max())
     assert sliced.gramian_least == pytest.approx(whole.gramian_least, rel=1e-6)
     assert sliced.gramian_greatest == pytest.approx(whole.gramian_greatest)
+
+
+def test_a_start_is_judged_in_one_thread_while_another_judges_a_hold(straight):
+    """Both use one compiled function, whose buffers are its own."""
+    problem, plan = straight
+    tracker = Tracker(problem.system, problem.p)
+    away = plan.states[-1]
+    expected, wrong = tracker.start_error(plan, away), []
+    done, before = threading.Event(), sys.getswitchinterval()
+
+    def judge():
+        while not done.is_set():
+            if tracker.jumped(plan.states[0], plan.states[0]):
+                wrong.append('jumped')
+
+    thread = threading.Thread(target=judge)
+    sys.setswitchinterval(1e-6)
+    try:
+        thread.start()
+        found = {tracker.start_error(plan, away) for _ in range(5000)}
+    finally:
+        done.set()
+        thread.join()
+        sys.setswitchinterval(before)
+    assert found == {expected}
+    assert not wrong

@@ -11,7 +11,7 @@ from rolling_controller.law import FunctionLaw, TOUCHING
 from rolling_controller.motion_watch import Unwatched
 from rolling_controller.nodes import driving, plan_following
 from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
-from rolling_controller.nodes.driving import Driving, MOVED, STILL, Wanted
+from rolling_controller.nodes.driving import BetweenPlans, Driving, MOVED, STILL, Wanted
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.hand import braking
 from rolling_controller.nodes.plan_following import PlanFollowing
@@ -124,6 +124,84 @@ def test_one_of_several_contacts_is_lost(equipment, first, mode, lost):
     loop.contact_mode = mode
     assert loop.tick() != lost
     assert [code for code, _ in ends] == [CODES.CONTACT_LOST] * lost
+
+
+def test_who_ends_a_loop_that_is_ending_waits_for_its_thread(equipment):
+    """Else two loops would wait for states at once, and both command the machine."""
+    stopped = []
+    loop, ends = loop_of(equipment)
+    loop.loop.stop = lambda: stopped.append(threading.current_thread().name)
+    loop.end(CODES.CANCELLED, 'first')
+    thread = threading.Thread(target=loop.end, args=(CODES.NONE, 'second'), name='second')
+    thread.start()
+    thread.join(60)
+    assert stopped == ['MainThread', 'second']
+    assert ends == [(CODES.CANCELLED, 'first')]
+
+
+class Held:
+    """A hold that a test ends; what is done with it stands in ``log``."""
+
+    holds, ended, safe = True, '', True
+
+    def __init__(self, _node, _equipment, law, _wanted, held):
+        self.law, self.log = law, []
+        self.control = SimpleNamespace(answers=SimpleNamespace(memory=law))
+        self.moved = lambda: held(self, MOVED)
+
+    def stop(self):
+        self.log.append(self.safe)
+
+
+@pytest.fixture
+def between(monkeypatch):
+    monkeypatch.setattr(driving, 'Driving', Held)
+    monkeypatch.setattr(driving, 'GoingOn', lambda law, *_: law)
+    measured = SimpleNamespace(fault='', replaced=False)
+    equipment = SimpleNamespace(machine=SimpleNamespace(measured=measured), present='there')
+    node = SimpleNamespace(get_logger=lambda: SimpleNamespace(warning=lambda _: None))
+    entered, go = threading.Event(), threading.Event()
+
+    def stand(place):
+        entered.set()
+        go.wait(60)
+        return f'hold {place}'
+
+    laws, equipped = SimpleNamespace(stand=stand), SimpleNamespace(holds_at=(), yaw=None)
+    out = BetweenPlans(node, equipment, equipped, laws)
+    out.hold('hold here')
+    return out, entered, go
+
+
+def test_a_plan_that_comes_while_a_hold_begins_anew_takes_over_the_new_one(between):
+    between, entered, go = between
+    first, handed = between.driving, []
+    moved = threading.Thread(target=first.moved)
+    taking = threading.Thread(target=lambda: handed.append(between.standing()))
+    moved.start()
+    assert entered.wait(60)
+    taking.start()
+    taking.join(0.1)
+    assert taking.is_alive()  # a loop that it does not know of would go on
+    go.set()
+    moved.join(60)
+    taking.join(60)
+    ((before, *_),) = handed
+    assert before == 'hold there'
+    assert between.driving is None
+    assert not first.log
+
+
+@pytest.mark.parametrize('safe', [False, True])
+def test_a_hold_that_was_stopped_does_not_begin_anew(between, safe):
+    between, entered, go = between
+    go.set()
+    first = between.driving
+    between.stop(safe=safe)
+    assert first.log == [safe]
+    assert first.moved() is not safe  # a safe command is then due
+    assert between.driving is None
+    assert not entered.is_set()
 
 
 def test_a_command_on_its_way_goes_before_the_end(machine, equipment):
