@@ -338,8 +338,12 @@ class PlanProblem:
         self._check_names()
         self._check_limits()
         self._check_time()
-        if self.release and offers(self.system, Envelope) is None:
-            raise ParameterError(f'release: a system of kind {self.system.name!r} has no contact')
+        thrown = offers(self.system, Envelope) is not None and 'mass' in self.system.parameters
+        if self.release and not thrown:
+            raise ParameterError(
+                f'release: a system of kind {self.system.name!r} holds no object that it could '
+                'let go; leave it out'
+            )
         if self.warm_start is not None and (
             self.warm_start.state_names != tuple(self.system.state.names)
         ):

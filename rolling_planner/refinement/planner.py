@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.contact_forces import contact_forces
 from rolling_dynamics.errors import PlanningError
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
@@ -22,6 +23,7 @@ from rolling_planner.progress import (
     Watch,
 )
 from rolling_planner.refinement.attempt import as_guess, Attempt, attempt, collocated, drift
+from rolling_planner.refinement.rollout import Rollout
 from rolling_planner.seeds.guess import Guess, initial_guesses, prepare_guesses
 from rolling_planner.transcription.formulation import formulate, Formulation
 
@@ -109,8 +111,8 @@ def _relaxations(
     }
     lifted: dict[str, Any] = {}
     for name, change in free.items():
-        names = groups.get(name, [name] if name in at else [])
-        if names:
+        limits = [n for n in formulation.envelope if n == name or n.startswith(f'{name}_')]
+        if names := groups.get(name, [n for n in limits if n in at]):
             lifted |= change
             what = f'{name} of {", ".join(names)}' if name in groups else name
             yield what, replace(problem, **change)
@@ -157,28 +159,26 @@ def _needed(
 
 
 def _words(name: str, problem: PlanProblem, found: Attempt) -> str:
-    wrenches = found.rollout.wrenches
     if name == 'horizon':
         return (
             f'the horizon of {problem.horizon:.3g} s is too short for the limits of contact and '
             'controls together'
         )
-    f_z = np.maximum(wrenches[:, 5], 1e-12)
-    params = problem.system.parameters.unpack(problem.p)
     if name == 'friction':
-        mu = float(np.max(np.hypot(wrenches[:, 3], wrenches[:, 4]) / f_z))
+        where, mu, needed = _friction(problem, found.rollout)
         return (
-            f'the friction cone cannot be kept: mu = {params["mu"][0]:.3g} is given, a plan '
-            f'without it needs {mu:.3g}'
+            f'the friction cone cannot be kept{where}: mu = {mu:.3g} is given, a plan without '
+            f'it needs {needed:.3g}'
         )
     if name == 'spin':
-        mu = float(np.max(np.abs(wrenches[:, 2]) / f_z))
-        return (
-            f'the spin friction cannot be kept: mu_spin = {params["mu_spin"][0]:.3g} m is given, '
-            f'a plan without it needs {mu:.3g} m'
-        )
+        wrenches = found.rollout.wrenches
+        mu = float(np.max(np.abs(wrenches[:, 2]) / np.maximum(wrenches[:, 5], 1e-12)))
+        params = problem.system.parameters.unpack(problem.p)
+        given = f'mu_spin = {params["mu_spin"][0]:.3g} m is given, ' if 'mu_spin' in params else ''
+        return f'the spin friction cannot be kept: {given}a plan without it needs {mu:.3g} m'
     if name == 'normal_force':
-        least = float(found.rollout.margins['normal_force'].min())
+        margins = found.rollout.margins.items()
+        least = min(float(values.min()) for kind, values in margins if kind.startswith(name))
         return (
             'the normal force cannot be kept: at least '
             f'{problem.normal_force_min:.3g} of the weight is asked for, a plan without it and '
@@ -193,6 +193,22 @@ def _words(name: str, problem: PlanProblem, found: Attempt) -> str:
                 parts.append(f'{control} in [{low:.3g}, {high:.3g}], needed {peak:.3g}')
         return f'the control_limits cannot be kept ({"; ".join(parts)})'
     return f'the {name} cannot be kept'
+
+
+def _friction(problem: PlanProblem, r: Rollout) -> tuple[str, float, float]:
+    """Return at which contact a motion needs most friction for what is there, and both numbers."""
+    contacts = contact_forces(problem.system, next(iter(problem.system.modes)))
+    if contacts is None:
+        raise ValueError(f'{problem.system.name}: a friction cone without forces')
+    count = len(r.times)
+    given = r.states.T, r.controls.T, r.times[None, :], np.tile(problem.p, (count, 1)).T
+    force = np.array(contacts.forces.map(count)(*given)).T.reshape(count, -1, 3)
+    along = np.hypot(force[..., 0], force[..., 1])
+    needed = (along / np.maximum(force[..., 2], 1e-12)).max(axis=0)
+    mu = np.array(contacts.frames(r.states[0], problem.p)[0]).ravel()
+    k = int(np.argmax(needed / mu))
+    name = contacts.names[k]
+    return f' at the contact of {name}' if name else '', float(mu[k]), float(needed[k])
 
 
 TIGHTENINGS = 3  # tries with tighter constraints before the grid is refined
