@@ -298,17 +298,19 @@ class PlanTask(Task):
         from rolling_robotics.nodes.recorded import Recorded  # noqa: PLC0415  (needs rosbags)
         from rolling_robotics.nodes.replay.executions import recorded_executions  # noqa: PLC0415
 
-        if not any(record.values for record in records):
+        if all(record.number < 0 for record in records):
             return list(records)
         with Recorded(recording, self._scenario_file) as recorded:
             found = recorded_executions(recorded)
-        motions = [found[record.number] for record in records]
-        return [
-            replace(
-                one, times=seen.times, arrays=seen.arrays, planned=seen.planned, plan=seen.plan
-            )
-            for one, seen in zip(records, motions, strict=True)
-        ]
+
+        def completed(record: Record) -> Record:
+            if record.number < 0:
+                return record
+            motion = found[record.number]
+            own = {name: getattr(motion, name) for name in ('times', 'arrays', 'planned', 'plan')}
+            return replace(record, **own)
+
+        return [completed(record) for record in records]
 
 
 def plan_demo(

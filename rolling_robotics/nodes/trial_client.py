@@ -94,20 +94,23 @@ class TrialClient(Client):
         self.reset(trial.position, trial.rotation, **trial.disturbances)
         self.set_parameters('controller', trial.settings)
         self._lateness.begin()
-        left = sorted(trial.pushes)
+        left, started = sorted(trial.pushes), False
 
         def push(feedback: ExecutePlan.Feedback) -> None:
+            nonlocal started
+            started = True
             while left and feedback.time >= left[0][0]:
                 x, y, z = map(float, left.pop(0)[1])
                 self._pushes.publish(Vector3(x=x, y=y, z=z))
 
         result = self.follow(plan, push, EXECUTION_TIMEOUT, on_start=lambda: self._go(on=True))
         self._go(on=False)
-        self._executed += 1
+        started = started or not result.error_code
+        self._executed += started
         why = printable(result.error_string) if result.error_code else ''
         stale = result.error_code == ExecutePlan.Result.STALE_STATE  # the plant runs to its end
         return Record(
-            number=self._executed - 1,
+            number=self._executed - 1 if started else -1,
             end=message_to_plan(plan).duration,
             ended=why,
             inconclusive=self._lateness.reason or (why if stale else ''),

@@ -121,7 +121,7 @@ class Record:
     planned, plan
         The motion that was to be kept, and the plan that was executed, if it was one.
     number
-        Which execution of the recording it is, counted from zero.
+        Which execution of the recording it is, counted from zero; -1 where nothing was executed.
     begin, end
         Start of the trial by the stamps of the nodes, and how long it lasted [s].
     ended
@@ -140,7 +140,7 @@ class Record:
     events: Sequence[tuple[float, str]] = ()
     planned: Motion = field(default_factory=dict)
     plan: Plan | None = None
-    number: int = 0
+    number: int = -1
     begin: float = 0.0
     end: float = math.nan
     ended: str = ''

@@ -1,5 +1,6 @@
 """What the demonstrations ask for, how they begin, and how they are judged: without nodes."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 import math
 
@@ -94,6 +95,18 @@ def test_a_trial_without_a_plan_is_a_failure(tmp_path):
     assert PLANS['ball_on_plate'].task.read(tmp_path, records) == records
     assert concluded('ball_on_plate', *records) == MISSED
     draw(PLANS['ball_on_plate'], records, tmp_path / 'none.png')
+
+
+def test_a_trial_that_was_rejected_has_no_execution_in_the_recording(monkeypatch, tmp_path):
+    first, second = (Record(times=TIMES + k, plan=f'plan {k}') for k in range(2))
+    recording = 'rolling_robotics.nodes.recorded.Recorded', lambda *_: nullcontext()
+    monkeypatch.setattr(*recording)
+    found = 'rolling_robotics.nodes.replay.executions.recorded_executions'
+    monkeypatch.setattr(found, lambda _: [first, second])
+    rejected = Record(ended='the plan starts 1.57 away', values={'error': math.nan})
+    records = [Record(number=0, values={'error': 0.0}), rejected, Record(number=1)]
+    one, other, two = PLANS['ball_on_plate'].task.read(tmp_path, records)
+    assert (one.plan, other, two.plan) == ('plan 0', rejected, 'plan 1')
 
 
 @pytest.mark.parametrize('name', PLANS)
