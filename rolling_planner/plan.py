@@ -288,18 +288,8 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and numbers, as JSON can hold them."""
-        return {
-            'system': self.system,
-            'model_hash': self.model_hash,
-            'state_names': list(self.state_names),
-            'control_names': list(self.control_names),
-            'times': self.times.tolist(),
-            'states': self.states.tolist(),
-            'controls': self.controls.tolist(),
-            'contact_wrenches': self.contact_wrenches.tolist(),
-            'interpolation': self.interpolation,
-            'report': self.report,
-        }
+        rows = {n: v for n, v in vars(self).items() if isinstance(v, tuple | np.ndarray)}
+        return vars(self) | {name: np.array(values).tolist() for name, values in rows.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
