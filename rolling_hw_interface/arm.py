@@ -456,6 +456,11 @@ class Structure(NamedTuple):
         return self._all(c)[-3:]
 
 
+def _of_each(name: str) -> cached_property[Array]:
+    """Return a property of a chain: a number of each of its links, shape (n,)."""
+    return cached_property(lambda chain: np.array([getattr(link, name) for link in chain.links]))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Chain:
     """
@@ -475,6 +480,10 @@ class Chain:
         Joint angles [rad] near which it works.
     determinant
         Minimum magnitude of the determinant of its Jacobian: below, it counts as singular.
+    low, high
+        Minimum and maximum joint angles [rad], shape (n,).
+    speed, acceleration, torque
+        Maximum joint rates [rad/s], accelerations [rad/s^2] and torques [N m], shape (n,).
 
     """
 
@@ -484,6 +493,12 @@ class Chain:
     gravity: tuple[float, ...]
     home: tuple[float, ...]
     determinant: float
+
+    low = _of_each('low')
+    high = _of_each('high')
+    speed = _of_each('speed')
+    acceleration = _of_each('acceleration')
+    torque = _of_each('torque')
 
     def __post_init__(self) -> None:
         """Refuse a chain whose joints do not fix the motion of the hand."""
@@ -507,34 +522,6 @@ class Chain:
         level = all(abs(r) + abs(y) < 1e-12 for r, _, y in (p.rpy for p in places))
         planar = level and all(link.axis == 1 for link in self.links)
         return (1, 3, 5) if planar else ALL
-
-    def _limit(self, name: str) -> Array:
-        return np.array([getattr(link, name) for link in self.links])
-
-    @cached_property
-    def low(self) -> Array:
-        """Minimum joint angles [rad], shape (n,)."""
-        return self._limit('low')
-
-    @cached_property
-    def high(self) -> Array:
-        """Maximum joint angles [rad], shape (n,)."""
-        return self._limit('high')
-
-    @cached_property
-    def speed(self) -> Array:
-        """Maximum joint rates [rad/s], shape (n,)."""
-        return self._limit('speed')
-
-    @cached_property
-    def acceleration(self) -> Array:
-        """Maximum joint accelerations [rad/s^2], shape (n,)."""
-        return self._limit('acceleration')
-
-    @cached_property
-    def torque(self) -> Array:
-        """Maximum joint torques [N m], shape (n,)."""
-        return self._limit('torque')
 
     def split(self) -> tuple[Structure, Array]:
         """Return the structure, and what its equations take [SI units], shape (size,)."""
