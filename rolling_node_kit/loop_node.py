@@ -241,7 +241,4 @@ class LoopNode(SuiteNode):
         return response
 
     def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self.enabled = False
-        response.message = self.switch(on=False)
-        response.success = True
-        return response
+        return self._enable(SetBool.Request(data=False), response)
