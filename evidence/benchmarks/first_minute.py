@@ -7,7 +7,7 @@ machine to itself. `make demo` is that of a fresh clone of this repository, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 import contextlib
 import os
 from pathlib import Path
@@ -77,6 +77,26 @@ class Spent(NamedTuple):
     text: str
 
 
+def carried_out(
+    command: Sequence[str], folder: Path | str, environment: Mapping[str, str], longest: float
+) -> tuple[Spent, int]:
+    """Return what a command takes, in a folder and at most so long [s], and its exit status."""
+    before, began = _children(), time.perf_counter()
+    done = subprocess.run(  # noqa: S603  (our own programs)
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=longest,
+        check=False,
+    )
+    spent = Spent(time.perf_counter() - began, _children() - before, done.stdout)
+    return spent, done.returncode
+
+
 class Place:
     """A new folder and empty caches."""
 
@@ -94,22 +114,11 @@ class Place:
 
     def run(self, command: tuple[str, ...], **environment: str) -> Spent:
         """Run a command; raise RuntimeError with the last that it printed where it fails."""
-        before, began = _children(), time.perf_counter()
-        done = subprocess.run(  # noqa: S603  (our own programs)
-            command,
-            cwd=self.folder,
-            env={**self._environment, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=LONGEST,
-            check=False,
-        )
-        spent = Spent(time.perf_counter() - began, _children() - before, done.stdout)
+        given = {**self._environment, **environment}
+        spent, status = carried_out(command, self.folder, given, LONGEST)
         self._end_compiler()
-        if done.returncode:
-            raise RuntimeError(f'{" ".join(command[1:])}: {done.stdout[-500:]}')
+        if status:
+            raise RuntimeError(f'{" ".join(command[1:])}: {spent.text[-500:]}')
         return spent
 
     def _end_compiler(self) -> None:

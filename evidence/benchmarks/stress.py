@@ -19,14 +19,13 @@ from collections.abc import Iterator
 import contextlib
 import os
 from pathlib import Path
-import resource
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from typing import NamedTuple
 
+from evidence.benchmarks.first_minute import carried_out, ROLLING
 from rolling_robotics.bringup import Bringup, private_domain
 from rolling_robotics.experiments import EXPERIMENTS, find_experiment
 from rolling_robotics.trials.trial import INCONCLUSIVE, REACHED
@@ -127,24 +126,10 @@ def ends_well(name: str) -> bool:
 
 def run(name: str, option: str) -> Ended:
     """Run a demonstration once, in a folder that is removed."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    command = (sys.executable, '-m', 'rolling_robotics.cli', 'demo', name, option)
+    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)}
     with tempfile.TemporaryDirectory(prefix='stress_') as folder:
-        done = subprocess.run(  # noqa: S603  our own program
-            command,
-            cwd=folder,
-            env={**os.environ, 'PYTHONPATH': os.pathsep.join(p for p in sys.path if p)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=LONGEST,
-            check=False,
-        )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    line = reason(done.stdout, done.returncode)
-    return Ended(done.returncode, time.monotonic() - began, cpu, line)
+        spent, status = carried_out((*ROLLING, 'demo', name, option), folder, environment, LONGEST)
+    return Ended(status, spent.wall, spent.cpu, reason(spent.text, status))
 
 
 def reason(text: str, status: int) -> str:
