@@ -36,14 +36,9 @@ from rolling_robotics.figures.states import COLOURS, GREY, WIDTH
 from scipy.integrate import solve_ivp
 
 
-def always_solvable(params: SphereParameters) -> bool:
-    """Return whether the condition (7) holds, i + m R_t^2 > m R_o R_t."""
-    return params.i0 > params.coupling
-
-
 def require_always_solvable(params: SphereParameters) -> None:
-    """Raise ParameterError where the condition (7) fails, naming what would meet it."""
-    if always_solvable(params):
+    """Raise ParameterError unless i + m R_t^2 > m R_o R_t (7), naming what would meet it."""
+    if params.i0 > params.coupling:
         return
     m, R, L, i = (
         params.pendulum_mass,
