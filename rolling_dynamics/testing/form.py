@@ -286,11 +286,7 @@ def newton_euler(s: Subject) -> None:
         R, origin = X[:3, :3], X[:3, 3]
         centre = origin + R @ ca.DM(body.centre)
         v = _rate(centre, x, xdot)
-        spin = _rate(R, x, xdot) @ R.T
-        w = (
-            ca.vertcat(spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1])
-            / 2
-        )
+        w = ca.inv_skew(_rate(R, x, xdot) @ R.T)
         push = body.mass * (_rate(v, x, xdot) - g)
         force += push
         torque += _rate(R @ ca.DM(body.inertia) @ R.T @ w, x, xdot)
