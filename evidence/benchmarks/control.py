@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 import time
 
-from evidence.benchmarks.plans import hard
+from evidence.benchmarks.plans import aside, hard
 from evidence.benchmarks.row import call_time, Row, timed
 import numpy as np
 from rolling_controller import OpenLoop, run_batch, TimeVaryingLqr
@@ -44,11 +44,7 @@ def _ratios(problem: PlanProblem, lqr: TimeVaryingLqr) -> tuple[Array, float]:
     """Return open over closed error of every trial, and the greatest closed-loop error."""
     system, rng, starts = problem.system, np.random.default_rng(0), []
     for _ in range(TRIALS):
-        d = np.zeros(system.tangent.size)
-        for name, size in (('contact_h', OFF_POSITION), ('d_HO', OFF_ATTITUDE)):
-            where = system.tangent.slice(name)
-            direction = rng.normal(size=where.stop - where.start)
-            d[where] = size * direction / np.linalg.norm(direction)
+        d = aside(system, rng, OFF_POSITION, OFF_ATTITUDE)
         starts.append(np.array(system.retract(problem.x_start, d)).ravel())
     times = np.arange(round(problem.horizon * RATE) + 1) / RATE
     nominal = [lqr.nominal(t + 0.5 / RATE) for t in times]

@@ -19,8 +19,10 @@ from typing import Any
 
 from evidence.benchmarks.row import Row
 import numpy as np
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiles
 from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contract import RollingSystem
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Plane, Sphere
 from rolling_planner import plan_rolling, PlanProblem, Weights
@@ -97,6 +99,16 @@ TABLE_II = {
     'contact_h_dot': 10,
     'psi_dot': 10,
 }
+
+
+def aside(system: RollingSystem, rng: np.random.Generator, position: float, turn: float) -> Array:
+    """Return a change of the state that puts an object aside [m] and turns it [rad], anyhow."""
+    d = np.zeros(system.tangent.size)
+    for name, size in (('contact_h', position), ('d_HO', turn)):
+        where = system.tangent.slice(name)
+        direction = rng.normal(size=where.stop - where.start)
+        d[where] = size * direction / np.linalg.norm(direction)
+    return d
 
 
 def hard(mu: float = 1.0, **options: Any) -> PlanProblem:  # noqa: ANN401

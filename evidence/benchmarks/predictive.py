@@ -10,7 +10,7 @@ import time
 from typing import Any, NamedTuple
 
 import casadi as ca
-from evidence.benchmarks.plans import hard, REST
+from evidence.benchmarks.plans import aside, hard, REST
 from evidence.benchmarks.row import Row
 import numpy as np
 from numpy.typing import ArrayLike
@@ -82,15 +82,6 @@ def _parameters(mass: float, inertia: float, mu: float = MU) -> Array:
     return p
 
 
-def _aside(rng: np.random.Generator, position: float, turn: float) -> Array:
-    d = np.zeros(SYSTEM.tangent.size)
-    for name, size in (('contact_h', position), ('d_HO', turn)):
-        where = SYSTEM.tangent.slice(name)
-        direction = rng.normal(size=where.stop - where.start)
-        d[where] = size * direction / np.linalg.norm(direction)
-    return d
-
-
 def _moved(x: Array, d: Array) -> Array:
     return _retract()(x, d)
 
@@ -122,7 +113,7 @@ def drawn(rng: np.random.Generator) -> Drawn:
         _parameters(MASS, inertia, CAREFUL * MU),
         SYSTEM.state.pack(**REST, q_HO=[1, 0, 0, 0], w_HO_H=[0] * 3),
     )
-    x = _moved(start, _aside(rng, OFF, TURNED))
+    x = _moved(start, aside(SYSTEM, rng, OFF, TURNED))
     delay, pushed_at = int(rng.integers(6, 11)), rng.uniform(0.5, 3.0)
     heading = rng.uniform(0, 2 * np.pi)
     part = 1 / (1 + plant[SYSTEM.parameters.slice('inertia')][0] / (MASS * mass_off * RADIUS**2))
@@ -270,9 +261,7 @@ def _filter(problem: PlanProblem) -> SensorFilter:
 
 def _judged() -> ca.Function:
     """Return ``(x, u, t, p, goal) -> what is missed, normal force, edge, friction``, compiled."""
-    x, goal = ca.SX.sym('x', SYSTEM.state.size), ca.SX.sym('goal', SYSTEM.state.size)
-    u, t = ca.SX.sym('u', SYSTEM.control.size), ca.SX.sym('t')
-    p = ca.SX.sym('p', SYSTEM.parameters.size)
+    (x, u, t, p), goal = SYSTEM.symbols, ca.SX.sym('goal', SYSTEM.state.size)
     guards = next(iter(SYSTEM.modes.values())).guards
     margins = (guards[n](x, u, t, p) for n in ('normal_force', 'edge', 'friction'))
     values = ca.densify(ca.vertcat(SYSTEM.difference(x, goal), *margins))
