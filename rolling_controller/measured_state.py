@@ -15,7 +15,7 @@ from rolling_controller.supervisor import Memory, Sample, Source, step, Verdict
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.instruments import Sensor
-from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
+from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem, Symbols
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.sensing import Measurement
 
@@ -296,8 +296,7 @@ def _correction(sensor: Sensor, system: RollingSystem, forces: int) -> ca.Functi
     covariance. A quaternion is taken with the sign that is nearer to the expected one.
     """
     n, m = system.tangent.size, sensor.output.size
-    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
-    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
+    x, u, t, p = Symbols.of(system.state, system.control, system.parameters)
     d, force = ca.SX.sym('d', n), ca.SX.sym('force', forces)
     P = ca.SX.sym('P', n + forces, n + forces)
     y, used = ca.SX.sym('y', m), ca.SX.sym('used', m)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_controller.law import Course, Following
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contract.rolling_system import Layout, RollingSystem
+from rolling_dynamics.contract.rolling_system import Layout, RollingSystem, Symbols
 from rolling_planner.plan import Plan
 
 # between two states, by unit: no motion, but a machine that was put somewhere else
@@ -220,9 +220,8 @@ def _counted(tangent: Layout, uncounted: Sequence[str]) -> NDArray[np.bool_]:
 
 def _watch(system: RollingSystem) -> ca.Function:
     """Return ``(x, reference, u, t, p) -> difference from the reference, guards``."""
-    x, y = ca.SX.sym('x', system.state.size), ca.SX.sym('y', system.state.size)
-    u, p = ca.SX.sym('u', system.control.size), ca.SX.sym('p', system.parameters.size)
-    t = ca.SX.sym('t')
+    x, u, t, p = Symbols.of(system.state, system.control, system.parameters)
+    y = ca.SX.sym('y', system.state.size)
     guards = (guard(x, u, t, p) for guard in _guards(system).values())
     out = ca.densify(ca.vertcat(system.difference(x, y), *guards))
     return ca.Function('tracking_watch', [x, y, u, t, p], [out])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import smooth_mode
-from rolling_dynamics.contract.rolling_system import Layout, RollingSystem
+from rolling_dynamics.contract.rolling_system import Layout, RollingSystem, Symbols
 from rolling_dynamics.errors import ParameterError
 from scipy.optimize import minimize_scalar
 
@@ -96,8 +96,7 @@ def affine_fields(system: RollingSystem) -> AffineFields:
             f'{system.name}: is a dynamic system (it has a contact wrench); Lie brackets are '
             'computed for kinematic ones, such as spin_rolling_sphere'
         )
-    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
-    p = ca.SX.sym('p', system.parameters.size)
+    x, u, _, p = Symbols.of(system.state, system.control, system.parameters)
     xdot = mode.dynamics(x, u, 0, p)
     columns = ca.jacobian(xdot, u)
     affine: list[int] = []

@@ -27,7 +27,7 @@ from rolling_controller.time_varying_lqr import limit_arrays, Limits, LqrWeights
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import envelope, offers, smooth_mode, StateBounds
-from rolling_dynamics.contract.rolling_system import Entry, RollingSystem
+from rolling_dynamics.contract.rolling_system import Entry, RollingSystem, Symbols
 from rolling_dynamics.errors import check_names
 from rolling_dynamics.restriction import moving_directions
 from rolling_planner.plan import Plan
@@ -498,17 +498,9 @@ def _limited(
         for sign, value in zip((1.0, -1.0), pair, strict=True)
         if math.isfinite(value) and name in moved
     ]
-    x, u, t, parameters = (
-        ca.SX.sym(name, size)
-        for name, size in (
-            ('x', system.state.size),
-            ('u', system.control.size),
-            ('t', 1),
-            ('p', system.parameters.size),
-        )
-    )
-    states = ca.vertcat(*(sign * x[place] for sign, place, _ in sided), ca.SX(0, 1))
-    bounds = ca.Function('bounds', [x, u, t, parameters], [states])
+    symbols = Symbols.of(system.state, system.control, system.parameters)
+    states = ca.vertcat(*(sign * symbols.x[place] for sign, place, _ in sided), ca.SX(0, 1))
+    bounds = ca.Function('bounds', [*symbols], [states])
     least += [sign * value for sign, _, value in sided]
     return (*known.values(), bounds), np.array(least, dtype=float)
 
@@ -516,9 +508,8 @@ def _limited(
 def _moves(system: RollingSystem, count: int) -> tuple[ca.Function, ...]:
     """Return ``(x, d, u, t, p) -> x, rates`` for so many nodes, and ``(x, y) -> d``, compiled."""
     f = smooth_mode(system).dynamics
-    x, d = ca.SX.sym('x', system.state.size), ca.SX.sym('d', system.tangent.size)
-    u, t = ca.SX.sym('u', system.control.size), ca.SX.sym('t')
-    p, y = ca.SX.sym('p', system.parameters.size), ca.SX.sym('y', system.state.size)
+    x, u, t, p = Symbols.of(system.state, system.control, system.parameters)
+    d, y = ca.SX.sym('d', system.tangent.size), ca.SX.sym('y', system.state.size)
     moved = system.retract(x, d)
     after = ca.Function(
         'moved', [x, d, u, t, p], [ca.densify(ca.vertcat(moved, f(moved, u, t, p)))]

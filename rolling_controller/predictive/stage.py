@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled_once, FastFunction, LOOPS
 from rolling_dynamics.contract.capabilities import smooth_mode
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem, Symbols
 from rolling_dynamics.simulation.stepper import ramp_step
 
 Index = NDArray[np.int_]
@@ -222,9 +222,8 @@ def _parts(
     system: RollingSystem, moving: Index, active: Index, limits: tuple[ca.Function, ...]
 ) -> tuple[ca.Function, ca.Function, ca.Function, ca.Function]:
     """Return rates, retraction, difference and limits with their derivatives."""
-    x, y = ca.SX.sym('x', system.state.size), ca.SX.sym('y', system.state.size)
-    u, t = ca.SX.sym('u', system.control.size), ca.SX.sym('t')
-    p, d = ca.SX.sym('p', system.parameters.size), ca.SX.sym('d', system.tangent.size)
+    x, u, t, p = Symbols.of(system.state, system.control, system.parameters)
+    d, y = ca.SX.sym('d', system.tangent.size), ca.SX.sym('y', system.state.size)
     rate = ca.densify(smooth_mode(system).dynamics(x, u, t, p))
     values = [ca.densify(limit(x, u, t, p)) for limit in limits]
     margin = ca.vertcat(*values) if values else ca.SX(0, 1)

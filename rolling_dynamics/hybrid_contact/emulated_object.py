@@ -12,6 +12,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract.instruments import PlantDrive, Sensor
+from rolling_dynamics.contract.rolling_system import Symbols
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.from_contact_system import (
     hybrid_of,
@@ -197,8 +198,7 @@ class EmulatedObject(EmulatedMachine[Observation]):
 
 def rolling_view(system: ContactSystem) -> dict[str, FastFunction]:
     """Return ``(x, u, t, p) -> numbers`` of an :class:`Observation` of rolling, by its mode."""
-    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
-    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
+    x, u, t, p = Symbols.of(system.state, system.control, system.parameters)
     values, mode = system.state.split(x), system.mode
     _, X_WO, X_WCh = system.pose(x, p)
     w_WO_O, v_WO_O = system.object_twist(x, p)

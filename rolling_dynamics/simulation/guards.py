@@ -18,7 +18,7 @@ from rolling_dynamics.contract.capabilities import (
     Projection,
     Rechart,
 )
-from rolling_dynamics.contract.rolling_system import Layout, Mode, RollingSystem
+from rolling_dynamics.contract.rolling_system import Layout, Mode, RollingSystem, Symbols
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.simulation.dormand_prince import sample_slopes, SAMPLES
@@ -92,8 +92,7 @@ def joined(name: str, system: RollingSystem, functions: Sequence[ca.Function]) -
 
     Their values stand one below the other; what they have in common is worked out once.
     """
-    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
-    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
+    x, u, t, p = Symbols.of(system.state, system.control, system.parameters)
     values = ca.cse(ca.densify(ca.vertcat(*(f(x, u, t, p) for f in functions))))
     return ca.Function(name, [x, u, t, p], [values])
 
@@ -138,10 +137,8 @@ def margin(name: str, system: RollingSystem) -> ca.Function:
     mode = next(iter(system.modes.values()))
     if name in mode.guards:
         return mode.guards[name]
-    sizes = {'x': system.state.size, 'u': system.control.size, 't': 1}
-    sizes['p'] = system.parameters.size
-    given = [ca.SX.sym(n, size) for n, size in sizes.items()]
-    return ca.Function('nothing', given, [ca.SX(math.nan)])
+    symbols = Symbols.of(system.state, system.control, system.parameters)
+    return ca.Function('nothing', [*symbols], [ca.SX(math.nan)])
 
 
 def margin_names(system: RollingSystem) -> list[str]:
@@ -158,8 +155,7 @@ def projection(system: RollingSystem) -> ca.Function:
     own = offers(system, Projection)
     if own is not None:
         return own.projection
-    x = ca.SX.sym('x', system.state.size)
-    p = ca.SX.sym('p', system.parameters.size)
+    x, _, _, p = Symbols.of(system.state, system.control, system.parameters)
     out = ca.vertcat(*unit_norms(system.state, x).values())
     return ca.Function('projection', [x, p], [out], ['x', 'p'], ['y'])
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
-from rolling_dynamics.contract.rolling_system import Entry, RollingSystem
+from rolling_dynamics.contract.rolling_system import Entry, RollingSystem, Symbols
 from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
@@ -270,8 +270,7 @@ def body_motions(
 def _motion(system: RollingSystem) -> ca.Function:
     """Return ``(x, u, t, p) -> X, w, v`` of each body; velocities are derivatives of poses."""
     mode = next(iter(system.modes.values()))
-    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
-    t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
+    x, u, t, p = Symbols.of(system.state, system.control, system.parameters)
     rate, poses = mode.dynamics(x, u, t, p), system.pose.call([x, p])
     out = []
     for body in bodies_named(system):
@@ -279,7 +278,5 @@ def _motion(system: RollingSystem) -> ca.Function:
         X = ca.densify(poses[system.pose.index_out(body) if known else 0])
         turn = ca.reshape(ca.jtimes(ca.vec(X), x, rate), 4, 4)
         R = X[:3, :3]
-        W = R.T @ turn[:3, :3]
-        w = ca.vertcat(W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1]) / 2
-        out += [ca.vec(X), w, R.T @ turn[:3, 3]]
+        out += [ca.vec(X), ca.inv_skew(R.T @ turn[:3, :3]), R.T @ turn[:3, 3]]
     return ca.Function('body_motion', [x, u, t, p], [ca.densify(ca.vertcat(*out))])

@@ -13,7 +13,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import envelope, smooth_mode
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem, Symbols
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.simulation.stepper import ramp_step
 from rolling_planner.plan import Plan
@@ -89,8 +89,7 @@ class RolloutSimulator:
         """
         self.system, self.samples = system, samples
         mode = smooth_mode(system)
-        x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
-        t, p = ca.SX.sym('t'), ca.SX.sym('p', system.parameters.size)
+        x, u, t, p = Symbols.of(system.state, system.control, system.parameters)
         outputs = [mode.wrench(x, u, t, p)] if mode.wrench is not None else [ca.SX.zeros(6)]
         limits = envelope(system)
         self.envelope = list(limits)

@@ -11,6 +11,7 @@ import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact import closest_points, ContactSystem, convert_state
+from rolling_dynamics.contract.rolling_system import Symbols
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.quaternions import rotation_vector
 from rolling_planner.problem import PlanProblem
@@ -94,13 +95,8 @@ def _push(system: ContactSystem, p: Array, seed: KinematicSeed, active: Array) -
 @lru_cache(maxsize=16)
 def _sensitivity(system: ContactSystem) -> ca.Function:
     """Return ``(x, p) -> rolling rate, its Jacobian`` in tilt and acceleration of the hand."""
-    x, u, prm, d = (
-        ca.SX.sym('x', system.state.size),
-        ca.SX.sym('u', system.control.size),
-        ca.SX.sym('p', system.parameters.size),
-        ca.SX.sym('d', 3),
-    )
-    turn = ca.SX.zeros(system.tangent.size)
+    x, u, _, prm = Symbols.of(system.state, system.control, system.parameters)
+    d, turn = ca.SX.sym('d', 3), ca.SX.zeros(system.tangent.size)
     turn[0:3] = d
     rate = system.mode.dynamics(system.retract(x, turn), u, 0, prm)[system.state.slice('w_HO_H')]
     at_rest = ca.substitute(rate, u[0:3], ca.SX.zeros(3))
