@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.identification.identify import Found
 from rolling_dynamics.identification.log import stretches
 
@@ -57,12 +58,13 @@ def to_dict(found: Found) -> dict[str, Any]:
     }
 
 
-def draw(found: Found, path: Path) -> None:
+def draw(found: Found, state: Layout, path: Path) -> None:
     """Draw residuals over time and over what the model says, a row for each component."""
     # matplotlib is slow to import
     from rolling_robotics.figures.states import saved_panels  # noqa: PLC0415
 
     names = list(found.errors)
+    units = {c: f' [{e.unit}]' if e.unit else '' for e in state.entries for c in e.components}
     mosaic = ';'.join(2 * chr(65 + 2 * k) + chr(66 + 2 * k) for k in range(len(names)))
     with saved_panels(path, mosaic) as axes:
         for k, name in enumerate(names):
@@ -72,6 +74,6 @@ def draw(found: Found, path: Path) -> None:
                 np.insert(v, breaks, np.nan) for v in (found.times, found.residuals[:, k])
             )
             over.plot(times, off)
-            over.set(xlabel='time [s]', ylabel=f'residual of {name}')
+            over.set(xlabel='time [s]', ylabel=f'residual of {name}{units[name]}')
             against.plot(found.states[:, k], found.residuals[:, k], '.')
-            against.set(xlabel=name)
+            against.set(xlabel=f'{name}{units[name]}')

@@ -135,7 +135,7 @@ def run_identify(args: Namespace) -> int:
         write_json(out, identified.to_dict(found))
     say_written(out, *identified.lines(found))
     if figure is not None:
-        identified.draw(found, figure)
+        identified.draw(found, scenario.system.state, figure)
         print(f'written to {figure}')
     return 0 if found.complete else 1
 

@@ -135,7 +135,8 @@ def saved_panels(path: Path, layout: str = 'ab;cd') -> Iterator[dict[str, Axes]]
                 if axis.get_legend() is None and label not in labels:
                     handles.append(handle)
                     labels.append(label)
-        figure.legend(handles, labels, loc='outside lower center', ncols=len(labels))
+        if handles:
+            figure.legend(handles, labels, loc='outside lower center', ncols=len(labels))
         figure.savefig(path, dpi=120)
     finally:
         plt.close(figure)

@@ -6,6 +6,7 @@ import json
 import re
 
 import casadi as ca
+from matplotlib.figure import Figure
 import numpy as np
 import pytest
 from rolling_dynamics import load_scenario, simulate
@@ -384,7 +385,9 @@ def motion(tmp_path):
     return path
 
 
-def test_the_command_prints_and_writes_what_it_found(motion, capsys):
+def test_the_command_prints_and_writes_what_it_found(motion, capsys, monkeypatch):
+    drawn, saved = [], Figure.savefig
+    monkeypatch.setattr(Figure, 'savefig', lambda f, *a, **k: (drawn.append(f), saved(f, *a, **k)))
     out, figure = motion.with_name('found.json'), motion.with_name('found.png')
     options = [
         '--scenario',
@@ -401,6 +404,10 @@ def test_the_command_prints_and_writes_what_it_found(motion, capsys):
     estimate = found['parameters']['rolling_damping']
     assert abs(estimate['value'] - 0.02) < estimate['half_width'] < 0.005
     assert figure.stat().st_size > 10_000
+    ((over, against, *_),) = (f.axes for f in drawn)
+    assert over.get_ylabel() == 'residual of contact_x [m]'
+    assert against.get_xlabel() == 'contact_x [m]'
+    assert not drawn[0].legends  # an empty box says nothing
     printed = capsys.readouterr().out
     assert re.search(r'rolling_damping +0.0\d+ \+- 0.00\d+ +N m s\n', printed)
     assert 'windows fitted' in printed
