@@ -30,7 +30,7 @@ from rolling_dynamics.point_contact.impact import rebound_impulse
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_dynamics.surfaces import Ellipsoid as Quadric
-from rolling_planner import plan_rolling, PlanProblem
+from rolling_planner import InfeasibleError, plan_rolling, PlanProblem
 from rolling_planner.problem.scenario import read_problem
 from transforms3d import quaternions
 import yaml
@@ -137,6 +137,29 @@ def test_a_plan_is_made_in_the_mode_of_the_start_and_keeps_gaps_open():
     np.testing.assert_allclose(gap, -plan.states[:, 0] - 0.15, atol=1e-12)
     np.testing.assert_allclose([gap[0], gap[-1]], [0.65, 0.35], atol=1e-3)
     assert next(iter(shell_near_a_wall(-0.15).system.modes)) == 'rolling'
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ('wall', 'mu', 'least', 'text'),
+    [
+        (False, 0.02, 0.05, r'friction cone cannot be kept: mu = 0\.02 is given, .* needs 0\.0'),
+        (True, 0.02, 0.05, r'cannot be kept at the contact of shell: mu = 0\.02 is given'),
+        (False, 0.5, 1.2, r'normal force cannot be kept: at least 1\.2 of the weight .* to 0\.9'),
+    ],
+)
+def test_a_failure_to_plan_for_a_machine_names_the_limit(wall, mu, least, text):
+    given = shell_near_a_wall(-0.8).raw
+    joints = {**given['machine']['joints'], 'shell': {'kind': 'rolling', 'mu': mu}}
+    machine = {**given['machine'], 'joints': joints}
+    if not wall:
+        del machine['contacts']
+    s = load_scenario({**given, 'machine': machine})
+    goal = {'goal': {'c_shell': [-0.5, 0.0]}, 'horizon': 2.0, 'control_limits': 0.5}
+    limits = {'normal_force_min': least}
+    problem = PlanProblem(system=s.system, p=s.p, x_start=s.x0, **goal, **limits)
+    with pytest.raises(InfeasibleError, match=text):
+        plan_rolling(problem)
 
 
 def test_a_ball_with_backspin_is_pushed_on_the_floor_and_the_order_is_reported():
