@@ -14,6 +14,7 @@ from evidence.reality import (
     published,
     roboball,
     roboball_drake,
+    roboball_trials,
     valley,
 )
 import numpy as np
@@ -22,6 +23,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.identification.identify import Residuals
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.cli import main
+from transforms3d.quaternions import axangle2quat
 
 PUBLISHED = cache(published.rows)  # seconds
 
@@ -56,6 +58,51 @@ def test_friction_of_a_log_that_a_model_wrote_is_found(tmp_path):
     np.testing.assert_allclose(z, [0.5, 0.3, 0.7, -0.03], rtol=0.01)
     assert error < 0.002
     assert 0.01 < theirs < still
+
+
+def rolled(path, p, start, end, *, held):
+    """Write the log of a sphere let go at angles of it and its pendulum, after 0.2 s if held."""
+    system, times = roboball.rolling_ball(), np.arange(0, end, 0.02)
+    x = system.state.pack(
+        contact=[0.0, -roboball.RADIUS * start[0]],
+        q_WS=axangle2quat([1, 0, 0], start[0]),
+        pendulum=[start[1]],
+    )
+    states = np.array(simulate(system, p, x, None, times[-1], t_eval=times).states)
+    names = ('contact_y', 'w_WS_S_x', 'pendulum')
+    y, rate, pendulum = (states[:, system.state.index(name)[0]] for name in names)
+    rows = np.column_stack([3e9 + 1e9 * times, -y / roboball.RADIUS, rate, pendulum])
+    rest = rows[:1] * [0, 1, 0, 1] - np.arange(10, 0, -1)[:, None] * [2e7, 0, 0, 0]
+    header = 'timestamp,ball_roll.position,ball_roll.velocity,roll_joint.position'
+    logged = np.vstack([rest, rows] if held else [rows])
+    np.savetxt(path, logged, delimiter=',', header=header, comments='')
+    return path
+
+
+@pytest.mark.slow
+def test_floor_and_shell_of_spheres_that_a_model_let_go_are_found(tmp_path, monkeypatch):
+    """By two trials, which predict the third and a sphere let go; and by that one's first part."""
+    p = np.array([0.45, 0.3, 2e-3, 0.3, 65.0, 0.1])
+    trials = [
+        rolled(tmp_path / f'{angle}', p, (roboball_trials.LET_GO, angle), 4.3, held=False)
+        for angle in (1.0, 0.8, 0.9)
+    ]
+    decay = rolled(tmp_path / 'decay', p, roboball.START, 5.1, held=True)
+    monkeypatch.setattr(roboball_trials, 'HYPOTHESES', roboball_trials.HYPOTHESES[:1])
+    monkeypatch.setattr(roboball_trials, 'fetched', lambda *_: [None, decay])
+    rows = list(roboball_trials.found(tmp_path, trials))
+    assert len(rows) == 4  # sphere, pendulum, and the one let go, twice
+    for row in rows:
+        error, still = row.ours.errors[:, 0]
+        np.testing.assert_allclose(row.values, p, rtol=0.01)
+        assert error < 1e-3
+        assert still > 0.1
+    monkeypatch.setattr(roboball, 'HYPOTHESES', roboball.HYPOTHESES[-1:])
+    monkeypatch.setattr(roboball, 'STIFF', (50.0,))
+    (_, rigid), (z, shell) = roboball._decay(roboball.released(decay), p[:2])
+    np.testing.assert_allclose(z, p[2:], rtol=0.02)
+    assert shell.errors[0] < 1e-3
+    assert rigid.errors[0] > 0.1  # nothing resists on its floor, and its shell is round
 
 
 @pytest.mark.slow
