@@ -1,4 +1,4 @@
-"""Laws in C and pages: machines and laws that run without this suite."""
+"""Controllers in C and pages: machines and controllers that run without this suite."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rolling_robotics.console import Progress
 
 def declare_export(parser: ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument('controller', metavar='CONTROLLER', help='name of the law, such as lqr')
+    parser.add_argument('controller', metavar='CONTROLLER', help='its name, such as lqr')
     parser.add_argument(
         '--scenario', metavar='FILE', default='ball_balancer', help='scenario file or example'
     )
@@ -22,14 +22,14 @@ def declare_export(parser: ArgumentParser) -> None:
 
 def run_export(args: Namespace) -> int:
     """
-    Write a law as C for a microcontroller.
+    Write a controller as C for a microcontroller.
 
-    Write a law in discrete time as C99: one header and one source, without allocation, the state
-    in a struct, and a function for one step. `hold`, `drive` and `follow` take sines from the
-    library of C (`-lm`), others no library. It prints how many operations a step takes at most,
-    what it needs of the stack and, where there is a C compiler, the size of its code. Any machine
-    with an equilibrium near its start has the laws `hold`, `drive` where it has a place on the
-    floor, and `follow` along the plan of its scenario.
+    Write a controller in discrete time as C99: one header and one source, without allocation, the
+    state in a struct, and a function for one step. `hold`, `drive` and `follow` take sines from
+    the library of C (`-lm`), others no library. It prints how many operations a step takes at
+    most, what it needs of the stack and, where there is a C compiler, the size of its code. Any
+    machine with an equilibrium near its start has the controllers `hold`, `drive` where it has a
+    place on the floor, and `follow` along the plan of its scenario.
 
     example:
       rolling export lqr --scenario ball_balancer --language c --out firmware
@@ -56,7 +56,7 @@ def declare_page(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument('scenario', metavar='SCENARIO', help='scenario file or example')
     parser.add_argument(
-        '--law', metavar='LAW', default='', help='law of `rolling export` that closes the loop'
+        '--law', metavar='LAW', default='', help='controller of `rolling export` to run'
     )
     parser.add_argument(
         '--out', metavar='PAGE.html', type=Path, required=True, help='page to write'
@@ -69,8 +69,8 @@ def run_page(args: Namespace) -> int:
 
     Write one HTML file that simulates a scenario in a browser, without a server, a network or this
     suite: the same steps and modes as here, as WebAssembly, under the control of the scenario or a
-    law, with its sensors and actuators. Time runs, pauses and goes back; parameters are sliders;
-    the body can be dragged and pushed. Needs the compiler of Zig:
+    controller, with its sensors and actuators. Time runs, pauses and goes back; parameters are
+    sliders; the body can be dragged and pushed. Needs the compiler of Zig:
     `pip install 'rolling_robotics[page]'`.
 
     example:

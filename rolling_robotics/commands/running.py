@@ -65,7 +65,7 @@ def declare_demo(parser: ArgumentParser) -> None:
         '--law',
         metavar='LAW',
         default='',
-        help='law of the feedback, where a demonstration has several: lqr, predictive, pid, '
+        help='controller, where a demonstration has several: lqr, predictive, pid, '
         'exported, closed_loop; one that it has not gets the list',
     )
     parser.add_argument(
@@ -79,8 +79,8 @@ def declare_demo(parser: ArgumentParser) -> None:
         '--ros',
         action=BooleanOptionalAction,
         default=None,
-        help='carry out the trials by ROS nodes; --no-ros lets plant and law take turns in this '
-        'process, without a recording (default: nodes where ROS 2 can be imported)',
+        help='carry out the trials by ROS nodes; --no-ros lets plant and controller take turns in '
+        'this process, without a recording (default: nodes where ROS 2 can be imported)',
     )
 
 

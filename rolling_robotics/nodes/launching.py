@@ -35,7 +35,7 @@ HARDWARE_TEXT = (
 def _arguments(experiment: Experiment) -> list[DeclareLaunchArgument]:
     return [
         *_choice('hardware', list(experiment.hardware), HARDWARE_TEXT),
-        *_choice('law', experiment.laws, 'law by which the controller follows a plan'),
+        *_choice('law', experiment.laws, 'how the controller follows a plan'),
         DeclareLaunchArgument(
             'namespace', default_value='', description='namespace of every node'
         ),

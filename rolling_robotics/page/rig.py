@@ -33,13 +33,13 @@ def law_of(scenario: Scenario, source: CSource | None) -> tuple[Functions, Data 
         scenario.sensors and scenario.sensors[0].output.size >= law.measurement.size
     ):
         raise ParameterError(
-            f'page: the law {source.name} takes {law.measurement.names}, which are neither the '
-            'state nor measured by the first sensor of the scenario'
+            f'page: the controller {source.name} takes {law.measurement.names}, which are neither '
+            'the state nor measured by the first sensor of the scenario'
         )
     gives = system.control.size if source.control is None else source.control.numel_in(0)
     if law.output.size != gives:
         raise ParameterError(
-            f'page: the law {source.name} does not give the control of the system'
+            f'page: the controller {source.name} does not give the control of the system'
         )
     return {} if source.control is None else {'command': source.control}, {
         'name': source.name,

@@ -290,7 +290,7 @@ function go(n) {
 function show() {
   follow(); draw(); plot();
   const {s} = rig.r;
-  $('time').textContent = `t = ${s.t.toFixed(3)} ${data.unit}, ${s.ended ? `ended: ${s.ended}` : s.mode.replaceAll('_', ' ')}${law ? `, law ${law.name}` : ''}; ${frame.toFixed(2)} ms of simulation a frame`;
+  $('time').textContent = `t = ${s.t.toFixed(3)} ${data.unit}, ${s.ended ? `ended: ${s.ended}` : s.mode.replaceAll('_', ' ')}${law ? `, controller ${law.name}` : ''}; ${frame.toFixed(2)} ms of simulation a frame`;
   $('told').textContent = heard.slice(0, 3).join(' · ');
   $('run').textContent = runs ? 'Pause' : 'Run';
 }
@@ -315,7 +315,7 @@ $('copy').onclick = () => {
 };
 if (data.beside) $('beside').innerHTML = `<span style="color:${BODY}">■</span> this suite <span style="color:${OTHER}">■</span> ${data.beside.name}`;
 $('notes').textContent = [...Object.values(data.modes).flatMap(m => m.guards.filter(g => g.python).map(g => `Where ${g.name} falls the page ends: ${g.python}.`)),
-  ...(law ? [`Law: ${law.text}; a step every ${law.period.toPrecision(3)} s, by its exported C.`] : []),
+  ...(law ? [`Controller: ${law.text}; a step every ${law.period.toPrecision(3)} s, by its exported C.`] : []),
   `Steps of ${data.h} s, Runge-Kutta of order 4; events by bisection.`].join(' ');
 
 // Pointer and keys.

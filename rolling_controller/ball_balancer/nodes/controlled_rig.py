@@ -102,7 +102,7 @@ TABLE = (
     fixed(
         'law',
         'lqr',
-        'law of the feedback; exported is the predictive one as compiled C',
+        'controller; exported is the predictive one as compiled C',
         choices=tuple(ON_NODES),
     ),
     Parameter(
