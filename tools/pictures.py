@@ -34,6 +34,7 @@ PICTURES = {  # file: command, scenario, options of the drawing
     'spin_rolling_sphere.png': ('simulate', 'spin_rolling_ball', f'{SMALL} --at 3.2'),
     'ball_balancer.png': ('simulate', 'ball_balancer', f'{SMALL} --at 3.5'),
     'labyrinth_board.png': ('plan', 'labyrinth', f'{SMALL} --at 6 {ABOVE}'),
+    'labyrinth_side.png': ('plan', 'labyrinth', f'{SMALL} --at 6 --azimuth 20 --elevation 35'),
     'point_mass_hop.png': (
         'simulate',
         'point_mass_hop',
