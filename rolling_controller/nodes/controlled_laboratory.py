@@ -192,8 +192,8 @@ TABLE = (
     Parameter(
         'law',
         'closed_loop',
-        'law of runs whose goal names none: closed loop; replay of a flip-up, then balance; '
-        'open loop; or a flip-up and balance by predictive control, which needs daqp',
+        'controller of runs whose goal names none: closed loop; replay of a flip-up, then '
+        'balance; open loop; or a flip-up and balance by predictive control, which needs daqp',
         choices=('closed_loop', 'replay_balance', 'open_loop', PREDICTIVE),
     ),
     Parameter(

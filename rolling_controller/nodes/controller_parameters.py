@@ -46,8 +46,8 @@ EXECUTION = (
         'state_timeout',
         0.05,
         'age of the newest usable state, by its stamp and by its arrival, beyond which an '
-        'execution is aborted; with use_sim_time at least 5 s, and a predictive law waits as long '
-        'for a plan',
+        'execution is aborted; with use_sim_time at least 5 s, and a predictive controller '
+        'waits as long for a plan',
         limits=(0.002, 60.0),
         unit='s',
     ),
@@ -146,7 +146,9 @@ TABLE = (
         'of controls and contact, which needs daqp, or a learned policy; from the next goal on',
         choices=LAWS,
     ),
-    Parameter('policy_file', '', 'path of the policy of law learned; from the next goal on'),
+    Parameter(
+        'policy_file', '', 'path of the policy of the learned controller; from the next goal on'
+    ),
     Parameter(
         'tracking_bound',
         0.0,

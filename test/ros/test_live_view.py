@@ -82,7 +82,7 @@ def test_what_is_published_is_shown(talker, viewer):
             publishers['predicted_path'].publish(ahead)
             live.update(k / 30)
             stage = live._stage
-            drawn = stage is not None and stage._force is not None and len(stage._moving) == 3
+            drawn = stage is not None and stage._forces and len(stage._moving) == 3
             if drawn and live._predicted is not None and live._mu != 1.0:
                 break
             arrived.wait(0.01)
@@ -92,9 +92,10 @@ def test_what_is_published_is_shown(talker, viewer):
         assert live._follow.box.value  # no hand that keeps it in the picture
         assert viewed.initial_camera.look_at == pytest.approx(ball.position)
         assert frame.position[0] == pytest.approx(ball.position[0] + 0.1)
-        tip = np.asarray(live._stage._force.points)[0, 1]
+        ((arrow, cone),) = live._stage._forces.values()
+        tip = np.asarray(arrow.points)[0, 1]
         assert tip[0] / tip[2] == pytest.approx(0.25)
-        rim = np.asarray(live._stage._cone.vertices)[1] * live._stage._cone.scale
+        rim = np.asarray(cone.vertices)[1] * cone.scale
         assert np.hypot(rim[0], rim[1]) / rim[2] == pytest.approx(0.5)  # mu
         assert live._stage.has('force')
         for name in (
