@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 import math
 from typing import NamedTuple
 
@@ -12,13 +12,17 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import smooth_mode
 from rolling_dynamics.contract.instruments import Sensor
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.per_system import once_per_system
+from rolling_dynamics.rotations import product
 
 STILL = 1e-8  # greatest rate of the state at what counts as an equilibrium, in SI units
 UNSTABLE = 1e-3  # 1/s: growth rates below are rounding of eigenvalues that are zero
 STEPS = 20  # of Newton's method
 FAR = 0.2  # greatest distance of an equilibrium from the state, in tangent units
+NEAR, NEARBY = 4, 0.1  # states that are looked at beside one, and their distance in tangent units
+ALIKE = 1e-9  # greatest change of the rates over a steady motion that counts as rounding
 RANK = 1e-9  # fraction of the greatest singular value below which a direction does not count
 
 
@@ -39,6 +43,9 @@ def linear_model(
     """
     Return the linearisation of the first mode about an equilibrium, or a steady motion.
 
+    In a steady motion everything moves over the floor as one, straight or in a circle, while
+    bodies may spin about an axis of their own; d is what a state differs by in axes that move so.
+
     Parameters
     ----------
     system, p
@@ -46,8 +53,8 @@ def linear_model(
     x, u
         State and control of the equilibrium.
     ignorable
-        Entries of the state that may move there, such as the way along the floor and the angle
-        of a wheel. The equations must not depend on them; they are left out.
+        Entries of the state that may move there, such as the angle of a wheel. The equations
+        must not depend on them; they are left out.
 
     Returns
     -------
@@ -58,40 +65,155 @@ def linear_model(
     Raises
     ------
     ParameterError
-        The state does not rest there.
+        The state does neither rest there nor move steadily.
 
     """
-    f = smooth_mode(system).dynamics
-    rate = np.array(f(x, u, 0.0, p)).ravel()
-    kept: list[int] = []
-    for entry, turn in zip(system.state.entries, system.tangent.entries, strict=True):
-        if entry.name in ignorable:
-            rate[system.state.slice(entry.name)] = 0.0
-        else:
-            where = system.tangent.slice(turn.name)
-            kept += range(where.start, where.stop)
-    if not np.all(np.abs(rate) < STILL):
-        worst = int(np.argmax(np.abs(rate)))
-        raise ParameterError(
-            f'no equilibrium: the rate of {system.state.names[worst]} is {rate[worst]:.3g} there; '
-            'give a state at rest and the control that keeps it'
-        )
-    J, n = np.array(tangent_rate(system)(x, u, p)[1]), system.tangent.size
+    x, u, p = (np.asarray(v, dtype=float) for v in (x, u, p))
+    left_out = [k for name in ignorable for k in _indices(system.state, name)]
+    moved = [
+        turn.name
+        for entry, turn in zip(system.state.entries, system.tangent.entries, strict=True)
+        if entry.name not in ignorable
+    ]
+    kept = [k for name in moved for k in _indices(system.tangent, name)]
+    motion = steady_motion(system, p, x, u, left_out)
+    J, n = np.array(tangent_rate(system)(x, u, p, motion)[1]), system.tangent.size
     return LinearModel(J[np.ix_(kept, kept)], J[kept, n:])
 
 
+def _indices(layout: Layout, name: str) -> range:
+    return range(*layout.slice(name).indices(layout.size))
+
+
+def floor_motion(
+    layout: Layout, values: ca.SX, velocity: ca.SX, spins: Mapping[str, ca.SX] | None = None
+) -> ca.SX:
+    """
+    Return the rate of a state, or control, that moves over the floor as a whole.
+
+    Parameters
+    ----------
+    layout, values
+        Its layout and numbers.
+    velocity
+        Along x and y of W, of what is at its origin, and rate of turning about z, shape (3,)
+        [m/s, m/s, rad/s].
+    spins
+        Angular velocity (3) [rad/s], in its own axes, by which a body turns on beside that, by
+        its name; zero if it is not there.
+
+    """
+    spins, turn, rate = spins or {}, velocity[2], ca.SX(layout.size, 1)
+    for entry in layout.entries:
+        where = layout.slice(entry.name)
+        value = values[where]
+        if entry.turns_in_world:
+            spin = ca.vertcat(0, spins.get(_body(entry), ca.SX(3, 1)))
+            about_z = ca.vertcat(0, 0, 0, turn)
+            rate[where] = (product(about_z, value) + product(value, spin)) / 2
+        elif entry.is_in_world:
+            first = slice(where.start, where.start + 2)
+            rate[first] = turn * ca.vertcat(-value[1], value[0])
+            if entry.is_position:
+                rate[first] += velocity[:2]
+        elif entry.frame in spins and entry.kind == 'vector' and entry.size == 3:
+            rate[where] = ca.cross(value, spins[entry.frame])
+    return rate
+
+
+def _body(attitude: Entry) -> str:
+    return attitude.name.removeprefix('q_').removeprefix('W')
+
+
+def _spins(system: RollingSystem, motion: ca.SX) -> dict[str, ca.SX]:
+    """Return the spins in a motion, see :func:`steady_motion`, by their bodies."""
+    bodies = [_body(e) for e in system.state.entries if e.turns_in_world]
+    return {name: motion[3 + 3 * k : 6 + 3 * k] for k, name in enumerate(bodies)}
+
+
+def _motion(system: RollingSystem) -> ca.SX:
+    """Return symbols of a motion over the floor: its velocity (3), and a spin (3) a body."""
+    return ca.SX.sym('motion', 3 + 3 * sum(e.turns_in_world for e in system.state.entries))
+
+
+def steady_motion(
+    system: RollingSystem, p: Array, x: Array, u: Array, left_out: Sequence[int] = ()
+) -> Array:
+    """
+    Return how a state moves as a whole: velocity over the floor (3), and a spin (3) a body.
+
+    See :func:`floor_motion`; all is zero at rest. The equations must look the same after such a
+    motion, which is tested here and near the state: its Lie bracket with their rate is zero.
+
+    Parameters
+    ----------
+    system, p, x, u
+        The system, its parameters, state and control.
+    left_out
+        Numbers of the state that may change in another way.
+
+    Raises
+    ------
+    ParameterError
+        The state moves in another way.
+
+    """
+    rows = np.setdiff1d(np.arange(system.state.size), left_out)
+    motion: Array = np.zeros(_motion(system).numel())
+    rate = np.array(smooth_mode(system).dynamics(x, u, 0.0, p)).ravel()[rows]
+    if np.all(np.abs(rate) < STILL):
+        return motion
+    moves = _moves(system)
+    way, bracket = (np.array(out)[rows] for out in moves(x, u, p))
+    rng, brackets = np.random.default_rng(0), [bracket]
+    for _ in range(NEAR):
+        near = system.retract(x, NEARBY * rng.normal(size=system.tangent.size))
+        brackets.append(np.array(moves(near, u, p)[1])[rows])
+    size = np.array([max(np.abs(b).max(), 1.0) for b in brackets]).repeat(len(rows))
+    changed = np.vstack(brackets) / size[:, None]
+    wanted = np.concatenate([rate, np.zeros(len(changed))])
+    motion = np.linalg.lstsq(np.vstack([way, changed]), wanted, rcond=RANK)[0]
+    left = rate - way @ motion
+    if not (np.all(np.abs(left) < STILL) and np.all(np.abs(changed @ motion) < ALIKE)):
+        worst = int(np.argmax(np.abs(rate)))
+        raise ParameterError(
+            f'no equilibrium: the rate of {system.state.names[rows[worst]]} is {rate[worst]:.3g} '
+            'there; give a state at rest and the control that keeps it, or one of a steady '
+            'motion, in which everything moves as one over the floor'
+        )
+    return motion
+
+
+@once_per_system
+def _moves(system: RollingSystem) -> ca.Function:
+    """Return ``(x, u, p) -> rates of unit motions, their Lie brackets with the dynamics``."""
+    x, u = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
+    p, motion = ca.SX.sym('p', system.parameters.size), _motion(system)
+    spins, f = _spins(system, motion), smooth_mode(system).dynamics(x, u, 0, p)
+    g, v = (floor_motion(*of, motion, spins) for of in ((system.state, x), (system.control, u)))
+    bracket = ca.jtimes(f, ca.vertcat(x, u), ca.vertcat(g, v)) - ca.jtimes(g, x, f)
+    out = [ca.densify(ca.jacobian(v, motion)) for v in (g, bracket)]
+    return ca.Function('moves', [x, u, p], out)
+
+
 def tangent_rate(system: RollingSystem) -> ca.Function:
-    """Return ``(x, u, p) -> rate of d from x, and its Jacobian by (d, u)``, in tangent units."""
-    f = smooth_mode(system).dynamics
+    """
+    Return ``(x, u, p, motion) -> rate of d from x, its Jacobian by (d, u)``, in tangent units.
+
+    The rate is relative to a motion of everything over the floor; see :func:`steady_motion`.
+    """
+    f, motion = smooth_mode(system).dynamics, _motion(system)
     d, e = ca.SX.sym('d', system.tangent.size), ca.SX.sym('e', system.control.size)
     y, q = ca.SX.sym('y', system.state.size), ca.SX.sym('p', system.parameters.size)
     x0, u0 = ca.SX.sym('x', system.state.size), ca.SX.sym('u', system.control.size)
-    turned = ca.jtimes(system.difference(y, x0), y, f(y, u0 + e, 0, q))
+    rate = f(y, u0 + e, 0, q)
+    rate -= floor_motion(system.state, y, motion, _spins(system, motion))
+    turned = ca.jtimes(system.difference(y, x0), y, rate)
     turned = ca.substitute(turned, y, system.retract(x0, d))
     J = ca.jacobian(turned, ca.vertcat(d, e))
     here = ca.DM.zeros(d.numel() + e.numel())
     outputs = (ca.substitute(out, ca.vertcat(d, e), here) for out in (turned, J))
-    return ca.Function('tangent_rate', [x0, u0, q], [ca.densify(out) for out in outputs])
+    return ca.Function('tangent_rate', [x0, u0, q, motion], [ca.densify(out) for out in outputs])
 
 
 def nearest_equilibrium(
@@ -134,17 +256,17 @@ def nearest_equilibrium(
         v = np.array(u, dtype=float)
     y, rate = x0, tangent_rate(system)
     for _ in range(STEPS):
-        residual, J = (np.array(out) for out in rate(y, v, p))
+        residual, J = (np.array(out) for out in rate(y, v, p, 0))
         residual = residual.ravel()
         if not np.isfinite(residual).all() or np.abs(residual).max() < STILL / 10:
             break
         change = np.linalg.lstsq(J, -residual, rcond=RANK)[0]
         y = np.array(system.retract(y, change[: system.tangent.size])).ravel()
         v = v + change[system.tangent.size :]
-    residual = np.array(rate(y, v, p)[0]).ravel()
+    residual = np.array(rate(y, v, p, 0)[0]).ravel()
     away = float(np.linalg.norm(np.array(system.difference(y, x0))))
     if not (np.abs(residual).max() < STILL and away <= within):
-        worst = system.tangent.names[int(np.argmax(np.abs(np.array(rate(x0, v, p)[0]))))]
+        worst = system.tangent.names[int(np.argmax(np.abs(np.array(rate(x0, v, p, 0)[0]))))]
         raise ParameterError(
             f'there is no equilibrium near this state: {worst} changes fastest there; give a '
             'state at rest that the controls can hold'

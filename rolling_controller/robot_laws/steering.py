@@ -14,6 +14,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.contract.capabilities import smooth_mode
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
+from rolling_dynamics.equilibrium import floor_motion
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.rotations import product
@@ -281,16 +282,7 @@ def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:
     (p, x_e, u_e), n = at, system.tangent.size
     x = ca.SX(system.retract(x_e, d[:n]))
     rate = ca.SX(smooth_mode(system).dynamics(x, u_e + d[n:], 0.0, p))
-    for entry in system.state.entries:
-        where = system.state.slice(entry.name)
-        first = slice(where.start, where.start + 2)
-        if _turns_in_world(entry):
-            q = x[where]
-            rate[where] -= v[2] / 2 * ca.vertcat(-q[3], -q[2], q[1], q[0])
-        elif entry.is_in_world:
-            rate[first] -= v[2] * ca.vertcat(-x[first][1], x[first][0])
-            if entry.is_position:
-                rate[first] -= v[:2]
+    rate -= floor_motion(system.state, x, v)
     y, y0 = ca.SX.sym('y', system.state.size), ca.SX.sym('y0', system.state.size)
     turned = ca.jtimes(system.difference(y, y0), y, rate)
     return ca.densify(ca.substitute(turned, ca.vertcat(y, y0), ca.vertcat(x, x)))
@@ -314,16 +306,10 @@ def viewed_from(system: RollingSystem, x: ca.SX, position: ca.SX, half: ca.SX) -
     turn = ca.vertcat(half[0], 0, 0, -half[1])
     for entry in system.state.entries:
         where = system.state.slice(entry.name)
-        if _turns_in_world(entry):
+        if entry.turns_in_world:
             out[where] = product(turn, x[where])
         elif entry.is_in_world:
             first = slice(where.start, where.start + 2)
             a, b = ca.vertsplit(x[first] - (position if entry.is_position else 0))
             out[first] = ca.vertcat(c * a + s * b, c * b - s * a)
     return ca.densify(out)
-
-
-def _turns_in_world(entry: Entry) -> bool:
-    """Return whether an entry is the attitude of a body in W, by its frame or its name."""
-    in_world = entry.frame == 'W' or entry.name.startswith('q_W')
-    return entry.kind == 'quaternion' and in_world

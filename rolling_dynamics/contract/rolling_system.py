@@ -106,6 +106,12 @@ class Entry:
         return self.is_in_world and self.unit == 'm' and not self.relative
 
     @property
+    def turns_in_world(self) -> bool:
+        """True if it is the attitude of a body in W, by its frame or its name."""
+        in_world = self.frame == 'W' or self.name.startswith('q_W')
+        return self.kind == 'quaternion' and in_world
+
+    @property
     def has_unit_norm(self) -> bool:
         """True if its components make a vector of norm 1."""
         return self.kind in {'quaternion', 'turn'}
