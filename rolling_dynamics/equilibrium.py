@@ -65,7 +65,7 @@ def linear_model(
     Raises
     ------
     ParameterError
-        The state does neither rest there nor move steadily.
+        The state neither rests there nor moves steadily.
 
     """
     x, u, p = (np.asarray(v, dtype=float) for v in (x, u, p))
@@ -226,8 +226,8 @@ def nearest_equilibrium(
     """
     Return the state and control nearest to given ones at which the system stays at rest.
 
-    Solves f(x, u) = 0 by Newton's method with the least change of state and control: on a slope it
-    finds the torque that holds the robot there.
+    Solves f(x, u) = 0 by Newton's method. The control alone changes where one holds the state, as
+    a torque does on a slope; else state and control change least, in their scales.
 
     Parameters
     ----------
@@ -251,18 +251,24 @@ def nearest_equilibrium(
         There is no equilibrium near the state: it moves, or no control holds it.
 
     """
-    x0, v = np.array(x, dtype=float), np.zeros(system.control.size)
-    if u is not None:
-        v = np.array(u, dtype=float)
-    y, rate = x0, tangent_rate(system)
-    for _ in range(STEPS):
-        residual, J = (np.array(out) for out in rate(y, v, p, 0))
-        residual = residual.ravel()
-        if not np.isfinite(residual).all() or np.abs(residual).max() < STILL / 10:
+    x0, rate, n = np.array(x, dtype=float), tangent_rate(system), system.tangent.size
+    v0 = np.zeros(system.control.size) if u is None else np.array(u, dtype=float)
+    entries = *system.tangent.entries, *system.control.entries
+    scales = np.array([e.scale for e in entries for _ in e.components])
+    for first in (n, 0):  # controls alone, then the state too
+        y, v = x0, v0
+        for _ in range(STEPS):
+            residual, J = (np.array(out) for out in rate(y, v, p, 0))
+            residual = residual.ravel()
+            if not np.isfinite(residual).all() or np.abs(residual).max() < STILL / 10:
+                break
+            by = (J * scales)[:, first:]
+            change = scales[first:] * np.linalg.lstsq(by, -residual, rcond=RANK)[0]
+            if first == 0:
+                y = np.array(system.retract(y, change[:n])).ravel()
+            v = v + change[n - first :]
+        if np.abs(residual).max() < STILL:
             break
-        change = np.linalg.lstsq(J, -residual, rcond=RANK)[0]
-        y = np.array(system.retract(y, change[: system.tangent.size])).ravel()
-        v = v + change[system.tangent.size :]
     residual = np.array(rate(y, v, p, 0)[0]).ravel()
     away = float(np.linalg.norm(np.array(system.difference(y, x0))))
     if not (np.abs(residual).max() < STILL and away <= within):

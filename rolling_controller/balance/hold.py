@@ -35,6 +35,7 @@ from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.restriction import moving_directions
 
 PERIOD = 1e-3  # s, of the control loop
+LEAST = 1e-6  # part of a motion, of norm 1, below which it is rounding
 ROUNDING = 1e-12  # fraction of the greatest derivative below which nothing depends
 
 
@@ -114,6 +115,7 @@ class BalanceLqr(FunctionLaw):
         moving = moving_directions(system, self.x, names)
         active = np.array([system.control.names.index(name) for name in names])
         linear = linear_model(system, self.p, self.x, self.u)
+        self._unreached = _unreached(linear.A, moving, system.tangent.names)
         Q = weights.tracking_diagonal(system.tangent)[moving]
         self.decomposition = kalman_decomposition(
             linear.A[np.ix_(moving, moving)],
@@ -193,7 +195,7 @@ class BalanceLqr(FunctionLaw):
     @property
     def uncontrollable(self) -> list[str]:
         """Motions that no control changes to first order, in words; reported, left as they are."""
-        return self.decomposition.describe()
+        return [*self.decomposition.describe(), *self._unreached]
 
     @property
     def law(self) -> ca.Function:
@@ -216,6 +218,27 @@ class BalanceLqr(FunctionLaw):
         """Return the cost to go V of what can be controlled."""
         d = self.error(x)
         return float(d @ self.cost @ d)
+
+
+def _unreached(A: Array, moving: NDArray[np.int_], names: Sequence[str]) -> list[str]:
+    """
+    Return the names of tangent numbers that no control reaches, but for those that die out.
+
+    Raises ParameterError where they grow: what is reached does not act on them.
+    """
+    rest = np.setdiff1d(np.arange(len(A)), moving)
+    if not rest.size:
+        return []
+    rates, ways = np.linalg.eig(A[np.ix_(rest, rest)])
+    of = [[names[rest[k]] for k in np.flatnonzero(np.abs(way) > LEAST)] for way in ways.T]
+    worst = int(np.argmax(rates.real))
+    if rates[worst].real > UNSTABLE:
+        raise ParameterError(
+            'this equilibrium cannot be balanced with these controls: they do not reach '
+            f'{", ".join(of[worst])}, which grows with {rates[worst].real:.3g} 1/s'
+        )
+    stays = np.abs(rates.real) <= UNSTABLE
+    return sorted({name for k in np.flatnonzero(stays) for name in of[k]})
 
 
 def _dense(function: ca.Function) -> ca.Function:

@@ -3,12 +3,10 @@
 import casadi as ca
 import numpy as np
 import pytest
-from rolling_dynamics import load_scenario
 from rolling_dynamics.contract.rolling_system import quaternion_entry, vector_entry
 from rolling_dynamics.equilibrium import linear_model, steady_motion
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import Machine, MachineSystem, Revolution, Rolling, Wheel
-from rolling_dynamics.simulation import simulate
 
 R, M, G = 0.1, 0.5, 9.81
 A, C = M * R**2 / 4, M * R**2 / 2  # of a thin disk, across and along its axis
@@ -104,3 +102,18 @@ def test_a_disk_that_rolls_straight_falls_below_the_known_speed(coin, speed):
     expected = np.emath.sqrt(squared)
     found = rates_of(coin, x)
     np.testing.assert_allclose(found, in_order([expected, -expected]), atol=1e-6)
+
+
+def test_what_does_not_move_as_one_has_no_linearisation(coin):
+    q, w = circling(4.0)
+    x = coin.state.pack(q_WA=q, w_WA=w)
+    motion = steady_motion(coin, [], x, [])
+    np.testing.assert_allclose(motion[2], 4.0, atol=1e-9)
+    np.testing.assert_allclose(motion[3:], [0, w[1] - 4.0 * np.sin(0.3), 0], atol=1e-9)
+    x = coin.state.pack(q_WA=q, w_WA=[0, w[1], 1.01 * w[2]])
+    with pytest.raises(ParameterError, match='no equilibrium: the rate of .* steady motion'):
+        linear_model(coin, [], x, [])
+    # about an axis across its own, which is no symmetry of the disk, it does not go on steadily
+    x = coin.state.pack(q_WA=q, w_WA=[5.0, 0, 0])
+    with pytest.raises(ParameterError, match='no equilibrium'):
+        steady_motion(coin, [], x, [])
