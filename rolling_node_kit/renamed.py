@@ -16,10 +16,16 @@ RENAMED = {
     'rig_controller_node': 'controller_node',
 }
 
+# parameters that went with them
+PARAMETERS = {
+    'emulated_camera_node': '`fault` is `camera_fault` there and `truth_topic` is not needed; ',
+}
+
 
 def main() -> int:
     """Report the new name of the executable that was called; return the status of bad usage."""
     name = Path(sys.argv[0]).stem
-    text = f'{name}: {RENAMED[name]} does this now, the other parameters are the same'
+    changed = PARAMETERS.get(name, '')
+    text = f'{name}: {RENAMED[name]} does this now; {changed}the other parameters are the same'
     print(text, file=sys.stderr)  # noqa: T201
     return 2

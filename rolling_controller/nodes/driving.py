@@ -119,6 +119,7 @@ class Driving:
         return CODES.CONTACT_LOST, lost and f'it cannot be held any more: {lost}', u
 
 
+PARTS = 'linear.x', 'linear.y', 'angular.z', 'linear.z', 'angular.x', 'angular.y'
 REFUSALS = 1.0  # s between two lines of the log about velocities that move nothing
 # what an execution ended by, as a machine names the faults at which it is to be held
 FAULTS = {CODES.CANCELLED: 'cancelled', CODES.NOT_CONVERGED: 'missed'}
@@ -256,6 +257,12 @@ class BetweenPlans:
         else:
             velocity = np.array([twist.linear.x, twist.linear.y, twist.angular.z])
             self._want(Wanted(velocity, time.monotonic()))
+            law = self.driving.law if self.driving else None
+            possible = [*getattr(law, 'possible', np.ones(3)), 0, 0, 0]
+            others = twist.linear.z, twist.angular.x, twist.angular.y
+            given = zip(PARTS, (*velocity, *others), possible, strict=True)
+            if idle := [name for name, value, moves in given if value and not moves]:
+                self._refuse(f'cmd_vel: {", ".join(idle)} moves nothing: the robot cannot do that')
 
     def _refuse(self, text: str) -> None:
         """Report why a velocity moves nothing, in diagnostics and, once a second, in the log."""

@@ -56,6 +56,12 @@ class Steered(Around):
     A law of the velocity in W, driven by commands that turn; see :class:`Law`.
 
     Its own memory is the one of :func:`turned`.
+
+    Attributes
+    ----------
+    possible
+        1 for each part of a velocity (forward, left, turn) that it follows, else 0.
+
     """
 
     def __init__(self, law: Law[Any], yaw: float, limits: Array, *, turns: bool = True) -> None:
@@ -74,7 +80,8 @@ class Steered(Around):
             Whether it can leave its plane; else only the velocity ahead counts.
 
         """
-        most, possible = ca.DM(limits), ca.DM([1.0, turns, turns])
+        self.possible = np.array([1.0, turns, turns])
+        most, possible = ca.DM(limits), ca.DM(self.possible)
 
         def before(z: ca.SX, y: ca.SX, t: ca.SX) -> tuple[ca.SX, ca.SX]:
             z, velocity = turned(z, y[-3:] * possible, t)
@@ -107,6 +114,14 @@ class VelocityHold(FunctionLaw):
     Its memory is the time of the last step [s], not a number at first; then the reference:
     position [m], yaw [rad], velocity (forward, left, turn) [m/s, m/s, rad/s], and what state and
     control of its steady motion differ by from the first-order ones.
+
+    Attributes
+    ----------
+    hold
+        The hold about the reference.
+    possible
+        1 for each part of a velocity (forward, left, turn) that it follows, else 0.
+
     """
 
     def __init__(self, scenario: Scenario, x: Array, yaw: float) -> None:

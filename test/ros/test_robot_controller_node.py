@@ -120,9 +120,9 @@ class Robot:
     def change(self, *transitions):
         return self.peer.transit('controller', *transitions)
 
-    def want(self, forward, turn=0.0, frame='base_link'):
+    def want(self, forward, turn=0.0, frame='base_link', up=0.0):
         message = TwistStamped()
-        message.header.frame_id = frame
+        message.header.frame_id, message.twist.linear.z = frame, up
         message.twist.linear.x, message.twist.angular.z = forward, turn
         self.velocities.publish(message)
 
@@ -268,6 +268,7 @@ def test_plan_has_precedence_over_cmd_vel(robot):
     [
         ({'forward': float('nan')}, 'cmd_vel refused: it is not finite'),
         ({'forward': 0.1, 'frame': 'map'}, "cmd_vel in frame 'map' refused, 'base_link'"),
+        ({'forward': 0.0, 'up': 0.1}, 'cmd_vel: linear.z moves nothing: the robot cannot do that'),
     ],
 )
 def test_bad_cmd_vel_is_refused_in_words(robot, wish, text):
