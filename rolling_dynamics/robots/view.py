@@ -359,7 +359,7 @@ def general_view(
 
     Its first body in ``pose`` is the one that rolls. When it stops, what a control accelerates
     comes to rest, and no force acts. By hand it is shifted with all its positions in W. Shapes and
-    joints are those that it offers.
+    joints are those that it offers; where none of the shapes stands in W, its base is fixed.
 
     Parameters
     ----------
@@ -399,6 +399,7 @@ def general_view(
         symbols=ViewSymbols(x, u, t, params, ca.SX.sym('yaw'), brake_time),
         radius=size,
         on_floor=False,
+        fixed=bool(shapes) and all(s.link != 'odom' for s in shapes),
         centre=centre,
         velocity=ca.jtimes(centre, x, rate),
         spin=spin,

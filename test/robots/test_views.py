@@ -250,3 +250,12 @@ def test_a_contact_that_begins_to_slip_has_the_mode_slipping():
         plant.step(np.array([0.2, 0.2]), 0.01)
     assert plant.fault.startswith('friction_')
     assert plant.contact_mode == 'slipping'
+
+
+@pytest.mark.parametrize(
+    ('name', 'fixed'),
+    [('two_fingertips', True), ('ball_between_plates', True), ('ball_and_wall', False)],
+)
+def test_what_touches_nothing_that_stands_in_the_world_has_no_odometry(name, fixed):
+    scenario = load_scenario(name)
+    assert robot_view(scenario.system, scenario.p).fixed == fixed
