@@ -20,7 +20,7 @@ from pathlib import Path
 import time
 from typing import NamedTuple
 
-from evidence.benchmarks.lanes import EstimateError, measured, Period, TrialBatch
+from evidence.benchmarks.lanes import EstimateError, fly, measured, Period
 from evidence.benchmarks.row import Row
 from evidence.benchmarks.trials import Ended, run_missing
 import numpy as np
@@ -127,21 +127,20 @@ def _fly(scale: float) -> Flown:
     os.environ.setdefault('ROLLING_COMPILE', 'now')
     experiment, imperfections = build(EXPERIMENT), Imperfections().scaled(scale)
     period = Period(experiment, LAW, imperfections.motors)
-    batch = TrialBatch(period, threads=1)
     started = time.process_time()
     measured_on = range(FIRST, FIRST + MEASURED[scale])
     error = measured(experiment, LAW, imperfections, measured_on)
     between = time.process_time()
-    rate, ends = _success_rate(batch, imperfections, error, SEEDS)
+    rate, ends = _success_rate(period, imperfections, error, SEEDS)
     after = time.process_time()
-    beside = _success_rate(batch, imperfections, error, BESIDE)[0] if scale == COMPARED else None
+    beside = _success_rate(period, imperfections, error, BESIDE)[0] if scale == COMPARED else None
     return Flown(rate, ends, beside, between - started, after - between)
 
 
 def _success_rate(
-    batch: TrialBatch, imperfections: Imperfections, error: EstimateError, seeds: Sequence[int]
+    period: Period, imperfections: Imperfections, error: EstimateError, seeds: Sequence[int]
 ) -> tuple[SuccessRate, Counter[str]]:
-    failures = batch.run(imperfections, error, seeds).failures
+    failures, _ = fly(period, imperfections, error, seeds)
     rate = SuccessRate.among(failures == '', error.drawn(imperfections, seeds))
     return rate, Counter(failures.tolist())
 

@@ -9,10 +9,6 @@ camera and estimator an error is added to the true state that was measured in tr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-import ctypes
-from importlib.resources import files
-import os
 from typing import NamedTuple
 
 import casadi as ca
@@ -20,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.law import as_function, check_inputs, split, STATE
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.batch.kernels import VectorFunction
 from rolling_dynamics.batch.trajectories import equations
-from rolling_dynamics.batch.vector_source import vector_source, vectors
-from rolling_dynamics.compiled import compiled_source
 from rolling_dynamics.contract.rolling_system import turn_between
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.from_contact_system import model_state
@@ -386,110 +381,43 @@ def _series(
     return np.array(errors[1:]), not judge.failure
 
 
-TOGETHER = 64  # trials of one call of machine code
+TOGETHER = 256  # trials of one call of machine code
 BEGINS = dict(zip(SIZES, np.cumsum([0, *SIZES.values()]).tolist(), strict=False))  # in a state
 
 
-class Ended(NamedTuple):
+def fly(
+    period: Period, imperfections: Imperfections, error: EstimateError, seeds: Sequence[int]
+) -> tuple[NDArray[np.str_], Array]:
     """
-    Ends of trials, shape (trials,) each.
+    Carry out a trial for each random seed, whatever is carried beside it.
 
-    Attributes
+    Parameters
     ----------
-    failures
-        What ended them, empty for success.
-    times
-        When, from the release of the object on [s].
+    period
+        What is done in each period.
+    imperfections
+        What is off; the chain draws the same for the same seed.
+    error
+        What the estimator's error is at these imperfections.
+    seeds
+        Of the trials.
+
+    Returns
+    -------
+    tuple
+        What ended each trial, empty for success, and when, from the release of the object on [s].
 
     """
-
-    failures: NDArray[np.str_]
-    times: Array
-
-
-class TrialBatch:
-    """
-    Trials of one law on the laboratory, compiled.
-
-    What a trial does follows from its seed alone, whatever is carried beside it.
-    """
-
-    def __init__(self, period: Period, threads: int | None = None) -> None:
-        """
-        Wait for the compiler where the law is new to it.
-
-        Parameters
-        ----------
-        period
-            What is done in each period.
-        threads
-            How many share the work; None for one on each processor.
-
-        Raises
-        ------
-        ParameterError
-            There is no C compiler, or it must not be used.
-
-        """
-        self._period = period
-        file = compiled_source('trials', _source(period), vectors().target('double'))
-        if file is None:
-            raise ParameterError(
-                'compiled trials need machine code: a C compiler that works, and no '
-                'ROLLING_COMPILE=never; run_many carries out the same trials without'
-            )
-        self._fly = ctypes.CDLL(str(file)).fly
-        self._threads = threads or len(os.sched_getaffinity(0))
-
-    def run(
-        self, imperfections: Imperfections, error: EstimateError, seeds: Sequence[int]
-    ) -> Ended:
-        """
-        Carry out a trial for each random seed.
-
-        Parameters
-        ----------
-        imperfections
-            What is off; the chain draws the same for the same seed.
-        error
-            What the estimator's error is at these imperfections.
-        seeds
-            Of the trials.
-
-        """
-        rows = np.ascontiguousarray(self._period.periods(imperfections.warm_up))
-        series = np.ascontiguousarray(error.series)
-        states, off = (a.T.copy() for a in self._period.starts(imperfections, seeds))
-        chosen = error.drawn(imperfections, seeds).astype(ctypes.c_long)
-
-        def fly(first: int) -> None:
-            part = slice(first, first + TOGETHER)
-            here = (rows, series, chosen[part], off[part], states[part])
-            size, count = (ctypes.c_long(len(a)) for a in (here[-1], rows))
-            self._fly(size, count, *(ctypes.c_void_p(a.ctypes.data) for a in here))
-
-        with ThreadPoolExecutor(self._threads) as pool:
-            list(pool.map(fly, range(0, len(states), TOGETHER)))
-        names = np.array(['', *self._period.failures])
-        failures = states[:, BEGINS['failure']].astype(int)
-        return Ended(names[failures], states[:, BEGINS['time']])
-
-
-def _source(period: Period) -> str:
-    """Return the C of a period and of what takes one after the other."""
-    function = period.function
-    sizes = {
-        'NS': function.numel_in(0),
-        'NO': function.numel_in(1),
-        'NR': function.numel_in(2),
-        'NE': function.numel_in(3),
-        'FAILURE': BEGINS['failure'],
-    }
-    return '\n'.join(
-        [
-            *vectors().preamble('double'),
-            *(f'#define {name} {size}' for name, size in sizes.items()),
-            *vector_source(function),
-            files(__package__).joinpath('lanes.c').read_text(),
-        ]
-    )
+    rows, chosen = period.periods(imperfections.warm_up), error.drawn(imperfections, seeds)
+    states, off = period.starts(imperfections, seeds)
+    for first in range(0, len(seeds), TOGETHER):
+        part = slice(first, first + TOGETHER)
+        own, drawn, now = off[:, part], chosen[part], states[:, part]
+        step = VectorFunction(period.function, len(drawn))
+        for k, row in enumerate(rows):
+            now = step(now, own, row, error.series[drawn, k].T)
+            if now[BEGINS['failure']].all():
+                break
+        states[:, part] = now
+    names = np.array(['', *period.failures])
+    return names[states[BEGINS['failure']].astype(int)], states[BEGINS['time']]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
-from evidence.benchmarks.lanes import BEGINS, EstimateError, measured, Period, SIZES, TrialBatch
+from evidence.benchmarks.lanes import BEGINS, EstimateError, fly, measured, Period, SIZES
 import numpy as np
 import pytest
 from rolling_controller.balance.hand_over import HandOver, NEVER
@@ -159,20 +159,21 @@ def test_lanes_are_periods_whatever_is_beside_them(upright, monkeypatch):
     big = OFF.scaled(6.0)
     kinds = tuple((1 + a * big.inertia, b * big.turn) for a in (-1, 1) for b in (-1, 1, 1))
     error = EstimateError(series, kinds, np.ones(6, bool))
-    batch, seeds = TrialBatch(period, threads=1), list(range(150))
-    together = batch.run(big, error, seeds)
-    apart = TrialBatch(period, threads=3).run(big, error, seeds[::-1][:77])
-    np.testing.assert_array_equal(together.failures[::-1][:77], apart.failures)
-    np.testing.assert_array_equal(together.times[::-1][:77], apart.times)
-    assert len(set(together.failures)) > 1
+    monkeypatch.setattr('evidence.benchmarks.lanes.TOGETHER', 100)
+    seeds = list(range(150))
+    failures, times = fly(period, big, error, seeds)
+    apart = fly(period, big, error, seeds[::-1][:77])
+    np.testing.assert_array_equal(failures[::-1][:77], apart[0])
+    np.testing.assert_array_equal(times[::-1][:77], apart[1])
+    assert len(set(failures)) > 1
     for seed in (3, 4, 5):
         states, off = period.starts(big, [seed])
         state, own = states[:, 0], series[error.drawn(big, [seed])[0]]
         for row, off_by in zip(period.periods(big.warm_up), own, strict=True):
             state = np.array(period.function(state, off[:, 0], row, off_by)).ravel()
         code = int(part(state, 'failure')[0])
-        assert together.failures[seed] == ('', *period.failures)[code]
-        assert together.times[seed] == pytest.approx(part(state, 'time')[0], abs=1e-12)
+        assert failures[seed] == ('', *period.failures)[code]
+        assert times[seed] == pytest.approx(part(state, 'time')[0], abs=1e-12)
 
 
 @pytest.mark.slow  # plans, and twelve trials of the whole chain
@@ -180,10 +181,10 @@ def test_lanes_are_periods_whatever_is_beside_them(upright, monkeypatch):
 def test_with_its_own_errors_a_compiled_trial_ends_as_the_chain_did(monkeypatch):
     monkeypatch.setenv('ROLLING_COMPILE', 'now')
     experiment, big, seeds = build('flip_up'), Imperfections().scaled(5.0), range(3000, 3012)
-    batch = TrialBatch(Period(experiment, 'closed_loop', big.motors))
+    period = Period(experiment, 'closed_loop', big.motors)
     ended = []
     for seed in seeds:
         own = measured(experiment, 'closed_loop', big, [seed])
-        ended.append((own.successes[0], batch.run(big, own, [seed]).failures[0] == ''))
+        ended.append((own.successes[0], fly(period, big, own, [seed])[0][0] == ''))
     assert [a for a, _ in ended] == [b for _, b in ended]
     assert 0 < sum(a for a, _ in ended) < len(ended)
