@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
 import math
 from pathlib import Path
 import time
-from typing import NamedTuple
+from typing import cast, NamedTuple
 
 import casadi as ca
-from evidence.papers import disk_and_ball
-from evidence.papers.disk_and_ball import ball, Example
+from evidence.papers.disk_and_ball import ball, disk, masses_of, simulated
 from evidence.papers.row import Row, write_drawings
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.internal_masses.masses import pairs_that_hold, rail_masses
+from rolling_dynamics.internal_masses.masses import pairs_that_hold
+from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_dynamics.simulation import simulate, Trajectory
-from rolling_robotics.figures.states import COLOURS, GREY, legend, WIDTH
+from rolling_dynamics.simulation.control import Samples
+from rolling_robotics.figures.states import COLOURS, contact_figure, GREY, legend, WIDTH
+from rolling_robotics.files import Arrays
 from rolling_robotics.plugins.point_mass_ball.report import (
     forces_at,
     required_friction,
     RequiredFriction,
 )
+from rolling_robotics.result import simulate_scenario, simulation_result
 from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 
@@ -42,7 +44,7 @@ DETACHING = (0.1, 0.1, 0.1, 60.0)
 class Run(NamedTuple):
     """A run of an example and what it asks of the contact."""
 
-    example: Example
+    example: Scenario
     trajectory: Trajectory
     needed: RequiredFriction
 
@@ -50,30 +52,31 @@ class Run(NamedTuple):
 @cache
 def disk_run() -> Run:
     """Return the disk of Section 5."""
-    return _run(disk_and_ball.disk(), 20.0, 1e-12)
+    return _run(disk(), 20.0, 1e-12)
 
 
 @cache
 def ball_run() -> Run:
     """Return the ball of Section 6."""
-    return _run(disk_and_ball.ball(), 20.0, 1e-10)
+    return _run(ball(), 20.0, 1e-10)
 
 
 @cache
 def detaching_run() -> Run:
     """Return the modified ball up to where N vanishes, friction without limit."""
-    return _run(disk_and_ball.ball(DETACHING), 20.0, 1e-10)
+    return _run(ball(DETACHING), 20.0, 1e-10)
 
 
-def _run(example: Example, duration: float, tolerance: float) -> Run:
-    trajectory = example.simulated(duration, tolerance)
+def _run(example: Scenario, duration: float, tolerance: float) -> Run:
+    trajectory = simulated(example, duration, tolerance)
     return Run(example, trajectory, required_friction(trajectory))
 
 
 def slip_time(mu: float) -> float:
     """Return when the modified ball begins to slip at a coefficient of static friction [s]."""
-    ex = disk_and_ball.ball(DETACHING, mu=mu)
-    hit = simulate(ex.system, ex.p, ex.x0, ex.control, 20.0, rtol=1e-10, atol=1e-10)
+    ex = ball(DETACHING, mu=mu)
+    control = ex.control.simplest
+    hit = simulate(ex.system, ex.p, ex.x0, control, 20.0, rtol=1e-10, atol=1e-10)
     event = hit.terminal_event
     return float('nan') if event is None else event.time
 
@@ -84,14 +87,17 @@ def balanced_angles() -> Array:
 
     Shape (2,).
     """
-    rails = [m.rail for m in rail_masses(disk_and_ball.ball().system.masses)]
+    example = ball()
+    rails = [m.rail for m in masses_of(example)]
 
     def aside(angles: Array) -> Array:
         places = [r.points(a)[0] for r, a in zip(rails, [0.0, *angles], strict=True)]
         total: Array = np.sum(places, axis=0)[:2]
         return total
 
-    return np.asarray(fsolve(aside, disk_and_ball.PRINTED_ANGLES[1:], xtol=1e-14))
+    return np.asarray(
+        fsolve(aside, example.x0[example.system.state.slice('theta')][1:], xtol=1e-14)
+    )
 
 
 def forces(run: Run, count: int = 2001) -> tuple[Array, Array, Array, Array]:
@@ -150,16 +156,15 @@ def stated(rows: list[Row]) -> list[str]:
 
 
 COUNT = 2001
-ARROWS = 60
 
 
 def figures(folder: Path) -> list[Path]:
     """Draw figures 5.3, 5.4, 6.2, 6.3 and 6.4 into a folder and return the files."""
     drawings = {
         'figure_5_3': disk_motion,
-        'figure_5_4': disk_forces,
+        'figure_5_4': lambda: contact_forces(load_scenario('point_mass_disk')),
         'figure_6_2': ball_motion,
-        'figure_6_3': lambda: ball_forces(ball_run(), 'ball', 'figure 6.3'),
+        'figure_6_3': lambda: contact_forces(load_scenario('point_mass_ball')),
         'figure_6_4': detachment,
     }
     return write_drawings(folder, 'putkaradze_rogers', drawings)
@@ -217,30 +222,6 @@ def disk_motion() -> Figure:
     return figure
 
 
-def disk_forces() -> Figure:
-    """Return figure 5.4: N, static friction, their ratio."""
-    run = disk_run()
-    t, N, f, ratio = forces(run, COUNT)
-    figure = Figure(figsize=(WIDTH, 0.75 * WIDTH))
-    axes = list(figure.subplots(3, 1, sharex=True))
-    figure.suptitle('Contact forces of the disk (figure 5.4)', fontsize=10, x=0.01, ha='left')
-    axes[0].plot(t, N, color=COLOURS[0])
-    axes[0].set(ylabel='N [N]')
-    axes[1].plot(t, f[:, 0], color=COLOURS[0])
-    axes[1].set(ylabel='static friction [N]')
-    _ratio(axes[2], run, t, ratio)
-    axes[2].set(xlabel='t [s]')
-    return figure
-
-
-def _ratio(ax: Axes, run: Run, t: Array, ratio: Array) -> None:
-    ax.plot(t, ratio, color=COLOURS[0])
-    ax.axhline(run.needed.mu, color=GREY, linestyle='--', linewidth=0.8)
-    ax.plot([run.needed.time], [run.needed.mu], 'o', color=COLOURS[1], markersize=4)
-    text = f'{run.needed.mu:.4f} at t = {run.needed.time:.3f} s'
-    ax.set(title=f'Least coefficient: {text}', ylabel='f / N')
-
-
 def ball_motion() -> Figure:
     """Return figure 6.2: paths of the masses in body and space, rates, path of the centre."""
     run, t = ball_run(), np.linspace(0, 20, COUNT)
@@ -274,46 +255,19 @@ def _rates(ax: Axes, run: Run, t: Array) -> None:
     legend(ax, 3)
 
 
-def _friction_on_path(ax: Axes, run: Run, t: Array, f: Array) -> None:
-    path = run.trajectory.state_at(t)[:, run.example.system.state.slice('p')]
-    ax.plot(*path.T, color=COLOURS[0])
-    some = slice(None, None, max(1, t.size // ARROWS))
-    ax.quiver(*path[some].T, *f[some].T, color=COLOURS[1], width=0.003, angles='xy', zorder=3)
-    ax.set(title='Static friction on the path', xlabel='$z_1$ [m]', ylabel='$z_2$ [m]')
-    ax.set_aspect('equal', adjustable='datalim')
-
-
-def ball_forces(run: Run, name: str, number: str) -> Figure:
-    """Return figure 6.3: N, size of static friction, their ratio, friction on the path."""
-    t, N, f, ratio = forces(run, COUNT)
-    figure, axes = _sheet(f'Contact forces of the {name} ({number})')
-    axes[0].plot(t, N, color=COLOURS[0])
-    axes[0].set(title='Normal force', xlabel='t [s]', ylabel='N [N]')
-    axes[0].set_ylim(bottom=0)
-    axes[1].plot(t, np.linalg.norm(f, axis=1), color=COLOURS[0])
-    axes[1].set(title='Static friction', xlabel='t [s]', ylabel='f [N]')
-    _ratio(axes[2], run, t, ratio)
-    axes[2].set(xlabel='t [s]')
-    _friction_on_path(axes[3], run, t, f)
+def contact_forces(example: Scenario) -> Figure:
+    """Return figure 5.4 or 6.3: contact force, friction that is needed, and the force cone."""
+    figure = contact_figure(Arrays(simulation_result(example, simulate_scenario(example))))
+    assert figure is not None  # noqa: S101  (a body that rolls has a contact)
     return figure
 
 
 def detachment() -> Figure:
-    """Return figure 6.4 with the true time: N, friction, rates, friction on the path."""
-    run = detaching_run()
-    t, N, f, _ = forces(run, COUNT)
-    figure, axes = _sheet('Modified ball up to where N vanishes (figure 6.4)')
-    end = t[-1]
-    axes[0].plot(t, N, color=COLOURS[0])
-    axes[0].axvline(PRINTED_DETACHMENT, color=GREY, linestyle='--', linewidth=0.8)
-    axes[0].set(
-        title=f'Normal force: 0 at {end:.4f} s (dashed: printed)', xlabel='t [s]', ylabel='N [N]'
-    )
-    axes[1].plot(t, np.linalg.norm(f, axis=1), color=COLOURS[0])
-    size = float(np.linalg.norm(f[-1]))
-    axes[1].set(title=f'Static friction: {size:.3f} N at the end', xlabel='t [s]', ylabel='[N]')
-    _rates(axes[2], run, t)
-    _friction_on_path(axes[3], run, t, f)
+    """Return figure 6.4 with the true time, up to where N vanishes."""
+    figure = contact_forces(ball(DETACHING))
+    friction = figure.axes[1]
+    friction.axvline(PRINTED_DETACHMENT, color=GREY, linestyle='--', label='printed end')
+    legend(friction, 3)
     return figure
 
 
@@ -321,18 +275,20 @@ TOLERANCE, REFERENCE = 1e-9, 1e-13
 DURATION = 10.0  # s
 AGREE = 1e-6  # of the state at the end, from the reference
 SCIPY, SUNDIALS = ('DOP853', 'Radau', 'BDF'), ('cvodes', 'idas')
-Integrate = Callable[[Array, Array, float, float], Array]  # x, line, start, end -> x
 
 
-def compare(example: Example, duration: float, tolerance: float) -> dict[str, tuple[Array, float]]:
+def compare(
+    example: Scenario, duration: float, tolerance: float
+) -> dict[str, tuple[Array, float]]:
     """Return state at the end and CPU time [s] by name of the integrator."""
-    found = {'suite, DOP853': _timed(partial(_suite, example, duration, tolerance))}
-    pieces = _Pieces(example, duration, tolerance)
-    for name in SCIPY:
-        found[f'SciPy, {name}'] = _timed(partial(pieces.through, pieces.scipy(name)))
-    for name in SUNDIALS:
-        run = partial(pieces.through, pieces.sundials(name))
-        found[f'SUNDIALS, {name.upper()}'] = _timed(run)
+    given = example, duration, tolerance
+    runs = {'suite, DOP853': partial(_suite, *given)}
+    runs |= {f'SciPy, {name}': partial(_others, *given, name) for name in SCIPY}
+    runs |= {f'SUNDIALS, {name.upper()}': partial(_others, *given, name) for name in SUNDIALS}
+    found = {}
+    for name, run in runs.items():
+        began = time.process_time()
+        found[name] = run(), time.process_time() - began
     return found
 
 
@@ -356,76 +312,33 @@ def integrator_rows() -> list[Row]:
     return out
 
 
-def _timed(run: Callable[[], Array]) -> tuple[Array, float]:
-    began = time.process_time()
-    return run(), time.process_time() - began
+def _suite(example: Scenario, duration: float, tolerance: float) -> Array:
+    return np.asarray(simulated(example, duration, tolerance).states[-1])
 
 
-def _suite(example: Example, duration: float, tolerance: float) -> Array:
-    return np.asarray(example.simulated(duration, tolerance).states[-1])
-
-
-class _Pieces:
-    """The equations with the control as a straight line, between two breakpoints at a time."""
-
-    def __init__(self, example: Example, duration: float, tolerance: float) -> None:
-        """Write out the equations."""
-        self.example, self.duration, self.tolerance = example, duration, tolerance
-        system = example.system
-        x, t = ca.SX.sym('x', system.state.size), ca.SX.sym('t')
-        line = ca.SX.sym('line', 2 * system.control.size)  # control and its rate
-        u, rate = ca.vertsplit(line, system.control.size)
-        f = next(iter(system.modes.values())).dynamics
-        self._symbols = x, t, line
-        self._ode = ca.densify(f(x, u + t * rate, t, example.p))
-        self._rates = FastFunction(ca.Function('rates', [x, t, line], [self._ode]))
-        self._slope = ca.Function('slope', [x, t, line], [ca.densify(ca.jacobian(self._ode, x))])
-
-    def through(self, integrate: Integrate) -> Array:
-        """Return the state at the end."""
-        times, values = self.example.control
-        x = np.array(self.example.x0)
-        for k, (a, b) in enumerate(pairwise(times)):
-            rate = (values[k + 1] - values[k]) / (b - a)
-            end = min(b, self.duration)
-            if end > a:
-                line = np.concatenate([values[k] - a * rate, rate])
-                x = integrate(x, line, a, end)
-        return x
-
-    def scipy(self, method: str) -> Integrate:
-        """Return one of SciPy's integrators, with the exact Jacobian where it is implicit."""
-
-        def integrate(x: Array, line: Array, a: float, b: float) -> Array:
-            exact = {'jac': lambda t, y: np.array(self._slope(y, t, line))}
-            run = solve_ivp(
-                lambda t, y: self._rates(y, t, line),
-                (a, b),
-                x,
-                method=method,
-                rtol=self.tolerance,
-                atol=self.tolerance,
-                **({} if method == 'DOP853' else exact),
-            )
-            return np.asarray(run.y[:, -1])
-
-        return integrate
-
-    def sundials(self, name: str) -> Integrate:
-        """Return CVODES or IDAS, through CasADi."""
-        x, t, line = self._symbols
-        problem = {'x': x, 't': t, 'p': line, 'ode': self._ode}
-        options = {
-            'reltol': self.tolerance,
-            'abstol': self.tolerance,
-            'max_num_steps': 1_000_000,
-        }
-
-        def integrate(x0: Array, at: Array, a: float, b: float) -> Array:
-            solve = ca.integrator('solve', name, problem, float(a), float(b), options)
-            return np.array(solve(x0=x0, p=at)['xf']).ravel()
-
-        return integrate
+def _others(example: Scenario, duration: float, tolerance: float, name: str) -> Array:
+    """Return the state at the end by SciPy, or through CasADi by SUNDIALS."""
+    system, (times, values) = (
+        example.system,
+        map(np.asarray, cast('Samples', example.control.samples)),
+    )
+    x, t = ca.SX.sym('x', system.state.size), ca.SX.sym('t')
+    line = ca.SX.sym('line', 2 * system.control.size)  # control and its rate between two points
+    u, rate = ca.vertsplit(line, system.control.size)
+    ode = ca.densify(next(iter(system.modes.values())).dynamics(x, u + t * rate, t, example.p))
+    problem = {'x': x, 't': t, 'p': line, 'ode': ode}
+    options = {'reltol': tolerance, 'abstol': tolerance, 'max_num_steps': 1_000_000}
+    rates, state = FastFunction(ca.Function('rates', [t, x, line], [ode])), example.x0
+    for k, (a, b) in enumerate(pairwise(times)):
+        slope = (values[k + 1] - values[k]) / (b - a)
+        given, end = np.concatenate([values[k] - a * slope, slope]), float(min(b, duration))
+        if name in SUNDIALS:
+            solve = ca.integrator('solve', name, problem, float(a), end, options)
+            state = np.array(solve(x0=state, p=given)['xf']).ravel()
+        else:
+            limits = {'rtol': tolerance, 'atol': tolerance}
+            state = solve_ivp(rates, (a, end), state, name, args=(given,), **limits).y[:, -1]
+    return state
 
 
 MOTORS_FOR, SAMPLE, SUBSTEPS = 5.0, 2e-3, 8  # s, s, of the motors within a sample
@@ -493,25 +406,25 @@ class Stepper:
         return out
 
 
-def stepped(example: Example, planned: Trajectory, motor: Stepper) -> Trajectory:
+def stepped(example: Scenario, planned: Trajectory, motor: Stepper) -> Trajectory:
     """Return the motion of a ball whose masses follow a planned motion by stepper motors."""
-    system, times = example.system, np.arange(0.0, MOTORS_FOR, SAMPLE)
-    layout, states = system.state, planned.state_at(times)
+    times = np.arange(0.0, MOTORS_FOR, SAMPLE)
+    layout, states = example.system.state, planned.state_at(times)
     angles = states[:, layout.slice('theta')]
     rates = states[0, layout.slice('theta_rate')]
-    bodies = rail_masses(system.masses)
+    bodies = masses_of(example)
     inertias = [m.mass * float(np.sum(m.rail.derivatives(0.0)[1] ** 2)) for m in bodies]
     drives = [motor.follow(angles[:, k], float(rates[k]), J, k) for k, J in enumerate(inertias)]
     # each acceleration holds for its sample: the same value at both of its ends
     held = np.repeat(np.column_stack(drives), 2, axis=0)
     ends = np.column_stack([times, times + SAMPLE * (1 - 1e-6)]).ravel()
-    return example._replace(control=(ends, held)).simulated(MOTORS_FOR, TIGHT)
+    return simulated(example, MOTORS_FOR, TIGHT, control=(ends, held))
 
 
 def stepper_rows() -> list[Row]:
     """Return what steps of one and two degrees do to the ball: path, masses, friction, force."""
     example = ball()
-    planned = example.simulated(MOTORS_FOR, TIGHT)
+    planned = simulated(example, MOTORS_FOR, TIGHT)
     out = []
     for degrees, error in ((1.0, 0.01), (2.0, 0.02)):
         motor = Stepper(step=math.radians(degrees), error=error)

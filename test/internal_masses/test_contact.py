@@ -15,7 +15,7 @@ G = 9.81
 def test_disk_of_the_paper():
     """Section 5: 0.2951, N positive; the time is that of the maximum of f / N."""
     ex = disk_and_ball.disk()
-    tr = simulate(ex.system, ex.p, ex.x0, ex.control, 20.0, events={})
+    tr = simulate(ex.system, ex.p, ex.x0, ex.control.simplest, 20.0, events={})
     needed = required_friction(tr)
     assert round(needed.mu, 4) == 0.2951
     assert needed.least_normal_force > 4
@@ -25,17 +25,17 @@ def test_disk_of_the_paper():
     p = ex.p.copy()
     where = ex.system.parameters.slice('mu')
     p[where] = needed.mu * (1 - 1e-9)
-    hit = simulate(ex.system, p, ex.x0, ex.control, 20.0).terminal_event
+    hit = simulate(ex.system, p, ex.x0, ex.control.simplest, 20.0).terminal_event
     assert hit.name == 'friction'
     assert hit.time == pytest.approx(needed.time, abs=1e-3)
     p[where] = needed.mu * (1 + 1e-9)
-    assert simulate(ex.system, p, ex.x0, ex.control, 20.0).terminal_event is None
+    assert simulate(ex.system, p, ex.x0, ex.control.simplest, 20.0).terminal_event is None
 
 
 def test_ball_of_the_paper():
     """Section 6: 0.19, N positive."""
     ex = disk_and_ball.ball()
-    tr = simulate(ex.system, ex.p, ex.x0, ex.control, 20.0, events={})
+    tr = simulate(ex.system, ex.p, ex.x0, ex.control.simplest, 20.0, events={})
     needed = required_friction(tr)
     assert round(needed.mu, 2) == 0.19
     assert needed.mu == pytest.approx(0.190594, abs=1e-6)

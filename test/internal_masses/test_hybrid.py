@@ -160,13 +160,15 @@ def test_hop_over_an_obstacle():
 
 def test_detachment_of_the_paper_cannot_be_continued():
     """At N = 0 of the modified ball friction is not zero: the centre would fall into the plane."""
-    ex = disk_and_ball.ball((0.1, 0.1, 0.1, 60.0), unilateral=True, mu=1e9)
-    run = run_of(*ex, 20.0)
+    rough = disk_and_ball.ball((0.1, 0.1, 0.1, 60.0), unilateral=True, mu=1e9)
+    control = rough.control.simplest
+    run = run_of(rough.system, rough.p, rough.x0, control, 20.0)
     hit = run.terminal_event
     assert hit.time < 3.7358 - 0.1
     assert hit.name in ('detached', 'friction')
     slipping = disk_and_ball.ball((0.1, 0.1, 0.1, 60.0), unilateral=True, mu=1.0)
-    first = run_of(slipping[0].ending_at_slip, *slipping[1:], 20.0).terminal_event
+    given = slipping.system.ending_at_slip, slipping.p, slipping.x0, control
+    first = run_of(*given, 20.0).terminal_event
     assert first.name == 'friction'
     assert first.time < hit.time
 

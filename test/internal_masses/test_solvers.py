@@ -117,15 +117,16 @@ def test_suslov_with_a_moving_axis():
 @pytest.fixture(scope='module')
 def runs():
     ex = disk_and_ball.ball()
-    ode = simulate(ex.system, ex.p, ex.x0, ex.control, 20.0, events={}, rtol=1e-12, atol=1e-13)
-    return SimpleNamespace(ex=ex, ode=ode, dae=simulate_dae(*ex, 20.0, tolerance=1e-11))
+    given = ex.system, ex.p, ex.x0, ex.control.simplest
+    ode = simulate(*given, 20.0, events={}, rtol=1e-12, atol=1e-13)
+    return SimpleNamespace(given=given, ode=ode, dae=simulate_dae(*given, 20.0, tolerance=1e-11))
 
 
 def test_dae_agrees_with_the_ode(runs):
     """Eq. (6.5) with the largest component algebraic against Eq. (6.4), over 20 s."""
     apart = runs.dae.states - runs.ode.state_at(runs.dae.times)
     assert np.abs(apart).max() < 2e-7
-    q = runs.dae.states[:, runs.ex.system.state.slice('q_WB')]
+    q = runs.dae.states[:, runs.given[0].state.slice('q_WB')]
     assert np.abs(np.linalg.norm(q, axis=1) - 1).max() < 1e-9
     assert len(set(runs.dae.algebraic.tolist())) >= 3  # it is changed on the way
     largest = np.abs(q[:-1]).argmax(axis=1)
@@ -140,4 +141,4 @@ def test_printed_dae_fails_where_q0_vanishes(runs):
     zero = t[np.flatnonzero(np.diff(np.sign(q0)))[0]]
     assert zero == pytest.approx(9.2066, abs=2e-3)
     with pytest.raises(SimulationError, match=r'q_0 as its algebraic component fails after t = 9'):
-        simulate_dae(*runs.ex, 20.0, tolerance=1e-10, algebraic=0)
+        simulate_dae(*runs.given, 20.0, tolerance=1e-10, algebraic=0)

@@ -1,7 +1,7 @@
 """Stepper motors: steps, their errors, torque and rate; and what they do to a ball."""
 
 from evidence.papers import putkaradze_rogers
-from evidence.papers.disk_and_ball import ball
+from evidence.papers.disk_and_ball import ball, simulated
 from evidence.papers.putkaradze_rogers import deviation, SAMPLE, stepped, Stepper
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_rate_and_torque_are_limited():
 @pytest.mark.slow
 def test_the_ball_keeps_to_its_path_the_better_the_finer_the_steps():
     example = ball()
-    planned = example.simulated(putkaradze_rogers.MOTORS_FOR, putkaradze_rogers.TIGHT)
+    planned = simulated(example, putkaradze_rogers.MOTORS_FOR, putkaradze_rogers.TIGHT)
     coarse, fine = (
         deviation(planned, stepped(example, planned, Stepper(step=step, damping=0.2)))
         for step in (np.radians(2.0), np.radians(0.5))
