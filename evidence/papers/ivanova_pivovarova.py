@@ -36,28 +36,6 @@ from rolling_robotics.figures.states import COLOURS, GREY, WIDTH
 from scipy.integrate import solve_ivp
 
 
-def require_always_solvable(params: SphereParameters) -> None:
-    """Raise ParameterError unless i + m R_t^2 > m R_o R_t (7), naming what would meet it."""
-    if params.i0 > params.coupling:
-        return
-    m, R, L, i = (
-        params.pendulum_mass,
-        params.shell_radius,
-        params.pendulum_length,
-        params.pendulum_inertia,
-    )
-    text = (
-        f'i + m R_t^2 = {params.i0:.6g} kg m^2 must exceed m R_o R_t = {params.coupling:.6g} '
-        f'kg m^2 (condition (7)): a pendulum_inertia above {params.coupling - m * L * L:.6g} '
-        'kg m^2 would do'
-    )
-    root = R * R - 4 * i / m
-    if root >= 0:
-        short, long = (R - math.sqrt(root)) / 2, (R + math.sqrt(root)) / 2
-        text += f', or a pendulum_length below {short:.6g} m or from {long:.6g} to {R:.6g} m'
-    raise ParameterError(text)
-
-
 class FixedPoint(NamedTuple):
     """An angle at which the pendulum stays [rad], and its kind: ``center`` or ``saddle``."""
 
@@ -124,10 +102,9 @@ def fixed_points(params: SphereParameters, a0: float) -> tuple[FixedPoint, ...]:
     Raises
     ------
     ParameterError
-        The condition (7) fails, or the acceleration is too great to be held.
+        The acceleration is too great to be held.
 
     """
-    require_always_solvable(params)
     # a0 I0 / R = sin theta m g R_t + cos theta a0 c / R = size cos(theta - ahead)
     b = params.pendulum_mass * params.gravity * params.pendulum_length
     k = a0 / params.shell_radius
@@ -150,7 +127,6 @@ def fixed_points(params: SphereParameters, a0: float) -> tuple[FixedPoint, ...]:
 
 def motion_from_rest(params: SphereParameters, a0: float, times: Array) -> Array:
     """Return angle [rad] and rate [rad/s] from zero on, shape (2, N), at times [s]."""
-    require_always_solvable(params)
     done = solve_ivp(
         lambda _, y: [y[1], float(angular_acceleration(params, a0, y[0], y[1]))],
         (times[0], times[-1]),

@@ -21,11 +21,9 @@ from rolling_dynamics.controllability import (
     lie_bracket,
 )
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.rotations import inverse_2x2
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_dynamics.surfaces import Plane, Surface
-from rolling_dynamics.surfaces.surface import LocalGeometry
 from rolling_robotics.figures.states import COLOURS, GREY
 
 NORMALS = ('outward', 'inward')
@@ -39,37 +37,6 @@ class InducedCurvature(NamedTuple):
     k_g: float
 
 
-def induced_curvature_expressions(
-    geometry: LocalGeometry, phi: ca.SX, phi_rate: ca.SX, normal: str = 'outward'
-) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """
-    Return k_n, tau_g, k_g of the curve through a point in a direction.
-
-    Parameters
-    ----------
-    geometry
-        Chart at the point; it need not be orthogonal.
-    phi
-        Angle from the contact frame's x, along increasing u, to the curve, counted about the
-        normal out of the material [rad].
-    phi_rate
-        d phi/ds [rad/m], which Eqs. (47), (77) leave out.
-    normal
-        Side to which e_3 points, ``outward`` or ``inward``.
-
-    """
-    if normal not in NORMALS:
-        raise ParameterError(f'normal must be one of {NORMALS}, got {normal!r}')
-    e1 = ca.vertcat(ca.cos(phi), ca.sin(phi))
-    e2 = ca.vertcat(-ca.sin(phi), ca.cos(phi))
-    bend = geometry.curvature @ e1
-    k_n, tau_g = ca.dot(e1, bend), ca.dot(e2, bend)  # Eq. (77), lines 1 and 2
-    along = inverse_2x2(geometry.scale) @ e1  # (u', v') at unit speed
-    k_g = (geometry.connection @ along)[0] + phi_rate  # line 3, with Liouville's term
-    sign = 1 if normal == 'outward' else -1
-    return sign * k_n, tau_g, sign * k_g
-
-
 def induced_curvature(
     surface: Surface,
     uv: ArrayLike,
@@ -80,18 +47,21 @@ def induced_curvature(
     chart: int = 0,
 ) -> InducedCurvature:
     """
-    Return the induced curvatures of a surface in a direction, as numbers.
+    Return k_n, tau_g, k_g of the curve through a point of a surface in a direction.
 
     Parameters
     ----------
     surface
-        Any surface of the suite.
+        Any surface of the suite; its chart need not be orthogonal.
     uv
         Chart coordinates of the point.
-    phi, phi_rate
-        Direction [rad] and its rate [rad/m]; see :func:`induced_curvature_expressions`.
+    phi
+        Angle from the contact frame's x, along increasing u, to the curve, counted about the
+        normal out of the material [rad].
+    phi_rate
+        d phi/ds [rad/m], which Eqs. (47), (77) leave out.
     normal
-        Side to which e_3 points.
+        Side to which e_3 points, ``outward`` or ``inward``.
     chart
         Index of the chart.
 
@@ -101,15 +71,20 @@ def induced_curvature(
         The chart is degenerate there.
 
     """
+    if normal not in NORMALS:
+        raise ParameterError(f'normal must be one of {NORMALS}, got {normal!r}')
     surface.check_regular(uv, chart)
-    known, key = surface._cache, ('induced', chart, normal)  # noqa: SLF001
-    if key not in known:
-        at, p = ca.SX.sym('uv', 2), ca.SX.sym('p', surface.parameters.numel())
-        angle, rate = ca.SX.sym('phi'), ca.SX.sym('phi_rate')
-        values = induced_curvature_expressions(surface.geometry(at, p, chart), angle, rate, normal)
-        known[key] = ca.Function('induced', [at, p, angle, rate], list(values))
-    values = known[key](np.asarray(uv, dtype=float), surface.parameter_values, phi, phi_rate)
-    return InducedCurvature(*(float(v) for v in values))
+    place, p = ca.SX(np.array(uv, float)), ca.SX(surface.parameter_values)
+    at = surface.geometry(place, p, chart)
+    e1, e2 = np.array([[math.cos(phi), math.sin(phi)], [-math.sin(phi), math.cos(phi)]])
+    scale, bend, connection = (
+        np.array(ca.evalf(values)) for values in (at.scale, at.curvature, at.connection)
+    )
+    k_n, tau_g = e1 @ bend @ e1, e2 @ bend @ e1  # Eq. (77), lines 1 and 2
+    along = np.linalg.solve(scale, e1)  # (u', v') at unit speed
+    k_g = (connection @ along).item() + phi_rate  # line 3, with Liouville's term
+    sign = 1 if normal == 'outward' else -1
+    return InducedCurvature(sign * float(k_n), float(tau_g), sign * float(k_g))
 
 
 RADIUS, V_O, PSI, THETA, PHI = 1.0, 0.4, 0.3, 0.5, 0.2
