@@ -117,61 +117,39 @@ def bullet_path(duration: float, step: float = STEP) -> Array | None:
         import pybullet as bullet  # noqa: PLC0415  (optional)
     except ImportError:
         return None
-    client = bullet.connect(bullet.DIRECT)
-    try:
-        bullet.setPhysicsEngineParameter(fixedTimeStep=step, physicsClientId=client)
-        bullet.setGravity(0, 0, -9.81, physicsClientId=client)
-        box = bullet.createCollisionShape(
-            bullet.GEOM_BOX, halfExtents=[2, 2, 0.5], physicsClientId=client
-        )
-        sphere = bullet.createCollisionShape(
-            bullet.GEOM_SPHERE, radius=0.2, physicsClientId=client
-        )
-        plate = bullet.createMultiBody(
-            baseMass=0,
-            linkMasses=[1e6],
-            linkCollisionShapeIndices=[box],
-            linkVisualShapeIndices=[-1],
-            linkPositions=[[0, 0, -0.5]],
-            linkOrientations=[[0, 0, 0, 1]],
-            linkInertialFramePositions=[[0, 0, 0]],
-            linkInertialFrameOrientations=[[0, 0, 0, 1]],
-            linkParentIndices=[0],
-            linkJointTypes=[bullet.JOINT_REVOLUTE],
-            linkJointAxis=[[0, 0, 1]],
-            physicsClientId=client,
-        )
-        ball = bullet.createMultiBody(0.1, sphere, -1, [0, 0, 0.2], physicsClientId=client)
-        for body, link in ((plate, -1), (plate, 0), (ball, -1)):
-            bullet.changeDynamics(
-                body,
-                link,
-                lateralFriction=1,
-                rollingFriction=0,
-                spinningFriction=0,
-                linearDamping=0,
-                angularDamping=0,
-                jointDamping=0,
-                physicsClientId=client,
-            )
-        bullet.resetJointState(plate, 0, 0, 7.0, physicsClientId=client)
-        bullet.setJointMotorControl2(
-            plate,
-            0,
-            bullet.VELOCITY_CONTROL,
-            targetVelocity=7.0,
-            force=1e12,
-            physicsClientId=client,
-        )
-        bullet.resetBaseVelocity(ball, [0, -0.2, 0], [1, 0, 0], physicsClientId=client)
-        places = []
-        for _ in range(round(duration / step)):
-            bullet.stepSimulation(physicsClientId=client)
-            position, _ = bullet.getBasePositionAndOrientation(ball, physicsClientId=client)
-            places.append(position[:2])
-        return np.array(places)
-    finally:
-        bullet.disconnect(client)
+    bullet.connect(bullet.DIRECT)
+    bullet.setPhysicsEngineParameter(fixedTimeStep=step)
+    bullet.setGravity(0, 0, -9.81)
+    box = bullet.createCollisionShape(bullet.GEOM_BOX, halfExtents=[2, 2, 0.5])
+    sphere = bullet.createCollisionShape(bullet.GEOM_SPHERE, radius=0.2)
+    plate = bullet.createMultiBody(
+        baseMass=0,
+        linkMasses=[1e6],
+        linkCollisionShapeIndices=[box],
+        linkVisualShapeIndices=[-1],
+        linkPositions=[[0, 0, -0.5]],
+        linkOrientations=[[0, 0, 0, 1]],
+        linkInertialFramePositions=[[0, 0, 0]],
+        linkInertialFrameOrientations=[[0, 0, 0, 1]],
+        linkParentIndices=[0],
+        linkJointTypes=[bullet.JOINT_REVOLUTE],
+        linkJointAxis=[[0, 0, 1]],
+    )
+    ball = bullet.createMultiBody(0.1, sphere, -1, [0, 0, 0.2])
+    friction = {'lateralFriction': 1, 'rollingFriction': 0, 'spinningFriction': 0}
+    damping = {'linearDamping': 0, 'angularDamping': 0, 'jointDamping': 0}
+    for body, link in ((plate, -1), (plate, 0), (ball, -1)):
+        bullet.changeDynamics(body, link, **friction, **damping)
+    bullet.resetJointState(plate, 0, 0, 7.0)
+    drive = {'targetVelocity': 7.0, 'force': 1e12}
+    bullet.setJointMotorControl2(plate, 0, bullet.VELOCITY_CONTROL, **drive)
+    bullet.resetBaseVelocity(ball, [0, -0.2, 0], [1, 0, 0])
+    places = []
+    for _ in range(round(duration / step)):
+        bullet.stepSimulation()
+        places.append(bullet.getBasePositionAndOrientation(ball)[0][:2])
+    bullet.disconnect()
+    return np.array(places)
 
 
 HORIZONTAL, TILTED = 'spinning_plate', 'tilted_spinning_plate'
