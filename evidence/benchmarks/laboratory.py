@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import get_context
-import os
 import time
 from typing import Any, NamedTuple
 
@@ -98,7 +97,7 @@ class LoopTiming(NamedTuple):
     in_real_time: bool
 
 
-def measure(seconds: float, *, busy: bool = False) -> LoopTiming:
+def measure(seconds: float) -> LoopTiming:
     """
     Run loop, plant and floor.
 
@@ -106,12 +105,10 @@ def measure(seconds: float, *, busy: bool = False) -> LoopTiming:
     ----------
     seconds
         For so long [s].
-    busy
-        Whether one processor is kept busy by something else.
 
     """
     context = get_context('spawn')
-    jobs = [_controller, _plant, _floor, *([_busy] if busy else [])]
+    jobs = [_controller, _plant, _floor]
     meeting = _Meeting(
         seconds=seconds,
         state=context.RawArray('d', STATE),
@@ -257,14 +254,6 @@ def _floor(meeting: _Meeting) -> None:
     meeting.answers.put(('in_real_time', in_real_time))
 
 
-def _busy(meeting: _Meeting) -> None:
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    meeting.started.wait(PATIENCE)
-    end = time.monotonic() + meeting.seconds
-    while time.monotonic() < end:
-        pass
-
-
 TRIALS = range(2000, 2100)  # seeds on which nothing was tuned
 SECONDS = 60.0  # of the loop
 DAMPED = range(2000, 2006)
@@ -276,8 +265,7 @@ def rows() -> Iterator[Row]:
     yield from _throw_catch()
     yield from _damping()
     yield from _faults()
-    yield from _loop(busy=False)
-    yield from _loop(busy=True)
+    yield from _loop()
 
 
 def _successes(name: str, trials: Sequence[Record], goal: str) -> Row:
@@ -344,40 +332,38 @@ def _faults() -> Iterator[Row]:
         )
 
 
-def _loop(*, busy: bool) -> Iterator[Row]:
-    found: LoopTiming = measure(SECONDS, busy=busy)
+def _loop() -> Iterator[Row]:
+    found = measure(SECONDS)
     loop, floor = found.loop, found.floor
-    also = ', one core kept busy' if busy else ''
-    strict = not busy
     yield Row(
-        name=f'loop of 1 kHz{also}: turns per second',
+        name='loop of 1 kHz: turns per second',
         value=loop.rate,
         unit='Hz',
-        goal='at least 999' if strict else '',
+        goal='at least 999',
         reference=f'bare thread {floor.rate:.1f}, '
         f'both {"in real time" if found.in_real_time else "of ordinary priority"}; '
         f'object {found.angle:+.3f} rad from upright',
     )
     yield Row(
-        name=f'loop of 1 kHz{also}: deadlines missed above the floor',
+        name='loop of 1 kHz: deadlines missed above the floor',
         value=100 * (loop.missed - floor.missed),
         unit='%',
-        goal='at most 0.1' if strict else '',
+        goal='at most 0.1',
         reference=f'{100 * loop.missed:.3g} % of {len(loop.jitter)}, '
         f'bare thread {100 * floor.missed:.3g} %',
     )
-    name = f'loop of 1 kHz{also}: deadlines missed while the bare thread woke in time'
+    name = 'loop of 1 kHz: deadlines missed while the bare thread woke in time'
     against = 'within 0.2 ms, from a period before to a period after'
     yield Row(name, 100 * loop.missed_beside(floor), '%', reference=against)
     late, bare = (1e6 * float(np.quantile(t.jitter, 0.99)) for t in (loop, floor))
-    name = f'loop of 1 kHz{also}: jitter above the floor, 99 of 100'
+    name = 'loop of 1 kHz: jitter above the floor, 99 of 100'
     against = f'{late:.0f} us, bare thread {bare:.0f} us'
-    yield Row(name, late - bare, 'us', 'at most 300' if strict else '', against)
+    yield Row(name, late - bare, 'us', 'at most 300', against)
     yield Row(
-        name=f"loop of 1 kHz{also}: controller's own work",
+        name="loop of 1 kHz: controller's own work",
         value=1e6 * float(np.median(loop.work)),
         unit='us',
-        goal='at most 50' if strict else '',
+        goal='at most 50',
         reference=f'median; mean {1e6 * loop.work.mean():.1f}, '
         f'99 of 100 {1e6 * float(np.quantile(loop.work, 0.99)):.1f} us',
     )
