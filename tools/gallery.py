@@ -13,11 +13,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 import re
-import shutil
 import subprocess
 import sys
-from tempfile import TemporaryDirectory
 
+from evidence.reality.circle import ballbot
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_robotics.page.page import page_of
 
@@ -25,7 +24,6 @@ TEXT = Path(__file__).resolve().parents[1] / 'docs' / 'gallery.md'
 MOST = 400_000  # bytes of a page
 WHOLE = 1_200_000  # bytes of one with the script of the viewer
 PLAN = 'ball_on_plate_hard'
-BALLBOT = TEXT.parents[1] / 'examples' / 'ballbot'
 
 
 def embedded() -> list[tuple[str, str]]:
@@ -36,29 +34,13 @@ def embedded() -> list[tuple[str, str]]:
 
 def scenario_of(name: str) -> Scenario:
     """Return a scenario by its name, also the example ``ballbot``."""
-    return load_scenario(BALLBOT / 'ballbot' / 'ballbot.yaml' if name == 'ballbot' else name)
-
-
-def install(folder: Path) -> None:
-    """Install the example ``ballbot`` into a folder, from a copy: a build leaves files there."""
-    source = shutil.copytree(BALLBOT, folder / 'source', dirs_exist_ok=True)
-    options = ('--no-deps', '--no-build-isolation', '--no-index', '--upgrade')
-    command = [sys.executable, '-m', 'pip', 'install', '--quiet', *options]
-    subprocess.run([*command, '--target', str(folder / 'site'), str(source)], check=True)
-    sys.path.insert(0, str(folder / 'site'))
+    return ballbot() if name == 'ballbot' else load_scenario(name)
 
 
 def main() -> None:
     """Write every page; raise SystemExit for one that is too large."""
     folder = Path(sys.argv[1]) / 'pages'
     folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory() as site:
-        install(Path(site))
-        write_pages(folder)
-
-
-def write_pages(folder: Path) -> None:
-    """Write the page of each scenario, and the one of a plan."""
     for name, law in embedded():
         beside = TEXT.parent / 'beside' / f'{name}.json'
         path = json.loads(beside.read_text('utf-8')) if beside.is_file() else None

@@ -261,8 +261,6 @@ class Arrival:
         Greatest friction over normal force, least normal force [N].
     slope_estimate, resistance_estimate
         At the end [rad], [N m].
-    torque
-        Greatest [N m].
 
     """
 
@@ -274,7 +272,6 @@ class Arrival:
     least_normal_force: float
     slope_estimate: float
     resistance_estimate: float
-    torque: float
 
 
 def random_disturbance(seed: int) -> Disturbance:
@@ -336,7 +333,6 @@ def follow(plan: GaitSequence, disturbance: Disturbance) -> Arrival:
         least_normal_force=float(N.min()),
         slope_estimate=memory.loop.filter.slope,
         resistance_estimate=float(memory.loop.filter.state[4]),
-        torque=float(np.linalg.norm(torques, axis=1).max()),
     )
 
 
