@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 from evidence.benchmarks.plans import hard
 from evidence.benchmarks.row import call_time, evaluation_time, Row, timed
@@ -19,7 +18,6 @@ from rolling_dynamics.compiled import compiled, compiles
 from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere, Surface
 from rolling_planner import plan_rolling
-from rolling_robotics.figures.states import saved_panels
 
 BODIES: dict[str, Surface] = {
     'ball on a plate': Sphere(0.1),
@@ -65,11 +63,10 @@ def path_length_rows() -> Iterator[Row]:
 
 SEGMENTS = np.array([25, 50, 100, 200, 400])
 LONG_RUNS = 2
-FIGURE = Path('build/bench_scaling.png')
 
 
 def scaling_rows() -> Iterator[Row]:
-    """Yield the figures, and draw them."""
+    """Yield the figures."""
     seconds, iterations = [], []
     for n in SEGMENTS.tolist():
         problem = hard(segments=n, refinements=0)
@@ -80,23 +77,10 @@ def scaling_rows() -> Iterator[Row]:
         name = f'plan hard on {n} segments, CPU time'
         yield Row(name, seconds[-1], 's', reference=f'{iterations[-1]} iterations')
     slope = float(np.polyfit(np.log(SEGMENTS), np.log(seconds), 1)[0])
-    _draw(np.array(seconds), np.array(iterations), slope)
     each = np.array(seconds) / np.array(iterations)
     yield Row(
         name='planning time against segments, log-log slope',
         value=slope,
         goal='at most 1.2',
-        reference=f'of an iteration {np.polyfit(np.log(SEGMENTS), np.log(each), 1)[0]:.3g}; '
-        f'figure {FIGURE}',
+        reference=f'of an iteration {np.polyfit(np.log(SEGMENTS), np.log(each), 1)[0]:.3g}',
     )
-
-
-def _draw(seconds: np.ndarray, iterations: np.ndarray, slope: float) -> None:
-    FIGURE.parent.mkdir(parents=True, exist_ok=True)
-    linear = seconds[0] * SEGMENTS / SEGMENTS[0]
-    with saved_panels(FIGURE, 'a') as panels:
-        axes = panels['a']
-        axes.loglog(SEGMENTS, seconds, 'o-', label=f'whole plan, slope {slope:.2f}')
-        axes.loglog(SEGMENTS, seconds / iterations, 's-', label='one iteration')
-        axes.loglog(SEGMENTS, linear, ':', color='grey', label='linear')
-        axes.set(xlabel='segments', ylabel='CPU time [s]', title='Planning time, hard goal')

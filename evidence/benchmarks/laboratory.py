@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import get_context
 import time
@@ -147,26 +148,10 @@ class _Meeting(NamedTuple):
         return np.frombuffer(self.state), np.frombuffer(self.command)
 
 
-class _Record:
-    """Times of the turns of a loop, in memory that is there beforehand."""
-
-    def __init__(self, seconds: float) -> None:
-        self._size = round(2 * seconds / PERIOD)
-        self._jitter, self._work, self._count = np.zeros(self._size), np.zeros(self._size), 0
-        self._deadlines = np.zeros(self._size)
-        self._first = self._last = 0.0
-
-    def note(self, deadline: float, woken: float, done: float) -> None:
-        k = min(self._count, self._size - 1)
-        self._deadlines[k], self._jitter[k] = deadline, woken - deadline
-        self._work[k] = done - woken
-        self._first = self._first if self._count else woken
-        self._count, self._last = self._count + 1, woken
-
-    def timing(self) -> Timing:
-        n = self._count
-        duration = self._last - self._first
-        return Timing(self._deadlines[:n], self._jitter[:n], self._work[:n], duration)
+def _timing(noted: array[float]) -> Timing:
+    """Return the timing of turns, from deadline, wake-up and end of each."""
+    deadlines, woken, done = np.reshape(noted, (-1, 3)).T
+    return Timing(deadlines, woken - deadlines, done - woken, float(woken[-1] - woken[0]))
 
 
 def _put(shared: Array, values: Array) -> None:
@@ -187,22 +172,21 @@ def _turn(meeting: _Meeting, turn: Callable[[float], None]) -> Timing:
     """Call a function of time at 1 kHz in the suite's loop."""
     from rolling_node_kit.periodic_loop import PeriodicLoop  # noqa: PLC0415  needs no ROS
 
-    seconds, monotonic = meeting.seconds, time.monotonic
-    record = _Record(seconds)
+    seconds, monotonic, noted = meeting.seconds, time.monotonic, array('d')
     meeting.begin()
     begin = monotonic()
 
     def tick() -> bool:
         woken = monotonic()
         turn(woken - begin)
-        record.note(loop.deadline, woken, monotonic())
+        noted.extend((loop.deadline, woken, monotonic()))
         return woken - begin < seconds
 
     loop = PeriodicLoop(tick, PERIOD)
     loop.start()
     while loop.running:
         time.sleep(0.1)
-    return record.timing()
+    return _timing(noted)
 
 
 def _controller(meeting: _Meeting) -> None:
@@ -237,20 +221,19 @@ def _plant(meeting: _Meeting) -> None:
 
 
 def _floor(meeting: _Meeting) -> None:
-    seconds, monotonic = meeting.seconds, time.monotonic
-    record = _Record(seconds)
+    seconds, monotonic, noted = meeting.seconds, time.monotonic, array('d')
     in_real_time = meeting.begin()
     begin = deadline = monotonic()
     while deadline < begin + seconds:
         woken = monotonic()
-        record.note(deadline, woken, woken)
+        noted.extend((deadline, woken, woken))
         deadline += PERIOD
         behind = monotonic() - deadline
         if behind > GIVE_UP:  # as the suite's loop does
             deadline += PERIOD * int(behind / PERIOD)
         elif behind < 0:
             time.sleep(-behind)
-    meeting.answers.put(('floor', record.timing()))
+    meeting.answers.put(('floor', _timing(noted)))
     meeting.answers.put(('in_real_time', in_real_time))
 
 

@@ -10,12 +10,14 @@ import sys
 import casadi as ca
 from evidence.reality.row import Row
 import numpy as np
+from numpy.typing import ArrayLike
+from rolling_controller import run_lockstep
 from rolling_controller.balance.hold import Hold
+from rolling_controller.law import COMMANDED
 from rolling_controller.robot_laws.steering import _drift, VelocityHold
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario, Scenario
-from rolling_dynamics.simulation import Stepper
 
 RADIUS, SPEED, PERIOD = 1.0, 0.4, 2e-3  # m, m/s, s
 SETTLED, END = 10.0, 20.0  # s
@@ -65,24 +67,20 @@ def steady_leans(scenario: Scenario, speeds: Iterable[float]) -> Array:
 def leans(scenario: Scenario, ramp: float = 0.0, end: float = END) -> tuple[Array, Array, Array]:
     """Return times [s], speeds that are wanted [m/s], and the lean inward [deg] of a run."""
     system, x = scenario.system, upright(scenario)
-    law, plant = VelocityHold(scenario, x, 0.0), Stepper(system, scenario.p, max_step=PERIOD)
-    memory, s = law.start(), plant.begin(x, np.zeros(system.control.size))
-    times = np.linspace(0.0, end, round(end / PERIOD), endpoint=False)
-    speeds: Array = np.full(len(times), SPEED)
-    if ramp:
-        speeds *= np.minimum(times / ramp, 1.0)
-    out = []
-    for t, v in zip(times, speeds, strict=True):
-        w, i, j, k = s.x[system.state.slice('q_WB')]
-        place = s.x[system.state.slice('p_WS')]
-        inward = np.array([0.0, RADIUS]) - place
-        up = np.array([2 * (i * k + w * j), 2 * (j * k - w * i)])
-        out.append(np.degrees(np.arcsin(up @ inward / np.linalg.norm(inward))))
-        memory, u = law.step(memory, np.append(s.x, [v, 0.0, v / RADIUS]), t)
-        s = plant.step(s, u, PERIOD)
-        if s.ended is not None:
-            break
-    return times, speeds, np.array(out)
+
+    def speed(t: ArrayLike) -> Array:
+        return SPEED * np.clip(np.asarray(t) / ramp, 0, 1) if ramp else np.full(np.shape(t), SPEED)
+
+    def commanded(t: float) -> dict[str, Array]:
+        return {COMMANDED.name: np.array([1.0, 0.0, 1 / RADIUS]) * speed(t)}
+
+    law = VelocityHold(scenario, x, 0.0)
+    run = run_lockstep(system, scenario.p, x, law, end, rate=1 / PERIOD, signals=commanded)
+    w, i, j, k = run.states[:-1, system.state.slice('q_WB')].T
+    inward = np.array([0.0, RADIUS]) - run.states[:-1, system.state.slice('p_WS')]
+    up = np.column_stack([2 * (i * k + w * j), 2 * (j * k - w * i)])
+    sine = (up * inward).sum(axis=1) / np.linalg.norm(inward, axis=1)
+    return run.times[:-1], speed(run.times[:-1]), np.degrees(np.arcsin(sine))
 
 
 def rows() -> list[Row]:
