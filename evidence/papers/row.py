@@ -80,6 +80,18 @@ class Row:
         return {**asdict(self), 'verdict': self.verdict}
 
 
+def at_most(
+    name: str,
+    printed: float,
+    computed: float,
+    tolerance: float = 0.0,
+    unit: str = '',
+    expected: float | None = None,
+) -> Row:
+    """Return a row of a number that shall not exceed the printed one; see :class:`Row`."""
+    return Row(name, printed, computed, tolerance, unit, expected, 'at most')
+
+
 def table(rows: list[Row]) -> str:
     """Return rows as text, one line each."""
     width = max(len(r.name) for r in rows)

@@ -8,7 +8,7 @@ from functools import cache
 import math
 import time
 
-from evidence.papers.row import Row
+from evidence.papers.row import at_most, Row
 from matplotlib.figure import Figure
 import numpy as np
 from rolling_controller import OpenLoop, run_lockstep, TimeVaryingLqr
@@ -147,26 +147,14 @@ def rows() -> list[Row]:
 def _straight() -> list[Row]:
     (seconds, error), every = recipe(), recipe(tolerance=1e-9)[0]
     name = 'Table II, ball of 0.021 m'
+    grid = f'{name}: CPU time on the grid of'
     return [
         *(
-            Row(
-                f'{name}: CPU time on the grid of {n} segments (printed: s)',
-                printed,
-                every[n],
-                0.0,
-                's',
-                relation='at most',
-            )
+            at_most(f'{grid} {n} segments (printed: s)', printed, every[n], unit='s')
             for n, printed in PRINTED_TIMES.items()
         ),
-        Row(f'{name}: grids to a valid plan', 3, len(seconds), 0, relation='at most'),
-        Row(
-            f'{name}: simulated goal error (printed: below)',
-            TOLERANCE,
-            error,
-            0.0,
-            relation='at most',
-        ),
+        at_most(f'{name}: grids to a valid plan', 3, len(seconds)),
+        at_most(f'{name}: simulated goal error (printed: below)', TOLERANCE, error),
     ]
 
 
@@ -175,57 +163,25 @@ def _loop() -> list[Row]:
     (_, printed), plan = recipe(LOOP_RADIUS), loop_plan()
     own, paths = length(places(plan)), geometric_plans()
     seconds, error = (float(plan.report[k]) for k in ('cpu_seconds', 'goal_error'))
+    turns, triangle = (own / paths[name].length for name in ('whole turns', 'shortest triangle'))
+    recipe_of = f'{name}: goal error of the printed recipe on {GRIDS} grids (printed: below)'
+    time_of = f'{name}: CPU time of our planner (printed: 24 minutes)'
     return [
-        Row(
-            f'{name}: goal error of the printed recipe on {GRIDS} grids (printed: below)',
-            TOLERANCE,
-            printed,
-            0.01,
-            expected=0.623,
-            relation='at most',
-        ),
-        Row(
-            f'{name}: goal error of our planner (printed: below)',
-            TOLERANCE,
-            error,
-            0.0,
-            relation='at most',
-        ),
-        Row(
-            f'{name}: CPU time of our planner (printed: 24 minutes)',
-            sum(PRINTED_TIMES.values()),
-            seconds,
-            0.0,
-            's',
-            relation='at most',
-        ),
-        Row(
-            'Fig. 9: path on the plate over that in whole turns (printed: below)',
-            1.0,
-            own / paths['whole turns'].length,
-            0.0,
-            relation='at most',
-        ),
-        Row(
-            'Fig. 9: path on the plate over the shortest triangle',
-            None,
-            own / paths['shortest triangle'].length,
-            0.0,
-        ),
+        at_most(recipe_of, TOLERANCE, printed, 0.01, expected=0.623),
+        at_most(f'{name}: goal error of our planner (printed: below)', TOLERANCE, error),
+        at_most(time_of, sum(PRINTED_TIMES.values()), seconds, unit='s'),
+        at_most('Fig. 9: path on the plate over that in whole turns (printed: below)', 1.0, turns),
+        Row('Fig. 9: path on the plate over the shortest triangle', None, triangle, 0.0),
     ]
 
 
 def _feedback() -> list[Row]:
     _, open_loop, closed_loop = followed()
+    name = 'Fig. 10: distance at the end,'
+    ratio = closed_loop[-1] / open_loop[-1]
     return [
-        Row('Fig. 10: distance at the end, open loop', None, open_loop[-1], 0.0),
-        Row(
-            'Fig. 10: distance at the end, closed over open loop (printed: below)',
-            1.0,
-            closed_loop[-1] / open_loop[-1],
-            0.0,
-            relation='at most',
-        ),
+        Row(f'{name} open loop', None, open_loop[-1], 0.0),
+        at_most(f'{name} closed over open loop (printed: below)', 1.0, ratio),
     ]
 
 

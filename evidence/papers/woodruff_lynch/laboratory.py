@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 import math
 
-from evidence.papers.row import Row
+from evidence.papers.row import at_most, Row
 from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
@@ -93,7 +93,7 @@ def _damping() -> list[Row]:
         left[law] = float(np.abs(found[ANGLE][late] - goal).max())
     share = left['closed_loop'] / left['open_loop']
     name = 'VIII-C: rocking left after 5 s, controlled over alone (printed: below)'
-    return [Row(name, 1.0, share, 0.0, relation='at most')]
+    return [at_most(name, 1.0, share)]
 
 
 def _flip_up(*, fast: bool) -> list[Row]:
@@ -109,23 +109,12 @@ def _flip_up(*, fast: bool) -> list[Row]:
 
 def _throw() -> list[Row]:
     plan, thrown = throw(), trial('throw_catch', 'closed_loop')
-    impact = plan.impact
+    impact, mu = plan.impact, Laboratory.of_paper().mu
+    beyond = 'VIII-E: rate after the impact beyond that which just comes upright'
+    needed = 'VIII-E: friction that impact and carry need, of the coefficient (printed: below)'
     return [
-        Row(
-            'VIII-E: rate after the impact beyond that which just comes upright',
-            None,
-            impact.excess,
-            1e-3,
-            'rad/s',
-            0.0,
-        ),
-        Row(
-            'VIII-E: friction that impact and carry need, of the coefficient (printed: below)',
-            1.0,
-            max(impact.friction, plan.carry_friction) / Laboratory.of_paper().mu,
-            0.0,
-            relation='at most',
-        ),
+        Row(beyond, None, impact.excess, 1e-3, 'rad/s', 0.0),
+        at_most(needed, 1.0, max(impact.friction, plan.carry_friction) / mu),
         Row('VIII-E: a throw is caught and balanced', 1, not thrown.ended, 0),
     ]
 
