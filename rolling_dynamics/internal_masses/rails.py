@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 import math
+from types import MappingProxyType
 
 import casadi as ca
 import numpy as np
@@ -15,11 +15,12 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 
 UNBOUNDED = (-math.inf, math.inf)
+TURN = 2 * math.pi
 Values = Mapping[str, ca.SX | float]
 IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
-class Rail(ABC):
+class Rail:
     """
     A curve zeta(theta) in the body frame, its origin in the geometric centre.
 
@@ -29,6 +30,8 @@ class Rail(ABC):
     ----------
     kind
         Name of the kind of rail.
+    position
+        ``(theta, values) -> zeta(theta)`` [m], body frame, shape (3,).
     values
         Lengths that are parameters of the system, name -> value [m]. A length that is zero is not
         among them: it is zero in the equations.
@@ -36,33 +39,35 @@ class Rail(ABC):
         Least and greatest theta; infinite where there is no stop.
     period
         Period of theta on a closed rail, None on an open one.
+    start
+        Where a turn of a closed rail starts.
     unit
         Unit of theta: ``rad``, ``m``, or the empty string.
 
     """
 
-    kind: str
-    unit = 'rad'
-
     def __init__(
         self,
-        values: Mapping[str, float],
-        stops: tuple[float, float] | None,
-        period: float | None,
+        kind: str,
+        position: Callable[[ca.SX, Values], ca.SX],
+        values: Mapping[str, float] = MappingProxyType({}),
+        stops: tuple[float, float] | None = None,
+        period: float | None = None,
+        *,
+        start: float = 0.0,
+        unit: str = 'rad',
     ) -> None:
-        """Check what every rail has."""
+        """Check what every rail has; see the attributes."""
+        self.kind, self.position, self.unit = kind, position, unit
         for name, value in values.items():
             if not math.isfinite(value):
-                raise ParameterError(f'{self.kind} rail: {name} must be finite, got {value!r}')
+                raise ParameterError(f'{kind} rail: {name} must be finite, got {value!r}')
         low, high = (float(s) for s in (UNBOUNDED if stops is None else stops))
         if not low < high:
-            raise ParameterError(f'{self.kind} rail: stops must increase, got [{low:g}, {high:g}]')
+            raise ParameterError(f'{kind} rail: stops must increase, got [{low:g}, {high:g}]')
         self.values = {name: float(v) for name, v in values.items() if v != 0}
-        self.stops, self.period = (low, high), period
-
-    @abstractmethod
-    def position(self, theta: ca.SX, values: Values) -> ca.SX:
-        """Return zeta(theta) [m], body frame, shape (3,); every value of the rail is given."""
+        self.stops, self.period, self.start = (low, high), period, start
+        self.span()
 
     def span(self) -> tuple[float, float]:
         """Return the range of theta that the mass can visit; one turn of a closed rail."""
@@ -70,7 +75,7 @@ class Rail(ABC):
         if math.isfinite(low) and math.isfinite(high):
             return low, high
         if self.period is not None:
-            return 0.0, self.period
+            return self.start, self.start + self.period
         raise ParameterError(f'{self.kind} rail: an open rail needs stops at both ends')
 
     def sample(self, count: int = 400) -> Array:
@@ -154,276 +159,228 @@ def published_frame(normal: ArrayLike) -> Array:
     return np.column_stack([n, np.cross(third, n), third])
 
 
-class Straight(Rail):
-    """Straight tube between two stops."""
+def Straight(
+    direction: ArrayLike, stops: tuple[float, float], centre: ArrayLike = (0.0, 0.0, 0.0)
+) -> Rail:
+    """
+    Return a straight tube between two stops.
 
-    kind = 'straight'
-    unit = 'm'
+    Parameters
+    ----------
+    direction
+        Direction in the body; need not have norm 1.
+    stops
+        Least and greatest theta [m], from the centre along the direction.
+    centre
+        Where theta is zero [m].
 
-    def __init__(
-        self,
-        direction: ArrayLike,
-        stops: tuple[float, float],
-        centre: ArrayLike = (0.0, 0.0, 0.0),
-    ) -> None:
-        """
-        Place the tube.
+    """
+    d = np.asarray(direction, dtype=float).reshape(3)
+    norm = float(np.linalg.norm(d))
+    if not (np.isfinite(norm) and norm > 0):
+        raise ParameterError(f'straight rail: direction must not vanish, got {d.tolist()}')
+    way = ca.sparsify(ca.SX(ca.DM(d / norm)))
 
-        Parameters
-        ----------
-        direction
-            Direction in the body; need not have norm 1.
-        stops
-            Least and greatest theta [m], from the centre along the direction.
-        centre
-            Where theta is zero [m].
+    def position(theta: ca.SX, values: Values) -> ca.SX:
+        return vector_of('centre', values) + theta * way
 
-        """
-        d = np.asarray(direction, dtype=float).reshape(3)
-        norm = float(np.linalg.norm(d))
-        if not (np.isfinite(norm) and norm > 0):
-            raise ParameterError(f'straight rail: direction must not vanish, got {d.tolist()}')
-        self.direction = d / norm
-        super().__init__(vector_values('centre', centre), stops, None)
-        self.span()
-
-    def position(self, theta: ca.SX, values: Values) -> ca.SX:
-        """Return centre + theta direction."""
-        d = ca.sparsify(ca.SX(ca.DM(self.direction)))
-        return vector_of('centre', values) + theta * d
+    return Rail('straight', position, vector_values('centre', centre), stops, unit='m')
 
 
-class FigureEight(Rail):
-    """Closed figure eight in the X-Z plane of a frame; it crosses itself in its centre."""
+def FigureEight(
+    length: float,
+    width: float,
+    centre: ArrayLike = (0.0, 0.0, 0.0),
+    frame: ArrayLike = IDENTITY,
+    stops: tuple[float, float] | None = None,
+) -> Rail:
+    """
+    Return a closed figure eight in the X-Z plane of a frame; it crosses itself in its centre.
 
-    kind = 'figure_eight'
+    Parameters
+    ----------
+    length, width
+        Half of its length along X, half of its width along Z [m], positive.
+    centre
+        Crossing, from the geometric centre [m].
+    frame
+        Rotation with columns X, Y, Z in the body.
+    stops
+        Least and greatest theta [rad]; none if None.
 
-    def __init__(
-        self,
-        length: float,
-        width: float,
-        centre: ArrayLike = (0.0, 0.0, 0.0),
-        frame: ArrayLike = IDENTITY,
-        stops: tuple[float, float] | None = None,
-    ) -> None:
-        """
-        Place the figure.
+    """
+    if not (length > 0 and width > 0):
+        raise ParameterError(
+            f'figure_eight rail: length and width must be positive, got {length}, {width}'
+        )
+    X, Z = _plane('figure_eight', frame)
 
-        Parameters
-        ----------
-        length, width
-            Half of its length along X, half of its width along Z [m], positive.
-        centre
-            Crossing, from the geometric centre [m].
-        frame
-            Rotation with columns X, Y, Z in the body.
-        stops
-            Least and greatest theta [rad]; none if None.
-
-        """
-        if not (length > 0 and width > 0):
-            raise ParameterError(
-                f'figure_eight rail: length and width must be positive, got {length}, {width}'
-            )
-        self.frame = checked_frame(self.kind, frame)
-        values = {'length': length, 'width': width} | vector_values('centre', centre)
-        super().__init__(values, stops, 2 * math.pi)
-
-    def position(self, theta: ca.SX, values: Values) -> ca.SX:
-        """Return the point at theta."""
-        X, Z = (ca.sparsify(ca.SX(ca.DM(self.frame[:, k]))) for k in (0, 2))
+    def position(theta: ca.SX, values: Values) -> ca.SX:
         out = vector_of('centre', values) + values['length'] * X * ca.sin(theta)
         return out + values['width'] * Z * ca.sin(2 * theta)
 
-
-class Ellipse(Rail):
-    """Ellipse in the X-Z plane of a frame of its own; closed, or an arc between stops."""
-
-    kind = 'ellipse'
-
-    def __init__(
-        self,
-        semi_axes: ArrayLike,
-        centre: ArrayLike = (0.0, 0.0, 0.0),
-        frame: ArrayLike = IDENTITY,
-        stops: tuple[float, float] | None = None,
-    ) -> None:
-        """
-        Place the ellipse.
-
-        Parameters
-        ----------
-        semi_axes
-            Semi-axes a along X and b along Z of the frame [m], not zero.
-        centre
-            Centre in the body, from the geometric centre [m].
-        frame
-            Rotation whose columns X, Y, Z are expressed in the body; Y is the normal.
-        stops
-            Least and greatest theta [rad]; none if None.
-
-        """
-        a, b = (float(v) for v in np.asarray(semi_axes, dtype=float).reshape(2))
-        if a == 0 or b == 0:
-            raise ParameterError(f'{self.kind} rail: semi-axes must not be zero, got {a}, {b}')
-        self.frame = checked_frame(self.kind, frame)
-        super().__init__(self._lengths(a, b) | vector_values('centre', centre), stops, 2 * math.pi)
-
-    def _lengths(self, a: float, b: float) -> dict[str, float]:
-        return {'a': a, 'b': b}
-
-    def position(self, theta: ca.SX, values: Values) -> ca.SX:
-        """Return centre + a X cos theta + b Z sin theta."""
-        X, Z = (ca.sparsify(ca.SX(ca.DM(self.frame[:, k]))) for k in (0, 2))
-        a, b = self._semi_axes(values)
-        out: ca.SX = vector_of('centre', values) + a * X * ca.cos(theta) + b * Z * ca.sin(theta)
-        return out
-
-    def _semi_axes(self, values: Values) -> tuple[ca.SX | float, ca.SX | float]:
-        return values['a'], values['b']
+    lengths = {'length': length, 'width': width} | vector_values('centre', centre)
+    return Rail('figure_eight', position, lengths, stops, TURN)
 
 
-class Circle(Ellipse):
-    """Circle of one radius; Putkaradze & Rogers, Eqs. (5.4), (6.8)."""
+def Ellipse(
+    semi_axes: ArrayLike,
+    centre: ArrayLike = (0.0, 0.0, 0.0),
+    frame: ArrayLike = IDENTITY,
+    stops: tuple[float, float] | None = None,
+) -> Rail:
+    """
+    Return an ellipse in the X-Z plane of a frame of its own; closed, or an arc between stops.
 
-    kind = 'circle'
+    Parameters
+    ----------
+    semi_axes
+        Semi-axes a along X and b along Z of the frame [m], not zero.
+    centre
+        Centre in the body, from the geometric centre [m].
+    frame
+        Rotation whose columns X, Y, Z are expressed in the body; Y is the normal.
+    stops
+        Least and greatest theta [rad]; none if None.
 
-    def __init__(
-        self,
-        radius: float,
-        centre: ArrayLike = (0.0, 0.0, 0.0),
-        frame: ArrayLike = IDENTITY,
-        stops: tuple[float, float] | None = None,
-    ) -> None:
-        """Place the circle; centre [m] and frame, shape (3, 3), are as of :class:`Ellipse`."""
-        super().__init__((radius, radius), centre, frame, stops)
-
-    def _lengths(self, a: float, b: float) -> dict[str, float]:
-        if not a == b > 0:
-            raise ParameterError(f'circle rail: radius must be positive [m], got {a!r}')
-        return {'radius': a}
-
-    def _semi_axes(self, values: Values) -> tuple[ca.SX | float, ca.SX | float]:
-        return values['radius'], values['radius']
+    """
+    a, b = (float(v) for v in np.asarray(semi_axes, dtype=float).reshape(2))
+    if a == 0 or b == 0:
+        raise ParameterError(f'ellipse rail: semi-axes must not be zero, got {a}, {b}')
+    return _round('ellipse', {'a': a, 'b': b}, centre, frame, stops)
 
 
-class ExpressionRail(Rail):
-    """Curve (x(theta), y(theta), z(theta)); its lengths may be named parameters."""
+def Circle(
+    radius: float,
+    centre: ArrayLike = (0.0, 0.0, 0.0),
+    frame: ArrayLike = IDENTITY,
+    stops: tuple[float, float] | None = None,
+) -> Rail:
+    """
+    Return a circle of one radius; Putkaradze & Rogers, Eqs. (5.4), (6.8).
 
-    kind = 'expression'
+    Centre [m] and frame, shape (3, 3), are as of :func:`Ellipse`.
+    """
+    if not radius > 0:
+        raise ParameterError(f'circle rail: radius must be positive [m], got {radius!r}')
+    return _round('circle', {'radius': radius}, centre, frame, stops)
 
-    def __init__(
-        self,
-        formulas: Sequence[str | float],
-        values: Mapping[str, float] | None = None,
-        *,
-        stops: tuple[float, float] | None = None,
-        period: float | None = None,
-    ) -> None:
-        """
-        Read the formulas.
 
-        Parameters
-        ----------
-        formulas
-            Three formulas in ``theta`` and the names of ``values`` [m].
-        values
-            Parameters by name.
-        stops
-            Least and greatest theta; needed where there is no period.
-        period
-            Period of theta on a closed rail.
+def _plane(kind: str, frame: ArrayLike) -> list[ca.SX]:
+    """Return the axes X and Z of a frame."""
+    R = checked_frame(kind, frame)
+    return [ca.sparsify(ca.SX(ca.DM(R[:, k]))) for k in (0, 2)]
 
-        """
-        if isinstance(formulas, str) or len(formulas) != 3:
-            raise ParameterError('expression rail: three formulas x, y, z are needed')
-        self._formulas = tuple(formulas)
-        self._given = dict(values or {})
-        super().__init__(self._given, stops, period)
-        self.span()
-        self.position(ca.SX.sym('theta'), self.values)
 
-    def position(self, theta: ca.SX, values: Values) -> ca.SX:
-        """Return the three formulas at theta."""
-        symbols = {name: ca.SX(values.get(name, 0)) for name in self._given}
-        symbols['theta'] = theta
-        return ca.vertcat(*(parse_expression(f, symbols) for f in self._formulas))
+def _round(
+    kind: str,
+    lengths: dict[str, float],
+    centre: ArrayLike,
+    frame: ArrayLike,
+    stops: tuple[float, float] | None,
+) -> Rail:
+    """Return the rail centre + a X cos theta + b Z sin theta, of the first and last length."""
+    X, Z = _plane(kind, frame)
+    (first, *_), (*_, last) = lengths, lengths
+
+    def position(theta: ca.SX, values: Values) -> ca.SX:
+        out: ca.SX = vector_of('centre', values) + values[first] * X * ca.cos(theta)
+        return out + values[last] * Z * ca.sin(theta)
+
+    return Rail(kind, position, lengths | vector_values('centre', centre), stops, TURN)
+
+
+def ExpressionRail(
+    formulas: Sequence[str | float],
+    values: Mapping[str, float] | None = None,
+    *,
+    stops: tuple[float, float] | None = None,
+    period: float | None = None,
+) -> Rail:
+    """
+    Return a curve (x(theta), y(theta), z(theta)); its lengths may be named parameters.
+
+    Parameters
+    ----------
+    formulas
+        Three formulas in ``theta`` and the names of ``values`` [m].
+    values
+        Parameters by name.
+    stops
+        Least and greatest theta; needed where there is no period.
+    period
+        Period of theta on a closed rail.
+
+    """
+    if isinstance(formulas, str) or len(formulas) != 3:
+        raise ParameterError('expression rail: three formulas x, y, z are needed')
+    given = dict(values or {})
+
+    def position(theta: ca.SX, values: Values) -> ca.SX:
+        symbols = {name: ca.SX(values.get(name, 0)) for name in given} | {'theta': theta}
+        return ca.vertcat(*(parse_expression(f, symbols) for f in formulas))
+
+    rail = Rail('expression', position, given, stops, period)
+    position(ca.SX.sym('theta'), rail.values)
+    return rail
 
 
 DEGREE = 5
 
 
-class Spline(Rail):
-    """Curve through points of the body, closed or open; its points are not parameters."""
+def Spline(points: ArrayLike, *, closed: bool = False, theta: ArrayLike | None = None) -> Rail:
+    """
+    Return a curve through points of the body, closed or open; its points are not parameters.
 
-    kind = 'spline'
+    Beyond its ends an open curve goes on as it was.
 
-    def __init__(
-        self,
-        points: ArrayLike,
-        *,
-        closed: bool = False,
-        theta: ArrayLike | None = None,
-    ) -> None:
-        """
-        Lay the curve through points.
+    Parameters
+    ----------
+    points
+        Points in the body, from the geometric centre [m], shape (N, 3), N >= 6. A closed curve
+        returns from the last to the first, which is not repeated.
+    closed
+        Whether the rail is closed; an open one has its stops at the first and the last point.
+    theta
+        Values of theta at the points, increasing, N of them (N + 1 for a closed curve: the last
+        is where it comes back); 0, 1, 2, ... if None.
 
-        Parameters
-        ----------
-        points
-            Points in the body, from the geometric centre [m], shape (N, 3), N >= 6. A closed
-            curve returns from the last to the first, which is not repeated.
-        closed
-            Whether the rail is closed; an open one has its stops at the first and the last point.
-        theta
-            Values of theta at the points, increasing, N of them (N + 1 for a closed curve: the
-            last is where it comes back); 0, 1, 2, ... if None.
-
-        """
-        P = np.asarray(points, dtype=float)
-        if P.ndim != 2 or P.shape[1] != 3 or len(P) <= DEGREE or not np.all(np.isfinite(P)):
-            raise ParameterError(
-                f'spline rail: at least {DEGREE + 1} points of 3 finite numbers are needed, got '
-                f'shape {P.shape}'
-            )
-        if closed:
-            P = np.vstack([P, P[:1]])
-        knots = np.arange(len(P), dtype=float) if theta is None else np.asarray(theta, float)
-        if knots.shape != (len(P),) or np.any(np.diff(knots) <= 0):
-            raise ParameterError(
-                f'spline rail: theta takes {len(P)} increasing numbers, got {knots.tolist()}'
-            )
-        kind = 'periodic' if closed else None
-        from scipy.interpolate import make_interp_spline  # noqa: PLC0415  (large)
-
-        spline = make_interp_spline(knots, P, k=DEGREE, bc_type=kind)
-        self._breaks = np.unique(spline.t[DEGREE:-DEGREE])[:-1]
-        # highest power first, shape (6, pieces, 3)
-        self._c = np.array(
-            [spline(self._breaks, nu=k) / math.factorial(k) for k in range(DEGREE, -1, -1)]
+    """
+    P = np.asarray(points, dtype=float)
+    if P.ndim != 2 or P.shape[1] != 3 or len(P) <= DEGREE or not np.all(np.isfinite(P)):
+        raise ParameterError(
+            f'spline rail: at least {DEGREE + 1} points of 3 finite numbers are needed, got '
+            f'shape {P.shape}'
         )
-        self._start, self._length = float(knots[0]), float(knots[-1] - knots[0])
-        ends = (float(knots[0]), float(knots[-1]))
-        super().__init__({}, None if closed else ends, self._length if closed else None)
+    if closed:
+        P = np.vstack([P, P[:1]])
+    knots = np.arange(len(P), dtype=float) if theta is None else np.asarray(theta, float)
+    if knots.shape != (len(P),) or np.any(np.diff(knots) <= 0):
+        raise ParameterError(
+            f'spline rail: theta takes {len(P)} increasing numbers, got {knots.tolist()}'
+        )
+    from scipy.interpolate import make_interp_spline  # noqa: PLC0415  (large)
 
-    def span(self) -> tuple[float, float]:
-        """Return the range of theta; one turn of a closed curve."""
-        return self._start, self._start + self._length
+    spline = make_interp_spline(knots, P, k=DEGREE, bc_type='periodic' if closed else None)
+    breaks = np.unique(spline.t[DEGREE:-DEGREE])[:-1]
+    # highest power first, shape (6, pieces, 3)
+    c = np.array([spline(breaks, nu=k) / math.factorial(k) for k in range(DEGREE, -1, -1)])
+    start, end = float(knots[0]), float(knots[-1])
 
-    def position(self, theta: ca.SX, values: Values) -> ca.SX:  # noqa: ARG002
-        """Return the point at theta; beyond its ends an open curve goes on as it was."""
-        if self.period is not None:
-            turns = ca.floor((theta - self._start) / self._length)
-            theta = theta - turns * self._length
-        inner = self._breaks[1:]
-        s = theta - _choose(theta, inner, self._breaks)
-        out = []
+    def position(theta: ca.SX, values: Values) -> ca.SX:  # noqa: ARG001
+        if closed:
+            theta = theta - ca.floor((theta - start) / (end - start)) * (end - start)
+        s, out = theta - _choose(theta, breaks[1:], breaks), []
         for axis in range(3):
             value = ca.SX(0)
             for power in range(DEGREE + 1):
-                value = value * s + _choose(theta, inner, self._c[power, :, axis])
+                value = value * s + _choose(theta, breaks[1:], c[power, :, axis])
             out.append(value)
         return ca.vertcat(*out)
+
+    if closed:
+        return Rail('spline', position, period=end - start, start=start)
+    return Rail('spline', position, stops=(start, end))
 
 
 def _choose(theta: ca.SX, inner: np.ndarray, values: np.ndarray) -> ca.SX:

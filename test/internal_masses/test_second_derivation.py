@@ -27,13 +27,25 @@ def random_inertia(rng):
     return R @ np.diag([a[1] + a[2], a[0] + a[2], a[0] + a[1]]) @ R.T
 
 
+LAID = {}  # frame or direction that a rail was given
+
+
+def laid(make, given):
+    rail = make(given)
+    LAID[rail] = given
+    return rail
+
+
 def spatial_masses(rng):
     frame = random_rotation(rng)
     return [
-        RailMass(0.7, Circle(0.5, rng.uniform(-0.2, 0.2, 3), frame)),
-        RailMass(1.3, Ellipse((0.3, 0.6), (0.1, 0, 0), random_rotation(rng))),
-        RailMass(0.2, Straight(rng.normal(size=3), (-0.5, 0.5), (0.1, -0.2, 0.0))),
-        RailMass(0.4, FigureEight(0.5, 0.2, frame=random_rotation(rng))),
+        RailMass(0.7, laid(lambda R: Circle(0.5, rng.uniform(-0.2, 0.2, 3), R), frame)),
+        RailMass(1.3, laid(lambda R: Ellipse((0.3, 0.6), (0.1, 0, 0), R), random_rotation(rng))),
+        RailMass(
+            0.2,
+            laid(lambda d: Straight(d, (-0.5, 0.5), (0.1, -0.2, 0.0)), rng.normal(size=3)),
+        ),
+        RailMass(0.4, laid(lambda R: FigureEight(0.5, 0.2, frame=R), random_rotation(rng))),
         FreeMass(0.6, ['0.3*sin(2*t)', '0.1*t^2', '0.2*cos(t)-0.1']),
         RailMass(
             0.9,
@@ -73,15 +85,16 @@ def analytic(masses, theta, rate, u, t):
 def by_hand(rail, th):
     c, s, c2, s2 = np.cos(th), np.sin(th), np.cos(2 * th), np.sin(2 * th)
     centre = np.array([rail.values.get(f'centre_{k}', 0.0) for k in 'xyz'])
-    v = rail.values
+    v, given = rail.values, LAID.get(rail, np.eye(3))
     if rail.kind in ('circle', 'ellipse'):
-        X, Z = rail.frame[:, 0], rail.frame[:, 2]
+        X, Z = given[:, 0], given[:, 2]
         a, b = (v['radius'],) * 2 if rail.kind == 'circle' else (v['a'], v['b'])
         return centre + a * X * c + b * Z * s, -a * X * s + b * Z * c, -a * X * c - b * Z * s
     if rail.kind == 'straight':
-        return centre + th * rail.direction, rail.direction, np.zeros(3)
+        d = given / np.linalg.norm(given)
+        return centre + th * d, d, np.zeros(3)
     if rail.kind == 'figure_eight':
-        X, Z = v['length'] * rail.frame[:, 0], v['width'] * rail.frame[:, 2]
+        X, Z = v['length'] * given[:, 0], v['width'] * given[:, 2]
         return centre + X * s + Z * s2, X * c + 2 * Z * c2, -X * s - 4 * Z * s2
     a, b = v['a'], v['b']
     return (
