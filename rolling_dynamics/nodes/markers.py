@@ -14,18 +14,14 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.robots.view import (
     Ball,
-    Block,
     Curve,
-    Disk,
     Floor,
     GLASS,
     HAND,
     OBJECT,
     OTHER_COLOUR,
     PART_COLOURS,
-    pose_along,
     RobotView,
-    Rod,
     Shape,
     SHELL,
     with_opacity,
@@ -190,6 +186,7 @@ CHEQUERED = {  # fraction of the radius, colours; the chequer of a shell lies be
     'shell': (0.98, with_opacity(SHELL, GLASS)),
     'ball': (1.0, OBJECT_COLOURS),
 }
+SOLIDS = {'sphere': Marker.SPHERE, 'box': Marker.CUBE, 'cylinder': Marker.CYLINDER}
 PATH_WIDTH = 0.02  # of the path, of the robot's radius
 MARKER_WIDTH = 0.002  # of the path of ContactMarkers at size 1 [m]
 
@@ -224,13 +221,19 @@ class RobotMarkers:
 
     def _part(self, shape: Shape, number: int) -> Marker | None:
         """Return the marker of a shape, or None of one that is drawn as a surface alone."""
-        if type(shape) not in FILLED or shape.name == 'ball':
+        solid = shape.solid
+        if shape.name == 'ball' or (solid is None and not isinstance(shape, Curve)):
             return None
         marker = Marker(ns=shape.name, id=number, frame_locked=True)
         marker.header.frame_id = self._frame(shape.link)
         marker.color = colour(PART_COLOURS.get(shape.name, OTHER_COLOUR))
         marker.pose.orientation.w = 1.0
-        FILLED[type(shape)](marker, shape)
+        if solid is not None:
+            marker.type, marker.pose = SOLIDS[solid.kind], matrix_to_pose(solid.X)
+            marker.scale.x, marker.scale.y, marker.scale.z = solid.sides
+        elif isinstance(shape, Curve):
+            marker.type, marker.scale.x = Marker.LINE_STRIP, shape.width
+            marker.points = [list_to_point(p) for p in shape.points.tolist()]
         return marker
 
     def surfaces(self) -> MarkerArray:
@@ -248,44 +251,3 @@ class RobotMarkers:
                 ball = Sphere(fraction * shape.radius)
                 markers.append(surface_marker(ball, frame, number, colours))
         return MarkerArray(markers=markers)
-
-
-def _fill_ball(marker: Marker, shape: Ball) -> None:
-    marker.type = Marker.SPHERE
-    marker.scale.x = marker.scale.y = marker.scale.z = 2 * shape.radius
-
-
-def _fill_block(marker: Marker, shape: Block) -> None:
-    marker.type = Marker.CUBE
-    marker.pose.position = list_to_point(shape.centre)
-    marker.scale.x, marker.scale.y, marker.scale.z = shape.sides
-
-
-def _fill_disk(marker: Marker, shape: Disk) -> None:
-    marker.type = Marker.CYLINDER
-    marker.pose = matrix_to_pose(pose_along(shape.axis, shape.centre))
-    marker.scale.x = marker.scale.y = 2 * shape.radius
-    marker.scale.z = shape.thickness
-
-
-def _fill_rod(marker: Marker, shape: Rod) -> None:
-    start, end = np.asarray(shape.start), np.asarray(shape.end)
-    marker.type = Marker.CYLINDER
-    marker.pose = matrix_to_pose(pose_along(end - start, (start + end) / 2))
-    marker.scale.x = marker.scale.y = 2 * shape.radius
-    marker.scale.z = float(np.linalg.norm(end - start))
-
-
-def _fill_curve(marker: Marker, shape: Curve) -> None:
-    marker.type = Marker.LINE_STRIP
-    marker.scale.x = shape.width
-    marker.points = [list_to_point(p) for p in shape.points.tolist()]
-
-
-FILLED: dict[type[Shape], Callable] = {
-    Ball: _fill_ball,
-    Block: _fill_block,
-    Disk: _fill_disk,
-    Rod: _fill_rod,
-    Curve: _fill_curve,
-}

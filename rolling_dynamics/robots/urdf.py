@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-import math
 from xml.etree import ElementTree as ET
 
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_dynamics.arrays import Array
 from rolling_dynamics.robots.view import (
-    Ball,
-    Block,
     Curve,
-    Disk,
-    Floor,
     OTHER_COLOUR,
     PART_COLOURS,
-    pose_along,
     RobotView,
     Rod,
     Shape,
+    Solid,
 )
 from transforms3d.euler import mat2euler
 
@@ -45,9 +39,10 @@ class Description:
         """Add a link with its shapes, and return its element."""
         link = ET.SubElement(self._root, 'link', name=name)
         for shape in shapes:
-            for X, kind, sizes in _solids(shape):
+            for kind, X, sides in _solids(shape):
                 visual = ET.SubElement(link, 'visual')
                 add_origin(visual, X[:3, 3], mat2euler(X[:3, :3], 'sxyz'))
+                sizes = {name: text_of(size) for name, size in SIZES[kind](sides).items()}
                 ET.SubElement(ET.SubElement(visual, 'geometry'), kind, sizes)
                 rgba = PART_COLOURS.get(shape.name, OTHER_COLOUR)
                 material = ET.SubElement(visual, 'material', name=shape.name)
@@ -87,63 +82,25 @@ def add_origin(element: ET.Element, position: ArrayLike, rpy: ArrayLike) -> None
     ET.SubElement(element, 'origin', xyz=text_of(position), rpy=text_of(rpy))
 
 
-Solid = tuple[Array, str, dict[str, str]]
+SIZES: dict[str, Callable[[Sequence[float]], dict[str, ArrayLike]]] = {
+    'sphere': lambda sides: {'radius': sides[0] / 2},
+    'box': lambda sides: {'size': sides},
+    'cylinder': lambda sides: {'radius': sides[0] / 2, 'length': sides[2]},
+}  # of solids, as URDF has them
 
 
 def _solids(shape: Shape) -> list[Solid]:
-    """Return pose, kind and sizes of the solids that a shape is drawn with; none of a floor."""
-    return SOLIDS[type(shape)](shape)
-
-
-def _ball(shape: Ball) -> list[Solid]:
-    return [(np.eye(4), 'sphere', {'radius': text_of(shape.radius)})]
-
-
-def _block(shape: Block) -> list[Solid]:
-    X = np.eye(4)
-    X[:3, 3] = shape.centre
-    return [(X, 'box', {'size': text_of(shape.sides)})]
-
-
-def _disk(shape: Disk) -> list[Solid]:
-    return [_cylinder(pose_along(shape.axis, shape.centre), shape.radius, shape.thickness)]
-
-
-def _rod(shape: Rod) -> list[Solid]:
-    start, end = np.asarray(shape.start), np.asarray(shape.end)
-    X = pose_along((end - start).tolist(), ((start + end) / 2).tolist())
-    return [_cylinder(X, shape.radius, math.dist(start, end))]
-
-
-def _curve(shape: Curve) -> list[Solid]:
+    """Return the solids that a shape is drawn with; none of a floor."""
+    if not isinstance(shape, Curve):
+        return [] if shape.solid is None else [shape.solid]
     which = np.linspace(0, len(shape.points) - 1, CURVE_RODS + 1).round().astype(int)
     ends = [tuple(p) for p in shape.points[which].tolist()]
-    return [
-        solid
-        for start, end in pairwise(ends)
-        if start != end
-        for solid in _rod(
-            Rod(name=shape.name, link=shape.link, start=start, end=end, radius=shape.width / 2)
-        )
-    ]
-
-
-def _floor(_shape: Floor) -> list[Solid]:
-    return []
-
-
-def _cylinder(X: Array, radius: float, length: float) -> Solid:
-    return X, 'cylinder', {'radius': text_of(radius), 'length': text_of(length)}
-
-
-SOLIDS: dict[type[Shape], Callable[..., list[Solid]]] = {
-    Ball: _ball,
-    Block: _block,
-    Disk: _disk,
-    Rod: _rod,
-    Curve: _curve,
-    Floor: _floor,
-}
+    rods = (
+        Rod(name=shape.name, link=shape.link, start=a, end=b, radius=shape.width / 2)
+        for a, b in pairwise(ends)
+        if a != b
+    )
+    return [rod.solid for rod in rods]
 
 
 def robot_urdf(view: RobotView, frame: Callable[[str], str]) -> str:

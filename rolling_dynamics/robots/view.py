@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 import math
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import casadi as ca
 import numpy as np
@@ -74,12 +74,42 @@ class Shape:
     name: str
     link: str
 
+    @property
+    def solid(self) -> Solid | None:
+        """The solid that it is drawn as; None of a line or a plane."""
+        return None
+
+
+class Solid(NamedTuple):
+    """
+    A sphere, box or cylinder; the axis of a cylinder is z.
+
+    Attributes
+    ----------
+    kind
+        ``sphere``, ``box`` or ``cylinder``.
+    X
+        Its pose in the link, shape (4, 4), position in [m].
+    sides
+        Lengths along its axes [m].
+
+    """
+
+    kind: str
+    X: Array
+    sides: tuple[float, float, float]
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ball(Shape):
     """A sphere about the origin of its link, of a radius [m]."""
 
     radius: float
+
+    @property
+    def solid(self) -> Solid:
+        """A sphere."""
+        return Solid('sphere', np.eye(4), (2 * self.radius,) * 3)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,6 +131,11 @@ class Disk(Shape):
     centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
 
+    @property
+    def solid(self) -> Solid:
+        """A cylinder."""
+        return _cylinder(self.axis, self.centre, self.radius, self.thickness)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Block(Shape):
@@ -108,6 +143,13 @@ class Block(Shape):
 
     centre: tuple[float, float, float]
     sides: tuple[float, float, float]
+
+    @property
+    def solid(self) -> Solid:
+        """A box."""
+        X = np.eye(4)
+        X[:3, 3] = self.centre
+        return Solid('box', X, self.sides)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -117,6 +159,13 @@ class Rod(Shape):
     radius: float
     start: tuple[float, float, float] = (0.0, 0.0, 0.0)
     end: tuple[float, float, float]
+
+    @property
+    def solid(self) -> Solid:
+        """A cylinder."""
+        start, end = np.asarray(self.start), np.asarray(self.end)
+        length = math.dist(self.start, self.end)
+        return _cylinder(end - start, (start + end) / 2, self.radius, length)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -134,7 +183,11 @@ class Floor(Shape):
     side: float
 
 
-def pose_along(axis: Sequence[float], middle: Sequence[float]) -> Array:
+def _cylinder(axis: ArrayLike, middle: ArrayLike, radius: float, length: float) -> Solid:
+    return Solid('cylinder', pose_along(axis, middle), (2 * radius, 2 * radius, length))
+
+
+def pose_along(axis: ArrayLike, middle: ArrayLike) -> Array:
     """Return a pose at a point [m] whose z axis points along a direction, shape (4, 4)."""
     z = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)

@@ -11,18 +11,13 @@ from rolling_dynamics.contract.contact_forces import contact_forces
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import plugin_of
 from rolling_dynamics.robots.view import (
-    Ball,
-    Block,
     Curve,
-    Disk,
     Floor,
     GLASS,
     OBJECT,
     OTHER_COLOUR,
     PART_COLOURS,
-    pose_along,
     robot_view,
-    Rod,
     Shape,
     SHELL,
 )
@@ -235,22 +230,15 @@ def _mesh(shape: Shape) -> Mesh | None:
         colours, opacity = SHELL, GLASS
     elif shape.name == 'ball':
         colours = OBJECT
-    if isinstance(shape, Ball):
-        return sphere_mesh(shape.radius, colours, opacity=opacity)
-    if isinstance(shape, Block):
-        box = box_mesh(shape.sides, colours[0], opacity=opacity)
-        box = replace(box, layer=layer_of(shape.name))
-        return moved_mesh(box, np.eye(3), np.asarray(shape.centre))
-    if isinstance(shape, Disk):
-        radius, half = shape.radius, shape.thickness / 2
-        X = pose_along(shape.axis, shape.centre)
-    elif isinstance(shape, Rod):
-        start, end = np.asarray(shape.start), np.asarray(shape.end)
-        radius, half = shape.radius, float(np.linalg.norm(end - start)) / 2
-        X = pose_along((end - start).tolist(), ((start + end) / 2).tolist())
-    else:
+    if shape.solid is None:
         return None
-    mesh = cylinder_mesh(radius, half, colours, opacity=opacity)
+    kind, X, sides = shape.solid
+    if kind == 'sphere':
+        mesh = sphere_mesh(sides[0] / 2, colours, opacity=opacity)
+    elif kind == 'box':
+        mesh = replace(box_mesh(sides, colours[0], opacity=opacity), layer=layer_of(shape.name))
+    else:
+        mesh = cylinder_mesh(sides[0] / 2, sides[2] / 2, colours, opacity=opacity)
     return moved_mesh(mesh, X[:3, :3], X[:3, 3])
 
 
