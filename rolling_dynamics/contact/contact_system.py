@@ -194,8 +194,8 @@ class ContactSystem(MachineSystem):
     def expressions(self) -> ContactExpressions:
         """The equations, written once; Woodruff & Lynch, Eqs. (9)-(13)."""
         g, params = self._contact.geometry, self.symbols.params
-        frame, point_h, load = g.frame, self._contact.point_h, self.contacts['object'].wrench
-        wrench = load
+        frame, point_h = g.frame, self.symbols.values['contact_h']
+        load = wrench = self.contacts['object'].wrench
         if self.hand_chart != 0:
             surface = self.hand_surface
             frame = surface.contact_frame(g.p_HC, frame[:, 2], params['hand_surface'])

@@ -25,7 +25,7 @@ from rolling_dynamics.friction import against, LEVER_ARM, MU, MU_SPIN, RESISTANC
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.mechanism import Driven, Free, Machine, Solid
 from rolling_dynamics.mechanism.system import MachineExpressions
-from rolling_dynamics.surfaces.surface import REGULAR, Surface
+from rolling_dynamics.surfaces.surface import Surface
 
 if TYPE_CHECKING:
     from rolling_dynamics.contact.contact_system import ContactSystem
@@ -219,12 +219,15 @@ def parameter_layout(
 def further_guards(e: ContactExpressions) -> dict[str, ca.SX]:
     """Return what is positive while the contact lies on the hand, and is in one point."""
     K = -e.state.relative_curvature
-    point, edges = e.point_h, e.params['hand_edges']
-    inside = ca.vertcat(
-        point[0] - edges[0], edges[1] - point[0], point[1] - edges[2], edges[3] - point[1]
-    )
     bent = ca.sqrt(((K[0, 0] - K[1, 1]) / 2) ** 2 + K[0, 1] ** 2)
-    return {'edge': ca.mmin(inside), 'relative_curvature': (K[0, 0] + K[1, 1]) / 2 - bent}
+    least = (K[0, 0] + K[1, 1]) / 2 - bent
+    return {'edge': inside_edges(e.point_h, e.params), 'relative_curvature': least}
+
+
+def inside_edges(uv: ca.SX, p: Mapping[str, ca.SX]) -> ca.SX:
+    """Return what is positive for a point of the hand within its edges."""
+    edges = p['hand_edges']
+    return ca.mmin(ca.vertcat(uv - edges[[0, 2]], edges[[1, 3]] - uv))
 
 
 def open_edge(surface: Surface, uv: ca.SX, chart: int) -> ca.SX | None:
@@ -274,7 +277,14 @@ def check_contact(system: ContactSystem, p: ArrayLike, x: ArrayLike) -> None:
                     f'{entry.name} must be a unit quaternion (w, x, y, z), got one of norm '
                     f'{norm:.9g}'
                 )
-    _check_charts(system, p, x)
+    values, params = system.state.unpack(x), system.parameters.unpack(p)
+    for body, surface, chart in (
+        ('hand', system.hand_surface, system.hand_chart),
+        ('object', system.object_surface, system.object_chart),
+    ):
+        name = f'contact_{body[0]}'
+        if name in values:
+            surface.check_regular(values[name], chart, params[f'{body}_surface'], f'{name}: ')
     _check_curvature(system, p, x)
     if system.friction == 'pure_rolling':
         u = np.zeros(system.control.size)
@@ -284,24 +294,6 @@ def check_contact(system: ContactSystem, p: ArrayLike, x: ArrayLike) -> None:
             raise ParameterError(
                 f'{system.representation.velocity.name}: pure rolling has no spin about the '
                 f"normal, got {spin:.6g} rad/s; take it away, or choose friction 'rolling'"
-            )
-
-
-def _check_charts(system: ContactSystem, p: Array, x: Array) -> None:
-    values, params = system.state.unpack(x), system.parameters.unpack(p)
-    used = [('contact_h', system.hand_surface, system.hand_chart, params['hand_surface'])]
-    if 'contact_o' in system.state:
-        used.append(
-            ('contact_o', system.object_surface, system.object_chart, params['object_surface'])
-        )
-    for name, surface, chart, dimensions in used:
-        scale = np.array(surface.numeric(chart)(values[name], dimensions)[3])
-        area, size = abs(scale[0, 0] * scale[1, 1]), np.abs(scale).max()
-        if not area > REGULAR * size * size:
-            raise SurfaceError(
-                f'{name}: the chart {surface.charts[chart].name!r} of the {surface.name} is '
-                f'degenerate at {values[name].tolist()}; start away from its poles, or on another '
-                'of its charts'
             )
 
 

@@ -223,7 +223,7 @@ def _chart_function(system: ContactSystem) -> ca.Function:
     op, hp = e.params['object_surface'], e.params['hand_surface']
     obj, hand = system.object_surface, system.hand_surface
     p_OC, n_H = g.R_HO.T @ g.r_OC, g.frame[:, 2]
-    uv_h = _first(hand, g.p_HC, hp, e.state.point_h if system.hand_chart == 0 else None)
+    uv_h = _first(hand, g.p_HC, hp, e.values['contact_h'] if system.hand_chart == 0 else None)
     known_o = e.values['contact_o'] if _stands_on_first(system) else None
     uv_o = _first(obj, p_OC, op, known_o)
     if uv_o is None:

@@ -50,8 +50,6 @@ class ContactState:
         Rate of the velocity's component along the normal that keeps the spin [rad/s^2].
     relative_curvature
         H~_o + H_h, 2x2 [1/m].
-    point_h
-        Chart coordinates of the contact on the hand.
 
     """
 
@@ -60,7 +58,6 @@ class ContactState:
     joint: SurfaceRolling
     spin_rate: ca.SX
     relative_curvature: ca.SX
-    point_h: ca.SX
 
 
 def support_point(surface: Surface, n_O: ca.SX, parameters: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -155,7 +152,6 @@ class AttitudeRepresentation:
             ),
             spin_rate=-ca.dot(w, g.n_rate),
             relative_curvature=curvature,
-            point_h=values['contact_h'],
         )
 
 
@@ -216,7 +212,6 @@ class CoordinatesRepresentation:
             ),
             spin_rate=ca.SX(1, 1),
             relative_curvature=relative_curvature(obj, hand, psi),
-            point_h=values['contact_h'],
         )
 
 

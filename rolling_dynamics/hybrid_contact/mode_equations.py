@@ -11,6 +11,7 @@ from rolling_dynamics.contact.equations import (
     HAND_CONFIGURATION,
     hand_machine,
     HAND_VELOCITY,
+    inside_edges,
     solid,
 )
 from rolling_dynamics.contact.representation import (
@@ -433,12 +434,6 @@ def _guards(mode: str, s: Scene, motion: ContactMotion) -> dict[str, ca.SX]:
     if s.lever is not None and mode == 'resting':
         guards['turn'] = Cone(s.lever * motion.wrench[5], motion.wrench[:2]).margin
     return guards | _foot_guard(s)
-
-
-def inside_edges(uv: ca.SX, p: Mapping[str, ca.SX]) -> ca.SX:
-    """Return what is positive for a point of the hand within its edges."""
-    edges = p['hand_edges']
-    return ca.mmin(ca.vertcat(uv - edges[[0, 2]], edges[[1, 3]] - uv))
 
 
 def holding(mode: str, s: Scene, wrench: ca.SX) -> ca.SX:

@@ -513,10 +513,7 @@ class HybridContactSystem(PointContact):
     @cached_property
     def pose(self) -> ca.Function:
         """``(x, p) -> X_WH, X_WO, X_WCh`` homogeneous matrices; names hand, object, contact."""
-        links, s = self.scene.flight.machine.links, self.symbols
-        poses = (homogeneous(links[name].R_WB, links[name].p_WB) for name in ('hand', 'object'))
-        frame, names = self.contact_frame(s.x, s.p), ['hand', 'object', 'contact']
-        return self.of_state('pose', *poses, frame, names=names)
+        return self.flight.pose_function(contact=self.contact_frame(self.scene.x, self.scene.p))
 
     def conserved(self, p: Array, x: Array) -> list[str]:
         """Return ``energy`` where the plate rests and rolling meets no resistance."""

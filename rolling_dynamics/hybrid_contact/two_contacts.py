@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact.equations import hand_machine, solid
+from rolling_dynamics.contact.equations import hand_machine, inside_edges, solid
 from rolling_dynamics.contact.representation import support_point
 from rolling_dynamics.contract.rolling_system import Layout, Mode
 from rolling_dynamics.hybrid_contact.mode_equations import (
     FLYING,
     FOOT,
     Foot,
-    inside_edges,
     on_surface,
     SECOND_FOOT,
     settled,

@@ -448,13 +448,7 @@ class MassDrivenSystem(PointContact):
         )
 
     def _xdot(self, r: Response) -> ca.SX:
-        free, gained = self.shell.solved, self.gained(r)
-        rates = {name: gain + free[name][1] for name, gain in gained.items()}
-        return self.flight.rate_of_state(ca.SX(self.flight.machine.dynamics.size, 1), **rates)
-
-    def gained(self, r: Response) -> dict[str, ca.SX]:
-        """Return what the entries of the velocities gain by accelerations, or by an impulse."""
-        return {self.turning[1].name: r.turn, 'v_WB_W': self.taken(r.centre)}
+        return self.flight.rate_of_state(self.touching.equations.rates(r))
 
     @cached_property
     def touching(self) -> Touching:

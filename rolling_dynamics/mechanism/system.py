@@ -410,12 +410,6 @@ class MachineSystem(WrittenSystem):
                 torque += R @ law.given + R @ law.of_normal_force * force[2]
         return ca.vertcat(torque, force)
 
-    def carried_force(self, body: str) -> ca.SX:
-        """Return the force (3) [N] of its joint on a body, in W."""
-        machine, b = self.machine, list(self.machine.bodies).index(body)
-        force = machine.dynamics.carried(b, machine.dynamics.rates).force
-        return machine.links[body].R_WF @ force
-
     def guiding_power(self, rates: ca.SX) -> ca.SX:
         """Return the power [W] that moves Guided bodies, for rates of the speeds."""
         machine, power = self.machine, ca.SX(0)

@@ -110,7 +110,7 @@ class SpatialSwing:
         omega, rate = np.outer(angle.rate * inside, b), np.outer(angle.acceleration * inside, b)
         x = np.zeros((t.size, STATE.size))
         x[:, STATE.slice('q_WS')] = [1, 0, 0, 0]
-        x[:, STATE.slice('q_WP')] = _attitudes(n)
+        x[:, STATE.slice('q_WP')] = attitude_of(n)
         x[:, STATE.slice('w_WP_W')] = omega
         p = PendulumSphere().pack_parameters(self.params)
         Omega_rate, Q, N_o = (np.array(v).T for v in _inverse_dynamics()(x.T, rate.T, p))
@@ -232,14 +232,6 @@ def _level_step(params: SphereParameters, z: Array, period: float, r: Array) -> 
 @cache
 def _inverse_dynamics() -> ca.Function:
     return compiled(PendulumSphere().inverse_dynamics)[0]
-
-
-def _attitudes(n: Array) -> Array:
-    """Return quaternions of the shortest turns from -z to the rows of n, which are not z."""
-    q = np.column_stack([1 - n[:, 2], n[:, 1], -n[:, 0], np.zeros(len(n))])  # -z x n = (n_y, -n_x)
-    norm = np.linalg.norm(q, axis=1)
-    q[norm < 1e-12] = [0, 1, 0, 0]
-    return np.array(q / np.linalg.norm(q, axis=1)[:, None])
 
 
 def swing_torque(

@@ -24,7 +24,7 @@ from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.link import E3 as E
 from rolling_dynamics.pendulum_sphere.parameters import BODIES, FLOOR, SphereParameters
 from rolling_dynamics.rotations import solve_3x3
-from transforms3d.quaternions import axangle2quat, quat2mat
+from transforms3d.quaternions import quat2mat
 
 
 def pendulum_sphere() -> Machine:
@@ -80,14 +80,15 @@ def resting_direction(params: SphereParameters) -> Array:
 
 
 def attitude_of(n: ArrayLike) -> Array:
-    """Return the shortest turn q_WP, a quaternion wxyz, from hanging along -z to a direction n."""
-    v = np.array(n, dtype=float) / np.linalg.norm(n)
-    down = np.array([0.0, 0.0, -1.0])
-    axis, cosine = np.cross(down, v), float(down @ v)
-    sine = float(np.linalg.norm(axis))
-    if sine < 1e-15:
-        return np.array([1.0, 0, 0, 0] if cosine > 0 else [0.0, 1, 0, 0])
-    return np.asarray(axangle2quat(axis / sine, np.arctan2(sine, cosine)))
+    """
+    Return the shortest turns q_WP, quaternions wxyz, from hanging along -z to directions n.
+
+    Shape (..., 3) to (..., 4).
+    """
+    x, y, z = np.moveaxis(np.asarray(n) / np.linalg.norm(n, axis=-1, keepdims=True), -1, 0)
+    q = np.stack([1 - z, y, -x, np.zeros_like(z)], axis=-1)  # -z x n = (n_y, -n_x)
+    q[np.linalg.norm(q, axis=-1) < 1e-12] = [0, 1, 0, 0]  # half a turn
+    return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
 
 
 def pendulum_direction(x: ArrayLike) -> Array:
@@ -158,7 +159,9 @@ class PendulumSphere(MachineSystem):
     @cached_property
     def joint_force(self) -> ca.Function:
         """``(x, u, t, p) -> N_t`` force of the pendulum on the shell, in W [N]."""
-        return self.function('joint_force', -self.carried_force('pendulum'))
+        R = self.machine.links['pendulum'].R_WF
+        carried = self.machine.dynamics.carried(1, self.machine.dynamics.rates)
+        return self.function('joint_force', -(R @ carried.force))
 
     def rest_goal(self, x_start: Array) -> dict[str, Array]:
         """Return what a goal at rest has by default: pendulum as at the start, no motion."""

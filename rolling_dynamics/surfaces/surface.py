@@ -275,14 +275,20 @@ class Surface:
         low, high = np.where(np.isfinite(bounds), bounds, periods).T
         return low, high
 
-    def check_regular(self, uv: ArrayLike, chart: int = 0) -> None:
-        """Raise SurfaceError where the chart is degenerate or not a number at (u, v)."""
+    def check_regular(
+        self, uv: ArrayLike, chart: int = 0, parameters: ArrayLike | None = None, what: str = ''
+    ) -> None:
+        """
+        Raise SurfaceError where the chart is degenerate or not a number at (u, v).
+
+        ``parameters`` are the surface's if None; ``what`` is where the text of the error begins.
+        """
         uv = np.asarray(uv, dtype=float)
-        regularity = self.regularity(uv, chart)
-        if not regularity > REGULAR:
+        if not self.regularity(uv, chart, parameters) > REGULAR:
             raise SurfaceError(
-                f'{self.name}: the chart {self.charts[chart].name!r} is degenerate at (u, v) = '
-                f'({uv[0]:.6g}, {uv[1]:.6g}); start at a point away from its poles and edges'
+                f'{what}{self.name}: the chart {self.charts[chart].name!r} is degenerate at '
+                f'(u, v) = ({uv[0]:.6g}, {uv[1]:.6g}); start at a point away from its poles and '
+                'edges'
             )
 
     def is_inside(self, uv: ArrayLike, chart: int = 0) -> bool:
