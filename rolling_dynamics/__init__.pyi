@@ -1,12 +1,12 @@
 from .contact import ContactSystem as ContactSystem
 from .errors import RollingError as RollingError
-from .internal_masses import PointMassBall as PointMassBall
-from .internal_masses import PointMassDisk as PointMassDisk
+from .internal_masses.ball import PointMassBall as PointMassBall
+from .internal_masses.ball import PointMassDisk as PointMassDisk
 from .pendulum_sphere.system import PendulumSphere as PendulumSphere
 from .scenario import load_scenario as load_scenario
 from .simulation import simulate as simulate
 from .simulation import Trajectory as Trajectory
-from .spin_rolling_sphere import SpinRollingSphere as SpinRollingSphere
+from .spin_rolling_sphere.system import SpinRollingSphere as SpinRollingSphere
 from .surfaces import Ellipsoid as Ellipsoid
 from .surfaces import ExpressionSurface as ExpressionSurface
 from .surfaces import Plane as Plane

@@ -22,7 +22,7 @@ from rolling_dynamics.controllability import (
 )
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import simulate
-from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
+from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 from rolling_dynamics.surfaces import Plane, Surface
 from rolling_robotics.figures.states import COLOURS, GREY
 

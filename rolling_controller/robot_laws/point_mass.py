@@ -12,7 +12,7 @@ from rolling_controller.robot_laws.steering import Steered
 from rolling_controller.time_varying_lqr import Option, weight_options
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
+from rolling_dynamics.internal_masses.ball import PointMassBall, PointMassDisk
 from rolling_dynamics.internal_masses.system import MASS_DRIVEN_WEIGHTS
 from rolling_dynamics.scenario import Scenario
 

@@ -274,6 +274,6 @@ def _searched(system: ContactSystem, p: Array, points: Array) -> tuple[Array, Ar
     near = None
     for k, point in enumerate(points):
         uv[k] = near = locate_on_chart(surface, point, 0, values, near)
-    frames = np.array(surface.numeric().map(len(uv))(uv.T, np.tile(values, (len(uv), 1)).T)[1])
+    frames = np.array(surface.numeric().map(len(uv))(uv.T, values)[1])
     regular = np.array(regularity_function(surface)(uv.T, values)).ravel()
     return uv, frames.T.reshape(-1, 3, 3).transpose(0, 2, 1), regular

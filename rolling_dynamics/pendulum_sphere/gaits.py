@@ -270,33 +270,14 @@ class GaitLimits:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gait:
-    """
-    One swing.
-
-    Attributes
-    ----------
-    amplitude, period
-        alpha [rad] and T [s].
-    speed_change
-        Along the direction of the swing [m/s].
-
-    """
-
-    amplitude: float
-    period: float
-    speed_change: float
-
-
 def gaits_for_speed(
     params: SphereParameters,
     change: float,
     period: float,
     amplitudes: tuple[float, float] = FULL_RANGE,
-) -> tuple[Gait, ...]:
+) -> list[float]:
     """
-    Return every swing of a period that changes the speed as wanted, the smallest first.
+    Return the amplitudes [rad] of all swings that change the speed as wanted, the smallest first.
 
     Parameters
     ----------
@@ -311,7 +292,7 @@ def gaits_for_speed(
 
     Returns
     -------
-    tuple of Gait
+    list of float
         Possibly empty. Whether the contact holds is not asked here.
 
     """
@@ -319,17 +300,14 @@ def gaits_for_speed(
     def residual(alpha: Array) -> Array:
         return speed_change(params, alpha, period) - change
 
-    roots = all_roots(residual, *amplitudes)
-    return tuple(
-        Gait(amplitude=a, period=period, speed_change=change) for a in sorted(roots, key=abs)
-    )
+    return sorted(all_roots(residual, *amplitudes), key=abs)
 
 
 def choose_gait(
     params: SphereParameters, change: float, period: float, limits: GaitLimits | None = None
-) -> Gait:
+) -> float:
     """
-    Return the smallest swing that changes the speed as wanted and keeps the contact.
+    Return the least amplitude [rad] that changes the speed as wanted and keeps the contact.
 
     Parameters
     ----------
@@ -342,11 +320,6 @@ def choose_gait(
     limits
         Of contact and drive; from the sphere's friction if None.
 
-    Returns
-    -------
-    Gait
-        The one of least amplitude.
-
     Raises
     ------
     ParameterError
@@ -356,11 +329,11 @@ def choose_gait(
     limits = limits or GaitLimits()
     span = min(limits.amplitude, math.pi)
     if change == 0:
-        return Gait(amplitude=0.0, period=period, speed_change=0.0)
+        return 0.0
     found = gaits_for_speed(params, change, period, (-span, span))
-    for gait in found:
-        if limits.allow(params, gait.amplitude, period):
-            return gait
+    for amplitude in found:
+        if limits.allow(params, amplitude, period):
+            return amplitude
     why = (
         'every swing that does loses the contact, slips, or needs more torque than there is'
         if found

@@ -136,9 +136,7 @@ class SpatialSwing:
 
         Shape (k, 2).
         """
-        t = np.atleast_1d(np.asarray(times, dtype=float))[:, None]
-        c, k = self._series, np.arange(1, NODES)
-        w = 2 * np.pi * k / self.period
+        t, w, c = self._terms(times)
         return np.array(c[0] * t + (np.sin(w * t) / w) @ c[1:])
 
     def displacement_gain(self, times: ArrayLike) -> Array:
@@ -147,10 +145,13 @@ class SpatialSwing:
 
         Shape (k, 2).
         """
-        t = np.atleast_1d(np.asarray(times, dtype=float))[:, None]
-        c, k = self._series, np.arange(1, NODES)
-        w = 2 * np.pi * k / self.period
+        t, w, c = self._terms(times)
         return np.array(c[0] * t**2 / 2 + ((1 - np.cos(w * t)) / w**2) @ c[1:])
+
+    def _terms(self, times: ArrayLike) -> tuple[Array, Array, Array]:
+        """Return times (k, 1), angular frequencies of the series, and its coefficients."""
+        t = np.atleast_1d(np.asarray(times, dtype=float))[:, None]
+        return t, np.array(2 * np.pi * np.arange(1, NODES) / self.period), self._series
 
     @property
     def half_displacement(self) -> Array:
@@ -198,7 +199,7 @@ def swing_for(
     if size < 1e-12:
         return SpatialSwing(params=params, direction=0.0, amplitude=0.0, period=period)
     heading = math.atan2(wanted[1], wanted[0])
-    z = np.array([choose_gait(params.on_slope(0.0), size, period, limits).amplitude, heading])
+    z = np.array([choose_gait(params.on_slope(0.0), size, period, limits), heading])
     if params.slope == 0:
         return SpatialSwing(params=params, direction=heading, amplitude=z[0], period=period)
 

@@ -11,9 +11,14 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.friction import MU, MU_KINETIC
-from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailMass
-from rolling_dynamics.internal_masses.ball import PlanePath
-from rolling_dynamics.internal_masses.masses import Box, check_apart, check_trajectories, Mass
+from rolling_dynamics.internal_masses.ball import PlanePath, PointMassBall, PointMassDisk
+from rolling_dynamics.internal_masses.masses import (
+    Box,
+    check_apart,
+    check_trajectories,
+    Mass,
+    RailMass,
+)
 from rolling_dynamics.internal_masses.system import RADIUS, SHELL_MASS
 from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.fields import (

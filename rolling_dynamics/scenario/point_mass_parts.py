@@ -13,7 +13,7 @@ from pydantic import model_validator
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ScenarioError
-from rolling_dynamics.internal_masses import FreeMass, RailMass
+from rolling_dynamics.internal_masses.masses import FreeMass, RailMass
 from rolling_dynamics.internal_masses.rails import (
     Circle,
     Ellipse,

@@ -24,7 +24,10 @@ from rolling_dynamics.scenario.fields import (
     TIME,
 )
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
-from rolling_dynamics.spin_rolling_sphere import attitude_from_coordinates, SpinRollingSphere
+from rolling_dynamics.spin_rolling_sphere.system import (
+    attitude_from_coordinates,
+    SpinRollingSphere,
+)
 from transforms3d.quaternions import mat2quat
 
 SAMPLES = 1001

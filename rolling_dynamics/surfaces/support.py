@@ -70,8 +70,7 @@ def _samples(surface: Surface) -> tuple[Array, Array, Array]:
     """Return (u, v), points and normals out of the body at regular points of the first chart."""
     rng = np.random.default_rng(0)
     uv = rng.uniform(*surface.box(), size=(SAMPLES, 2))
-    p = np.tile(surface.parameter_values[:, None], (1, SAMPLES))
-    position, frame, metric = surface.numeric().map(SAMPLES)(uv.T, p)[:3]
+    position, frame, metric = surface.numeric().map(SAMPLES)(uv.T, surface.parameter_values)[:3]
     points = np.array(position).T
     normals = np.array(frame).reshape(3, SAMPLES, 3)[:, :, 2].T
     G = np.array(metric).reshape(2, SAMPLES, 2)
@@ -88,8 +87,7 @@ def _support(surface: Surface, normals: Array) -> tuple[Array, Array]:
     assert surface.support is not None  # noqa: S101 (asked for by the caller)
     h = ca.substitute(surface.support(n), surface.parameters, p)
     f = ca.Function('support', [n, p], [h, ca.densify(ca.gradient(h, n))])
-    values = np.tile(surface.parameter_values[:, None], (1, len(normals)))
-    h1, gradient = f.map(len(normals))(normals.T, values)
+    h1, gradient = f.map(len(normals))(normals.T, surface.parameter_values)
     return np.array(h1).ravel(), np.array(gradient).T
 
 

@@ -456,9 +456,8 @@ def surface_points(surface: Surface, box: Array, count: int) -> Array:
     """
     uv = np.linspace(box[0], box[1], count)
     grid = np.stack(np.meshgrid(uv[:, 0], uv[:, 1], indexing='ij'), axis=-1).reshape(-1, 2)
-    f = surface.numeric().map(len(grid))
-    values = np.tile(np.asarray(surface.parameter_values)[:, None], (1, len(grid)))
-    return np.array(f(grid.T, values)[0]).T.reshape(count, count, 3)
+    points = surface.numeric().map(len(grid))(grid.T, surface.parameter_values)[0]
+    return np.array(points).T.reshape(count, count, 3)
 
 
 def grid_cells(rows: int, columns: int) -> tuple[NDArray[np.int_], NDArray[np.int_]]:

@@ -33,10 +33,10 @@ from rolling_dynamics.scenario.fields import (
     Section,
     several,
 )
-from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
 from rolling_dynamics.spin_rolling_sphere.system import (
     check_radius,
     coordinates_from_attitude,
+    SpinRollingSphere,
 )
 
 Vector: TypeAlias = tuple[float, float, float]

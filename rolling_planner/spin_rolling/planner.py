@@ -20,7 +20,10 @@ from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.spin_rolling_sphere import coordinates_from_attitude, SpinRollingSphere
+from rolling_dynamics.spin_rolling_sphere.system import (
+    coordinates_from_attitude,
+    SpinRollingSphere,
+)
 from rolling_planner.plan import Plan
 from rolling_planner.planners.planner import Planned, Request, scalar_values, SystemPlanner
 from rolling_planner.progress import (

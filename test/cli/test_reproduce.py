@@ -6,7 +6,7 @@ import json
 from evidence.papers.row import Row
 import numpy as np
 import pytest
-from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
+from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 
 PAPERS = (
     'ivanova-pivovarova',

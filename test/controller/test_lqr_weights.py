@@ -12,7 +12,7 @@ from rolling_dynamics.contact.representation import ATTITUDE, CONTACT_WEIGHTS
 from rolling_dynamics.contract import default_weights
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses import RailMass
+from rolling_dynamics.internal_masses.masses import RailMass
 from rolling_dynamics.internal_masses.rails import Circle
 
 BALL = ContactSystem(Sphere(0.02), Plane())

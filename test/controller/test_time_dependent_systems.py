@@ -6,7 +6,8 @@ from rolling_controller.law import Following, OpenLoop
 from rolling_controller.motion_watch import Predictor
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses import PointMassDisk, RailMass
+from rolling_dynamics.internal_masses.ball import PointMassDisk
+from rolling_dynamics.internal_masses.masses import RailMass
 from rolling_dynamics.internal_masses.rails import Circle
 from rolling_dynamics.simulation import simulate
 from rolling_planner import Plan, PlanProblem

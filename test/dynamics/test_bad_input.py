@@ -138,9 +138,7 @@ def test_bodies_that_cannot_roll_on_each_other(obj, hand, text):
 def test_a_start_on_a_pole_is_refused_by_name():
     system = ContactSystem(Sphere(0.2), Plane(), representation='coordinates')
     p = system.pack_parameters(mass=1.0, inertia=1.0)
-    with pytest.raises(
-        SurfaceError, match=r"contact_o: sphere: the chart 'z' is degenerate"
-    ):
+    with pytest.raises(SurfaceError, match=r"contact_o: sphere: the chart 'z' is degenerate"):
         simulate(system, p, coordinates_state(system, contact_o=[0, 0]), None, 1.0)
 
 

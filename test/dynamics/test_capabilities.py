@@ -25,7 +25,7 @@ from rolling_dynamics.contract.capabilities import (
     StateCheck,
 )
 from rolling_dynamics.hybrid_contact import HybridContactSystem
-from rolling_dynamics.internal_masses import PointMassBall
+from rolling_dynamics.internal_masses.ball import PointMassBall
 from rolling_dynamics.simulation.guards import in_mode
 
 ALL = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ball_by_hand import ball_state
 import casadi as ca
-from rolling_dynamics.internal_masses import PointMassDisk
+from rolling_dynamics.internal_masses.ball import PointMassDisk
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,8 +3,8 @@
 from evidence.papers import disk_and_ball
 import numpy as np
 import pytest
-from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailMass
-from rolling_dynamics.internal_masses.masses import pairs_that_hold, STATIC_FRICTION
+from rolling_dynamics.internal_masses.ball import PointMassBall, PointMassDisk
+from rolling_dynamics.internal_masses.masses import pairs_that_hold, RailMass, STATIC_FRICTION
 from rolling_dynamics.internal_masses.rails import Straight
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.plugins.point_mass_ball.report import required_friction

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 from rolling_dynamics.contract import MotionState
 from rolling_dynamics.errors import JammingError, ParameterError
-from rolling_dynamics.internal_masses import (
-    PointMassBall,
-    PointMassDisk,
-    RailMass,
-)
+from rolling_dynamics.internal_masses.ball import PointMassBall, PointMassDisk
+from rolling_dynamics.internal_masses.masses import RailMass
 from rolling_dynamics.internal_masses.rails import Circle, Straight
 from rolling_dynamics.point_contact.impact import rebound_impulse
 from rolling_dynamics.simulation import simulate

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from rolling_dynamics.internal_masses import PointMassBall, RailMass
+from rolling_dynamics.internal_masses.ball import PointMassBall
+from rolling_dynamics.internal_masses.masses import RailMass
 from rolling_dynamics.internal_masses.rails import Circle, Ellipse
 from rolling_dynamics.simulation import simulate
 

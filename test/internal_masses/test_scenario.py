@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError, ScenarioError
-from rolling_dynamics.internal_masses import PointMassBall, RailMass
+from rolling_dynamics.internal_masses.ball import PointMassBall
+from rolling_dynamics.internal_masses.masses import RailMass
 from rolling_dynamics.internal_masses.rails import Circle
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate

@@ -3,7 +3,8 @@
 from mass_driven_newton_euler import Body, rotation
 import numpy as np
 import pytest
-from rolling_dynamics.internal_masses import FreeMass, PointMassBall, PointMassDisk, RailMass
+from rolling_dynamics.internal_masses.ball import PointMassBall, PointMassDisk
+from rolling_dynamics.internal_masses.masses import FreeMass, RailMass
 from rolling_dynamics.internal_masses.rails import (
     Circle,
     Ellipse,

@@ -3,7 +3,8 @@
 from mass_driven_newton_euler import rotation
 import numpy as np
 import pytest
-from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailMass
+from rolling_dynamics.internal_masses.ball import PointMassBall, PointMassDisk
+from rolling_dynamics.internal_masses.masses import RailMass
 from rolling_dynamics.internal_masses.rails import Circle, Spline
 from rolling_dynamics.simulation import simulate
 

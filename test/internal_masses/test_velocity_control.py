@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from rolling_controller.mass_driven_velocity import _pseudo_inverse, MassDrivenVelocity
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses import PointMassBall, RailMass
+from rolling_dynamics.internal_masses.ball import PointMassBall
+from rolling_dynamics.internal_masses.masses import RailMass
 from rolling_dynamics.internal_masses.rails import Circle
 from rolling_dynamics.simulation import Stepper
 

@@ -17,14 +17,15 @@ from rolling_dynamics.hybrid_contact.mode_equations import (
 )
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inertia import inertia_matrix
-from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk, RailMass
+from rolling_dynamics.internal_masses.ball import PointMassBall, PointMassDisk
+from rolling_dynamics.internal_masses.masses import RailMass
 from rolling_dynamics.internal_masses.rails import Circle
 from rolling_dynamics.mechanism import Rolling, Sphere
 from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.link import ground
 from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_dynamics.rotations import rate_body, rate_space, rotation_matrix
-from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
+from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 from rolling_dynamics.surfaces import Ellipsoid, Plane
 from rolling_dynamics.surfaces import Sphere as SphereSurface
 from sphere_by_hand import sphere_equations

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from robot_plants import DT, make_plant
 from rolling_dynamics.errors import ParameterError, SimulationError
-from rolling_dynamics.internal_masses import PointMassBall
+from rolling_dynamics.internal_masses.ball import PointMassBall
 from rolling_dynamics.robots.emulated_robot import EmulatedRobot
 from rolling_dynamics.robots.view import Block, robot_view
 from rolling_dynamics.scenario import load_scenario

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.simulation import simulate
-from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
+from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 from rolling_planner.spin_rolling.motion import (
     angle_between,
     Contact,

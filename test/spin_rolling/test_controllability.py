@@ -14,7 +14,7 @@ from rolling_dynamics.controllability import (
     singular_sets,
 )
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
+from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 from rolling_dynamics.surfaces import Plane, Sphere
 
 R = 0.7

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics.simulation import simulate
-from rolling_dynamics.spin_rolling_sphere import SpinRollingSphere
+from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 
 R = 0.4
 X = [0, 0, 1, 0, 0, 0]

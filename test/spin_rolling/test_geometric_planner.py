@@ -6,7 +6,7 @@ from evidence.benchmarks.spin_rolling import random_pairs, random_pairs_in
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.spin_rolling_sphere import attitude_from_coordinates
+from rolling_dynamics.spin_rolling_sphere.system import attitude_from_coordinates
 from rolling_planner.spin_rolling.geometric import least_length, plan_geometric
 from rolling_planner.spin_rolling.motion import (
     angle_between,

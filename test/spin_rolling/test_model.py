@@ -10,7 +10,7 @@ from rolling_dynamics.contact.representation import (
 )
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import simulate
-from rolling_dynamics.spin_rolling_sphere import (
+from rolling_dynamics.spin_rolling_sphere.system import (
     attitude_from_coordinates,
     coordinates_from_attitude,
     SpinRollingSphere,

@@ -12,7 +12,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses import PointMassBall, PointMassDisk
+from rolling_dynamics.internal_masses.ball import PointMassBall, PointMassDisk
 from rolling_dynamics.internal_masses.masses import (
     FreeMass,
     pairs_that_hold,
