@@ -17,9 +17,10 @@ from evidence.papers import disk_and_ball
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import find_config
-from rolling_dynamics.internal_masses.ball import PlanePath, PointMassBall
+from rolling_dynamics.internal_masses.ball import PointMassBall
 from rolling_dynamics.internal_masses.masses import RailMass
 from rolling_dynamics.internal_masses.rails import Circle
+from rolling_dynamics.mechanism.rolling import PlanePath
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 from rolling_planner.refinement.planner import plan_rolling

@@ -52,7 +52,7 @@ from rolling_dynamics.mechanism import (
     Sphere,
 )
 from rolling_dynamics.mechanism.link import E3, ground, Link
-from rolling_dynamics.mechanism.rolling import PlaneCoordinates
+from rolling_dynamics.mechanism.rolling import PlanePath
 from rolling_dynamics.mechanism.transitions import CREEP
 from rolling_dynamics.point_contact.equations import OneContact, Response, Sliding
 from rolling_dynamics.point_contact.point_contact import ModeEquations, PointContact, Touching
@@ -115,7 +115,7 @@ class MassDrivenSystem(PointContact):
     axis: ClassVar[tuple[float, ...] | None] = None
     turning: ClassVar[tuple[Entry, Entry]]
     inertia: ClassVar[tuple[Entry, ...]]
-    path: PlaneCoordinates | None = None
+    path: PlanePath | None = None
     called: ClassVar[Mapping[str, str]] = {'clearance': 'gap'}
     leads: ClassVar[Mapping[str, tuple[str, str]]] = {
         'stop': ('', 'a mass has come to the stop of its rail'),

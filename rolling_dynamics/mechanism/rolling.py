@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from functools import cached_property
+from typing import ClassVar
 
 import casadi as ca
+import numpy as np
+from numpy.typing import ArrayLike
+from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry
+from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.mechanism.joints import Joint
 from rolling_dynamics.mechanism.link import At, attitude_in, held_by, in_axes, Link
 from rolling_dynamics.mechanism.shapes import Shape, Sphere
@@ -17,16 +23,56 @@ REST_RATE = 1e-3  # rolling slower than this fraction of sqrt(g / r) is resisted
 E3 = ca.DM([0, 0, 1])
 
 
-class PlaneCoordinates(Protocol):
-    """Coordinates of a point on a plane."""
+class PlanePath:
+    """
+    A regular curve c(s) = (x(s), y(s)) with coordinates (s, d): the point is c(s) + d n(s).
+
+    n is the unit normal to the left of the tangent; d is the distance from the path [m]. A
+    bound on d is a tube around the path, which is how a plan is made to follow it.
+    """
+
+    def __init__(self, formulas: Sequence[str | float]) -> None:
+        """Read two formulas of ``s`` [m]."""
+        if isinstance(formulas, str) or len(formulas) != 2:
+            raise ParameterError('path: two formulas x, y of s are needed')
+        self.formulas = tuple(formulas)
+        self.curve(ca.SX.sym('s'))
+
+    def curve(self, s: ca.SX) -> ca.SX:
+        """Return c(s)."""
+        return ca.vertcat(*(parse_expression(f, {'s': s}) for f in self.formulas))
+
+    def frame(self, s: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+        """Return the unit tangent, the unit normal, |c'| and the curvature."""
+        first = ca.jacobian(self.curve(s), s)
+        second = ca.jacobian(first, s)
+        speed = ca.norm_2(first)
+        tangent = first / speed
+        normal = ca.vertcat(-tangent[1], tangent[0])
+        return tangent, normal, speed, ca.dot(second, normal) / speed**2
 
     def point(self, coordinates: ca.SX) -> ca.SX:
-        """Return the point (2) [m]."""
-        ...
+        """Return c(s) + d n(s)."""
+        s, d = ca.vertsplit(coordinates)
+        return self.curve(s) + d * self.frame(s)[1]
 
     def rates(self, coordinates: ca.SX, velocity: ca.SX) -> ca.SX:
-        """Return the rates of the coordinates at a velocity of the point (2) [m/s]."""
-        ...
+        """Return s' and d' of a point with a velocity; singular at d = 1 / curvature."""
+        s, d = ca.vertsplit(coordinates)
+        tangent, normal, speed, curvature = self.frame(s)
+        along = ca.dot(velocity, tangent) / (speed * (1 - curvature * d))
+        return ca.vertcat(along, ca.dot(velocity, normal))
+
+    @cached_property
+    def _sampled(self) -> ca.Function:
+        s = ca.SX.sym('s')
+        tangent, _, speed, _ = self.frame(s)
+        return ca.Function('path', [s], [self.curve(s), tangent * speed])
+
+    def samples(self, s: ArrayLike) -> tuple[Array, Array]:
+        """Return c(s) [m] and c'(s) [m], shapes (N, 2)."""
+        place, slope = self._sampled(np.atleast_1d(np.asarray(s, dtype=float))[None, :])
+        return np.array(place).T, np.array(slope).T
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,7 +100,7 @@ class Rolling(Joint):
         Axis of W, or its reverse (3), about which alone the body turns, rolling across it; the
         attitude is then an angle. None in space.
     path
-        Other coordinates of the contact point, else None.
+        Coordinates of the contact point along a path, else None.
     mu
         Coefficient of static friction.
     resistance
@@ -71,7 +117,7 @@ class Rolling(Joint):
     velocity: Entry | None = None
     axes: str = 'world'
     axis: Sequence[float] | None = None
-    path: PlaneCoordinates | None = None
+    path: PlanePath | None = None
     mu: ca.SX | float = 1.0
     resistance: ca.SX | float = 0.0
     damping: ca.SX | float = 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.friction import MU, MU_KINETIC
-from rolling_dynamics.internal_masses.ball import PlanePath, PointMassBall, PointMassDisk
+from rolling_dynamics.internal_masses.ball import PointMassBall, PointMassDisk
 from rolling_dynamics.internal_masses.masses import (
     Box,
     check_apart,
@@ -20,6 +20,7 @@ from rolling_dynamics.internal_masses.masses import (
     RailMass,
 )
 from rolling_dynamics.internal_masses.system import RADIUS, SHELL_MASS
+from rolling_dynamics.mechanism.rolling import PlanePath
 from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.fields import (
     described,

@@ -14,8 +14,9 @@ from typing import cast
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses.ball import PlanePath, PointMassBall
+from rolling_dynamics.internal_masses.ball import PointMassBall
 from rolling_dynamics.internal_masses.masses import RailMass
+from rolling_dynamics.mechanism.rolling import PlanePath
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 from rolling_planner.progress import Watch

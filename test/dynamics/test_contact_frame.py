@@ -178,7 +178,7 @@ def test_a_start_at_the_pole_of_the_hand_is_taken_on_another_chart(friction):
         for k, w in enumerate(np.array([45, -154, 214, -156, 61, -10]) / (12 * STEP**2))
     )
     assert np.abs(R_WCh @ force - MASS * (a_O - GRAVITY)).max() < 1e-4 * MASS * 9.81
-    with pytest.raises(SurfaceError, match="chart 'z' of the ellipsoid is degenerate"):
+    with pytest.raises(SurfaceError, match="ellipsoid: the chart 'z' is degenerate"):
         simulate(system, p, x, None, 0.3, switch_charts=False)
 
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses.ball import PlanePath, PointMassBall
+from rolling_dynamics.internal_masses.ball import PointMassBall
 from rolling_dynamics.internal_masses.masses import RailMass
 from rolling_dynamics.internal_masses.rails import Circle
+from rolling_dynamics.mechanism.rolling import PlanePath
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_planner import plan_rolling
