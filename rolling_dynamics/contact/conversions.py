@@ -29,7 +29,6 @@ def convert_state(
     p: ArrayLike,
     x: ArrayLike,
     near_o: ArrayLike | None = None,
-    near_h: ArrayLike | None = None,
 ) -> Array:
     """
     Return a state in another representation or on other charts of the same bodies.
@@ -42,8 +41,8 @@ def convert_state(
         Parameters, the same for both.
     x
         State of ``source``.
-    near_o, near_h
-        Chart coordinates that choose the period on object and hand.
+    near_o
+        Chart coordinates that choose the period on the object.
 
     Returns
     -------
@@ -63,9 +62,9 @@ def convert_state(
     given, params = source.state.unpack(x), source.parameters.unpack(p)
     values: dict[str, ArrayLike] = {n: given[n] for n in ('q_WH', 'p_WH', 'w_WH_H', 'v_WH_H')}
     contact_h = given['contact_h']
-    if target.hand_chart != source.hand_chart or near_h is not None:
+    if target.hand_chart != source.hand_chart:
         contact_h = locate_on_chart(
-            target.hand_surface, p_HC.ravel(), target.hand_chart, params['hand_surface'], near_h
+            target.hand_surface, p_HC.ravel(), target.hand_chart, params['hand_surface']
         )
     frame = _frame(target.hand_surface, contact_h, target.hand_chart, params['hand_surface'])
     values['contact_h'] = contact_h
@@ -99,13 +98,12 @@ def to_coordinates(
     *,
     object_chart: int = 0,
     hand_chart: int | None = None,
-    near_o: ArrayLike | None = None,
 ) -> Array:
     """Return the state in contact coordinates on the given charts."""
     target = system.with_representation(
         'coordinates', object_chart=object_chart, hand_chart=hand_chart
     )
-    return convert_state(system, target, p, x, near_o)
+    return convert_state(system, target, p, x)
 
 
 @lru_cache(maxsize=64)

@@ -137,13 +137,7 @@ class OneContact:
         """Acceleration of the gap without contact [m/s^2]."""
         return self._lift(self.free) + self.bias
 
-    def sliding(
-        self,
-        direction: ca.SX,
-        mu: ca.SX,
-        torque: ca.SX | None = None,
-        spin_bias: ca.SX | None = None,
-    ) -> Sliding:
+    def sliding(self, direction: ca.SX, mu: ca.SX, torque: ca.SX | None = None) -> Sliding:
         """
         Return the motion in which the contact stays closed and slides.
 
@@ -155,20 +149,10 @@ class OneContact:
             Kinetic coefficient of friction.
         torque
             Torque of the contact on the body over the normal force (3) [m].
-        spin_bias
-            Rate of the spin at zero rates of the speeds, where the contact holds it.
 
         """
-        n, twist = self.normal, ca.SX(3, 1) if torque is None else torque
-        unit, start, constant = n - mu * direction, self.free, ca.SX(3, 1)
+        twist, unit = ca.SX(3, 1) if torque is None else torque, self.normal - mu * direction
         per_force = self.answer(unit, torque)
-        if spin_bias is not None:
-            held, row = self.answer(ca.SX(3, 1), n), self._turn.T @ (self.R_FA @ n)
-            grip = ca.dot(row, held.turn)
-            offset = -(ca.dot(row, start.turn) + spin_bias) / grip
-            slope = -ca.dot(row, per_force.turn) / grip
-            start, per_force = start.plus(offset, held), per_force.plus(slope, held)
-            constant, twist = offset * n, twist + slope * n
         margin = self._lift(per_force)
-        N = -(self._lift(start) + self.bias) / margin
-        return Sliding(start.plus(N, per_force), N * unit, constant + N * twist, margin)
+        N = -self.lift / margin
+        return Sliding(self.free.plus(N, per_force), N * unit, N * twist, margin)
