@@ -1,4 +1,4 @@
-from .contact import ContactSystem as ContactSystem
+from .contact.contact_system import ContactSystem as ContactSystem
 from .errors import RollingError as RollingError
 from .internal_masses.ball import PointMassBall as PointMassBall
 from .internal_masses.ball import PointMassDisk as PointMassDisk

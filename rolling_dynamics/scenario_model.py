@@ -15,7 +15,7 @@ from rolling_dynamics.robots.view import FAULTS, robot_view, RobotView
 from rolling_dynamics.scenario import load_scenario, Scenario
 
 if TYPE_CHECKING:
-    from rolling_dynamics.contact import ContactSystem
+    from rolling_dynamics.contact.contact_system import ContactSystem
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

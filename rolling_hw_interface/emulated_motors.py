@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contract.instruments import MotionExpressions, Sensor
 from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contact import closest_points, ContactSystem, Touch
+from rolling_dynamics.contact.closest_points import closest_points, Touch
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import posed_state
 from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError

@@ -21,7 +21,7 @@ from rolling_planner.hand_trajectory import hand_trajectory
 from rolling_planner.plan import check_plan_fits, Plan
 
 if TYPE_CHECKING:
-    from rolling_dynamics.contact import ContactSystem
+    from rolling_dynamics.contact.contact_system import ContactSystem
 
 POINTS, LEAST = 20, 4  # between two samples of the hand, at which margins are judged
 MANY = 10_000  # of these points in all, beyond which there are fewer between two samples

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import read_regular
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario, Scenario

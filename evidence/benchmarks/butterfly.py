@@ -19,7 +19,7 @@ import numpy as np
 from rolling_controller import LqrWeights, run_lockstep, TimeVaryingLqr
 from rolling_controller.law import Law, OpenLoop
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contract import default_weights
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner import plan_rolling

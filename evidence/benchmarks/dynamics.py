@@ -15,7 +15,7 @@ from evidence.papers.woodruff_lynch.ball_on_plate import (
 )
 import numpy as np
 from rolling_dynamics.compiled import compiled, compiles
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere, Surface
 from rolling_planner import plan_rolling
 

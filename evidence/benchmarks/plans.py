@@ -21,7 +21,7 @@ from evidence.benchmarks.row import Row
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiles
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contract import RollingSystem
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Plane, Sphere

@@ -21,7 +21,7 @@ from rolling_controller.predictive.pursuit import Answer, Pursuit, Replanning
 from rolling_controller.supervisor import Source
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction, settle
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contract import default_weights, Entry, Layout, quaternion_entry
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.simulation import Stepper

@@ -39,7 +39,7 @@ from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import read_regular
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.contact_view import Source, StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, PlanningError, printable, quoted

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import posed_state
 from rolling_dynamics.surfaces import Surface
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contract.instruments import PlantDrive, Sensor
 from rolling_dynamics.contract.rolling_system import Symbols
 from rolling_dynamics.errors import ParameterError

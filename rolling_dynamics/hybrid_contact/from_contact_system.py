@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import posed_state
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ParameterError, SurfaceError

@@ -9,8 +9,8 @@ from typing import Any, Literal, TYPE_CHECKING
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contact.closest_points import closest_points, Touch
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.equations import FAR
 from rolling_dynamics.contact.representation import support_point
 from rolling_dynamics.errors import ParameterError, ScenarioError, SurfaceError

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.rotations import without_jumps
 from rolling_hw_interface.pose_filter import contact_function, touch_of

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.errors import ParameterError, PlanningError
 from rolling_dynamics.hybrid_contact.from_contact_system import (
     in_plane,

@@ -12,7 +12,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.nodes.measurements import Measurements, RobotStates

@@ -16,7 +16,7 @@ from rolling_planner.planners.planner import body_motions, planner_of, Request, 
 from rolling_planner.progress import Iteration, PlanningTimeoutError
 
 if TYPE_CHECKING:
-    from rolling_dynamics.contact import ContactSystem
+    from rolling_dynamics.contact.contact_system import ContactSystem
 
 Report = Callable[[Mapping[str, Any]], bool]
 

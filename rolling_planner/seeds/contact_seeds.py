@@ -10,7 +10,9 @@ from typing import cast
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact import closest_points, ContactSystem, convert_state
+from rolling_dynamics.contact.closest_points import closest_points
+from rolling_dynamics.contact.contact_system import ContactSystem
+from rolling_dynamics.contact.conversions import convert_state
 from rolling_dynamics.contract.rolling_system import Symbols
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.quaternions import rotation_vector

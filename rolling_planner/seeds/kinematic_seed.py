@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.representation import E1
 from rolling_dynamics.rotations import inverse_2x2
 from rolling_dynamics.simulation.stepper import step_of_order_4

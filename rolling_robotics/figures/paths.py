@@ -33,7 +33,7 @@ from rolling_robotics.scene.parts import drawn_box
 from transforms3d.quaternions import quat2mat
 
 if TYPE_CHECKING:
-    from rolling_dynamics.contact import ContactSystem
+    from rolling_dynamics.contact.contact_system import ContactSystem
     from rolling_dynamics.hybrid_contact import HybridContactSystem
 
 MESH = 49  # lines of a surface along each coordinate

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.surfaces import Plane, Sphere
 from rolling_planner import plan_rolling, PlanProblem
 

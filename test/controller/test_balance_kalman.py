@@ -6,7 +6,7 @@ import pytest
 from rolling_controller.balance.hold import BalanceLqr
 from rolling_controller.balance.kalman_decomposition import kalman_decomposition
 from rolling_controller.time_varying_lqr import LqrWeights
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.equilibrium import linear_model
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import Stepper

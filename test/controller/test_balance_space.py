@@ -9,7 +9,7 @@ from rolling_controller.balance.region_of_attraction import region_of_attraction
 from rolling_controller.laboratory.laws import spatial_regulator
 from rolling_controller.law import StateFeedback
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.contact import ContactSystem, solid_ellipsoid_inertia
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.from_contact_system import (
     hybrid_of,
@@ -17,6 +17,7 @@ from rolling_dynamics.hybrid_contact.from_contact_system import (
     plant_state,
     rest_state,
 )
+from rolling_dynamics.inertia import solid_ellipsoid_inertia
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere
 from stepped_motion import SteppedMotion
 

@@ -8,7 +8,7 @@ import pytest
 from rolling_controller import TimeVaryingLqr
 from rolling_controller.design import open_loop
 from rolling_controller.nominal import MAX_KNOTS
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.errors import CancelledError, ParameterError, SimulationError
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Plane, Sphere

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from rolling_controller.motion_watch import CORRECTED, hand_motion, HAND_STATE, HandBound
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contract import Entry, Layout
 from rolling_dynamics.surfaces import Plane, Sphere
 from transforms3d.axangles import axangle2mat

@@ -17,7 +17,7 @@ from rolling_controller import (
 from rolling_controller.law import Following
 from rolling_controller.nominal import Linearization
 from rolling_controller.tracker import Tracker
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.surfaces import Ellipsoid, Sphere

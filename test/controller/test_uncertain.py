@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 import pytest
 from rolling_controller.measured_state import SensorFilter
 from rolling_controller.supervisor import Source
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry
 from rolling_dynamics.errors import ParameterError

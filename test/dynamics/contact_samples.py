@@ -9,7 +9,7 @@ from oracles.implicit_surfaces import (
     ImplicitTorus,
 )
 from oracles.maximal_coordinates import MaximalModel, MaximalState
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.surfaces import Cylinder, Ellipsoid, Plane, Sphere, Torus
 
 MASS = 0.7

@@ -12,12 +12,9 @@ from contact_samples import (
 )
 import numpy as np
 import pytest
-from rolling_dynamics.contact import (
-    ContactSystem,
-    convert_state,
-    to_coordinates,
-)
 from rolling_dynamics.contact.charts import ContactAtlas
+from rolling_dynamics.contact.contact_system import ContactSystem
+from rolling_dynamics.contact.conversions import convert_state, to_coordinates
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Cylinder, Ellipsoid, ExpressionSurface, Plane, Sphere

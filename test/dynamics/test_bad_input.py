@@ -4,7 +4,7 @@
 from contact_samples import ball_state, level_ball, parameters_of, random_state, system_of
 import numpy as np
 import pytest
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.errors import ParameterError, SimulationError, SurfaceError
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_dynamics.surfaces import Cylinder, Ellipsoid, ExpressionSurface, Plane, Sphere, Torus

@@ -14,7 +14,7 @@ from contact_samples import (
 import numpy as np
 from oracles.maximal_coordinates import accelerations, constraint_residual, energy, integrate
 import pytest
-from rolling_dynamics.contact import to_coordinates
+from rolling_dynamics.contact.conversions import to_coordinates
 from rolling_dynamics.simulation import simulate
 
 FRICTION = ('rolling', 'pure_rolling')

@@ -6,8 +6,9 @@ import casadi as ca
 from contact_samples import ball_state
 import numpy as np
 import pytest
-from rolling_dynamics.contact import ContactSystem, to_coordinates
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.contact_view import ContactView
+from rolling_dynamics.contact.conversions import to_coordinates
 from rolling_dynamics.contact.followed_coordinates import charted
 from rolling_dynamics.errors import ScenarioError, SurfaceError
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject

@@ -17,13 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from rolling_dynamics.contact import (
-    closest_points,
-    ContactSystem,
-    convert_state,
-    second_order_kinematics,
-    to_coordinates,
-)
+from rolling_dynamics.contact.closest_points import closest_points
+from rolling_dynamics.contact.contact_system import ContactSystem
+from rolling_dynamics.contact.conversions import convert_state, to_coordinates
+from rolling_dynamics.contact.representation import second_order_kinematics
 from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere, Torus
 from transforms3d.euler import euler2mat

@@ -3,7 +3,8 @@
 from contact_samples import ball_state, level_ball
 import numpy as np
 import pytest
-from rolling_dynamics.contact import ContactSystem, to_coordinates
+from rolling_dynamics.contact.contact_system import ContactSystem
+from rolling_dynamics.contact.conversions import to_coordinates
 from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Ellipsoid, ExpressionSurface, Sphere

@@ -4,7 +4,7 @@ from contact_samples import ball_state
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere

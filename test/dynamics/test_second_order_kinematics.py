@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 from oracles import orthogonal_charts, woodruff_lynch
 import pytest
-from rolling_dynamics.contact import second_order_kinematics
+from rolling_dynamics.contact.representation import second_order_kinematics
 from rolling_dynamics.surfaces import Chart, Ellipsoid, ExpressionSurface, Surface, Torus
 
 SKEWED = ExpressionSurface(

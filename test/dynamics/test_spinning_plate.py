@@ -4,7 +4,7 @@ from contact_samples import ball_state, level_ball
 import numpy as np
 from oracles.spinning_plate import SpinningPlate
 import pytest
-from rolling_dynamics.contact import to_coordinates
+from rolling_dynamics.contact.conversions import to_coordinates
 from rolling_dynamics.simulation import simulate
 from transforms3d.axangles import axangle2mat
 from transforms3d.quaternions import mat2quat

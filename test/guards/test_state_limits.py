@@ -5,7 +5,7 @@ import math
 from cart import Cart, P
 import numpy as np
 import pytest
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.surfaces import Plane, Sphere
 from rolling_planner.problem.constraints import check_within, state_limits

@@ -5,7 +5,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.simulation.sensing import SensorStream
 from rolling_dynamics.surfaces import Ellipsoid, Plane

@@ -4,7 +4,7 @@ from hybrid_samples import INERTIA, MASS, random_state, system, world_motion
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere

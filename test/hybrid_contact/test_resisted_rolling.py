@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from rolling_dynamics.configuration import find_config
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.hybrid_contact.from_contact_system import hybrid_of, model_state, plant_state
 from rolling_dynamics.scenario import load_scenario

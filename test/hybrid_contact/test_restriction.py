@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 import numpy as np
 from planar_rolling import PlanarRolling
 import pytest
-from rolling_dynamics.contact import ContactSystem, solid_ellipsoid_inertia
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, WrittenSystem
 from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
+from rolling_dynamics.inertia import solid_ellipsoid_inertia
 from rolling_dynamics.restriction import restricted
 from rolling_dynamics.surfaces import Ellipsoid, Plane
 from rolling_dynamics.testing import check_system

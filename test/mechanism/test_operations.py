@@ -10,7 +10,7 @@ import pytest
 from rolling_dynamics.ball_balancer.labyrinth import Labyrinth
 from rolling_dynamics.ball_balancer.plate import DRIVES, tilted, wave_sum
 from rolling_dynamics.ball_balancer.system import BallBalancer
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.hybrid_contact.mode_equations import (
     CONTACT_MODES,
     contact_motion,

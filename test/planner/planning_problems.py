@@ -2,7 +2,8 @@
 
 from evidence.benchmarks.plans import TABLE_II
 import numpy as np
-from rolling_dynamics.contact import ContactSystem, solid_ellipsoid_inertia
+from rolling_dynamics.contact.contact_system import ContactSystem
+from rolling_dynamics.inertia import solid_ellipsoid_inertia
 from rolling_dynamics.surfaces import Ellipsoid, Plane, Sphere
 from rolling_planner import PlanProblem, Weights
 

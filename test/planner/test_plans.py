@@ -17,7 +17,7 @@ from planning_problems import (
     turn,
 )
 import pytest
-from rolling_dynamics.contact import closest_points
+from rolling_dynamics.contact.closest_points import closest_points
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Ellipsoid

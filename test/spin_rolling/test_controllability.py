@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.controllability import (
     affine_fields,
     divergence,

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.contact import ContactSystem, to_coordinates
+from rolling_dynamics.contact.contact_system import ContactSystem
+from rolling_dynamics.contact.conversions import to_coordinates
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Trajectory

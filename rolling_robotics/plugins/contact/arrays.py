@@ -7,7 +7,7 @@ from typing import cast
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import contact_view
 from rolling_dynamics.contact.followed_coordinates import ContactCoordinates
 from rolling_dynamics.contact.representation import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.robots.view import HAND, OBJECT
 from rolling_dynamics.rotations import quaternions
