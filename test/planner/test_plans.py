@@ -33,6 +33,8 @@ from rolling_planner.problem.goal import goal_error
 from rolling_planner.refinement import planner
 from rolling_planner.refinement.attempt import attempt
 from rolling_planner.seeds.guess import warm_guess
+from rolling_planner.spin_rolling.motion import contact_of_attitude
+from rolling_planner.spin_rolling.pure_rolling import plan_pure_rolling
 
 JUDGED = 50  # points of a segment
 
@@ -41,6 +43,16 @@ JUDGED = 50  # points of a segment
 def cold():
     """Return the plan of the reorientation without a start."""
     return plan_rolling(reorientation())
+
+
+def test_the_path_is_shorter_than_the_geometric_one(cold):
+    """Fig. 9: the contact goes a shorter way than straight rolls in closed form."""
+    where = reorientation().system.state.slice('contact_h')
+    length = np.linalg.norm(np.diff(cold.states[:, where], axis=0), axis=1).sum()
+    about_x = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
+    ends = ([0, 0], np.eye(3)), ([0, -0.033], about_x)
+    path = plan_pure_rolling(0.1, *(contact_of_attitude(*end) for end in ends))
+    assert length < 0.7 * path.length
 
 
 def replay(problem, plan):
