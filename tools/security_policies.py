@@ -180,11 +180,13 @@ def rights_of(entry: NodeEntry, params_file: Path, *, use_sim_time: bool) -> Rig
 
 
 def _listen(planner: SuiteNode) -> None:
-    from rolling_planner.nodes import present_state  # noqa: PLC0415  (needs rclpy)
+    from rolling_dynamics.nodes.measurements import states_of  # noqa: PLC0415  (needs rclpy)
+    from rolling_planner.nodes.present_state import subscribe  # noqa: PLC0415
     from rolling_planner.planners.job import planning_model  # noqa: PLC0415
 
     scenario = planning_model(planner.values['scenario_file']).scenario
-    present_state.StateStream(scenario).subscribe(planner, lambda _: None)
+    states = states_of(scenario.system, scenario.p, scenario.x0)
+    subscribe(planner, states, lambda _: None)
 
 
 def rights_of_plain_node(name: str) -> Rights:

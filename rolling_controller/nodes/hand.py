@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from geometry_msgs.msg import AccelStamped
-from nav_msgs.msg import Odometry
 import numpy as np
 from numpy.typing import NDArray
 from rolling_controller.motion_watch import HandBound
@@ -19,7 +18,7 @@ from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import load_model
 from rolling_node_kit.cdr import ACCEL, accel_values, StampedEncoder
 from rolling_node_kit.parameters import ParameterTable
-from rolling_node_kit.qos import COMMAND, STREAM_POLLED
+from rolling_node_kit.qos import COMMAND
 from rolling_node_kit.suite_node import SuiteNode
 
 
@@ -61,16 +60,11 @@ class Hand(Machine):
         self._velocity = hand_velocity(state)
         self._encode = StampedEncoder(f'{values["frame_prefix"]}hand', ACCEL).encode
         self.commands = node.writer(AccelStamped, 'hand/accel_command', COMMAND)
-        self.polled = [
-            node.polled(Odometry, name, STREAM_POLLED, raw=True)
-            for name in ('hand/odometry', 'object/odometry')
-        ]
+        self.polled = self.measured.listen(node)
 
     def poll(self) -> None:
         """Take what came, where the executor does not."""
-        for subscription, is_hand in zip(self.polled, (True, False), strict=True):
-            for data in subscription.take():
-                self.measured.take(data, is_hand=is_hand)
+        self.measured.poll()
 
     def send(self, u: Array, stamp: int) -> None:
         """Send the acceleration of the hand that is to act at a time [ns]."""

@@ -22,9 +22,8 @@ from rolling_dynamics.scenario_model import load_robot, RobotModel
 from rolling_node_kit.cdr import decode_odometry
 from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.parameters import fixed, Parameter, ParameterTable
-from rolling_node_kit.qos import COMMAND, SENSOR_DATA, STREAM_POLLED, STREAM_READER
+from rolling_node_kit.qos import COMMAND, SENSOR_DATA, STREAM_READER
 from rolling_node_kit.suite_node import SuiteNode
-from sensor_msgs.msg import JointState
 
 SILENT = 20.0  # periods of a sensor, after which it counts as silent
 SAME_TURN = 0.99  # of a period of a sensor, within which it has measured
@@ -40,8 +39,8 @@ class SensedStates(NewestState[Array]):
 
     Attributes
     ----------
-    topics
-        Those of the sensors.
+    polled
+        Topics of the sensors.
     lost
         Sensors that are left out, and why.
 
@@ -64,7 +63,7 @@ class SensedStates(NewestState[Array]):
             for s in scenario.sensors
         }
         self._readers = {s.name: SensorReader(s) for s in scenario.sensors}
-        self.topics, self._can_replace = list(self._named.values()), replaceable
+        self.polled, self._can_replace = list(self._named.values()), replaceable
         self._dead_time = max((a.dead_time for a in scenario.actuators), default=0.0)
         self.restart()
 
@@ -183,11 +182,9 @@ class RobotMachine(Machine):
             self.measured = SensedStates(node, model, check, self.holds_at)
             self.watch = SensedWatch(self.measured, self._limits)
         else:
-            self.measured = RobotStates(model.system.state, 'robot/state', check)
-            self.measured.topics = [
-                node.polled(JointState, 'robot/state', STREAM_POLLED, raw=True)
-            ]
-        self.polled = self.measured.topics
+            self.measured = RobotStates(model.system.state, check)
+            self.measured.listen(node)
+        self.polled = self.measured.polled
         self.missing = f'nothing came yet on {" or ".join(t.topic for t in self.polled)}'
         self._odometry = node.polled(Odometry, 'odom', STREAM_READER, raw=True)
 

@@ -4,70 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
-from nav_msgs.msg import Odometry
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact.contact_system import ContactSystem
-from rolling_dynamics.contact.contact_view import StateSource
-from rolling_dynamics.contract.capabilities import CarriedObject, offers
-from rolling_dynamics.nodes.measurements import Measurements, RobotStates
+from rolling_dynamics.nodes.measurements import PlantStates, states_of
 from rolling_dynamics.scenario import Scenario
 from rolling_node_kit.qos import STREAM_POLLED, STREAM_READER
 from rolling_node_kit.single_goal_server import Goal, resolve
-from sensor_msgs.msg import JointState
-
-Take = Callable[[Array], None]
 
 
-class StateStream:
-    """
-    State of the plant: of an object on a hand, from the odometry of both, or of a robot, by name.
+def subscribe(node: Node, states: PlantStates[Any], take: Callable[[Array], None]) -> list[Any]:
+    """Have each state that comes taken; return the subscriptions."""
 
-    Attributes
-    ----------
-    topics
-        Where it comes from, in words.
-    measured
-        What makes states of the messages.
+    def came(topic: str, data: bytes) -> None:
+        if states.take(data, topic) and (found := states.state()) is not None:
+            take(found[1])
 
-    """
-
-    def __init__(self, scenario: Scenario) -> None:
-        """Compile the conversion, or take the names from the layout of the state."""
-        system = scenario.system
-        self._sources: list[tuple[type, str, QoSProfile, Callable[[bytes], bool]]]
-        self.measured: Measurements | RobotStates
-        if offers(system, CarriedObject) is None:
-            self.topics = 'robot/state'
-            self.measured = robot = RobotStates(system.state, self.topics)
-            self._sources = [(JointState, self.topics, STREAM_READER, robot.take)]
-            return
-        self.topics = 'hand/odometry with object/odometry of equal stamp'
-        start = scenario.x0[system.state.slice('contact_h')]
-        source = StateSource(cast('ContactSystem', system), scenario.p, start)
-        self.measured = both = Measurements(source)
-        # with queues: of only the newest of each, stamps are seldom equal
-        self._sources = [
-            (Odometry, topic, STREAM_POLLED, partial(both.take, is_hand=is_hand))
-            for topic, is_hand in (('hand/odometry', True), ('object/odometry', False))
-        ]
-
-    def subscribe(self, node: Node, take: Take) -> list[Any]:
-        """Listen to all."""
-
-        def came(read: Callable[[bytes], bool], data: bytes) -> None:
-            if read(data) and (found := self.measured.state()) is not None:
-                take(found[1])
-
-        return [
-            node.create_subscription(kind, topic, partial(came, read), qos, raw=True)
-            for kind, topic, qos, read in self._sources
-        ]
+    # with queues where there are two: of only the newest of each, stamps are seldom equal
+    qos = STREAM_POLLED if len(states.topics) > 1 else STREAM_READER
+    return [
+        node.create_subscription(kind, topic, partial(came, topic), qos, raw=True)
+        for topic, kind in states.topics.items()
+    ]
 
 
 async def present_state(
@@ -95,14 +56,14 @@ async def present_state(
         Why not.
 
     """
-    stream = StateStream(scenario)
+    states = states_of(scenario.system, scenario.p, scenario.x0)
     came: Future = Future()
 
     def take(x: Array) -> None:
         if not came.done():
             came.set_result(x)
 
-    subscriptions = stream.subscribe(node, take)
+    subscriptions = subscribe(node, states, take)
     timer = node.create_timer(
         timeout, lambda: resolve(node, came, None), clock=Clock(clock_type=ClockType.STEADY_TIME)
     )
@@ -116,8 +77,7 @@ async def present_state(
             node.destroy_subscription(subscription)
     if found is not None:
         return found, ''
-    refused = f' ({stream.measured.refused})' if stream.measured.refused else ''
+    refused = f' ({states.refused})' if states.refused else ''
     return None, (
-        f'no {stream.topics} came within {timeout:g} s{refused}; start the plant, or name the '
-        'start'
+        f'no {states.text} came within {timeout:g} s{refused}; start the plant, or name the start'
     )

@@ -111,7 +111,7 @@ def test_what_does_not_move_as_one_has_no_linearisation(coin):
     np.testing.assert_allclose(motion[2], 4.0, atol=1e-9)
     np.testing.assert_allclose(motion[3:], [0, w[1] - 4.0 * np.sin(0.3), 0], atol=1e-9)
     x = coin.state.pack(q_WA=q, w_WA=[0, w[1], 1.01 * w[2]])
-    with pytest.raises(ParameterError, match='no equilibrium: the rate of .* steady motion'):
+    with pytest.raises(ParameterError, match=r'no equilibrium: the rate of .* steady motion'):
         linear_model(coin, [], x, [])
     # about an axis across its own, which is no symmetry of the disk, it does not go on steadily
     x = coin.state.pack(q_WA=q, w_WA=[5.0, 0, 0])

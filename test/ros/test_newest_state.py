@@ -230,8 +230,8 @@ def test_pair_with_a_bad_body_is_no_state(clocks, check, where, value, text):
     bad = list(REST)
     bad[where] = value
     for body in (REST, bad):
-        measured.take(bytes(encode(clocks.node, REST)), is_hand=True)
-        measured.take(bytes(encode(clocks.node, body)), is_hand=False)
+        measured.take(bytes(encode(clocks.node, REST)), 'hand/odometry')
+        measured.take(bytes(encode(clocks.node, body)), 'object/odometry')
         measured.state()
         clocks.go_on(0.1)
     assert measured.count == 1
@@ -239,17 +239,20 @@ def test_pair_with_a_bad_body_is_no_state(clocks, check, where, value, text):
     assert text in measured.refused
 
 
+TOPICS = 'object/odometry', 'hand/odometry'
+
+
 def test_the_covariances_of_the_object_come_with_its_state(clocks, check):
     measured, encode = Measurements(Both(), check), OdometryEncoder('world', 'body').encode
     assert measured.covariances is None
     for k in range(3):
         known = np.full((2, 6, 6), float(k))
-        measured.take(encode(clocks.node, REST, known), is_hand=bool(k % 2))
-        measured.take(encode(clocks.node, REST), is_hand=not k % 2)
+        measured.take(encode(clocks.node, REST, known), TOPICS[k % 2])
+        measured.take(encode(clocks.node, REST), TOPICS[1 - k % 2])
         assert measured.state() is not None
         assert_array_equal(measured.covariances, np.zeros_like(known) if k % 2 else known)
         clocks.go_on(0.1)
-    measured.take(encode(clocks.node, REST)[:-8], is_hand=False)
+    measured.take(encode(clocks.node, REST)[:-8], 'object/odometry')
     assert 'too short' in measured.refused
     assert_array_equal(measured.covariances, known)
 
@@ -257,6 +260,6 @@ def test_the_covariances_of_the_object_come_with_its_state(clocks, check):
 def test_hand_without_object_is_no_state(clocks, check):
     measured, encode = Measurements(Both(), check), OdometryEncoder('world', 'body').encode
     for _ in range(3):
-        assert not measured.take(bytes(encode(clocks.node, REST)), is_hand=True)
+        assert not measured.take(bytes(encode(clocks.node, REST)), 'hand/odometry')
         clocks.go_on(0.1)
     assert measured.state() is None

@@ -99,7 +99,7 @@ def write_recording(folder, values, change=lambda _k, u: u):
         stamp = START + k * STEP
         for name, body, encoder in zip(TOPICS, bodies(rng), encoders, strict=False):
             data = bytes(encoder.encode(stamp, body.tolist()))
-            seen.take(data, is_hand=name == 'hand/odometry')
+            seen.take(data, name)
             recording.put(f'/{name}', next(clock), data)
         u = law.step(None, seen.state()[1], (stamp - START) * 1e-9)[1]
         limits = model.control_limits

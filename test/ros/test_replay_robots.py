@@ -68,7 +68,7 @@ class Machine:
     """The robot of a controller; what it sends goes into the recording and to the plant."""
 
     def __init__(self, model, put):
-        self.measured = RobotStates(model.system.state, 'robot/state')
+        self.measured = RobotStates(model.system.state)
         self.poll = self.wait = self.bound = lambda *_: None
         self.await_acknowledgement = lambda _: None
         self.sent = np.zeros(model.system.control.size)

@@ -177,7 +177,7 @@ class Rehearsal:
             data = bytes(self.encode[name](stamp, body.tolist()))
             self.put(f'{name}/odometry', data)
             if not dropped:
-                self.machine.measured.take(data, is_hand=name == 'hand')
+                self.machine.measured.take(data, f'{name}/odometry')
         if unread:
             source, unknown = self.subject.source, np.full(self.subject.start.shape, np.nan)
             read, source.state = source.state, lambda *_: (unknown, 0.0)

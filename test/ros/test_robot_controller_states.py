@@ -67,7 +67,7 @@ def test_other_messages_are_refused(data, text):
 
 
 def test_newest_state_is_kept_with_a_unit_quaternion():
-    states = RobotStates(LAYOUT, 'robot/state')
+    states = RobotStates(LAYOUT)
     assert states.state() is None
     assert states.age == math.inf
     for k in range(3):
@@ -90,7 +90,7 @@ def test_newest_state_is_kept_with_a_unit_quaternion():
     ],
 )
 def test_bad_state_is_refused_and_told(position, text):
-    states = RobotStates(LAYOUT, 'robot/state')
+    states = RobotStates(LAYOUT)
     states.take(message(position, LAYOUT.names))
     assert states.state() is None
     assert text in states.refused

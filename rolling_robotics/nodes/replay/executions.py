@@ -20,10 +20,9 @@ from rolling_controller.law import Following, Law, replay
 from rolling_controller.nodes.controller_parameters import TABLE as HAND_TABLE
 from rolling_controller.nodes.robot_machine import TABLE as ROBOT_TABLE
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.nodes.measurements import Measurements, RobotStates
+from rolling_dynamics.nodes.measurements import states_of
 from rolling_dynamics.nodes.topics import CommandTopic
 from rolling_dynamics.plugin import plugins
 from rolling_dynamics.scenario_model import load_any, Model, RobotModel
@@ -50,19 +49,10 @@ SETTINGS, PLAN = 'execution/settings', 'execution/plan'
 
 def _states(recorded: Recorded, model: Model | RobotModel) -> Iterator[Timed]:
     """Yield the states as the controller of an object on a hand, or of a robot, read them."""
-    if isinstance(model, Model):
-        contact_h = model.start[model.system.state.slice('contact_h')]
-        measured = Measurements(StateSource(model.system, model.params, contact_h))
-        for topic, _, data in recorded.raw(['hand/odometry', 'object/odometry']):
-            if measured.take(data, is_hand=topic == 'hand/odometry'):
-                found = measured.state()
-                if found is not None:
-                    yield found
-        return
-    states = RobotStates(model.system.state, 'robot/state')
-    for _, _, data in recorded.raw(['robot/state']):
+    states = states_of(model.system, model.params, model.start)
+    for topic, _, data in recorded.raw(states.topics):
         count = states.count
-        states.take(data)
+        states.take(data, topic)
         found = states.state()
         if states.count > count and found is not None:
             yield found
