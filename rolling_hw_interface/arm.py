@@ -553,27 +553,30 @@ class ArmModel:
     Attributes
     ----------
     lengths
-        Of the links [m].
+        Lengths of the three links [m].
     masses
-        Of the links, the last with the hand [kg].
+        Masses of the links, the last with the hand [kg].
     centres
-        From a link's joint to its centre of mass, along the link [m].
+        Distance from joint to centre of mass of each link, along the link [m].
     inertias
-        About the centre of mass of a link, y axis [kg m^2].
+        Inertias of the links about their centres of mass, y axis [kg m^2].
     base
         x and z of joint 1 in the world [m].
     gravity
-        x and z of gravity in the world [m/s^2]; of an inclined table its component in the table.
-    low, high
-        Least and greatest joint angle [rad].
+        x and z of gravity in the plane of the arm; of an inclined table its component in the table
+        [m/s^2].
+    low
+        Minimum joint angles [rad].
+    high
+        Maximum joint angles [rad].
     speed
-        Greatest joint speed [rad/s].
+        Maximum joint speeds [rad/s].
     acceleration
-        Greatest joint acceleration [rad/s^2].
+        Maximum joint accelerations [rad/s^2].
     torque
-        Greatest joint torque, after the gear [N m].
+        Maximum joint torques, after the gear [N m].
     singular_sine
-        Least ``|sin q2|``: the arm is singular where it is stretched or folded.
+        Minimum |sin q2|; the arm is singular when stretched or folded.
 
     """
 

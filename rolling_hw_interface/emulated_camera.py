@@ -29,27 +29,33 @@ class CameraModel:
     Attributes
     ----------
     rate
-        Images per second [Hz].
+        Frame rate [Hz].
     exposure
-        Time for which the shutter is open [s].
-    latency, jitter
-        From the middle of the exposure to the arrival of the data, and half the width of its even
-        spread [s].
+        Exposure time [s].
+    latency
+        Latency from mid-exposure to arrival [s].
+    jitter
+        Half-width of the uniform distribution of the latency [s].
     noise
         Standard deviation of each coordinate of a marker [m].
-    occlusion, occlusion_time
-        Fraction of the time in which the object is hidden, and mean length of such a time [s].
+    occlusion
+        Fraction of time for which the object is hidden.
+    occlusion_time
+        Mean duration of an occlusion [s].
     marker_occlusion
-        Probability that a single marker is hidden in an image.
+        Probability that one marker is hidden in an image.
     swap
-        Probability that two labels are exchanged in an image.
-    reflection, reflection_distance
-        Probability that a reflection is mistaken for a marker, and how far off it is [m].
-    clock_offset, clock_spread
-        The camera's clock is ahead of the host's by this plus, at each start, an even draw from
-        -spread to spread [s].
+        Probability of two swapped labels in an image.
+    reflection
+        Probability that a reflection is mistaken for a marker in an image.
+    reflection_distance
+        Distance of a reflection from the marker [m].
+    clock_offset
+        Offset of the camera clock ahead of the host clock [s].
+    clock_spread
+        Half-width of a uniform random offset added at each start [s].
     clock_drift
-        Seconds that it gains in a second.
+        Drift of the camera clock (seconds per second).
 
     """
 

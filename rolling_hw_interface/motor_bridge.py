@@ -132,22 +132,24 @@ class BridgeSettings:
     Attributes
     ----------
     mode
-        ``effort``, ``velocity`` or ``position``: what the motors take.
-    command_timeout, state_timeout
-        Age of a command and of the joints' state beyond which the arm is stopped [s].
+        Command interface of the motors: effort, velocity or position.
+    command_timeout
+        Age of a command beyond which the arm is stopped [s].
+    state_timeout
+        Age of the joint states beyond which the arm is stopped [s].
     stop_time
-        Time in which it comes to rest then [s].
+        Time in which the arm is stopped [s].
     stiffness
-        Natural frequency of the pull to the reference [rad/s].
+        Natural frequency of the feedback to the reference [rad/s].
     feedback_share
-        Greatest torque of that pull, as a fraction of the greatest torque; so little harm is done
-        by an encoder that lies before it is found out.
+        Maximum feedback torque, as a fraction of the maximum torque; it limits what a wrong
+        encoder can do before it is noticed.
     tracking_limit
-        Distance of a joint from its reference that is a fault [rad].
+        Tracking error of a joint that is a fault [rad].
     stall_distance
-        Way of the reference in which the reading of a joint has to change [rad].
+        Travel of the reference within which the reading of a joint must change [rad].
     off_plane
-        Acceleration out of the plane of the arm that is left out without a warning [m/s^2].
+        Acceleration out of the plane of the arm that is ignored without a warning [m/s^2].
 
     """
 

@@ -22,39 +22,40 @@ class MotorModel:
     Attributes
     ----------
     gear
-        Turns of the motor for one of the joint.
+        Gear ratios: motor revolutions per joint revolution.
     rotor_inertia
-        Of rotor and wave generator [kg m^2], on the motor's side.
+        Inertias of rotors and wave generators, on the side of the motor [kg m^2].
     torque_constant
-        Torque per current [N m/A], on the motor's side.
+        Torque constants at the motors [N m/A].
     current_limit
-        Greatest current [A].
+        Maximum currents [A].
     current_bandwidth
-        Of the current loop [Hz].
-    coulomb, viscous
-        Friction on the joint's side [N m], [N m s/rad].
+        Bandwidth of the current loop [Hz].
+    coulomb
+        Dry friction at the joints, after Coulomb [N m].
+    viscous
+        Viscous friction at the joints [N m s/rad].
     ripple
-        Amplitude of the torque ripple of the harmonic drive, twice a turn of the motor, on the
-        joint's side [N m].
+        Amplitudes of the torque ripple of the harmonic drives at the joints, twice per motor
+        revolution [N m].
     counts
-        Encoder counts for one turn of the motor.
+        Encoder counts per motor revolution.
     rate
-        Turns of the amplifier's loop in a second [Hz].
+        Loop rate of the amplifiers [Hz].
     velocity_gain
-        Of the amplifier's velocity loop [N m s/rad].
+        Gains of the velocity loop of the amplifiers [N m s/rad].
     position_gain
-        Of its position loop [1/s].
+        Gains of the position loop of the amplifiers [1/s].
     velocity_bandwidth
-        Of the low pass on the rate that it reports [Hz].
+        Bandwidth of the low-pass filter on reported velocities [Hz].
     command_timeout
-        Age of a command beyond which the amplifier brakes by itself [s].
+        Age of a command beyond which the amplifiers brake [s].
     brake
-        Damping of a motor whose windings are shorted, which is part of that braking, on the
-        joint's side [N m s/rad].
+        Damping of the motors with shorted windings, while braking, at the joints [N m s/rad].
     holding
-        Torque of the brakes that hold the joints when braking is over, on the joint's side [N m].
+        Torques of the holding brakes, at the joints [N m].
     holding_delay
-        Time of braking after which they fall in [s].
+        Braking time after which the holding brakes engage [s].
 
     """
 

@@ -264,19 +264,22 @@ class FilterModel:
 
     Attributes
     ----------
-    acceleration, angular_acceleration
-        Strength of the white accelerations that the equations do not know [m/s^1.5],
-        [rad/s^1.5].
-    gap, slip
-        Standard deviation of the gap [m] and the slip [m/s] of a rolling contact.
+    acceleration
+        Process noise: unmodelled acceleration [m/s^1.5].
+    angular_acceleration
+        Process noise: unmodelled angular acceleration [rad/s^1.5].
+    gap
+        Standard deviation of the gap of a contact [m].
+    slip
+        Standard deviation of the slip of a rolling contact [m/s].
     clock
-        Of the date of the images at first [s].
+        Initial standard deviation of the clock offset [s].
     clock_walk
-        How much the clock's error wanders [s/s^0.5].
+        Random walk of the clock offset [s/s^0.5].
     inertia
-        Of the logarithm of the moments of inertia over those given; where it is positive, their
-        scale is estimated, and the covariance moves by the equations of the contact. Zero where
-        they are known.
+        Standard deviation of the logarithm of the scale of the inertia; 0 = it is known. Where it
+        is positive, the scale is estimated, and the covariance moves by the equations of the
+        contact.
     planar
         Whether the object can only move in the plane x-z of the world and turn about y.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
+import inspect
+import re
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -23,96 +25,28 @@ from rolling_node_kit.parameters import fixed, Parameter
 from tf2_msgs.msg import TFMessage
 from transforms3d.quaternions import axangle2quat, qmult
 
-ARM_TEXT = {
-    'lengths': ('m', 'lengths of the three links'),
-    'masses': ('kg', 'masses of the links, the last with the hand'),
-    'centres': ('m', 'distance from joint to centre of mass of each link'),
-    'inertias': ('kg m^2', 'inertias of the links about their centres of mass'),
-    'base': ('m', 'x and z of joint 1 in the world'),
-    'gravity': ('m/s^2', 'x and z of gravity in the plane of the arm'),
-    'low': ('rad', 'minimum joint angles'),
-    'high': ('rad', 'maximum joint angles'),
-    'speed': ('rad/s', 'maximum joint speeds'),
-    'acceleration': ('rad/s^2', 'maximum joint accelerations'),
-    'torque': ('N m', 'maximum joint torques'),
-    'singular_sine': ('', 'minimum |sin q2|; the arm is singular when stretched'),
-}
-MOTOR_TEXT = {
-    'gear': ('', 'gear ratios: motor revolutions per joint revolution'),
-    'rotor_inertia': ('kg m^2', 'inertias of rotors and wave generators'),
-    'torque_constant': ('N m/A', 'torque constants at the motors'),
-    'current_limit': ('A', 'maximum currents'),
-    'current_bandwidth': ('Hz', 'bandwidth of the current loop'),
-    'coulomb': ('N m', 'Coulomb friction at the joints'),
-    'viscous': ('N m s/rad', 'viscous friction at the joints'),
-    'ripple': ('N m', 'amplitudes of the torque ripple of the harmonic drives'),
-    'counts': ('', 'encoder counts per motor revolution'),
-    'rate': ('Hz', 'loop rate of the amplifiers'),
-    'velocity_gain': ('N m s/rad', 'gains of the velocity loop of the amplifiers'),
-    'position_gain': ('1/s', 'gains of the position loop of the amplifiers'),
-    'velocity_bandwidth': ('Hz', 'bandwidth of the low-pass filter on reported velocities'),
-    'command_timeout': ('s', 'age of a command beyond which the amplifiers brake'),
-    'brake': ('N m s/rad', 'damping of the motors with shorted windings, while braking'),
-    'holding': ('N m', 'torques of the holding brakes'),
-    'holding_delay': ('s', 'braking time after which the holding brakes engage'),
-}
-BRIDGE_TEXT = {
-    'mode': ('', 'command interface of the motors'),
-    'command_timeout': ('s', 'age of a command beyond which the arm is stopped'),
-    'state_timeout': ('s', 'age of the joint states beyond which the arm is stopped'),
-    'stop_time': ('s', 'time in which the arm is stopped'),
-    'stiffness': ('rad/s', 'natural frequency of the feedback to the reference'),
-    'feedback_share': ('', 'maximum feedback torque, as a fraction of the maximum torque'),
-    'tracking_limit': ('rad', 'tracking error of a joint that is a fault'),
-    'stall_distance': (
-        'rad',
-        'travel of the reference within which the reading of a joint must change',
-    ),
-    'off_plane': ('m/s^2', 'acceleration out of the plane that is ignored without a warning'),
-}
-CAMERA_TEXT = {
-    'rate': ('Hz', 'frame rate'),
-    'exposure': ('s', 'exposure time'),
-    'latency': ('s', 'latency from mid-exposure to arrival'),
-    'jitter': ('s', 'half-width of the uniform distribution of the latency'),
-    'noise': ('m', 'standard deviation of each coordinate of a marker'),
-    'occlusion': ('', 'fraction of time for which the object is hidden'),
-    'occlusion_time': ('s', 'mean duration of an occlusion'),
-    'marker_occlusion': ('', 'probability that one marker is hidden in an image'),
-    'swap': ('', 'probability of two swapped labels in an image'),
-    'reflection': ('', 'probability that a reflection is mistaken for a marker in an image'),
-    'reflection_distance': ('m', 'distance of a reflection from the marker'),
-    'clock_offset': ('s', 'offset of the camera clock ahead of the host clock'),
-    'clock_spread': ('s', 'half-width of a uniform random offset added at each start'),
-    'clock_drift': ('', 'drift of the camera clock (seconds per second)'),
-}
-FILTER_TEXT = {
-    'acceleration': ('m/s^1.5', 'process noise: unmodelled acceleration'),
-    'angular_acceleration': ('rad/s^1.5', 'process noise: unmodelled angular acceleration'),
-    'gap': ('m', 'standard deviation of the gap of a contact'),
-    'slip': ('m/s', 'standard deviation of the slip of a rolling contact'),
-    'clock': ('s', 'initial standard deviation of the clock offset'),
-    'clock_walk': ('s/s^0.5', 'random walk of the clock offset'),
-    'inertia': (
-        '',
-        'standard deviation of the logarithm of the scale of the inertia; 0 = it is known',
-    ),
-    'planar': ('', 'whether the object can only move in the plane x-z'),
-}
+ATTRIBUTE = re.compile(r'^(\w+)\n((?: {4}.*\n?)+)', re.MULTILINE)
 
 
-def table_of(
-    kind: type, text: Mapping[str, tuple[str, str]], prefix: str, *, any_length: bool = False
-) -> tuple[Parameter, ...]:
+def described(kind: type) -> dict[str, tuple[str, str]]:
+    """Return meaning and unit of each attribute, as the docstring of a class has them."""
+    out = {}
+    for name, lines in ATTRIBUTE.findall(inspect.getdoc(kind) or ''):
+        text, _, unit = ' '.join(lines.split()).rstrip('.]').partition(' [')
+        out[name] = f'{text[:1].lower()}{text[1:]}', unit
+    return out
+
+
+def table_of(kind: type, prefix: str, *, any_length: bool = False) -> tuple[Parameter, ...]:
     """
     Return a parameter ``prefix.name`` for each field of a dataclass of numbers.
 
     Arrays have the length of their defaults, or any.
     """
-    out = []
+    out, known = [], described(kind)
     for field in fields(kind):
         default: Any = field.default
-        unit, meaning = text[field.name]
+        meaning, unit = known.get(field.name, ('', ''))
         is_tuple = isinstance(default, tuple)
         out.append(
             fixed(
@@ -141,11 +75,11 @@ DESCRIBED = (
     ),
     fixed('arm.home', [0.0], 'joint angles near which a described arm works', unit='rad'),
 )
-ARM_TABLE = (*DESCRIBED, *table_of(ArmModel, ARM_TEXT, 'arm'))
-MOTOR_TABLE = table_of(MotorModel, MOTOR_TEXT, 'motors', any_length=True)
-BRIDGE_TABLE = table_of(BridgeSettings, BRIDGE_TEXT, 'drive')
-CAMERA_TABLE = table_of(CameraModel, CAMERA_TEXT, 'camera')
-FILTER_TABLE = table_of(FilterModel, FILTER_TEXT, 'filter')
+ARM_TABLE = (*DESCRIBED, *table_of(ArmModel, 'arm'))
+MOTOR_TABLE = table_of(MotorModel, 'motors', any_length=True)
+BRIDGE_TABLE = table_of(BridgeSettings, 'drive')
+CAMERA_TABLE = table_of(CameraModel, 'camera')
+FILTER_TABLE = table_of(FilterModel, 'filter')
 JOINT_NAMES = fixed(
     'joint_names',
     ['joint_1', 'joint_2', 'joint_3'],
