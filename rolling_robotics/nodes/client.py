@@ -1,15 +1,13 @@
-"""A client of nodes: parameters, actions, what is watched, and how late messages are."""
+"""A client of nodes: parameters, actions, and what is watched."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 import contextlib
-import math
 import threading
 import time
 from typing import Any, TYPE_CHECKING
 
-from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
 from nav_msgs.msg import Odometry
@@ -17,21 +15,16 @@ from rcl_interfaces.srv import GetParameters, SetParameters
 import rclpy
 from rclpy.action import ActionClient
 from rclpy.experimental.events_executor import EventsExecutor
-from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.serialization import deserialize_message
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
-from rolling_dynamics.errors import printable, RollingError
+from rolling_dynamics.errors import RollingError
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingPlan
-from rolling_node_kit.cdr import decode_odometry
-from rolling_node_kit.conversions import time_to_nanoseconds
+from rolling_node_kit.conversions import quaternion_to_wxyz, time_to_nanoseconds
 from rolling_node_kit.polled_subscription import PolledSubscription
-from rolling_node_kit.qos import EVENT, STREAM_READER
-from rolling_node_kit.suite_node import MISSED_FRACTION
+from rolling_node_kit.qos import STREAM_READER
 from rolling_robotics.console import InterruptFlag
-from rolling_robotics.demo.clock import too_late
 from rolling_robotics.experiments import RECORDER
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
@@ -39,107 +32,11 @@ from std_srvs.srv import SetBool, Trigger
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_Read = Callable[[bytes], tuple[int, Sequence[float]]]
-
-
-def _whole(kind: type, read: Callable[[Any], Sequence[float]]) -> _Read:
-    """Return a reader of serialized messages: stamp [ns], and what is kept of one."""
-
-    def reader(data: bytes) -> tuple[int, Sequence[float]]:
-        message = deserialize_message(data, kind)
-        return time_to_nanoseconds(message.header.stamp), read(message)
-
-    return reader
-
-
-def _attitude(data: bytes) -> tuple[int, Sequence[float]]:
-    stamp, state, _ = decode_odometry(data)
-    return stamp, state[:4].tolist()
-
-
-# what can be watched: type of the messages, and a reader
-WATCHABLE: Mapping[str, tuple[type, _Read]] = {
-    'joints': (JointState, _whole(JointState, lambda m: list(m.position))),
-    'attitude': (Odometry, _attitude),
+# what can be watched: type of the messages, and what is kept of one
+WATCHABLE: Mapping[str, tuple[type, Callable[[Any], Sequence[float]]]] = {
+    'joints': (JointState, lambda message: list(message.position)),
+    'attitude': (Odometry, lambda message: quaternion_to_wxyz(message.pose.pose.orientation)),
 }
-
-
-class Watch:
-    """
-    Reads a topic.
-
-    Attributes
-    ----------
-    topic
-        Its name.
-    stamp
-        Stamp of the newest message that was read [s]; -inf before the first.
-    row
-        What it says; None before the first.
-
-    """
-
-    def __init__(self, node: Node, topic: str, kind: str) -> None:
-        """Subscribe; what is kept of a message follows from the kind, see :data:`WATCHABLE`."""
-        type_, self._read = WATCHABLE[kind]
-        self.topic, self.stamp = topic, -math.inf
-        self.row: Sequence[float] | None = None
-        self._subscription = PolledSubscription(node, type_, topic, STREAM_READER, raw=True)
-
-    def poll(self) -> None:
-        """Read the newest message, if there is a new one."""
-        data = self._subscription.take()
-        if data:
-            stamp, self.row = self._read(data[-1])
-            self.stamp = stamp * 1e-9
-
-    def destroy(self) -> None:
-        """Unsubscribe."""
-        self._subscription.destroy()
-
-
-class Lateness:
-    """
-    Listens to ``/diagnostics``.
-
-    Attributes
-    ----------
-    values
-        Newest values by key, by node.
-
-    """
-
-    def __init__(self, node: Node) -> None:
-        """Subscribe."""
-        self.values: dict[str, dict[str, str]] = {}
-        self._worst = 0.0, ''
-        node.create_subscription(DiagnosticArray, '/diagnostics', self._take, EVENT)
-
-    def begin(self) -> None:
-        """Forget what was."""
-        self._worst = 0.0, ''
-
-    @property
-    def reason(self) -> str:
-        """Reason why a run since :meth:`begin` is inconclusive; empty in simulated time."""
-        return too_late(*self._worst)
-
-    def _take(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            name = printable(status.name)
-            values = {entry.key: entry.value for entry in status.values}
-            self.values[name] = values
-            if (
-                name.rpartition('/')[2] == RECORDER.name
-            ):  # its loop is not one from state to command
-                continue
-            try:
-                fraction = float(values.get(MISSED_FRACTION, '0'))
-            except ValueError:
-                continue
-            self._worst = max(self._worst, (fraction, name))
-
-
 SHORT = 30.0  # longest wait for an answer that needs no work [s]
 AGAIN = 10.0  # after which a request without an answer is sent again [s]
 STATE_PERIOD = 0.2  # between two looks whether a node is active [s]
@@ -200,10 +97,10 @@ class Client:
         self._controller = ActionClient(self._node, ExecutePlan, 'execute_plan')
         # kept to the end: this executor may crash where a client is destroyed while it spins
         self._services: dict[str, Any] = {}
-        self._watches: dict[str, Watch] = {}
+        self._watches: dict[str, PolledSubscription] = {}
+        self._newest: dict[str, tuple[float, Sequence[float]]] = {}  # stamp [s] and values
         self._goal: Any = None
         self.equip()
-        self._lateness = Lateness(self._node)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._spin, name='client', daemon=True)
         self._thread.start()
@@ -302,17 +199,20 @@ class Client:
             What is kept of its messages, see :data:`WATCHABLE`.
 
         """
+        type_, read = WATCHABLE[kind]
         watch = self._watches.get(topic)
         if watch is None:
-            watch = self._in_turn(Watch, self._node, topic, kind)
-            self._watches[topic] = watch
+            given = self._node, type_, topic, STREAM_READER
+            watch = self._watches[topic] = self._in_turn(PolledSubscription, *given)
 
         def arrived() -> bool:
-            watch.poll()
-            return watch.row is not None
+            for message in watch.take():
+                stamp = time_to_nanoseconds(message.header.stamp) * 1e-9
+                self._newest[topic] = stamp, read(message)
+            return topic in self._newest
 
         self._wait(f'no message on {topic}', arrived, SHORT)
-        return watch.stamp, watch.row
+        return self._newest[topic]
 
     def _state(self, node: str, timeout: float) -> int:
         """Return the state of a node's life cycle."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+import contextlib
 import math
 import time
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, Vector3
 import numpy as np
 from rclpy.action import ActionClient
@@ -16,7 +18,10 @@ from rolling_interfaces.action import ExecutePlan, PlanRolling, RunExperiment
 from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.qos import EVENT, LATCHED
+from rolling_node_kit.suite_node import MISSED_FRACTION
 from rolling_planner.nodes.conversions import message_to_plan
+from rolling_robotics.demo.clock import too_late
+from rolling_robotics.experiments import RECORDER
 from rolling_robotics.nodes.client import Client, ClientError
 from rolling_robotics.trials.trial import PlanRequest, progress_text, Record, say, Trial
 
@@ -50,12 +55,23 @@ class TrialClient(Client):
         self._goals = self._node.create_publisher(PoseStamped, 'goal_pose', EVENT)
         self._node.create_subscription(PoseStamped, 'set_point', self._take, LATCHED)
         self._set_points: list[tuple[float, Array]] = []
+        self._node.create_subscription(DiagnosticArray, '/diagnostics', self._note_missed, EVENT)
+        self._worst = 0.0, ''  # fraction of missed deadlines since a trial began, and the node
         self._plan: RollingPlan | None = None
         self._executed = 0
 
     def _take(self, message: PoseStamped) -> None:
         place = np.array([message.pose.position.x, message.pose.position.y])
         self._set_points.append((time_to_nanoseconds(message.header.stamp) * 1e-9, place))
+
+    def _note_missed(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            name = printable(status.name)
+            if name.rpartition('/')[2] == RECORDER.name:  # no loop from state to command
+                continue
+            missed = next((v.value for v in status.values if v.key == MISSED_FRACTION), '0')
+            with contextlib.suppress(ValueError):
+                self._worst = max(self._worst, (float(missed), name))
 
     def _go(self, *, on: bool) -> None:
         """Let the plant simulate as fast as in a trial, or as between them."""
@@ -93,7 +109,7 @@ class TrialClient(Client):
         plan = self._plan
         self.reset(trial.position, trial.rotation, **trial.disturbances)
         self.set_parameters('controller', trial.settings)
-        self._lateness.begin()
+        self._worst = 0.0, ''
         left, started = sorted(trial.pushes), False
 
         def push(feedback: ExecutePlan.Feedback) -> None:
@@ -113,7 +129,7 @@ class TrialClient(Client):
             number=self._executed - 1 if started else -1,
             end=message_to_plan(plan).duration,
             ended=why,
-            inconclusive=self._lateness.reason or (why if stale else ''),
+            inconclusive=too_late(*self._worst) or (why if stale else ''),
             values={
                 'error': result.final_error,
                 'tolerance': self._number('controller', 'goal_tolerance'),
@@ -143,7 +159,7 @@ class TrialClient(Client):
     def run(self, law: str, duration: float) -> Record:
         """Have a law of the laboratory run for some time [s] from where the object is."""
         self._wait('the controller did not come up', self._experiment.server_is_ready, SPARE)
-        self._lateness.begin()
+        self._worst = 0.0, ''
         result = self._run(
             self._experiment,
             RunExperiment.Goal(law=law, duration=float(duration)),
@@ -160,7 +176,7 @@ class TrialClient(Client):
             begin=time_to_nanoseconds(result.start) * 1e-9,
             end=result.duration,
             ended=f'ended early: {why}' if result.error_code else '',
-            inconclusive=self._lateness.reason or stale,
+            inconclusive=too_late(*self._worst) or stale,
             values={'balancing_since': result.balancing_since},
         )
 
@@ -182,14 +198,14 @@ class TrialClient(Client):
         for k, leg in enumerate(legs):
             self._go(on=True)
             if k == 1:
-                self._lateness.begin()
+                self._worst = 0.0, ''
             self._send(leg.place)
             stamp = self._set_points[-1][0]
             begin = stamp if k == 1 else begin
             self._wait_near(leg, max(stamp, self.newest(STATE, 'joints')[0]))
         end = self.newest(STATE, 'joints')[0]
         self._go(on=False)
-        return Record(begin=begin, end=end - begin, inconclusive=self._lateness.reason)
+        return Record(begin=begin, end=end - begin, inconclusive=too_late(*self._worst))
 
     def _send(self, place: Array) -> None:
         """Publish a set point, and wait until the controller has taken it."""
