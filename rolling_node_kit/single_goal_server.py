@@ -18,7 +18,7 @@ import threading
 import time
 from typing import Any
 
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action import ActionClient, ActionServer, CancelResponse, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -50,6 +50,30 @@ def resolve(node: Node, future: Future, value: Any) -> None:
         executor.create_task(set_once)
     except (AttributeError, RuntimeError):
         set_once()  # the executor has been shut down: nobody awaits any more
+
+
+def send_goal(node: Node, client: ActionClient, goal: Any, give: Callable[[Any], None]) -> None:
+    """
+    Send a goal in the thread of the executor, which takes the answer: it must not come before.
+
+    Parameters
+    ----------
+    node, client, goal
+        Who sends which goal, by what client of an action.
+    give
+        Called with the result, or None if the goal was refused.
+
+    """
+
+    def accepted(future: Future) -> None:
+        handle = future.result()
+        if handle.accepted:
+            handle.get_result_async().add_done_callback(lambda done: give(done.result().result))
+        else:
+            give(None)
+
+    if node.executor is not None:
+        node.executor.create_task(lambda: client.send_goal_async(goal).add_done_callback(accepted))
 
 
 class Goal:

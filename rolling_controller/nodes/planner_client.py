@@ -10,12 +10,12 @@ from geometry_msgs.msg import PoseStamped
 import numpy as np
 from numpy.typing import ArrayLike
 from rclpy.action import ActionClient
-from rclpy.task import Future
 from rolling_controller.predictive.pursuit import Answer
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import printable, RollingError
 from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_node_kit.qos import EVENT
+from rolling_node_kit.single_goal_server import send_goal
 from rolling_node_kit.suite_node import SuiteNode
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.plan import Plan
@@ -49,11 +49,10 @@ class Replanner:
             Nothing serves ``plan_rolling``.
 
         """
-        executor = self._node.executor
-        if executor is None or not self._planner.server_is_ready():
+        if self._node.executor is None or not self._planner.server_is_ready():
             raise RollingError('nothing serves plan_rolling; start the planner')
-        goal, came = plan_goal(problem), ResultOf[PlanRolling.Result | None]()
-        executor.create_task(lambda: self._send(goal, came.set_result))
+        came = ResultOf[PlanRolling.Result | None]()
+        send_goal(self._node, self._planner, plan_goal(problem), came.set_result)
 
         def answer(patience: float) -> Plan | None:
             try:
@@ -69,16 +68,6 @@ class Replanner:
             return message_to_plan(result.plan)
 
         return answer
-
-    def _send(self, goal: PlanRolling.Goal, give: Callable[[Any], None]) -> None:
-        def accepted(future: Future) -> None:
-            handle = future.result()
-            if handle.accepted:
-                handle.get_result_async().add_done_callback(lambda f: give(f.result().result))
-            else:
-                give(None)
-
-        self._planner.send_goal_async(goal).add_done_callback(accepted)
 
 
 def plan_goal(problem: PlanProblem) -> PlanRolling.Goal:

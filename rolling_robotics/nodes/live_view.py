@@ -21,7 +21,6 @@ from rclpy.experimental.events_executor import EventsExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
-from rclpy.task import Future
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import LONGEST_NAME, printable
 from rolling_dynamics.robots.view import PREDICTED as PREDICTED_COLOUR
@@ -29,6 +28,7 @@ from rolling_interfaces.action import ExecutePlan, PlanRolling
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import EVENT, FRAMES_POLLED, LATCHED, STREAM_READER
+from rolling_node_kit.single_goal_server import send_goal
 from rolling_robotics.nodes.recorded_scene import (
     bodies_of,
     contact_frames,
@@ -91,37 +91,29 @@ class GoalSender:
         point = goal.waypoints[0].pose.position
         point.x, point.y, point.z = place
         report('planning ...')
-        self._send(self._planner, goal, report, _planned)
+        send_goal(self._node, self._planner, goal, lambda result: report(_planned(result)))
 
     def execute(self, report: Report) -> None:
         """Have the newest plan executed."""
         report('executing ...')
-        self._send(self._controller, ExecutePlan.Goal(), report, _executed)
-
-    def _send(
-        self, client: ActionClient, goal: Any, report: Report, text: Callable[[Any], str]
-    ) -> None:
-        def answered(future: Future) -> None:
-            handle = future.result()
-            if handle.accepted:
-                handle.get_result_async().add_done_callback(
-                    lambda done: report(text(done.result().result))
-                )
-            else:
-                report('refused; the log of the node says why')
-
-        executor = self._node.executor
-        if executor is not None:  # in the thread that takes the answer: it must not come before
-            executor.create_task(lambda: client.send_goal_async(goal).add_done_callback(answered))
+        goal = ExecutePlan.Goal()
+        send_goal(self._node, self._controller, goal, lambda r: report(_executed(r)))
 
 
-def _planned(result: PlanRolling.Result) -> str:
+REFUSED = 'refused; the log of the node says why'
+
+
+def _planned(result: PlanRolling.Result | None) -> str:
+    if result is None:
+        return REFUSED
     if result.error_code != PlanRolling.Result.NONE:
         return f'no plan: {printable(result.error_string)}'
     return f'planned: {result.plan.times[-1]:.3g} s; the ghost shows where it ends'
 
 
-def _executed(result: ExecutePlan.Result) -> str:
+def _executed(result: ExecutePlan.Result | None) -> str:
+    if result is None:
+        return REFUSED
     if result.error_code != ExecutePlan.Result.NONE:
         return f'missed: {printable(result.error_string)}'
     return f'reached, final error {result.final_error:.2g}'
