@@ -286,6 +286,14 @@ OVERRUN = (
         limits=(0.0, 1.0),
     ),
 )
+SCENARIO = fixed('scenario_file', '', 'scenario of the machine; a path, or a name in config/')
+CONTACT_RATE = fixed(
+    'contact_rate',
+    100.0,
+    'publication rate of contact coordinates, wrench and joints',
+    limits=(1.0, 1000.0),
+    unit='Hz',
+)
 TF_RATE = fixed('tf_rate', 50.0, 'publication rate of the frames', limits=(1.0, 100.0), unit='Hz')
 LOCKSTEP_TIMEOUT = Parameter(
     'lockstep_timeout',

@@ -6,7 +6,7 @@ from rolling_controller.design import LAWS, LQR
 from rolling_controller.robot_laws.contact_kind import CONTACT_OPTIONS
 from rolling_controller.robot_laws.regulator import RobotKind
 from rolling_controller.time_varying_lqr import Option
-from rolling_node_kit.parameters import fixed, OVERRUN, Parameter
+from rolling_node_kit.parameters import fixed, OVERRUN, Parameter, SCENARIO
 
 
 def option_parameter(option: Option, group: str = '') -> Parameter:
@@ -26,11 +26,7 @@ def law_parameters(kind: RobotKind) -> tuple[Parameter, ...]:
 
 
 EXECUTION = (
-    fixed(
-        'scenario_file',
-        '',
-        'scenario with bodies, surfaces and limits; a path, or a name in config/',
-    ),
+    SCENARIO,
     fixed('rate', 1000.0, 'control rate', limits=(50.0, 2000.0), unit='Hz'),
     fixed('feedback_rate', 20.0, 'rate of action feedback', limits=(1.0, 200.0), unit='Hz'),
     Parameter(

@@ -11,11 +11,13 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.simulation.emulation import EmulatedMachine
 from rolling_node_kit.parameters import (
+    CONTACT_RATE,
     fixed,
     LOCKSTEP_TIMEOUT,
     OVERRUN,
     Parameter,
     RATE_FACTOR,
+    SCENARIO,
     TF_RATE,
 )
 from rolling_node_kit.suite_node import Health, OK
@@ -106,11 +108,7 @@ class Simulated(Protocol):
 def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
     """Return the parameters of every simulator; ``body`` is what a command moves."""
     return (
-        fixed(
-            'scenario_file',
-            '',
-            'scenario with bodies, surfaces, friction, start; a path, or a name in config/',
-        ),
+        SCENARIO,
         fixed(
             'rate',
             rate,
@@ -118,13 +116,7 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
             limits=(50.0, 2000.0),
             unit='Hz',
         ),
-        fixed(
-            'contact_rate',
-            100.0,
-            'publication rate of contact wrench, joints and other contact topics',
-            limits=(1.0, 1000.0),
-            unit='Hz',
-        ),
+        CONTACT_RATE,
         TF_RATE,
         fixed(
             'marker_rate',

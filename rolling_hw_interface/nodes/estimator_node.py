@@ -27,7 +27,6 @@ from rolling_hw_interface.nodes.model_parameters import (
     JOINT_NAMES,
     joint_names_of,
     MOTOR_TABLE,
-    SCENARIO,
     STATE_TOPIC,
     WORLD_FRAME,
 )
@@ -50,7 +49,7 @@ from rolling_node_kit.cdr import (
 )
 from rolling_node_kit.conversions import matrix_to_transform, nanoseconds_to_time
 from rolling_node_kit.loop_node import LOOP_TABLE, LoopNode
-from rolling_node_kit.parameters import fixed, Parameter, TF_RATE
+from rolling_node_kit.parameters import CONTACT_RATE, fixed, Parameter, SCENARIO, TF_RATE
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import (
@@ -107,13 +106,7 @@ TABLE = (
         limits=(0.002, 1.0),
         unit='s',
     ),
-    fixed(
-        'contact_rate',
-        100.0,
-        'publication rate of the contact coordinates',
-        limits=(1.0, 1000.0),
-        unit='Hz',
-    ),
+    CONTACT_RATE,
     fixed(
         'state_rate',
         20.0,

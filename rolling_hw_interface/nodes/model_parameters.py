@@ -93,11 +93,6 @@ STATE_TOPIC = fixed(
     'robot_joint_states',
     'topic of the joint states; joint_states beside joint_state_broadcaster',
 )
-SCENARIO = fixed(
-    'scenario_file',
-    '',
-    'scenario with bodies, surfaces, friction and start; a path, or a name in config/',
-)
 
 
 CAMERA_POSE = (

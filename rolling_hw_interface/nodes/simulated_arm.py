@@ -50,7 +50,6 @@ from rolling_hw_interface.nodes.model_parameters import (
     joint_names_of,
     markers_from,
     MOTOR_TABLE,
-    SCENARIO,
     WORLD_FRAME,
 )
 from rolling_hw_interface.vision import camera_from
@@ -58,7 +57,7 @@ from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.cdr import ACCEL, decode_stamped, JointReader, OdometryEncoder
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_node_kit.loop_node import LOOP_TABLE
-from rolling_node_kit.parameters import fixed, LOCKSTEP_TIMEOUT, Parameter, RATE_FACTOR
+from rolling_node_kit.parameters import fixed, LOCKSTEP_TIMEOUT, Parameter, RATE_FACTOR, SCENARIO
 from rolling_node_kit.qos import COMMAND, EVENT, STREAM_WRITER
 from rolling_node_kit.suite_node import Health, OK, WARN
 from sensor_msgs.msg import JointState

@@ -18,7 +18,7 @@ from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import RollingError
 from rolling_interfaces.action import PlanRolling
 from rolling_interfaces.srv import CheckPlan
-from rolling_node_kit.parameters import fixed, Parameter, ParameterTable
+from rolling_node_kit.parameters import fixed, Parameter, ParameterTable, SCENARIO
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import REQUESTS
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
@@ -45,11 +45,7 @@ from rolling_planner.workers.worker_pool import WorkerPool
 WORK = 'rolling_planner.planners.job:work'
 
 TABLE = (
-    fixed(
-        'scenario_file',
-        '',
-        'scenario with bodies, surfaces and limits; a path, or a name in config/',
-    ),
+    SCENARIO,
     fixed('work', WORK, 'function that the worker process runs, package.module:name'),
     Parameter(
         'method',

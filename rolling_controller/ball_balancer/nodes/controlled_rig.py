@@ -25,7 +25,7 @@ from rolling_dynamics.nodes.topics import CommandTopic
 from rolling_dynamics.scenario import load_scenario
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
 from rolling_node_kit.newest_state import NewestState, StampCheck
-from rolling_node_kit.parameters import fixed, Parameter, ParameterTable
+from rolling_node_kit.parameters import fixed, Parameter, ParameterTable, SCENARIO
 from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, LOG, SENSOR_DATA
 from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from sensor_msgs.msg import JointState
@@ -96,9 +96,7 @@ class RigMachine(Machine):
 
 
 TABLE = (
-    fixed(
-        'scenario_file', '', 'scenario with the numbers of the rig; a path, or a name in config/'
-    ),
+    SCENARIO,
     fixed(
         'law',
         'lqr',
