@@ -74,12 +74,12 @@ def run_sweep(args: Namespace) -> int:
     if args.samples is not None:
         given['samples'] = {'count': args.samples, 'seed': args.seed}
     sweep = read_sweep(document, given)
-    store = Store(out, sweep, len(parts_of(sweep)))
+    store = Store(out, sweep)
     if store.complete:
         print(f'{out} holds this sweep already: {len(sweep)} points, hash {sweep.hash()}')
         return 0
     good, _ = probe(sweep)
-    alike = FEWEST if len(parts_of(sweep)[0].points) >= FEWEST else 1
+    alike = FEWEST if len(parts_of(sweep)[0]) >= FEWEST else 1
     compiling = dict.fromkeys(range(alike), sweep.values(good))  # what the workers will need
     run_points(sweep.document, sweep.follows, compiling)
     return _work(args, sweep, store)
@@ -107,7 +107,7 @@ def _varied(text: str) -> tuple[str, Any]:
 
 
 def _work(args: Namespace, sweep: Sweep, store: Store) -> int:
-    from rolling_robotics.sweep.run import Forks, run_sweep
+    from rolling_robotics.sweep.run import run_sweep
 
     count = len(sweep)
     with Progress(f'sweeping {sweep.document["name"]}') as progress:
@@ -116,11 +116,10 @@ def _work(args: Namespace, sweep: Sweep, store: Store) -> int:
             progress.say(f'{done} of {count} points, {failed} failed', done / count)
 
         try:
-            with Forks(args.workers) as forks:
-                run_sweep(sweep, store, forks, report)
+            run_sweep(sweep, store, args.workers, report)
         except KeyboardInterrupt:
             say(
-                f'stopped by Ctrl-C; {len(store.done)} parts are kept in {store.folder}, and the '
+                f'stopped by Ctrl-C; {len(store.done)} points are kept in {store.folder}, and the '
                 'same command goes on from there'
             )
             return INTERRUPTED

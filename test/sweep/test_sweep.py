@@ -1,11 +1,12 @@
 """`rolling sweep` in processes of this machine."""
 
-from concurrent.futures import BrokenExecutor, wait
 import json
 import math
+import multiprocessing
 import os
 from pathlib import Path
 import signal
+import threading
 import time
 
 import numpy as np
@@ -20,7 +21,7 @@ from rolling_robotics.result import simulate_scenario
 from rolling_robotics.sweep import outcome
 from rolling_robotics.sweep.outcome import run_points
 from rolling_robotics.sweep.points import document_at, read_sweep
-from rolling_robotics.sweep.run import Forks, parts_of, Store
+from rolling_robotics.sweep.run import run_sweep, Store
 import yaml
 
 SCENARIOS = Path(__file__).resolve().parents[2] / 'config' / 'scenarios'
@@ -100,10 +101,10 @@ def test_restart_works_on_what_is_missing(tmp_path):
     """Parts that are there are kept as they are: a mark in one of them comes out."""
     out, path = tmp_path / 'disk.parquet', scenario_file(tmp_path)
     sweep = read_sweep({**read_document(path), 'name': 'disk'})
-    store = Store(out, sweep, len(parts_of(sweep)))
+    store = Store(out, sweep)
     rows = run_points(sweep.document, sweep.follows, {4: sweep.values(4)})
     rows[0]['final_phi'] = 42.0
-    store.write(4, rows)
+    store.write(rows)
     assert main(['sweep', path, '--out', str(out), '--workers', '2']) == 0
     table = pq.read_table(out)
     assert table.num_rows == 10
@@ -128,26 +129,6 @@ def test_processes_of_its_own_and_samples(tmp_path):
         assert row['status'] == ('failed' if row['floor.mu'] == 0.01 else 'done')
 
 
-@forks
-def test_process_that_dies_costs_its_own_task_only():
-    """A new one takes its place."""
-    with Forks(1) as workers:
-        tasks = [workers.submit(os.getpid if k != 1 else die) for k in range(6)]
-        wait(tasks)
-    assert isinstance(tasks.pop(1).exception(), BrokenExecutor)
-    found = {task.result() for task in tasks}
-    assert os.getpid() not in found
-    assert len(found) == 2
-
-
-@forks
-def test_processes_end_with_their_context_at_work():
-    with Forks(1) as workers:
-        task = workers.submit(time.sleep, 1000)
-    wait([task])
-    assert isinstance(task.exception(), BrokenExecutor)
-
-
 def deadly(document, follows, points):
     if 3 in points:
         die()
@@ -160,14 +141,35 @@ def test_worker_that_dies_costs_one_point(tmp_path, monkeypatch):
     from rolling_robotics.sweep import run as run_module
 
     sweep = read_sweep({**DISK, 'name': 'disk'})
-    store = Store(tmp_path / 'disk.parquet', sweep, 1)
+    store = Store(tmp_path / 'disk.parquet', sweep)
     monkeypatch.setattr(run_module, 'PARTS', 1)
     monkeypatch.setattr(run_module, 'run_points', deadly)
-    with Forks(2) as workers:
-        run_module.run_sweep(sweep, store, workers, lambda *_: None)
+    run_sweep(sweep, store, 2, lambda *_: None)
     rows = store.join().to_pylist()
     assert [r['status'] for r in rows] == ['failed' if k == 3 else 'done' for k in range(10)]
     assert 'BrokenProcessPool' in rows[3]['error']
+
+
+def endless(*_):
+    time.sleep(1000)
+
+
+@forks
+def test_processes_end_with_the_sweep(tmp_path, monkeypatch):
+    """Ctrl-C while they work leaves none of them behind."""
+    from rolling_robotics.sweep import run as run_module
+
+    sweep = read_sweep({**DISK, 'name': 'disk'})
+    monkeypatch.setattr(run_module, 'run_points', endless)
+    stop = threading.Timer(0.5, signal.pthread_kill, [threading.get_ident(), signal.SIGINT])
+    others = set(multiprocessing.active_children())
+    stop.start()
+    with pytest.raises(KeyboardInterrupt):
+        run_sweep(sweep, Store(tmp_path / 'disk.parquet', sweep), 2, lambda *_: None)
+    left = set(multiprocessing.active_children()) - others
+    for child in left:
+        child.join(10)
+    assert not any(child.is_alive() for child in left)
 
 
 @pytest.mark.parametrize(
