@@ -22,7 +22,7 @@ from PIL import Image
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_robotics.animation.painter import Camera, extent, Painter
-from rolling_robotics.figures.states import COLOURS, DASHES, GREY, STYLE
+from rolling_robotics.figures.states import GREY, line_style, STYLE
 from rolling_robotics.files import written_beside
 from rolling_robotics.scene.scene import Scene, Strip
 
@@ -165,14 +165,7 @@ def _index(scene: Scene, shot: Shot) -> int:
 def _strip(axes: Axes, scene: Scene, strip: Strip) -> mpl.lines.Line2D:
     """Draw the curves of a strip; return the line that shows the time."""
     for k, (name, values) in enumerate(strip.curves.items()):
-        axes.plot(
-            scene.times,
-            values,
-            color=COLOURS[k % len(COLOURS)],
-            linestyle=DASHES[k % len(DASHES)],
-            label=name,
-            linewidth=1.2,
-        )
+        axes.plot(scene.times, values, label=name, linewidth=1.2, **line_style(k))
     if strip.limit is not None:
         axes.axhline(strip.limit, color='black', linewidth=0.8, linestyle='--')
     axes.set_title(f'{strip.title} [{strip.unit}]' if strip.unit else strip.title, fontsize=8)

@@ -51,25 +51,9 @@ class Camera:
         return np.array([right, np.cross(back, right), back])
 
 
-@dataclass
-class _Pile:
-    """Polygons of one instant, to be sorted."""
-
-    corners: list[Values]
-    depths: list[Values]
-    faces: list[Values]
-    edges: list[Values]
-    widths: list[Values]
-
-    def add(
-        self, corners: Values, colours: Values, edges: Values, width: float, lift: float
-    ) -> None:
-        """Add polygons: corners as the camera sees them (M, 4, 3), colours (M, 4)."""
-        self.corners.append(corners[:, :, :2])
-        self.depths.append(corners[:, :, 2].mean(axis=1) + lift)
-        self.faces.append(colours)
-        self.edges.append(edges)
-        self.widths.append(np.full(len(corners), width))
+# Polygons of one instant, to be sorted: corners as the camera sees them, depths, colours of faces
+# and edges, and widths of lines.
+_Pile = list[tuple[Values, ...]]
 
 
 def extent(scene: Scene, camera: Camera) -> tuple[Values, Values]:
@@ -122,7 +106,8 @@ class Painter:
         for old in self._drawn:
             old.remove()
         self._drawn = []
-        under, ground, marks, above = (self._pile() for _ in range(4))
+        piles: list[_Pile] = [[] for _ in range(4)]
+        under, ground, marks, above = piles
         for body in self._scene.bodies:
             here = (ground, marks) if body.layer == GROUND else (above, above)
             self._add_body(under, ground, *here, body, k)
@@ -130,34 +115,39 @@ class Painter:
             self._add_body(under, ground, above, above, ghost, k, float(remains[k]))
         self._add_traces(marks, above, k)
         self._add_contact(above, k)
-        for order, pile in enumerate((under, ground, marks, above)):
+        for order, pile in enumerate(piles):
             self._show(pile, order + 1)
         self._show(marks, 5, opacity=SEEN_THROUGH)
 
-    @staticmethod
-    def _pile() -> _Pile:
-        return _Pile([], [], [], [], [])
-
     def _show(self, pile: _Pile, order: int, *, opacity: float | None = None) -> None:
-        if not pile.corners:
+        if not pile:
             return
-        by_depth = np.argsort(np.concatenate(pile.depths), kind='stable')
+        corners, depths, faces, edges, widths = map(np.concatenate, zip(*pile, strict=True))
+        by_depth = np.argsort(depths, kind='stable')
         collection = PolyCollection(
-            list(np.concatenate(pile.corners)[by_depth]),
-            facecolors='none' if opacity else np.concatenate(pile.faces)[by_depth],
-            edgecolors=np.concatenate(pile.edges)[by_depth],
-            linewidths=np.concatenate(pile.widths)[by_depth],
+            list(corners[by_depth]),
+            facecolors='none' if opacity else faces[by_depth],
+            edgecolors=edges[by_depth],
+            linewidths=widths[by_depth],
             zorder=order,
             alpha=opacity,
         )
         self._axes.add_collection(collection, autolim=False)
         self._drawn.append(collection)
 
-    def _viewed(self, points: Values, position: Values, attitude: Values) -> Values:
-        """Return points of a body as the camera sees them."""
-        R = rotation_matrices(attitude[None])[0]
-        viewed: Values = (points @ R.T + position) @ self._camera.rotation.T
+    def _viewed(self, points: Values, item: Body | Frame, k: int) -> Values:
+        """Return points of a body or a frame as the camera sees them."""
+        R = rotation_matrices(item.attitude[k : k + 1])[0]
+        viewed: Values = (points @ R.T + item.position[k]) @ self._camera.rotation.T
         return viewed
+
+    @staticmethod
+    def _add(
+        pile: _Pile, corners: Values, faces: Values, edges: Values, width: float, lift: float
+    ) -> None:
+        """Add polygons: corners as the camera sees them (M, 4, 3), colours (M, 4)."""
+        depths = corners[:, :, 2].mean(axis=1) + lift
+        pile.append((corners[:, :, :2], depths, faces, edges, np.full(len(corners), width)))
 
     def _add_body(
         self,
@@ -169,14 +159,11 @@ class Painter:
         k: int,
         opacity: float = 1.0,
     ) -> None:
-        position, attitude = body.position[k], body.attitude[k]
         for mesh in body.meshes:
             pile = {UNDER: under, GROUND: ground}.get(mesh.layer, faces)
-            self._add_mesh(pile, mesh, self._viewed(mesh.vertices, position, attitude))
+            self._add_mesh(pile, mesh, self._viewed(mesh.vertices, body, k))
         for line in body.lines:
-            self._add_line(
-                lines, line, self._viewed(line.points, position, attitude), 0.0, opacity
-            )
+            self._add_line(lines, line, self._viewed(line.points, body, k), 0.0, opacity)
 
     def _add_mesh(self, pile: _Pile, mesh: Mesh, viewed: Values) -> None:
         corners = viewed[mesh.faces]
@@ -193,7 +180,7 @@ class Painter:
         ]
         # an opaque face covers the seam to its neighbour, a transparent one would double there
         edges = rgba if opacity == 1 else np.zeros_like(rgba)
-        pile.add(corners[shown], rgba, edges, 0.4, 0.0)
+        self._add(pile, corners[shown], rgba, edges, 0.4, 0.0)
 
     def _add_line(
         self, pile: _Pile, line: Line, viewed: Values, lift: float, opacity: float = 1.0
@@ -203,7 +190,7 @@ class Painter:
         pieces = np.stack([viewed[:-1], viewed[1:], viewed[1:], viewed[:-1]], axis=1)
         pieces = pieces[np.isfinite(pieces).all(axis=(1, 2))]
         rgba = np.tile([*line.colour, opacity], (len(pieces), 1))
-        pile.add(pieces, np.zeros_like(rgba), rgba, line.width, lift)
+        self._add(pile, pieces, np.zeros_like(rgba), rgba, line.width, lift)
 
     def _add_traces(self, marks: _Pile, above: _Pile, k: int) -> None:
         for trace in self._scene.traces:
@@ -212,7 +199,7 @@ class Painter:
                 self._add_line(marks, line, line.points @ self._camera.rotation.T, 0.0)
                 continue
             body = self._scene.body(trace.body)
-            viewed = self._viewed(line.points, body.position[k], body.attitude[k])
+            viewed = self._viewed(line.points, body, k)
             if GROUND in (body.layer, *(m.layer for m in body.meshes)):
                 self._add_line(marks, line, viewed, 0.0)
                 continue
@@ -246,19 +233,19 @@ class Painter:
             ]
         )
         sides = np.array([[np.zeros(3), a, b, b] for a, b in pairwise(rim)])
-        viewed = self._viewed(sides.reshape(-1, 3), frame.position[k], frame.attitude[k])
+        viewed = self._viewed(sides.reshape(-1, 3), frame, k)
         rgba = np.tile([*CONE, 0.10], (len(sides), 1))
-        pile.add(viewed.reshape(-1, 4, 3), rgba, np.zeros_like(rgba), 0.0, near)
+        self._add(pile, viewed.reshape(-1, 4, 3), rgba, np.zeros_like(rgba), 0.0, near)
         for points, colour, width in (
             (rim, CONE, 1.2),
             (np.array([np.zeros(3), force]), FORCE, 2.6),
         ):
             line = Line(points=points, colour=colour, width=width)
-            viewed = self._viewed(points, frame.position[k], frame.attitude[k])
+            viewed = self._viewed(points, frame, k)
             self._add_line(pile, line, viewed, near)
 
     def _add_frame(self, pile: _Pile, frame: Frame, k: int, near: float) -> None:
         for axis in range(3):
             points = np.array([np.zeros(3), 0.05 * self._size * np.eye(3)[axis]])
-            viewed = self._viewed(points, frame.position[k], frame.attitude[k])
+            viewed = self._viewed(points, frame, k)
             self._add_line(pile, Line(points=points, colour=AXES[axis], width=1.4), viewed, near)

@@ -35,7 +35,6 @@ from rolling_robotics.scene.parts import (
     ON_GROUND,
     rolling_traces,
     sphere_mesh,
-    under,
 )
 from rolling_robotics.scene.scene import (
     AXES,
@@ -78,17 +77,13 @@ def general_scene(scenario: Scenario, arrays: Arrays) -> Scene:
     system = scenario.system
     view = robot_view(system, scenario.p)
     names = [n for n in system.pose.name_out() if n != 'contact']
-    first = arrays[f'{names[0]}_position']
     fixed = [s for s in view.shapes if s.link == 'odom' and not isinstance(s, Floor)]
     bodies = []
     if any(isinstance(s, Floor) for s in view.shapes):
         around = np.concatenate([arrays[f'{n}_position'] for n in names])
-        position, attitude = still(len(first))
-        floor = floor_body(around, view.radius)
-        bodies.append(replace(floor, position=position, attitude=attitude))
+        bodies.append(floor_body(len(arrays.time), around, view.radius))
     if fixed:
-        position, attitude = still(len(first))
-        bodies.append(_body('fixed', position, attitude, fixed, view.radius))
+        bodies.append(_body('fixed', *still(len(arrays.time)), fixed, view.radius))
     for k, name in enumerate(names):
         links = {f'{name}_link', view.links[k].name if k == 0 else ''}
         shapes = [s for s in view.shapes if s.link in links]
@@ -164,8 +159,8 @@ def scene_on_floor(scenario: Scenario, arrays: Arrays, marks: Sequence[Line]) ->
     """
     radius = robot_view(scenario.system, scenario.p).radius
     scene = general_scene(scenario, arrays)
-    contact, attitude = under(arrays['shell_position'], radius), arrays['shell_attitude']
-    floor = floor_body(contact, radius, marks)
+    contact = arrays['shell_position'] - np.array([0.0, 0.0, radius])
+    floor = floor_body(len(contact), contact, radius, marks)
     return replace(
         scene,
         bodies=(floor, *(_cut(b, floor) if b.name == 'fixed' else b for b in scene.bodies[1:])),
@@ -178,7 +173,7 @@ def scene_on_floor(scenario: Scenario, arrays: Arrays, marks: Sequence[Line]) ->
             ),
         ),
         traces=rolling_traces(
-            contact, attitude, radius, ('on the floor', 'on the shell', 'shell')
+            contact, arrays['shell_attitude'], radius, ('on the floor', 'on the shell', 'shell')
         ),
     )
 

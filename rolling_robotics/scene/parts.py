@@ -7,19 +7,18 @@ from dataclasses import replace
 import math
 
 import numpy as np
-from numpy.typing import NDArray
-from rolling_dynamics.robots.view import GHOST, GLASS, HAND, OBSTACLE
+from rolling_dynamics.robots.view import GHOST, GLASS, HAND, OBSTACLE, pose_along
 from rolling_dynamics.surfaces.surface import CELLS, drawn_cells, grid_cells, Surface
 from rolling_robotics.arrays import array_name
 from rolling_robotics.files import Arrays
 from rolling_robotics.scene.scene import (
     Body,
     Colour,
+    fixed_body,
     GROUND,
     Line,
     Mesh,
     rotation_matrices,
-    still,
     Strip,
     Trace,
     Values,
@@ -72,44 +71,21 @@ def surface_mesh(
     closed: bool = True,
 ) -> Mesh:
     """Return the mesh of what is drawn of a surface over a box of its first chart."""
-    return _cell_mesh(
-        *drawn_cells(surface, box),
-        colours,
-        inward=surface.side == 'inside',
-        opacity=opacity,
-        closed=closed,
-    )
-
-
-def grid_mesh(
-    points: Values,
-    colours: Sequence[Colour],
-    *,
-    opacity: float = 1.0,
-    closed: bool = True,
-) -> Mesh:
-    """Return the mesh of a grid of points, shape (n, m, 3), chequered in two colours."""
-    cells = grid_cells(*points.shape[:2])
-    return _cell_mesh(points.reshape(-1, 3), *cells, colours, opacity=opacity, closed=closed)
-
-
-def _cell_mesh(
-    points: Values,
-    faces: NDArray[np.int_],
-    which: NDArray[np.int_],
-    colours: Sequence[Colour],
-    *,
-    inward: bool = False,
-    opacity: float,
-    closed: bool,
-) -> Mesh:
+    points, faces, which = drawn_cells(surface, box)
     return Mesh(
         vertices=points,
-        faces=faces[:, ::-1] if inward else faces,
+        faces=faces[:, ::-1] if surface.side == 'inside' else faces,
         colours=np.asarray(colours, dtype=float)[which],
         opacity=opacity,
         closed=closed,
     )
+
+
+def grid_mesh(points: Values, colours: Sequence[Colour], *, opacity: float = 1.0) -> Mesh:
+    """Return the closed mesh of a grid of points, shape (n, m, 3), chequered in two colours."""
+    faces, which = grid_cells(*points.shape[:2])
+    chequered = np.asarray(colours, dtype=float)[which]
+    return Mesh(vertices=points.reshape(-1, 3), faces=faces, colours=chequered, opacity=opacity)
 
 
 def sphere_mesh(
@@ -185,10 +161,23 @@ def floor_mesh(low: Values, high: Values, cell: float) -> Mesh:
     a, b = np.floor(low / cell), np.ceil(high / cell)
     x, y = (cell * np.arange(a[k], b[k] + 1) for k in (0, 1))
     points = np.stack([*np.meshgrid(x, y, indexing='ij'), np.zeros((len(x), len(y)))], axis=-1)
-    mesh = grid_mesh(points, HAND, closed=False)
     i, j = np.meshgrid(np.arange(a[0], b[0]), np.arange(a[1], b[1]), indexing='ij')
     which = (i + j).ravel().astype(int) % 2
-    return replace(mesh, colours=np.asarray(HAND)[which])
+    return replace(grid_mesh(points, HAND), colours=np.asarray(HAND)[which], closed=False)
+
+
+def rod_mesh(
+    start: Values,
+    end: Values,
+    radius: float,
+    colours: Sequence[Colour],
+    *,
+    opacity: float = 1.0,
+) -> Mesh:
+    """Return a cylinder from one point of its body to another one [m]."""
+    X = pose_along((end - start).tolist(), ((start + end) / 2).tolist())
+    mesh = cylinder_mesh(radius, float(np.linalg.norm(end - start)) / 2, colours, opacity=opacity)
+    return moved_mesh(mesh, X[:3, :3], X[:3, 3])
 
 
 def moved_mesh(mesh: Mesh, rotation: Values, shift: Values) -> Mesh:
@@ -278,21 +267,23 @@ def rolling_traces(
 
     """
     ground, rolling, body = names
-    points = on_body(rotation_matrices(attitude), radius)
+    points = -radius * rotation_matrices(attitude)[:, 2, :]  # of the contact, in the body
     return (
         Trace(name=ground, body='', points=contact, colour=ON_GROUND),
         Trace(name=rolling, body=body, points=points, colour=ON_BODY),
     )
 
 
-def floor_body(contact: Values, radius: float, marks: Sequence[Line] = ()) -> Body:
+def floor_body(count: int, contact: Values, radius: float, marks: Sequence[Line] = ()) -> Body:
     """
     Return the floor around a path.
 
     Parameters
     ----------
+    count
+        Number of times of the scene.
     contact
-        Contact point over time, shape (T, 3) [m].
+        Points around which it lies, shape (N, 3) [m].
     radius
         Size of the body on it [m]; the cells are as large as a round number near it.
     marks
@@ -310,15 +301,8 @@ def floor_body(contact: Values, radius: float, marks: Sequence[Line] = ()) -> Bo
     cell *= max(f for f in (1, 2, 5) if f * cell <= radius * 1.0000001)
     while float(np.prod((high - low) / cell)) > 1500:
         cell *= 2
-    position, attitude = still(len(contact))
-    return Body(
-        name='floor',
-        position=position,
-        attitude=attitude,
-        meshes=(floor_mesh(low, high, cell),),
-        lines=tuple(marks),
-        layer=GROUND,
-    )
+    floor = fixed_body('floor', count, floor_mesh(low, high, cell))
+    return replace(floor, lines=tuple(marks), layer=GROUND)
 
 
 def pillar(centre: Sequence[float], radius: float, height: float) -> Mesh:
@@ -336,20 +320,8 @@ def circle(center: Sequence[float], radius: float) -> Line:
 def cross(place: Sequence[float], size: float) -> tuple[Line, Line]:
     """Return a cross on the floor."""
     x, y = float(place[0]), float(place[1])
-    one = np.array([[x - size, y - size, 0], [x + size, y + size, 0]])
-    other = np.array([[x - size, y + size, 0], [x + size, y - size, 0]])
-    return Line(points=one, colour=(0, 0, 0), width=1.6), Line(
-        points=other, colour=(0, 0, 0), width=1.6
+    one, other = (
+        np.array([[x - size, y - end, 0], [x + size, y + end, 0]]) for end in (size, -size)
     )
-
-
-def under(position: Values, radius: float) -> Values:
-    """Return the lowest points of a ball that moves, shape (T, 3) [m]."""
-    lowest: Values = position - np.array([0.0, 0.0, radius])
-    return lowest
-
-
-def on_body(rotations: Values, radius: float) -> Values:
-    """Return the contact point in the frame of a ball on a floor, shape (T, 3) [m]."""
-    point: Values = -radius * rotations[:, 2, :]
-    return point
+    line = Line(points=one, colour=(0, 0, 0), width=1.6)
+    return line, replace(line, points=other)

@@ -296,6 +296,12 @@ def still(count: int) -> tuple[Values, Values]:
     return np.zeros((count, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
 
 
+def fixed_body(name: str, count: int, *meshes: Mesh) -> Body:
+    """Return a body that does not move, at ``count`` times."""
+    position, attitude = still(count)
+    return Body(name=name, position=position, attitude=attitude, meshes=meshes)
+
+
 def rotation_matrices(attitude: Values) -> Values:
     """Return rotation matrices, shape (T, 3, 3), of unit quaternions wxyz."""
     w, x, y, z = attitude.T

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from rolling_dynamics.robots.view import pose_along
 from rolling_dynamics.scenario import Scenario
 from rolling_robotics.files import Arrays
 from rolling_robotics.scene.general import general_scene
-from rolling_robotics.scene.parts import box_mesh, cylinder_mesh, moved_mesh
-from rolling_robotics.scene.scene import Body, Colour, Mesh, Scene, still, UNDER, Values
+from rolling_robotics.scene.parts import box_mesh, moved_mesh, rod_mesh
+from rolling_robotics.scene.scene import Body, Colour, fixed_body, Scene, still, UNDER, Values
 from transforms3d.quaternions import axangle2quat, qmult, quat2mat
 
 SERVO: Colour = (0.16, 0.19, 0.24)
@@ -41,10 +40,10 @@ def _legs(angles: Values, axle: float, arm: float, half: float) -> list[Body]:
         box = moved_mesh(
             box_mesh((0.6 * half * BOX).tolist(), SERVO), R, place - 0.1 * half * R[:, 1]
         )
-        out.append(_fixed(f'servo_{k + 1}', len(angles), box))
+        out.append(fixed_body(f'servo_{k + 1}', len(angles), box))
         attitude = _times(outwards, _turn(-angles[:, k], 1))
         position = np.tile(place, (len(angles), 1))
-        rod = _rod(np.zeros(3), np.array([arm, 0, 0]), 0.035 * half)
+        rod = rod_mesh(np.zeros(3), np.array([arm, 0, 0]), 0.035 * half, ARM)
         out.append(Body(name=f'arm_{k + 1}', position=position, attitude=attitude, meshes=(rod,)))
     return out
 
@@ -56,29 +55,18 @@ def _gimbal(angles: Values, half: float) -> list[Body]:
     below = np.array([0.0, 0.0, -BOX[2] * half / 2])
     box = box_mesh((half * BOX).tolist(), SERVO)
     fixed = moved_mesh(box, np.eye(3), y + below + [0, 0.1 * half, 0])
-    post = _rod(-y, -y + [0, 0, -BOX[2] * half], 0.04 * half)
+    post = rod_mesh(-y, -y + [0, 0, -BOX[2] * half], 0.04 * half, ARM)
     second_box = box_mesh((0.6 * half * BOX[[1, 0, 2]]).tolist(), SERVO)
-    yoke = (_rod(-y, y, 0.035 * half), moved_mesh(second_box, np.eye(3), -x))
-    bar = _rod(-x, x, 0.035 * half)
+    yoke = (rod_mesh(-y, y, 0.035 * half, ARM), moved_mesh(second_box, np.eye(3), -x))
+    bar = rod_mesh(-x, x, 0.035 * half, ARM)
     position, _ = still(len(angles))
     first = _turn(angles[:, 0], 1)
     second = _times(first, _turn(-angles[:, 1], 0))
     return [
-        _fixed('servo_1', len(angles), fixed, post),
+        fixed_body('servo_1', len(angles), fixed, post),
         Body(name='yoke', position=position, attitude=first, meshes=yoke),
         Body(name='axle', position=position, attitude=second, meshes=(bar,)),
     ]
-
-
-def _fixed(name: str, count: int, *meshes: Mesh) -> Body:
-    position, attitude = still(count)
-    return Body(name=name, position=position, attitude=attitude, meshes=meshes)
-
-
-def _rod(start: Values, end: Values, radius: float) -> Mesh:
-    X = pose_along((end - start).tolist(), ((start + end) / 2).tolist())
-    mesh = cylinder_mesh(radius, float(np.linalg.norm(end - start)) / 2, ARM)
-    return moved_mesh(mesh, X[:3, :3], X[:3, 3])
 
 
 def _turn(angles: Values, axis: int) -> Values:

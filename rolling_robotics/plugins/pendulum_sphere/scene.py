@@ -8,7 +8,7 @@ from rolling_dynamics.scenario import Scenario
 from rolling_robotics.files import Arrays
 from rolling_robotics.scene.general import scene_on_floor
 from rolling_robotics.scene.parts import circle, cross, pillar
-from rolling_robotics.scene.scene import Body, GROUND, Line, Scene, still
+from rolling_robotics.scene.scene import fixed_body, GROUND, Line, Scene
 
 
 def pendulum_scene(scenario: Scenario, arrays: Arrays) -> Scene:
@@ -18,15 +18,9 @@ def pendulum_scene(scenario: Scenario, arrays: Arrays) -> Scene:
     circles = scenario.raw.get('plan', {}).get('obstacles', ())
     if not circles:
         return scene
-    position, attitude = still(len(scene.times))
-    pillars = Body(
-        name='obstacles',
-        position=position,
-        attitude=attitude,
-        meshes=tuple(pillar(c['center'], float(c['radius']), 2 * radius) for c in circles),
-        layer=GROUND,
-    )
-    return replace(scene, bodies=(scene.bodies[0], pillars, *scene.bodies[1:]))
+    pillars = (pillar(c['center'], float(c['radius']), 2 * radius) for c in circles)
+    obstacles = replace(fixed_body('obstacles', len(scene.times), *pillars), layer=GROUND)
+    return replace(scene, bodies=(scene.bodies[0], obstacles, *scene.bodies[1:]))
 
 
 def _course(scenario: Scenario, radius: float) -> tuple[Line, ...]:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-from rolling_dynamics.robots.view import OBJECT
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.spin_rolling.motion import read_spin_rolling_problem
 from rolling_robotics.files import Arrays
-from rolling_robotics.scene.general import control_strips
-from rolling_robotics.scene.parts import cross, floor_body, rolling_traces, sphere_mesh
-from rolling_robotics.scene.scene import (
-    Body,
-    Frame,
-    Line,
-    Scene,
-)
+from rolling_robotics.scene.general import general_scene
+from rolling_robotics.scene.parts import cross, floor_body, rolling_traces
+from rolling_robotics.scene.scene import Line, Scene
 
 
 def spin_rolling_scene(scenario: Scenario, arrays: Arrays) -> Scene:
@@ -30,27 +26,14 @@ def spin_rolling_scene(scenario: Scenario, arrays: Arrays) -> Scene:
 
     """
     radius = arrays.parameter('radius')
-    attitude, contact = arrays['object_attitude'], arrays['contact_position']
-    over_time = scenario.system.independent_variable == 'time'
-    return Scene(
-        title=scenario.name,
-        system=scenario.system.name,
-        times=arrays.time,
-        time_unit='s' if over_time else 'm',
-        bodies=(
-            floor_body(contact, radius, _marks(scenario, radius)),
-            Body(
-                name='object',
-                position=arrays['object_position'],
-                attitude=attitude,
-                meshes=(sphere_mesh(radius, OBJECT),),
-            ),
-        ),
-        frames=(Frame(name='contact', position=contact, attitude=arrays['contact_attitude']),),
+    scene, contact = general_scene(scenario, arrays), arrays['contact_position']
+    floor = floor_body(len(contact), contact, radius, _marks(scenario, radius))
+    return replace(
+        scene,
+        bodies=(floor, *scene.bodies[1:]),
         traces=rolling_traces(
-            contact, attitude, radius, ('on the plane', 'on the sphere', 'object')
+            contact, arrays['object_attitude'], radius, ('on the plane', 'on the sphere', 'object')
         ),
-        strips=control_strips(scenario, arrays),
     )
 
 
