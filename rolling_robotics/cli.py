@@ -8,14 +8,15 @@ program, 4 a demonstration that proves nothing, 130 stopped by Ctrl-C.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 import errno
+from functools import partial
 import io
 import os
 import signal
 import sys
 from textwrap import dedent
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from rolling_dynamics.errors import (
     CancelledError,
@@ -98,8 +99,21 @@ def build_parser(names: Iterable[str] = FAMILIES) -> argparse.ArgumentParser:
             epilog=f'{head}{example}',
             formatter_class=raw,
         )
-        declare(sub)
+        declare(partial(option, sub))
     return parser
+
+
+def option(
+    parser: argparse.ArgumentParser,
+    name: str,
+    form: str | tuple[str, ...] | None,
+    text: str,
+    read: Callable[[str], object] = str,
+    **more: Any,  # noqa: ANN401  (as argparse takes them)
+) -> None:
+    """Declare an argument by its name, the form of its value if it has one, help, and type."""
+    value: dict[str, Any] = {} if form is None else {'metavar': form, 'type': read}
+    parser.add_argument(name, help=text, **value, **more)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

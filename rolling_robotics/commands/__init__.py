@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable
 from importlib import import_module
 
@@ -32,9 +32,10 @@ FAMILIES = {
 }  # by command, in the order of the help
 
 
-def command(
-    name: str,
-) -> tuple[Callable[[ArgumentParser], None], Callable[[Namespace], int]]:
+Add = Callable[..., None]  # what declares an argument, see :func:`rolling_robotics.cli.option`
+
+
+def command(name: str) -> tuple[Callable[[Add], None], Callable[[Namespace], int]]:
     """
     Return what declares the options of a subcommand, and what carries it out.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 import math
@@ -11,6 +11,7 @@ from typing import Any, TYPE_CHECKING
 
 from rolling_dynamics.errors import ParameterError, quoted
 from rolling_node_kit.signals import without_ros
+from rolling_robotics.commands import Add
 from rolling_robotics.console import say
 
 if TYPE_CHECKING:
@@ -18,29 +19,15 @@ if TYPE_CHECKING:
     from rolling_robotics.scene.scene import Scene
 
 
-def option(
-    parser: ArgumentParser,
-    name: str,
-    form: str | tuple[str, ...],
-    read: Callable[[str], object],
-    text: str,
-    **more: Any,  # noqa: ANN401  (as argparse takes them)
-) -> None:
-    """Declare an argument by its name, the form of its value, its type and its help."""
-    parser.add_argument(name, metavar=form, type=read, help=text, **more)
-
-
-def add_scenario(parser: ArgumentParser) -> None:
+def add_scenario(add: Add) -> None:
     """Declare the scenario."""
-    parser.add_argument(
-        'scenario', metavar='SCENARIO', help='scenario file, or an example by name'
-    )
+    add('scenario', 'SCENARIO', 'scenario file, or an example by name')
 
 
-def add_scenario_and_result(parser: ArgumentParser) -> None:
+def add_scenario_and_result(add: Add) -> None:
     """Declare the scenario, and the file of its result."""
-    add_scenario(parser)
-    option(parser, '--out', 'FILE.json', Path, 'result; - writes it to stdout', required=True)
+    add_scenario(add)
+    add('--out', 'FILE.json', 'result; - writes it to stdout', Path, required=True)
 
 
 SCENARIO_HELP = 'scenario of a recording, if it is not one of those that come with the suite'

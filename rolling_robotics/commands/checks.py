@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rolling_dynamics.errors import ParameterError, RollingError
-from rolling_robotics.commands.arguments import add_scenario, number, option
+from rolling_robotics.commands import Add
+from rolling_robotics.commands.arguments import add_scenario, number
 from rolling_robotics.console import Progress, say
 
 if TYPE_CHECKING:
     from rolling_dynamics.scenario import Scenario
 
 
-def declare_check(parser: ArgumentParser) -> None:
+def declare_check(add: Add) -> None:
     """Declare the options."""
-    parser.add_argument(
-        'scenarios', metavar='SCENARIO', nargs='+', help='files, or examples by name'
-    )
-    option(parser, '--picture', 'FILE.png', Path, 'draw the start of one scenario')
+    add('scenarios', 'SCENARIO', 'files, or examples by name', nargs='+')
+    add('--picture', 'FILE.png', 'draw the start of one scenario', Path)
 
 
 def run_check(args: Namespace) -> int:
@@ -99,13 +98,11 @@ def _draw(scenario: Scenario, path: Path) -> None:
     write_movie(scene, Shot(at=0.0, strips=False), out, lambda *_: None)
 
 
-def declare_check_system(parser: ArgumentParser) -> None:
+def declare_check_system(add: Add) -> None:
     """Declare the options."""
-    parser.add_argument(
-        'system', metavar='SYSTEM', help='scenario file, kind of system, or module:factory'
-    )
-    option(parser, '--duration', 'T', number(1e-9, 1e3), 'simulated time in s', default=0.5)
-    parser.add_argument('--seed', type=int, default=0, help='random seed')
+    add('system', 'SYSTEM', 'scenario file, kind of system, or module:factory')
+    add('--duration', 'T', 'simulated time in s', number(1e-9, 1e3), default=0.5)
+    add('--seed', 'SEED', 'random seed', int, default=0)
 
 
 def run_check_system(args: Namespace) -> int:
@@ -140,13 +137,11 @@ def run_check_system(args: Namespace) -> int:
     return 1 if failed else 0
 
 
-def declare_controllability(parser: ArgumentParser) -> None:
+def declare_controllability(add: Add) -> None:
     """Declare the options."""
-    add_scenario(parser)
-    parser.add_argument(
-        '--depth', type=number(1, 8, int), default=5, help='maximum depth of the brackets'
-    )
-    option(parser, '--json', 'FILE.json', Path, 'write the report')
+    add_scenario(add)
+    add('--depth', 'DEPTH', 'maximum depth of the brackets', number(1, 8, int), default=5)
+    add('--json', 'FILE.json', 'write the report', Path)
 
 
 def run_controllability(args: Namespace) -> int:

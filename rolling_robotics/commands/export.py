@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 
 from rolling_dynamics.extras import need
-from rolling_robotics.commands.arguments import option
+from rolling_robotics.commands import Add
 from rolling_robotics.console import Progress
 
 
-def declare_export(parser: ArgumentParser) -> None:
+def declare_export(add: Add) -> None:
     """Declare the options."""
-    parser.add_argument('controller', metavar='CONTROLLER', help='its name, such as lqr')
-    parser.add_argument(
-        '--scenario', metavar='FILE', default='ball_balancer', help='scenario file or example'
-    )
-    parser.add_argument('--language', choices=['c'], default='c', help='language')
-    option(parser, '--out', 'FOLDER', Path, 'folder to write to', default=Path())
+    add('controller', 'CONTROLLER', 'its name, such as lqr')
+    add('--scenario', 'FILE', 'scenario file or example', default='ball_balancer')
+    add('--language', None, 'language', choices=['c'], default='c')
+    add('--out', 'FOLDER', 'folder to write to', Path, default=Path())
 
 
 def run_export(args: Namespace) -> int:
@@ -52,15 +50,11 @@ def run_export(args: Namespace) -> int:
     return 0
 
 
-def declare_page(parser: ArgumentParser) -> None:
+def declare_page(add: Add) -> None:
     """Declare the options."""
-    parser.add_argument('scenario', metavar='SCENARIO', help='scenario file or example')
-    parser.add_argument(
-        '--law', metavar='LAW', default='', help='controller of `rolling export` to run'
-    )
-    parser.add_argument(
-        '--out', metavar='PAGE.html', type=Path, required=True, help='page to write'
-    )
+    add('scenario', 'SCENARIO', 'scenario file or example')
+    add('--law', 'LAW', 'controller of `rolling export` to run', default='')
+    add('--out', 'PAGE.html', 'page to write', Path, required=True)
 
 
 def run_page(args: Namespace) -> int:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.extras import need
+from rolling_robotics.commands import Add
 
 
-def declare_examples(parser: ArgumentParser) -> None:
+def declare_examples(add: Add) -> None:
     """Declare the options."""
-    parser.add_argument('names', metavar='NAME', nargs='*', help='only these examples')
-    parser.add_argument(
-        '--copy',
-        metavar='FOLDER',
-        type=Path,
-        nargs='?',
-        const=Path('examples'),
-        help='copy the files into a folder (default: examples)',
-    )
+    text = 'copy the files into a folder (default: examples)'
+    add('names', 'NAME', 'only these examples', nargs='*')
+    add('--copy', 'FOLDER', text, Path, nargs='?', const=Path('examples'))
 
 
 def run_examples(args: Namespace) -> int:
@@ -78,7 +73,7 @@ def _copy(files: list[Path], folder: Path) -> None:
         raise ParameterError(f'--copy: {error.filename}: {error.strerror}') from None
 
 
-def declare_schema(_: ArgumentParser) -> None:
+def declare_schema(_: Add) -> None:
     """Declare no options."""
 
 
@@ -106,9 +101,9 @@ def run_schema(_: Namespace) -> int:
 SHELLS = ('bash', 'zsh', 'tcsh')
 
 
-def declare_completion(parser: ArgumentParser) -> None:
+def declare_completion(add: Add) -> None:
     """Declare the options."""
-    parser.add_argument('shell', metavar='SHELL', choices=SHELLS, help=', '.join(SHELLS))
+    add('shell', 'SHELL', ', '.join(SHELLS), choices=SHELLS)
 
 
 def run_completion(args: Namespace) -> int:

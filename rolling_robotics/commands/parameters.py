@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from functools import partial
 import math
@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.commands.arguments import finite, is_recording, named, number, option
+from rolling_robotics.commands import Add
+from rolling_robotics.commands.arguments import finite, is_recording, named, number
 from rolling_robotics.console import Progress
 
 if TYPE_CHECKING:
@@ -18,50 +19,23 @@ if TYPE_CHECKING:
     from rolling_dynamics.scenario import Scenario
 
 
-def declare_identify(parser: ArgumentParser) -> None:
+def declare_identify(add: Add) -> None:
     """Declare the options."""
     positive = named('NAME=NUMBER with a positive number', partial(finite, above=0.0))
-    parser.add_argument('log', metavar='LOG', type=Path, help='CSV file, or recording in MCAP')
-    parser.add_argument('--scenario', metavar='FILE', required=True, help='system of the log')
-    parser.add_argument(
-        '--columns', metavar='FILE.yaml', type=Path, help='names of the columns of a log'
-    )
-    parser.add_argument(
-        '--fit',
-        metavar='NAME=LOW:HIGH',
-        type=named('NAME=LOW:HIGH with two numbers', _bounds),
-        action='append',
-        default=[],
-        help='parameter that is fitted, and its bounds',
-    )
-    parser.add_argument(
-        '--moving',
-        metavar='NAME=SPEED',
-        type=positive,
-        action='append',
-        default=[],
-        help='leave out where an entry of the state changes slower than this [per second]',
-    )
-    parser.add_argument(
-        '--lacking',
-        metavar='NAME=SPREAD',
-        type=positive,
-        action='append',
-        default=[],
-        help='standard deviation of what the rate of an entry of the state lacks in a window',
-    )
-    parser.add_argument(
-        '--window', metavar='S', type=number(1e-9, math.inf), default=1.0, help='length of windows'
-    )
-    parser.add_argument(
-        '--hold-out',
-        metavar='FRACTION',
-        type=number(0, 0.999),
-        default=0.25,
-        help='of the windows',
-    )
-    parser.add_argument('--json', metavar='FILE.json', type=Path, help='write numbers')
-    parser.add_argument('--figure', metavar='FILE.png', type=Path, help='draw residuals')
+    bounds = named('NAME=LOW:HIGH with two numbers', _bounds)
+    several: dict[str, Any] = {'action': 'append', 'default': []}
+    still = 'leave out where an entry of the state changes slower than this [per second]'
+    lacking = 'standard deviation of what the rate of an entry of the state lacks in a window'
+    add('log', 'LOG', 'CSV file, or recording in MCAP', Path)
+    add('--scenario', 'FILE', 'system of the log', required=True)
+    add('--columns', 'FILE.yaml', 'names of the columns of a log', Path)
+    add('--fit', 'NAME=LOW:HIGH', 'parameter that is fitted, and its bounds', bounds, **several)
+    add('--moving', 'NAME=SPEED', still, positive, **several)
+    add('--lacking', 'NAME=SPREAD', lacking, positive, **several)
+    add('--window', 'S', 'length of windows', number(1e-9, math.inf), default=1.0)
+    add('--hold-out', 'FRACTION', 'of the windows', number(0, 0.999), default=0.25)
+    add('--json', 'FILE.json', 'write numbers', Path)
+    add('--figure', 'FILE.png', 'draw residuals', Path)
 
 
 def _log(args: Namespace, scenario: Scenario) -> Log:
@@ -143,22 +117,16 @@ def run_identify(args: Namespace) -> int:
 KINDS = ('camera', 'joints', 'object', 'sliding')
 
 
-def declare_calibrate(parser: ArgumentParser) -> None:
+def declare_calibrate(add: Add) -> None:
     """Declare the options."""
-    option(parser, 'recording', 'RECORDING', Path, 'folder or MCAP file')
-    parser.add_argument('kind', metavar='KIND', choices=KINDS, help=', '.join(KINDS))
-    option(parser, '--params', 'FILE.yaml', Path, 'node parameters that were in use')
-    option(
-        parser,
-        '--mount',
-        ('X', 'Y', 'Z', 'QX', 'QY', 'QZ', 'QW'),
-        float,
-        'pose of the marker body in the hand (default: identity)',
-        nargs=7,
-        default=[0, 0, 0, 0, 0, 0, 1],
-    )
-    parser.add_argument('--scenario', metavar='SCENARIO', help='scenario with the object')
-    option(parser, '--out', 'FILE.yaml', Path, 'write the parameters')
+    pose, identity = ('X', 'Y', 'Z', 'QX', 'QY', 'QZ', 'QW'), [0, 0, 0, 0, 0, 0, 1]
+    mount = 'pose of the marker body in the hand (default: identity)'
+    add('recording', 'RECORDING', 'folder or MCAP file', Path)
+    add('kind', 'KIND', ', '.join(KINDS), choices=KINDS)
+    add('--params', 'FILE.yaml', 'node parameters that were in use', Path)
+    add('--mount', pose, mount, float, nargs=7, default=identity)
+    add('--scenario', 'SCENARIO', 'scenario with the object')
+    add('--out', 'FILE.yaml', 'write the parameters', Path)
 
 
 def run_calibrate(args: Namespace) -> int:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.extras import need
+from rolling_robotics.commands import Add
 from rolling_robotics.commands.arguments import (
     is_recording,
     need_ros,
     number,
     opened,
-    option,
     SCENARIO_HELP,
     shown_scene,
 )
@@ -24,14 +24,14 @@ FORMATS = ('png', 'pdf', 'svg')
 BESIDE = 'plan'
 
 
-def declare_plot(parser: ArgumentParser) -> None:
+def declare_plot(add: Add) -> None:
     """Declare the options."""
-    option(parser, 'file', 'FILE', Path, 'result file, or a recording')
-    option(parser, '--out', 'FOLDER', Path, 'folder of the figures')
-    parser.add_argument('--only', metavar='FIGURE', action='append', help='only this figure')
-    option(parser, '--plan', 'PLAN.json', Path, 'plan to draw beside it')
-    option(parser, '--scenario', 'SCENARIO', Path, SCENARIO_HELP)
-    parser.add_argument('--format', choices=FORMATS, default='png', help='file format')
+    add('file', 'FILE', 'result file, or a recording', Path)
+    add('--out', 'FOLDER', 'folder of the figures', Path)
+    add('--only', 'FIGURE', 'only this figure', action='append')
+    add('--plan', 'PLAN.json', 'plan to draw beside it', Path)
+    add('--scenario', 'SCENARIO', SCENARIO_HELP, Path)
+    add('--format', None, 'file format', choices=FORMATS, default='png')
 
 
 def run_plot(args: Namespace) -> int:
@@ -110,30 +110,22 @@ def _of_recording(args: Namespace, folder: Path, progress: Progress) -> Iterator
             yield path
 
 
-def declare_animate(parser: ArgumentParser) -> None:
+def declare_animate(add: Add) -> None:
     """Declare the options."""
-    option(parser, 'file', 'FILE', Path, 'result or recording')
-    option(parser, '--out', 'FILE', Path, '*.gif, *.mp4 or *.png', required=True)
-    option(parser, '--plan', 'PLAN.json', Path, 'plan shown as a ghost')
-    option(parser, '--rate', 'HZ', number(1, 100), 'frame rate', default=20)
-    parser.add_argument('--speed', type=number(1e-3, 1e3), default=1, help='playback speed')
-    parser.add_argument(
-        '--width', type=number(100, 4000, int), default=640, help='width in pixels'
+    add('file', 'FILE', 'result or recording', Path)
+    add('--out', 'FILE', '*.gif, *.mp4 or *.png', Path, required=True)
+    add('--plan', 'PLAN.json', 'plan shown as a ghost', Path)
+    add('--rate', 'HZ', 'frame rate', number(1, 100), default=20)
+    add('--speed', 'SPEED', 'playback speed', number(1e-3, 1e3), default=1)
+    add('--width', 'WIDTH', 'width in pixels', number(100, 4000, int), default=640)
+    add('--at', 'TIME', 'time of a *.png (default: the middle)', float)
+    add('--strip', 'TIME', 'time between the snapshots of a *.png', number(1e-3, 1e3))
+    add('--azimuth', 'AZIMUTH', 'azimuth of the view in degrees', float, default=-60)
+    add(
+        '--elevation', 'ELEVATION', 'elevation of the view in degrees', number(-90, 90), default=28
     )
-    option(parser, '--at', 'TIME', float, 'time of a *.png (default: the middle)')
-    option(parser, '--strip', 'TIME', number(1e-3, 1e3), 'time between the snapshots of a *.png')
-    parser.add_argument(
-        '--azimuth', type=float, default=-60, help='azimuth of the view in degrees'
-    )
-    parser.add_argument(
-        '--elevation', type=number(-90, 90), default=28, help='elevation of the view in degrees'
-    )
-    parser.add_argument(
-        '--no-strips', action='store_true', help='leave out the curves below the picture'
-    )
-    parser.add_argument(
-        '--no-legend', action='store_true', help='leave out the names of what is drawn'
-    )
+    add('--no-strips', None, 'leave out the curves below the picture', action='store_true')
+    add('--no-legend', None, 'leave out the names of what is drawn', action='store_true')
 
 
 def run_animate(args: Namespace) -> int:
@@ -182,20 +174,17 @@ def run_animate(args: Namespace) -> int:
 LOOPBACK = ('127.0.0.1', 'localhost', '::1')  # who looks from elsewhere moves no robot
 
 
-def declare_view(parser: ArgumentParser) -> None:
+def declare_view(add: Add) -> None:
     """Declare the options."""
-    option(parser, 'file', 'FILE', Path, 'result or recording', nargs='?')
-    option(parser, '--plan', 'PLAN.json', Path, 'plan shown as a ghost')
-    option(parser, '--export', 'PAGE.html', Path, 'write one self-contained page instead')
-    parser.add_argument('--port', type=int, default=8080, help='port; 0 for any free one')
-    parser.add_argument(
-        '--host', default='127.0.0.1', help='address to listen on; 127.0.0.1 is this machine only'
-    )
-    parser.add_argument('--speed', type=number(1e-3, 1e3), default=1, help='playback speed')
-    parser.add_argument('--namespace', default='', help='live view only: namespace of the nodes')
-    parser.add_argument(
-        '--frame-prefix', metavar='PREFIX', default='', help='prefix of the frames of the robot'
-    )
+    host = 'address to listen on; 127.0.0.1 is this machine only'
+    add('file', 'FILE', 'result or recording', Path, nargs='?')
+    add('--plan', 'PLAN.json', 'plan shown as a ghost', Path)
+    add('--export', 'PAGE.html', 'write one self-contained page instead', Path)
+    add('--port', 'PORT', 'port; 0 for any free one', int, default=8080)
+    add('--host', 'HOST', host, default='127.0.0.1')
+    add('--speed', 'SPEED', 'playback speed', number(1e-3, 1e3), default=1)
+    add('--namespace', 'NAMESPACE', 'live view only: namespace of the nodes', default='')
+    add('--frame-prefix', 'PREFIX', 'prefix of the frames of the robot', default='')
 
 
 def run_view(args: Namespace) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 import importlib
 import os
 from pathlib import Path
 from typing import Any
 
 from rolling_dynamics.errors import ParameterError
-from rolling_robotics.commands.arguments import option
+from rolling_robotics.commands import Add
 from rolling_robotics.console import Progress, say
 
 # name -> module with rows(), stated(rows) and figures(folder); where it has LONG, rows
@@ -25,20 +25,15 @@ REPRODUCTIONS = {
 }
 
 
-def declare_reproduce(parser: ArgumentParser) -> None:
+def declare_reproduce(add: Add) -> None:
     """Declare the options."""
-    parser.add_argument('name', metavar='NAME', help=f'one of: {", ".join(REPRODUCTIONS)}')
-    option(parser, '--json', 'FILE.json', Path, 'write the table')
-    parser.add_argument(
-        '--fast', action='store_true', help='shorten what takes over a minute, and say what'
-    )
-    parser.add_argument(
-        '--unseen',
-        action='store_true',
-        help='list the figures that the text at hand names and does not show',
-    )
-    option(parser, '--data', 'FOLDER', Path, 'logs of `reality` (default: ROLLING_REALITY_DATA)')
-    option(parser, '--figures', 'FOLDER', Path, 'draw the figures')
+    add('name', 'NAME', f'one of: {", ".join(REPRODUCTIONS)}')
+    add('--json', 'FILE.json', 'write the table', Path)
+    unseen = 'list the figures that the text at hand names and does not show'
+    add('--fast', None, 'shorten what takes over a minute, and say what', action='store_true')
+    add('--unseen', None, unseen, action='store_true')
+    add('--data', 'FOLDER', 'logs of `reality` (default: ROLLING_REALITY_DATA)', Path)
+    add('--figures', 'FOLDER', 'draw the figures', Path)
 
 
 def run_reproduce(args: Namespace) -> int:

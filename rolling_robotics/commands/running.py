@@ -2,85 +2,79 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, BooleanOptionalAction, Namespace
+from argparse import BooleanOptionalAction, Namespace
 from importlib.util import find_spec
 import math
 from pathlib import Path
 
 from rolling_dynamics.errors import ParameterError
+from rolling_robotics.commands import Add
 from rolling_robotics.commands.arguments import (
     finite,
     named,
     need_ros,
     number,
     opened,
-    option,
     SCENARIO_HELP,
 )
 from rolling_robotics.console import Progress
 from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 
 
-def declare_demo(parser: ArgumentParser) -> None:
+def declare_demo(add: Add) -> None:
     """Declare the options."""
-    parser.add_argument(
+    add(
         'name',
-        metavar='NAME',
-        help='demonstration, such as ball_on_plate, or the scenario of a rolling robot; an '
+        'NAME',
+        'demonstration, such as ball_on_plate, or the scenario of a rolling robot; an '
         'unknown name gets the list',
     )
-    option(
-        parser,
-        '--out',
-        'FOLDER',
-        Path,
-        'folder for figure and recording',
-        default=Path('build', 'demo'),
-    )
-    parser.add_argument(
+    add('--out', 'FOLDER', 'folder for figure and recording', Path, default=Path('build', 'demo'))
+    add(
         '--hardware',
+        None,
+        'laboratory experiments only: a simulated hand, or arm, motors and camera emulated '
+        'behind the topics of hardware (default: simulated)',
         choices=(SIMULATED, EMULATED, REAL),
         default='',
-        help='laboratory experiments only: a simulated hand, or arm, motors and camera emulated '
-        'behind the topics of hardware (default: simulated)',
     )
-    option(
-        parser,
+    add(
         '--trials',
         'N',
-        number(0, math.inf, int),
         'laboratory experiments only: number of closed-loop trials (default: 12; damping: 4)',
+        number(0, math.inf, int),
         default=0,
     )
-    option(
-        parser,
+    add(
         '--rate',
         'HZ',
-        number(100, 2000),
         'loop rate of emulated hardware in wall-clock time (default: 1000, or 250 with '
         'fewer than 4 processors)',
+        number(100, 2000),
         default=0.0,
     )
-    parser.add_argument(
+    add(
         '--law',
-        metavar='LAW',
-        default='',
-        help='controller, where a demonstration has several: lqr, predictive, pid, '
+        'LAW',
+        'controller, where a demonstration has several: lqr, predictive, pid, '
         'exported, closed_loop; one that it has not gets the list',
+        default='',
     )
-    parser.add_argument(
+    add(
         '--simulated-time',
-        action=BooleanOptionalAction,
-        default=None,
-        help='run plant and controller in lockstep on simulated time (default: only where this '
+        None,
+        'run plant and controller in lockstep on simulated time (default: only where this '
         'machine does not keep the clock)',
-    )
-    parser.add_argument(
-        '--ros',
         action=BooleanOptionalAction,
         default=None,
-        help='carry out the trials by ROS nodes; --no-ros lets plant and controller take turns in '
+    )
+    add(
+        '--ros',
+        None,
+        'carry out the trials by ROS nodes; --no-ros lets plant and controller take turns in '
         'this process, without a recording (default: nodes where ROS 2 can be imported)',
+        action=BooleanOptionalAction,
+        default=None,
     )
 
 
@@ -117,33 +111,30 @@ def run_demo(args: Namespace) -> int:
     )
 
 
-def declare_execute(parser: ArgumentParser) -> None:
+def declare_execute(add: Add) -> None:
     """Declare the options."""
-    option(parser, 'plan', 'PLAN.json', Path, 'result of `rolling plan`', nargs='?')
-    option(
-        parser,
+    add('plan', 'PLAN.json', 'result of `rolling plan`', Path, nargs='?')
+    add(
         '--goal',
         'NAME=VALUE',
-        named('NAME=VALUE, for example u_h=0.05,', finite),
         'entries of the state at the end, in units of the layout; others are free',
+        named('NAME=VALUE, for example u_h=0.05,', finite),
         nargs='+',
         default=[],
     )
-    option(
-        parser,
+    add(
         '--horizon',
         'S',
-        number(0, 1e9),
         'duration of the motion to be planned; may be left out where the planner finds it',
+        number(0, 1e9),
         default=0.0,
     )
-    parser.add_argument('--namespace', default='', help='namespace of the nodes')
-    option(
-        parser,
+    add('--namespace', 'NAMESPACE', 'namespace of the nodes', default='')
+    add(
         '--timeout',
         'S',
-        number(1e-9, 1e9),
         'longest wait for the plan, and for its execution (default: 600)',
+        number(1e-9, 1e9),
         default=600.0,
     )
 
@@ -176,20 +167,17 @@ def run_execute(args: Namespace) -> int:
     return execute(args.plan, goal, args.horizon, args.namespace, args.timeout)
 
 
-def declare_record(parser: ArgumentParser) -> None:
+def declare_record(add: Add) -> None:
     """Declare the options."""
-    parser.add_argument(
-        'topics', metavar='TOPIC', nargs='*', help='topics to record (default: all)'
-    )
-    option(
-        parser,
+    add('topics', 'TOPIC', 'topics to record (default: all)', nargs='*')
+    add(
         '--out',
         'FOLDER',
-        Path,
         'folder of the recording; a number is appended if it exists',
+        Path,
         default=Path('build', 'recording'),
     )
-    parser.add_argument('--namespace', default='', help='namespace of the topics')
+    add('--namespace', 'NAMESPACE', 'namespace of the topics', default='')
 
 
 def run_record(args: Namespace) -> int:
@@ -210,10 +198,10 @@ def run_record(args: Namespace) -> int:
     return record(args.out, args.topics, args.namespace)
 
 
-def declare_replay(parser: ArgumentParser) -> None:
+def declare_replay(add: Add) -> None:
     """Declare the options."""
-    option(parser, 'recording', 'FOLDER', Path, 'folder of a recording')
-    option(parser, '--scenario', 'SCENARIO', Path, SCENARIO_HELP)
+    add('recording', 'FOLDER', 'folder of a recording', Path)
+    add('--scenario', 'SCENARIO', SCENARIO_HELP, Path)
 
 
 def run_replay(args: Namespace) -> int:

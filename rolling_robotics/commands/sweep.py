@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 import math
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.extras import need
-from rolling_robotics.commands.arguments import add_scenario, number, option
+from rolling_robotics.commands import Add
+from rolling_robotics.commands.arguments import add_scenario, number
 from rolling_robotics.console import Progress, say
 
 if TYPE_CHECKING:
@@ -19,26 +20,16 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 
 
-def declare_sweep(parser: ArgumentParser) -> None:
+def declare_sweep(add: Add) -> None:
     """Declare the options."""
-    add_scenario(parser)
-    option(parser, '--out', 'FILE.parquet', Path, 'result', required=True)
-    parser.add_argument(
-        '--vary',
-        metavar='ENTRY=FROM:TO:COUNT',
-        action='append',
-        default=[],
-        help='entry and its range, or its values: ENTRY=A,B,C; may be given several times',
-    )
-    option(parser, '--samples', 'N', number(1, math.inf, int), 'draw N points from the ranges')
-    option(parser, '--seed', 'S', int, 'random seed of the samples', default=0)
-    option(
-        parser,
-        '--workers',
-        'N',
-        number(1, math.inf, int),
-        'number of processes (default: one per core)',
-    )
+    vary = 'entry and its range, or its values: ENTRY=A,B,C; may be given several times'
+    workers = 'number of processes (default: one per core)'
+    add_scenario(add)
+    add('--out', 'FILE.parquet', 'result', Path, required=True)
+    add('--vary', 'ENTRY=FROM:TO:COUNT', vary, action='append', default=[])
+    add('--samples', 'N', 'draw N points from the ranges', number(1, math.inf, int))
+    add('--seed', 'S', 'random seed of the samples', int, default=0)
+    add('--workers', 'N', workers, number(1, math.inf, int))
 
 
 def run_sweep(args: Namespace) -> int:
