@@ -171,12 +171,13 @@ def of_robot(
     files
         Name of the files of parameters and of RViz where it differs from the experiment's; the
         nodes take the scenario then whatever the file of parameters says, and may run on real
-        hardware, by the topics of the scenario's sensors and actuators.
+        hardware, by the topics of the scenario's sensors and actuators and within finite limits.
 
     """
     given = {'scenario_file': scenario_file} if files else {}
     nodes = tuple(replace(node, parameters=given) for node in (SIMULATOR, PLANNER, CONTROLLER))
-    measured = replace(CONTROLLER, parameters={**given, 'estimate_state': True})
+    driven = {**given, 'estimate_state': True, 'finite_limits': True}
+    measured = replace(CONTROLLER, parameters=driven)
     return Experiment(
         name=name,
         text=text,

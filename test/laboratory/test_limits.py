@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rolling_controller.laboratory.laws import MOST, subject_of
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.scenario_model import check_limits, load_model
+from rolling_dynamics.scenario_model import check_limits, load_model, load_robot
 from rolling_robotics.experiments import EXPERIMENTS
 from rolling_robotics.hardware import REAL
 
@@ -36,6 +36,12 @@ def test_a_control_without_limit_is_named():
         check_limits(model)
     with pytest.raises(ParameterError, match='alpha_WH_H, a_WH_H have none'):
         check_limits(replace(model, control_limits=None))
+
+
+@pytest.mark.parametrize('name', ['pendulum_torque', 'bicycle', 'point_mass_ball'])
+def test_robots_without_limits_are_refused(name):
+    with pytest.raises(ParameterError, match='driven within finite limits only'):
+        check_limits(load_robot(name))
 
 
 @pytest.mark.parametrize('name', ['flip_up', 'balance_3d'])

@@ -80,7 +80,7 @@ def test_bridges_and_estimator_start_alone(launching):
     [('simulated', ['simulator', 'planner', 'controller']), ('real', ['planner', 'controller'])],
 )
 def test_one_launch_file_starts_the_robot_of_any_scenario(launching, hardware, names):
-    """On its hardware, whose drivers speak the topics of its sensors, there is no simulator."""
+    """On its hardware there is no simulator, and the controller asks for finite limits."""
     file = ROOT / 'launch' / 'system.launch.py'
     spec = importlib.util.spec_from_file_location('launch_file', file)
     module = importlib.util.module_from_spec(spec)
@@ -97,8 +97,8 @@ def test_one_launch_file_starts_the_robot_of_any_scenario(launching, hardware, n
     nodes = {call.kwargs['name']: call.kwargs for call in launching.Node.call_args_list}
     assert list(nodes) == names
     given = {'scenario_file': str(find_scenario('two_wheeler'))}
-    estimated = {'estimate_state': True} if hardware == 'real' else {}
-    assert {**given, **estimated} in nodes['controller']['parameters']
+    driven = {'estimate_state': True, 'finite_limits': True} if hardware == 'real' else {}
+    assert {**given, **driven} in nodes['controller']['parameters']
     assert all(given in nodes[name]['parameters'] for name in names if name != 'controller')
 
 
