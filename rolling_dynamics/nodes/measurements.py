@@ -9,7 +9,7 @@ from typing import Any, cast, ClassVar
 from nav_msgs.msg import Odometry
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contact import ContactSystem
+from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.contact_view import Source, StateSource
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.contract.rolling_system import (
