@@ -374,9 +374,15 @@ class HybridContactSystem(PointContact):
             x[lost] = x[kept]
             return self._look(replace(s, x=x), u)
         mode, text = self.leads[what]
-        if mode and self.phase(s.mode, 1 - k) == 'separated':
+        if not mode:
+            return s.noted(what, text, ends=True)
+        if self.phase(s.mode, 1 - k) == 'separated':
             return replace(s, mode=mode).noted(what, text)
-        return s.noted(what, text, ends=True)
+        x, kept = s.x.copy(), s.x[self.state.slice(FEET[1 - k])]
+        for name in FEET:
+            x[self.state.slice(name)] = kept
+        mode = self.mode_with({0: self.phase(s.mode, 1 - k)}, s.p)
+        return self.by_friction(replace(s, x=x, mode=mode).noted(what, text), u)
 
     def _close(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let the body land, or pass beside the hand."""

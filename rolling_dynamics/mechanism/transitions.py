@@ -194,7 +194,10 @@ class ContactModes(WrittenSystem):
         s = MotionState(t=t, x=x, mode=self._mode_at(p, x), p=p)
         closing = [i for i in self.parting if self.rigid(i) and abs(gaps[i]) <= OPEN]
         meet = any(v[i][2] < -STILL for i in closing)
-        s = self._meet(s, u) if meet else self._on(s)
+        return self.by_friction(self._meet(s, u) if meet else self._on(s), u)
+
+    def by_friction(self, s: MotionState, u: Array) -> MotionState:
+        """Return a state in which contacts slip and turn that friction cannot hold."""
         for i in self.able:
             phase = self.phase(s.mode, i)
             if phase == 'slipping':

@@ -220,3 +220,28 @@ def test_which_hands_a_body_may_touch_twice():
     assert touches_once(Sphere(0.11), Ellipsoid(0.35, 0.25, 0.2, side='inside'))
     assert not touches_once(Sphere(0.12), Ellipsoid(0.35, 0.25, 0.2, side='inside'))
     assert touches_once(Ellipsoid(0.1, 0.2, 0.3), Sphere(0.1))
+
+
+@pytest.mark.parametrize(('mu', 'then'), [(1.2, 'rolling'), (0.3, 'slipping')])
+def test_motion_goes_on_where_one_of_two_contacts_passes_an_edge(mu, then):
+    """The body stands askew in the groove: one contact comes to the edge, the other holds it."""
+    s, yaw = over_groove(1e-7, 0.1, 0.16, 0.1), 0.5
+    friction = {'mu': mu, 'mu_kinetic': 0.8 * mu}
+    p = s.pack_parameters(mass=MASS, inertia=INERTIA, edges=(-1, 1, -9, 0.044), **friction)
+    feet = {'contact_h': [-0.08846191, 0.04273758], 'contact_2': [0.08846191, -0.04273758]}
+    at = {'q_HO': [np.cos(yaw / 2), 0, 0, np.sin(yaw / 2)], 'p_HO_H': [0, 0, 0.15357618]}
+    x = s.state.pack(v_HO_H=[0, 0.1, 0], w_HO_H=[-1, 0, 0], **at, **feet, **REST)
+    x = np.array(s.modes['rolling_rolling'].projection(x, p)).ravel()
+    run = simulate(s, p, x, None, 0.03, **TIGHT)
+    edge = next(e for e in run.events if e.name == 'edge')
+    assert not edge.terminal
+    assert run.times[-1] == 0.03
+    assert s.state.unpack(run.state_at(edge.time - 1e-9))['contact_h'][1] == pytest.approx(0.044)
+    assert modes(run)[-1] == then
+    after = s.state.unpack(run.states[-1])
+    assert after['contact_h'][1] < 0  # of the other one
+    if then == 'rolling':
+        assert [e.name for e in run.events] == ['edge']
+        energy = s.invariants['energy']
+        values = [float(energy(run.state_at(t), [], t, p)) for t in (0.0, edge.time, 0.03)]
+        assert_allclose(values, values[0], rtol=0, atol=1e-11)
