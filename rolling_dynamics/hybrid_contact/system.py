@@ -378,9 +378,9 @@ class HybridContactSystem(PointContact):
             return s.noted(what, text, ends=True)
         if self.phase(s.mode, 1 - k) == 'separated':
             return replace(s, mode=mode).noted(what, text)
-        x, kept = s.x.copy(), s.x[self.state.slice(FEET[1 - k])]
+        x = s.x.copy()
         for name in FEET:
-            x[self.state.slice(name)] = kept
+            x[self.state.slice(name)] = s.x[self.state.slice(FEET[1 - k])]
         mode = self.mode_with({0: self.phase(s.mode, 1 - k)}, s.p)
         return self.by_friction(replace(s, x=x, mode=mode).noted(what, text), u)
 

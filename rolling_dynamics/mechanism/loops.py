@@ -78,6 +78,8 @@ class Contact:
         its rim leave free: 0 of an omni wheel, pi/4 of a mecanum wheel. None of a plain wheel.
     slow
         Rate of rolling [rad/s] below which the resistance is proportional to it.
+    name
+        What reports and errors call it, beside its bodies.
 
     """
 
@@ -100,6 +102,7 @@ class Contact:
     resistance: ca.SX | float | None = None
     rollers: float | None = None
     slow: float = 0.0
+    name: str = ''
 
     def __post_init__(self) -> None:
         """Raise ParameterError for a resistance without kinetic friction, a depth of none."""

@@ -95,6 +95,7 @@ def _simple(basis: Array) -> Array:
 STEPS = 12  # of Newton's method at most
 CLOSED = 1e-14  # m
 OPEN = 1e-6  # m or m/s beyond which a contact that closes a loop counts as open, or as slipping
+IDLE = 1e-12  # least eigenvalue of a mass matrix with a diagonal of 1 that counts as one
 DEPENDS = 1e-9  # of a derivative by a prescribed speed that counts
 
 
@@ -155,7 +156,8 @@ def placed(system: MachineSystem, p: ArrayLike, x: ArrayLike, kept: Container[st
 
 
 def _name(contact: Contact) -> str:
-    return f'the contact of {contact.body!r} on {contact.on or "the ground"!r}'
+    called = f' ({contact.name})' if contact.name else ''
+    return f'the contact of {contact.body!r} on {contact.on or "the ground"!r}{called}'
 
 
 def _not_finite(contact: Contact) -> ParameterError:
@@ -165,9 +167,25 @@ def _not_finite(contact: Contact) -> ParameterError:
     )
 
 
+def _check_inertia(system: MachineSystem, p: ArrayLike, x: ArrayLike) -> None:
+    """Raise ParameterError for speeds that move neither mass nor inertia."""
+    M = np.array(system.mass_matrix(x, p))
+    size = np.sqrt(np.abs(np.diag(M)))
+    scaled = M / np.outer(size, size) if size.all() else np.diag(size)
+    values, ways = np.linalg.eigh((scaled + scaled.T) / 2)
+    if np.isfinite(values).all() and values[0] < IDLE:
+        names = [c for name in system.speed_names for c in system.state.entry(name).components]
+        raise ParameterError(
+            f'nothing with mass or inertia moves with {_named(ways[:, 0], names)}; give the body '
+            'a moment of inertia about each axis about which it may turn'
+        )
+
+
 def check_start(system: MachineSystem, p: ArrayLike, x: ArrayLike) -> None:
     """
     Refuse a state in which contacts that close loops are open, slip or contradict.
+
+    What can turn or move without moving any mass is refused too.
 
     Rows that depend on others in every state, as of two wheels on one axle, are fine: the forces
     with the least friction that fit are taken. Where motions that are prescribed decide whether
@@ -179,6 +197,7 @@ def check_start(system: MachineSystem, p: ArrayLike, x: ArrayLike) -> None:
         Naming the contact and its gap or slip, or the rank of the rows.
 
     """
+    _check_inertia(system, p, x)
     gaps = np.array(system.gap_function(x, p)).ravel()
     slips, J, D = (np.array(a) for a in system.row_function(x, p))
     sizes = [row.numel() for row in system.rows]

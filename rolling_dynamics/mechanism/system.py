@@ -556,6 +556,11 @@ class MachineSystem(WrittenSystem):
         return self.of_state('contact_rates', by), names, driven
 
     @cached_property
+    def mass_matrix(self) -> ca.Function:
+        """``(x, p) -> M`` of the tree for the rates of the speeds."""
+        return self.of_state('mass_matrix', self.equations[0])
+
+    @cached_property
     def gap_function(self) -> ca.Function:
         """``(x, p) -> gaps`` of the contacts that close loops."""
         return self.of_state('gaps', ca.vertcat(ca.SX(0, 1), *(r.gap for r in self.closures)))

@@ -157,12 +157,14 @@ class FreeSection(TurningSection):
 
     kind: Literal['free']
 
+    @model_validator(mode='after')
+    def _alone(self) -> FreeSection:
+        if self.parent != GROUND:
+            raise refused(f'got {self.parent!r}, which cannot carry what is free', 'parent')
+        return self
+
     def make(self, builder: Builder, name: str) -> Joint:
         """Return the joint."""
-        if self.parent != GROUND:
-            raise ParameterError(
-                f'parent: {name!r} is free, so that {self.parent!r} cannot carry it'
-            )
         attitude, speed = self.turning(builder, name)
         return Free(
             position=vector_entry(f'p_{name}', 'm', 'W', f'origin of {name}'),
@@ -317,7 +319,7 @@ class ContactSection(MachinePiece):
         key = 'body' if self.body else name
         body, on = builder.body(self.body or name, key), builder.body(self.against, 'against')
         shape, given = builder.shape(body), dict[str, ca.SX]()
-        numbers = {f.name for f in fields(Contact)} - {'body', 'surface', 'rollers'}
+        numbers = {f.name for f in fields(Contact)} - {'body', 'surface', 'rollers', 'name'}
         for entry in type(self).model_fields:
             value = getattr(self, entry) if entry in numbers else None
             if entry == 'patch' and self.material is not None:
@@ -326,7 +328,8 @@ class ContactSection(MachinePiece):
                 given[entry] = self.number(builder, name, entry, f'at {name}')
         moved = '' if self.side_stiffness is None else f'displacement_{name}'
         surface = self._surface(builder, name, on)
-        contact = Contact(body=body, on=on, shape=shape, surface=surface, **given)
+        called = name if name != body else ''
+        contact = Contact(body=body, on=on, shape=shape, surface=surface, name=called, **given)
         builder.machine.contact(replace(contact, rollers=self.rollers, displacement=moved))
 
     def elastic(self, name: str, number: int, system: MachineSystem, p: Array, x: Array) -> None:

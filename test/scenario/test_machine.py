@@ -164,7 +164,7 @@ def plates(**top):
 
 def test_a_contact_that_prescribed_motions_may_contradict_is_refused():
     with pytest.raises(
-        ScenarioError, match=r"initial: the contact of 'ball' on 'upper' repeats .* stiffness"
+        ScenarioError, match=r"initial: the contact of 'ball' on 'upper' \(top\) repeats .* stiffness"
     ):
         load_scenario(plates())
     assert load_scenario(plates(stiffness=1e4)).system.state.size
@@ -174,7 +174,7 @@ def test_a_contact_that_prescribed_motions_may_contradict_is_refused():
 def test_contacts_that_cannot_both_roll_at_the_start_are_refused():
     start = {'p_upper': [0, 0, 0.1], 'q_upper': [0, 1, 0, 0], 'v_upper': [0.3, 0, 0]}
     moving = {**plates(normal_force=5), 'initial': start | {'w_ball': [0, 0, 0]}}
-    with pytest.raises(ScenarioError, match=r"contact of 'ball' on 'upper' slips at 0\.3 m/s"):
+    with pytest.raises(ScenarioError, match=r"contact of 'ball' on 'upper' \(top\) slips at 0\.3 m/s"):
         load_scenario(moving)
     del moving['initial']['w_ball']
     scenario = load_scenario(moving)
@@ -230,3 +230,45 @@ def test_planes_that_are_not_level_are_drawn_up_from_the_origin():
         assert np.linalg.norm(top) == pytest.approx(plane.radius)
         assert np.dot(top, plane.axis) == pytest.approx(0)
         assert top[2] > 0
+
+
+BALL = {'kind': 'ball', 'mass': 1.0, 'radius': 0.1}
+ARM = {'kind': 'pendulum', 'mass': 1.0, 'height': -0.1, 'across': 0.0}
+
+
+@pytest.mark.parametrize(
+    ('machine', 'text'),
+    [
+        (
+            {
+                'bodies': {'a': BALL, 'b': BALL},
+                'joints': {
+                    'a': {'kind': 'free', 'parent': 'b'},
+                    'b': {'kind': 'free', 'parent': 'a'},
+                },
+            },
+            r"joints\.a\.parent: got 'b', which cannot carry what is free",
+        ),
+        (
+            {
+                'bodies': {'a': BALL},
+                'joints': {'a': {'kind': 'free'}},
+                'contacts': {'left': {'body': 'a'}, 'right': {'body': 'a', 'normal': [0, 1, 1]}},
+                'start': {'p_a': [0, 0, 0.3]},
+            },
+            r"the contact of 'a' on 'the ground' \(left\) has a gap of 0.2 m",
+        ),
+        (
+            {
+                'bodies': {'a': BALL, 'arm': ARM},
+                'joints': {'a': {'kind': 'rolling'}, 'arm': {'kind': 'spherical', 'parent': 'a'}},
+            },
+            r'initial: nothing with mass or inertia moves with \+1 w_arm_z; give the body',
+        ),
+    ],
+)
+def test_what_cannot_move_so_is_refused_by_its_name(machine, text):
+    start = machine.pop('start', {})
+    given = {'name': 'wrong', 'system': 'machine', 'duration': 1.0, 'machine': machine}
+    with pytest.raises(ScenarioError, match=text):
+        load_scenario({**given, 'description': 'It is wrong.', 'initial': start})
