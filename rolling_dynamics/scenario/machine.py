@@ -353,8 +353,10 @@ class MachineSection(Section):
         for name, drive in self.drives.items():
             with located(f'machine.drives.{name}', inner=True):
                 drive.act(builder, name, self.joints)
-        for name, limited in self.joints.items():
-            limited.limit(builder, name)
+        for kind, limited in (('joints', self.joints), ('contacts', self.contacts)):
+            for name, section in limited.items():
+                with located(f'machine.{kind}.{name}', inner=True):
+                    section.limit(builder, name)
         return builder
 
     def measured(self, builder: Builder) -> tuple[Sensor, ...]:

@@ -19,7 +19,9 @@ from rolling_dynamics.contract.rolling_system import (
     vector_entry,
 )
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.mechanism.joints import (
+    Custom,
     Driven,
     Free,
     Joint,
@@ -27,17 +29,22 @@ from rolling_dynamics.mechanism.joints import (
     Revolute,
     Spherical,
 )
-from rolling_dynamics.mechanism.loops import Contact
+from rolling_dynamics.mechanism.link import ground
+from rolling_dynamics.mechanism.loops import Contact, contact_rows
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
 from rolling_dynamics.mechanism.shapes import Cylinder, Hollow, Plane, Sphere, Surface
 from rolling_dynamics.mechanism.system import MachineSystem
+from rolling_dynamics.rotations import rotation_about
 from rolling_dynamics.scenario.fields import (
+    entry,
     Kinds,
     note,
     numbers,
     quantity,
     refused,
     Section,
+    several,
+    Term,
     vector,
 )
 from rolling_dynamics.scenario.machine_parts import Builder, GROUND, MachinePiece, unit
@@ -47,6 +54,33 @@ JOINTS, DRIVES = Kinds('joint'), Kinds('drive')
 LEAST = 1e-5  # m: a smaller patch, or a shorter lever arm, is left out
 IMPERFECT = ('dead_time', 'rate', 'slew', 'dead_band', 'topic')
 RATES = {'m/s': 'm/s^2', 'rad/s': 'rad/s^2'}
+
+
+def end_at_edges(builder: Builder, name: str, place: ca.SX, edges: Array) -> None:
+    """
+    End the motion where a contact leaves a surface.
+
+    Parameters
+    ----------
+    builder, name
+        The machine, and the name of joint or contact.
+    place
+        Coordinates (n) [m] of the contact on the surface.
+    edges
+        Lowest and highest of each, shape (2 n,) [m].
+
+    Raises
+    ------
+    ParameterError
+        The edges are of another number, or not increasing.
+
+    """
+    pairs = edges.reshape(-1, 2) if edges.size == 2 * place.numel() else np.zeros((1, 2))
+    if not (pairs[:, 0] < pairs[:, 1]).all():
+        wanted = 'x_min < x_max, y_min < y_max' if place.numel() == 2 else 'z_min < z_max'
+        raise ParameterError(f'edges: takes {wanted}, got {edges.tolist()}')
+    inside = ca.mmin(ca.vertcat(place - pairs[:, 0], pairs[:, 1] - place))
+    builder.machine.guard(f'edge_{name}', inside)
 
 
 class JointSection(MachinePiece):
@@ -67,12 +101,28 @@ class JointSection(MachinePiece):
         """Let the motion end at the limits of the joint, once all bodies are there."""
 
 
+class OnPlaneSection(JointSection):
+    """Rolling on the plane z = 0 of what carries it."""
+
+    mu: float = quantity('coefficient of static friction', least=0, default=1.0)
+    edges: Array | None = numbers(
+        'lowest and highest x and y of the plane, at which the motion ends',
+        'm',
+        count=4,
+        default=None,
+    )
+
+    def limit(self, builder: Builder, name: str) -> None:
+        """End at the edges of the plane."""
+        if self.edges is not None:
+            end_at_edges(builder, name, builder.machine.symbols.values[f'c_{name}'], self.edges)
+
+
 @JOINTS.add
-class RollingSection(JointSection):
+class RollingSection(OnPlaneSection):
     """It rolls on the plane z = 0 of what carries it; its body needs a surface."""
 
     kind: Literal['rolling']
-    mu: float = quantity('coefficient of static friction', least=0, default=1.0)
     resistance: float = quantity('lever arm of rolling resistance', 'm', least=0, default=0.0)
     damping: float = quantity('torque per rate of turning', 'N m s', least=0, default=0.0)
 
@@ -96,11 +146,10 @@ class RollingSection(JointSection):
 
 
 @JOINTS.add
-class PureRollingSection(JointSection):
+class PureRollingSection(OnPlaneSection):
     """A ball or shell that rolls on the plane z = 0 of what carries it, without spin over it."""
 
     kind: Literal['pure_rolling']
-    mu: float = quantity('coefficient of static friction', least=0, default=1.0)
 
     def make(self, builder: Builder, name: str) -> Joint:
         """Return the joint."""
@@ -239,6 +288,49 @@ class PrismaticSection(AxisSection):
         )
 
 
+@JOINTS.add
+class UniversalSection(JointSection):
+    """Two hinges in one point: about an axis of what carries it, then about one of its own."""
+
+    kind: Literal['universal']
+    axis: Array = vector('direction of the first hinge in what carries it')
+    second: Array = vector('direction of the second one in the body')
+    place: Array = vector('of the joint in what carries it', 'm', default=np.zeros(3))
+
+    def make(self, builder: Builder, name: str) -> Joint:
+        """Return the joint."""
+        angles = Entry(name, (f'{name}_1', f'{name}_2'), 'rad', kind='angle')
+        q, names = builder.machine.variable(angles), ('axis', 'second')
+        first, second = (ca.SX(ca.DM(unit(getattr(self, n), n))) for n in names)
+        place = self.number(builder, name, 'place', f'joint of {name}')
+        return Custom(
+            coordinates=angles,
+            speed=Entry(f'{name}_rate', (f'{name}_1_rate', f'{name}_2_rate'), 'rad/s'),
+            R_PB=rotation_about(first, q[0]) @ rotation_about(second, q[1]),
+            p_PB=place,
+        )
+
+
+@JOINTS.add
+class CurveSection(JointSection):
+    """A bead: it moves along a curve in what carries it, and turns with that."""
+
+    kind: Literal['curve']
+    curve: list[str | float] = entry(
+        several(Term, 3), 'its place, by formulas of the coordinate `s` [m] of the bead', 'm'
+    )
+
+    def make(self, builder: Builder, name: str) -> Joint:
+        """Return the joint."""
+        along = Entry(name, (name,), 'm')
+        s = builder.machine.variable(along)
+        place = ca.vertcat(*(parse_expression(text, {'s': s}) for text in self.curve))
+        if not ca.depends_on(place, s):
+            raise ParameterError(f'curve: does not depend on s, got {self.curve}')
+        rate = Entry(f'{name}_rate', (f'{name}_rate',), 'm/s')
+        return Custom(coordinates=along, speed=rate, R_PB=ca.SX.eye(3), p_PB=place)
+
+
 class ContactSection(MachinePiece):
     """A contact beside the joints: a body rolls on another one, or on the ground."""
 
@@ -308,6 +400,14 @@ class ContactSection(MachinePiece):
         default=None,
     )
 
+    edges: Array | None = numbers(
+        'lowest and highest x and y of the contact in the axes of what it rolls on, at which the '
+        'motion ends; of a cylinder its lowest and highest z',
+        'm',
+        count=None,
+        default=None,
+    )
+
     @model_validator(mode='after')
     def _patch(self) -> ContactSection:
         if self.material is not None and self.patch is not None:
@@ -320,17 +420,29 @@ class ContactSection(MachinePiece):
         body, on = builder.body(self.body or name, key), builder.body(self.against, 'against')
         shape, given = builder.shape(body), dict[str, ca.SX]()
         numbers = {f.name for f in fields(Contact)} - {'body', 'surface', 'rollers', 'name'}
-        for entry in type(self).model_fields:
-            value = getattr(self, entry) if entry in numbers else None
-            if entry == 'patch' and self.material is not None:
-                given[entry] = builder.number(f'{name}_{entry}', LEAST, 'm', f'at {name}')
-            elif value is not None and (entry == 'mu' or value or entry.endswith('force')):
-                given[entry] = self.number(builder, name, entry, f'at {name}')
+        for key in type(self).model_fields:
+            value = getattr(self, key) if key in numbers else None
+            if key == 'patch' and self.material is not None:
+                given[key] = builder.number(f'{name}_{key}', LEAST, 'm', f'at {name}')
+            elif value is not None and (key == 'mu' or value or key.endswith('force')):
+                given[key] = self.number(builder, name, key, f'at {name}')
         moved = '' if self.side_stiffness is None else f'displacement_{name}'
         surface = self._surface(builder, name, on)
         called = name if name != body else ''
         contact = Contact(body=body, on=on, shape=shape, surface=surface, name=called, **given)
         builder.machine.contact(replace(contact, rollers=self.rollers, displacement=moved))
+
+    def limit(self, builder: Builder, name: str) -> None:
+        """End where the contact passes an edge of what it rolls on."""
+        if self.edges is None:
+            return
+        machine = builder.machine
+        contact = next(c for c in machine.contacts if (c.name or c.body) == name)
+        surface, on = contact.surface, machine.links[contact.on] if contact.on else ground()
+        along_z = isinstance(surface, Cylinder) or getattr(surface, 'axes', 3) == 2
+        rows = contact_rows(contact, machine.links, machine.symbols.values)
+        place = on.R_WB.T @ (rows.place_W - on.p_WB)
+        end_at_edges(builder, name, place[2] if along_z else place[:2], self.edges)
 
     def elastic(self, name: str, number: int, system: MachineSystem, p: Array, x: Array) -> None:
         """Put the patch that follows from a material into p."""

@@ -18,6 +18,7 @@ from rolling_dynamics.robots.view import Disk, robot_view
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario.faults import schema_of
 from rolling_dynamics.scenario.machine import MachineFile
+from rolling_dynamics.simulation import simulate
 from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.cli import main
 
@@ -164,7 +165,8 @@ def plates(**top):
 
 def test_a_contact_that_prescribed_motions_may_contradict_is_refused():
     with pytest.raises(
-        ScenarioError, match=r"initial: the contact of 'ball' on 'upper' \(top\) repeats .* stiffness"
+        ScenarioError,
+        match=r"initial: the contact of 'ball' on 'upper' \(top\) repeats .* stiffness",
     ):
         load_scenario(plates())
     assert load_scenario(plates(stiffness=1e4)).system.state.size
@@ -174,7 +176,9 @@ def test_a_contact_that_prescribed_motions_may_contradict_is_refused():
 def test_contacts_that_cannot_both_roll_at_the_start_are_refused():
     start = {'p_upper': [0, 0, 0.1], 'q_upper': [0, 1, 0, 0], 'v_upper': [0.3, 0, 0]}
     moving = {**plates(normal_force=5), 'initial': start | {'w_ball': [0, 0, 0]}}
-    with pytest.raises(ScenarioError, match=r"contact of 'ball' on 'upper' \(top\) slips at 0\.3 m/s"):
+    with pytest.raises(
+        ScenarioError, match=r"contact of 'ball' on 'upper' \(top\) slips at 0\.3 m/s"
+    ):
         load_scenario(moving)
     del moving['initial']['w_ball']
     scenario = load_scenario(moving)
@@ -272,3 +276,75 @@ def test_what_cannot_move_so_is_refused_by_its_name(machine, text):
     given = {'name': 'wrong', 'system': 'machine', 'duration': 1.0, 'machine': machine}
     with pytest.raises(ScenarioError, match=text):
         load_scenario({**given, 'description': 'It is wrong.', 'initial': start})
+
+
+def machine_of(machine, initial):
+    given = {'name': 'made', 'system': 'machine', 'duration': 1.0, 'machine': machine}
+    return load_scenario({**given, 'description': 'It is made here.', 'initial': initial})
+
+
+SHELL = {'kind': 'shell', 'mass': 1.0, 'radius': 0.1}
+
+
+def test_a_universal_joint_moves_as_two_hinges():
+    solid = {'kind': 'solid', 'mass': 0.5, 'centre': [0, 0, -0.1], 'inertia': [1e-3, 2e-3, 1.5e-3]}
+    hinge = {'kind': 'revolute', 'parent': 'shell', 'axis': [1, 0, 0], 'place': [0, 0, 0.02]}
+    both = {**hinge, 'kind': 'universal', 'second': [0, 1, 0]}
+    one = machine_of(
+        {
+            'bodies': {'shell': SHELL, 'arm': solid},
+            'joints': {'shell': {'kind': 'rolling'}, 'arm': both},
+        },
+        {'arm': [0.4, -0.3], 'arm_rate': [1.0, 2.0]},
+    )
+    yoke, on_yoke = {'kind': 'plate', 'side': 0.1}, {'parent': 'yoke', 'axis': [0, 1, 0]}
+    two = machine_of(
+        {
+            'bodies': {'shell': SHELL, 'yoke': yoke, 'arm': solid},
+            'joints': {
+                'shell': {'kind': 'rolling'},
+                'yoke': hinge,
+                'arm': {'kind': 'revolute', **on_yoke},
+            },
+        },
+        {'yoke': 0.4, 'arm': -0.3, 'yoke_rate': 1.0, 'arm_rate': 2.0},
+    )
+    ends = []
+    for scenario in (one, two):
+        run = simulate(scenario.system, scenario.p, scenario.x0, [], 1.0)
+        ends.append(scenario.system.state.unpack(run.states[-1]))
+    np.testing.assert_allclose(ends[0]['arm'], [*ends[1]['yoke'], *ends[1]['arm']], atol=1e-8)
+    np.testing.assert_allclose(ends[0]['c_shell'], ends[1]['c_shell'], atol=1e-8)
+
+
+def test_a_bead_on_a_circle_swings_as_a_pendulum():
+    bodies = {'shell': SHELL, 'bead': {**BALL, 'radius': 0.01}}
+    curve = {'kind': 'curve', 'curve': ['0.6*sin(s/0.6)', 0, '-0.6*cos(s/0.6)']}
+    joints = {'shell': {'kind': 'rolling'}, 'bead': curve}
+    scenario = machine_of({'bodies': bodies, 'joints': joints}, {'bead': 0.5, 'bead_rate': 0.7})
+    rate = scenario.system.modes['rolling'].dynamics(scenario.x0, [], 0, scenario.p)
+    found = float(rate[scenario.system.state.slice('bead_rate')])
+    assert found == pytest.approx(-9.81 * np.sin(0.5 / 0.6), rel=1e-12)
+    curve['curve'][0] = '0.6*sin(t)'
+    with pytest.raises(ScenarioError, match=r"joints\.bead: .* uses 't'; names .*: s, pi"):
+        machine_of({'bodies': bodies, 'joints': joints}, {})
+
+
+@pytest.mark.parametrize('way', ['joint', 'contact'])
+def test_a_ball_ends_at_the_edge_of_its_plate(way):
+    given = {'edges': [-0.2, 0.2, -0.3, 0.3]}
+    joint, contacts = {'kind': 'rolling', **given}, {}
+    start = {'c_a': [0, 0], 'w_a': [0, 5, 0]}
+    if way == 'contact':
+        joint, contacts = {'kind': 'free'}, {'a': {**given, 'mu_kinetic': 0.5}}
+        start = {'p_a': [0, 0, 0.1], 'v_a': [0.5, 0, 0], 'w_a': [0, 5, 0]}
+    machine = {'bodies': {'a': BALL}, 'joints': {'a': joint}}
+    scenario = machine_of({**machine, 'contacts': contacts} if contacts else machine, start)
+    run = simulate(scenario.system, scenario.p, scenario.x0, [], 1.0)
+    (event,) = run.events
+    assert (event.name, event.terminal) == ('edge_a', True)
+    assert event.time == pytest.approx(0.4, abs=1e-9)  # 0.2 m at 0.5 m/s
+    joint['edges'] = [0.2, -0.2, -0.3, 0.3]
+    if way == 'joint':
+        with pytest.raises(ScenarioError, match='edges: takes x_min < x_max, y_min < y_max'):
+            machine_of(machine, start)
