@@ -95,7 +95,7 @@ def test_in_space_kanes_equations_give_the_same_rates(scenario):
     """A second derivation from the poses alone, with the torque by its power."""
     system, rng = scenario.system, np.random.default_rng(4)
 
-    def power(w, torque):
+    def power(w, torque, _moving):
         return ca.dot(system.machine.links['body'].R_WB @ torque, w['ball'] - w['body'])
 
     kane = rates_by_kane(system, ('w_WS_W', 'w_WB_B'), power)

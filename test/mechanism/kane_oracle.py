@@ -13,9 +13,10 @@ def rates_by_kane(system, speeds, applied=None, constraints=None):
     Return (x, u, t, p) -> rates of the speeds.
 
     ``speeds`` are the entries whose rates are looked for, and ``applied`` a function of the
-    angular velocities in W, by body, that gives the power of the controls. ``constraints`` gives
-    velocities that vanish, of the poses, the velocities of the bodies' origins and the angular
-    velocities, by body: along them forces act that do no work.
+    angular velocities in W by body, of the controls, and of the velocities of the bodies' origins,
+    that gives the power of controls and other forces. ``constraints`` gives velocities that
+    vanish, of the poses, the velocities of origins and the angular velocities, by body: along them
+    forces act that do no work.
     """
     s = system.symbols
     rates = system.modes['rolling'].dynamics(*s)
@@ -33,23 +34,23 @@ def rates_by_kane(system, speeds, applied=None, constraints=None):
         return ca.reshape(ca.jtimes(ca.vec(value), s.x, kinematic), *value.shape)
 
     for name, body in system.machine.bodies.items():
-        if body.mass is None:
-            continue
         R, origin = poses[name][:3, :3], poses[name][:3, 3]
-        centre = origin + R @ ca.SX(body.mass.centre)
-        J_W = R @ body.mass.about_centre @ R.T
-        v, spin = rate(centre), rate(R) @ R.T
+        spin = rate(R) @ R.T
         w = (
             ca.vertcat(spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1])
             / 2
         )
         turning[name], moving[name] = w, rate(origin)
+        if body.mass is None:
+            continue
+        J_W = R @ body.mass.about_centre @ R.T
+        v = rate(origin + R @ ca.SX(body.mass.centre))
         Jv, Jw = ca.jacobian(v, v_speeds), ca.jacobian(w, v_speeds)
         m = body.mass.mass
         M += m * Jv.T @ Jv + Jw.T @ J_W @ Jw
         f -= m * Jv.T @ (rate(v) - g) + Jw.T @ (J_W @ rate(w) + ca.cross(w, J_W @ w))
     if applied is not None:
-        f += ca.gradient(applied(turning, s.u), v_speeds)
+        f += ca.gradient(applied(turning, s.u, moving), v_speeds)
     if constraints is None:
         return s.function('kane', ca.solve(M, f))
     slips = constraints(poses, moving, turning)

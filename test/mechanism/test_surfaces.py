@@ -148,7 +148,7 @@ def test_a_hamster_ball_moves_in_space_as_by_kane():
     x = np.array(system.projection(x, p)).ravel()
     axle = system.machine.links['chassis'].R_WB[:, 1]
 
-    def motors(turning, u):
+    def motors(turning, u, _moving):
         return sum(
             u[k] * ca.dot(axle, turning[name] - turning['chassis'])
             for k, name in enumerate(('left', 'right'))
