@@ -13,10 +13,9 @@ from functools import cached_property
 from typing import Any, cast
 
 import casadi as ca
-from evidence.benchmarks.predictive import Adjusted
 from evidence.benchmarks.row import Row
 import numpy as np
-from rolling_controller import LqrWeights, run_lockstep, TimeVaryingLqr
+from rolling_controller import LqrWeights, run_lockstep, StateFeedback, TimeVaryingLqr
 from rolling_controller.law import Law, OpenLoop
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_system import ContactSystem
@@ -115,16 +114,17 @@ class Butterfly:
         true[s.parameters.slice('mass')] *= 1 + errors[0]
         true[s.parameters.slice('inertia')] *= 1 + errors[1]
         torques, idle = [], np.zeros(s.control.size)
+        law: Law[Any] = self.law if feedback else OpenLoop(s, self.plan)
 
-        def plate(_: float, motion: Array, wanted: Array) -> Array:
+        def plate(t: float, motion: Array) -> Array:
+            _, wanted = law.step(law.start(), motion, t)
             torques.append(float(self.torque(motion, wanted, self.p, PLATE_INERTIA)[0]))
             held, slope = (float(v) for v in self.torque(motion, idle, true, inertia))
             out = idle.copy()
             out[SHAFT] = (torques[-1] - held) / slope
             return out
 
-        law: Law[Any] = self.law if feedback else OpenLoop(s, self.plan)
-        run = run_lockstep(s, true, x, Adjusted(law, plate), self.plan.duration)
+        run = run_lockstep(s, true, x, StateFeedback(s, plate), self.plan.duration)
         wrench = np.array(self.wrench.map(len(run.times))(run.states.T, run.controls.T, 0, true))
         miss = np.array(s.difference(run.states[-1], self.problem.goal_state[0])).ravel()
         radius = float(s.parameters.unpack(true)['object_surface'][0])

@@ -11,9 +11,8 @@ what it does two at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-import re
 import shutil
 import subprocess
 from tempfile import TemporaryDirectory
@@ -41,7 +40,6 @@ REALS: tuple[Real, ...] = ('float', 'double')
 TICKS = 3.2  # an instruction
 LOOPS = 400_000  # rounds of two instructions
 SECONDS = 30.0  # on the rig
-ENDLESS = 80  # rounds of programs that are denied an end
 WILD = 800  # frames in which ball and set point are anywhere
 CLOCK = 168e6  # 1/s, of a usual Cortex-M4
 
@@ -161,13 +159,6 @@ def rows() -> Iterator[Row]:
                 yield from _rows(source, real, frames, processor, outputs)
     m7 = PROCESSORS[-1]
     yield from _rows(source, 'float', wild(), m7, 2, 'ball and goal anywhere, ')
-    yield from _rows(endless(source), 'float', wild(), m7, 2, f'up to {ENDLESS} rounds an axis, ')
-
-
-def endless(source: CSource) -> CSource:
-    """Return the predictive law with programs that go on as if they were never solved."""
-    text = source.source.replace('REAL gap = CLOSE', 'REAL gap = 0')
-    return replace(source, source=re.sub(r'#define ROUNDS \d+', f'#define ROUNDS {ENDLESS}', text))
 
 
 def wild() -> Array:

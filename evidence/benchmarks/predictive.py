@@ -13,7 +13,6 @@ import casadi as ca
 from evidence.benchmarks.plans import aside, hard, REST
 from evidence.benchmarks.row import Row
 import numpy as np
-from numpy.typing import ArrayLike
 from rolling_controller import Horizon, LqrWeights, PredictiveLaw, run_lockstep, TimeVaryingLqr
 from rolling_controller.law import answered, gathered, Law, OpenLoop, STATE
 from rolling_controller.measured_state import SensorFilter
@@ -373,47 +372,23 @@ def _steps() -> tuple[list[float], float]:
     settle(300.0)
     push = np.zeros(system.tangent.size)
     push[system.tangent.slice('w_HO_H')] = [0.4, 0.3, 0.0]
-    timed = Timed(law)
-    run = run_lockstep(system, problem.p, problem.x_start, timed.law, 2.5, pushes=[(1.0, push)])
-    return timed.seconds, max(float(np.abs(run.controls).max()) - limit, 0.0)
+    seconds, given = list[float](), (system, problem.p, problem.x_start, law, 2.5)
+    run = run_lockstep(*given, signals=noting(law, seconds), pushes=[(1.0, push)])
+    return seconds, max(float(np.abs(run.controls).max()) - limit, 0.0)
 
 
-class Adjusted:
-    """A law whose output a function sees, and may change; see :class:`Law`."""
+def noting(law: PredictiveLaw, seconds: list[float]) -> Callable[[float], dict[str, Array]]:
+    """Return signals that note the processor time of each program that the law has solved [s]."""
+    solved = 0
 
-    def __init__(
-        self, law: Law[Any], function: Callable[[float, Array, Array], ArrayLike]
-    ) -> None:
-        """Take the law, and ``(t, inputs, output) -> output``."""
-        self.inputs, self.output, self.period = law.inputs, law.output, law.period
-        self.opaque = 'a function of Python'
-        self._law, self._function = law, function
+    def signals(_: float) -> dict[str, Array]:
+        nonlocal solved
+        before, solved = solved, law.record.solved
+        if solved not in (0, before):
+            seconds.append(law.record.seconds)
+        return {}
 
-    def start(self, before: Any = None) -> Any:  # noqa: ANN401  the memory of the law
-        """Return the memory of the law at its start."""
-        return self._law.start(before)
-
-    def step(self, memory: Any, inputs: ArrayLike, t: float) -> tuple[Any, Array]:  # noqa: ANN401
-        """Return the memory of the law, and the output, shape (output.size,), in its units."""
-        given = np.asarray(inputs, dtype=float)
-        memory, output = self._law.step(memory, given, t)
-        return memory, np.array(self._function(t, given, output), dtype=float)
-
-
-class Timed:
-    """A predictive law, and the processor times of its programs [s]."""
-
-    def __init__(self, law: PredictiveLaw) -> None:
-        """Take the law."""
-        self.seconds: list[float] = []
-        self.law, self._record, self._solved = Adjusted(law, self._note), law, 0
-
-    def _note(self, _t: float, _x: Array, u: Array) -> Array:
-        record, solved = self._record.record, self._solved
-        self._solved = record.solved
-        if record.solved not in (0, solved):
-            self.seconds.append(record.seconds)
-        return u
+    return signals
 
 
 TRIES = 2  # plans asked for at once

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from evidence.benchmarks.predictive import Timed
+from evidence.benchmarks.predictive import noting
 from evidence.benchmarks.row import Row
 import numpy as np
 from rolling_controller import (
@@ -75,21 +75,22 @@ def _of(name: str) -> Iterator[Row]:
         x, half = plan.states[0], DURATION / 2
         x = values(system.retract, x, aside[0])
         try:
-            run = run_lockstep(system, p, x, used, DURATION, pushes=[(half, aside[1])])
+            pushes = [(half, aside[1])]
+            run = run_lockstep(system, p, x, used, DURATION, signals=noted, pushes=pushes)
         except SimulationError:
             return float('inf')
-        if used is timed.law:
+        if used is law:
             records.append(law.record)
         missed = values(system.difference, run.states[-1], plan.states[-1])
         return float(np.linalg.norm((missed / scales(system.tangent))[moving]))
 
-    timed = Timed(law)
+    seconds = list[float]()
+    noted = noting(law, seconds)
     unaided = StateFeedback(system, lambda *given: given[-1], lambda t: lqr.nominal(t)[1])
     reached, by_lqr, without = (
         float(np.sqrt(np.mean([ends(used, aside) ** 2 for aside in asides])))
-        for used in (timed.law, lqr, unaided)
+        for used in (law, lqr, unaided)
     )
-    seconds = timed.seconds
     yield Row(
         name=f'{name}, distance from the end over the scales',
         value=reached,
