@@ -12,8 +12,7 @@ from typing import cast, NamedTuple
 
 import casadi as ca
 from evidence.papers.disk_and_ball import ball, disk, masses_of, simulated
-from evidence.papers.row import Row, write_drawings
-from matplotlib.axes import Axes
+from evidence.papers.row import Drawing, Row, write_drawings
 from matplotlib.figure import Figure
 import numpy as np
 from rolling_dynamics.arrays import Array
@@ -22,7 +21,14 @@ from rolling_dynamics.internal_masses.masses import pairs_that_hold
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_dynamics.simulation import simulate, Trajectory
 from rolling_dynamics.simulation.control import Samples
-from rolling_robotics.figures.states import COLOURS, contact_figure, GREY, legend, WIDTH
+from rolling_robotics.figures.states import (
+    COLOURS,
+    contact_figure,
+    GREY,
+    legend,
+    lines,
+    WIDTH,
+)
 from rolling_robotics.files import Arrays
 from rolling_robotics.plugins.point_mass_ball.report import (
     forces_at,
@@ -30,6 +36,7 @@ from rolling_robotics.plugins.point_mass_ball.report import (
     RequiredFriction,
 )
 from rolling_robotics.result import simulate_scenario, simulation_result
+from rolling_robotics.scene.scene import rotation_matrices
 from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 
@@ -155,109 +162,58 @@ def stated(rows: list[Row]) -> list[str]:
     ]
 
 
-COUNT = 2001
-
-
 def figures(folder: Path) -> list[Path]:
     """Draw figures 5.3, 5.4, 6.2, 6.3 and 6.4 into a folder and return the files."""
-    drawings = {
-        'figure_5_3': disk_motion,
-        'figure_5_4': lambda: contact_forces(load_scenario('point_mass_disk')),
-        'figure_6_2': ball_motion,
-        'figure_6_3': lambda: contact_forces(load_scenario('point_mass_ball')),
-        'figure_6_4': detachment,
-    }
+    paths = {'disk': ('5_3', '5_4'), 'ball': ('6_2', '6_3')}
+    drawings: dict[str, Drawing] = {'figure_6_4': detachment}
+    for body, numbers in paths.items():
+        example = load_scenario(f'point_mass_{body}')
+        for number, draw in zip(numbers, (motion, contact_forces), strict=True):
+            drawings[f'figure_{number}'] = partial(draw, example)
     return write_drawings(folder, 'putkaradze_rogers', drawings)
 
 
-def _places(run: Run, times: Array) -> tuple[Array, Array]:
-    """Return bodies over the centre in B and in W, shape (N, bodies, 3); the last is the whole."""
-    system, p = run.example.system, run.example.p
-    poses = [np.array(system.pose(x, p)) for x in run.trajectory.state_at(times)]
-    X = np.array([[np.array(m) for m in pose] for pose in poses])
-    shell = X[:, 0, :3, :3]
-    over = X[:, 1:, :3, 3] - X[:, :1, :3, 3]
-    layout = system.parameters
-    masses = p[layout.slice('masses')]
-    chi0 = p[layout.slice('centre_of_mass')]
-    chi0 = chi0 if chi0.size == 3 else np.array([chi0[0], 0.0, chi0[1]])
-    m0 = p[layout.slice('mass')][0]
-    first = np.einsum('nij,j->ni', shell, chi0) * m0 + np.einsum('nbi,b->ni', over, masses)
-    over = np.concatenate([over, (first / (m0 + masses.sum()))[:, None]], axis=1)
-    return np.einsum('nji,nbj->nbi', shell, over), over
+def _arrays(example: Scenario) -> Arrays:
+    return Arrays(simulation_result(example, simulate_scenario(example)))
 
 
-def _sheet(title: str, threes: tuple[int, ...] = ()) -> tuple[Figure, list[Axes]]:
+def motion(example: Scenario) -> Figure:
+    """Return figure 5.3 or 6.2: paths of the masses in body and space, rates, path of the body."""
+    arrays = _arrays(example)
+    whole, names = arrays['centre_of_mass_W'], ['x', 'y', 'z']
+    axes = [0, 1, 2] if whole.shape[1] == len(names) else [0, 2]  # a disk rolls in a plane
+    centre = arrays['shell_position'][:, axes]
+    shell = rotation_matrices(arrays['shell_attitude'])[:, axes][:, :, axes]
+    masses = [arrays[f'mass_{k + 1}_position'][:, axes] for k, _ in enumerate(masses_of(example))]
+    over = np.stack([place - centre for place in (*masses, whole)], axis=1)
     figure = Figure(figsize=(WIDTH, 0.82 * WIDTH))
-    axes = [
-        figure.add_subplot(2, 2, k + 1, projection='3d' if k in threes else None) for k in range(4)
-    ]
-    figure.suptitle(title, fontsize=10, x=0.01, ha='left')
-    return figure, axes
-
-
-def _labels(count: int) -> list[str]:
-    return [*(f'$m_{k + 1}$' for k in range(count - 1)), 'whole']
-
-
-def disk_motion() -> Figure:
-    """Return figure 5.3: paths of the masses in body and space, rate, path of the centre."""
-    run, t = disk_run(), np.linspace(0, 20, COUNT)
-    figure, axes = _sheet('Motion of the rolling disk (figure 5.3)')
-    for ax, places, title in zip(
-        axes[:2], _places(run, t), ('In the body', 'In space, over the centre'), strict=True
+    for k, (title, places) in enumerate(
+        {'In the body': np.einsum('nji,nbj->nbi', shell, over), 'In space': over}.items(), 1
     ):
-        for k, label in enumerate(_labels(places.shape[1])):
-            ax.plot(places[:, k, 0], places[:, k, 2], color=COLOURS[k], label=label)
-        turn = np.linspace(0, 2 * np.pi, 200)
-        ax.plot(np.cos(turn), np.sin(turn), color=GREY, linewidth=0.8)
-        ax.set(aspect='equal', title=title, xlabel='$e_1$ [m]', ylabel='$e_3$ [m]')
-    axes[0].legend(loc='center left', bbox_to_anchor=(1.0, 0.5), ncols=1)
-    x = run.trajectory.state_at(t)
-    layout = run.example.system.state
-    axes[2].plot(t, x[:, layout.slice('phi_rate')], color=COLOURS[0])
-    axes[2].set(title='Rate of the angle', xlabel='t [s]', ylabel=r'$\dot\phi$ [rad/s]')
-    axes[3].plot(t, x[:, layout.slice('p')], color=COLOURS[0])
-    axes[3].set(title='Centre and contact point', xlabel='t [s]', ylabel='z [m]')
+        ax = figure.add_subplot(2, 2, k, projection='3d' if len(axes) == len(names) else None)
+        for mass, path in enumerate(places.transpose(1, 2, 0), 1):
+            label = 'whole' if mass == places.shape[1] else f'$m_{mass}$'
+            ax.plot(*path, color=COLOURS[mass - 1], label=label, linewidth=0.9)
+        labels = {f'{x}label': f'{names[a]} [m]' for x, a in zip(names, axes, strict=False)}
+        ax.set(aspect='equal', title=f'{title}, over the centre', **labels)
+    figure.legend(*ax.get_legend_handles_labels(), loc='outside lower center', ncols=5)
+    rates, place = (figure.add_subplot(2, 2, k) for k in (3, 4))
+    if 'w_WB_B' in arrays:
+        lines(rates, arrays.time, arrays['w_WB_B'], ('$x$', '$y$', '$z$'))
+        place.plot(*arrays['p'].T, color=COLOURS[0])
+        place.set(xlabel='$z_1$ [m]', ylabel='$z_2$ [m]')
+    else:
+        lines(rates, arrays.time, arrays['phi_rate'], [''])
+        place.plot(arrays.time, arrays['p'], color=COLOURS[0])
+        place.set(xlabel='t [s]', ylabel='z [m]')
+    rates.set(title='Angular velocity', xlabel='t [s]', ylabel='[rad/s]')
+    place.set(title='Centre and contact point')
     return figure
-
-
-def ball_motion() -> Figure:
-    """Return figure 6.2: paths of the masses in body and space, rates, path of the centre."""
-    run, t = ball_run(), np.linspace(0, 20, COUNT)
-    figure, axes = _sheet('Motion of the rolling ball (figure 6.2)', threes=(0, 1))
-    for ax, places, title in zip(
-        axes[:2], _places(run, t), ('In the body', 'In space, over the centre'), strict=True
-    ):
-        for k, label in enumerate(_labels(places.shape[1])):
-            ax.plot(*places[:, k].T, color=COLOURS[k], label=label, linewidth=0.9)
-        ax.set(title=title, xlabel='x [m]', ylabel='y [m]', zlabel='z [m]')
-        ticks = (-1, 0, 1)
-        ax.set(xlim=(-1, 1), ylim=(-1, 1), zlim=(-1, 1), xticks=ticks, yticks=ticks)
-        ax.set(zticks=ticks, aspect='equal')
-        ax.set_box_aspect((1, 1, 1), zoom=0.9)  # type: ignore[call-arg,arg-type]
-    axes[0].legend(loc='center left', bbox_to_anchor=(-0.45, 0.5), fontsize=7)
-    _rates(axes[2], run, t)
-    path = run.trajectory.state_at(t)[:, run.example.system.state.slice('p')]
-    axes[3].plot(*path.T, color=COLOURS[0])
-    axes[3].set(
-        aspect='equal', title='Centre and contact point', xlabel='$z_1$ [m]', ylabel='$z_2$ [m]'
-    )
-    axes[3].set_aspect('equal', adjustable='datalim')
-    return figure
-
-
-def _rates(ax: Axes, run: Run, t: Array) -> None:
-    rates = run.trajectory.state_at(t)[:, run.example.system.state.slice('w_WB_B')]
-    for k in range(3):
-        ax.plot(t, rates[:, k], color=COLOURS[k], label=rf'$\Omega_{k + 1}$')
-    ax.set(title='Body angular velocity', xlabel='t [s]', ylabel='[rad/s]')
-    legend(ax, 3)
 
 
 def contact_forces(example: Scenario) -> Figure:
     """Return figure 5.4 or 6.3: contact force, friction that is needed, and the force cone."""
-    figure = contact_figure(Arrays(simulation_result(example, simulate_scenario(example))))
+    figure = contact_figure(_arrays(example))
     assert figure is not None  # noqa: S101  (a body that rolls has a contact)
     return figure
 
