@@ -189,39 +189,29 @@ def example(velocity: tuple[float, float], direction: float) -> Replay:
     swing = SpatialSwing(params=params, direction=-direction, amplitude=amplitude, period=PERIOD)
     system = PendulumSphere()
     x0 = system.rolling_state(params, velocity=[velocity[0], -velocity[1]])
-    times = np.linspace(0, PERIOD, 201)
+    times = np.linspace(0, PERIOD + AFTER, 281)
     run = simulate(
         system,
         system.pack_parameters(params),
         x0,
         lambda t: swing.at(t).torque[0],
-        PERIOD,
+        times[-1],
         t_eval=times,
         rtol=1e-10,
         atol=1e-12,
     )
-    table = swing.at(times)
-    s = system.state
-    after = np.linspace(0, AFTER, 41)[1:]
-    n = np.array([pendulum_direction(x) for x in run.states])
-    Omega = run.states[:, s.slice('w_WS_W')]
-    V = params.shell_radius * np.column_stack([Omega[:, 1], -Omega[:, 0], 0 * Omega[:, 0]])
-    r = np.column_stack([run.states[:, s.slice('contact')], 0 * times])
-
-    def extended(values: Array, rest: Array) -> Array:
-        return np.asarray(np.vstack([values, rest]) * TO_PAPER)
-
-    zero = np.zeros((after.size, 3))
-    a = np.column_stack([table.acceleration, 0 * times])
-    return Replay(
-        np.concatenate([times, PERIOD + after]),
-        extended(n, zero + n[-1]),
-        extended(run.states[:, s.slice('w_WP_W')], zero),
-        extended(table.torque, zero),
-        extended(r, r[-1] + after[:, None] * V[-1]),
-        extended(V, zero + V[-1]),
-        extended(a, zero),
+    table, states, s = swing.at(times), run.states, system.state
+    w_x, w_y, _ = states[:, s.slice('w_WS_W')].T
+    values = (
+        np.array([pendulum_direction(x) for x in states]),
+        states[:, s.slice('w_WP_W')],
+        table.torque,
+        states[:, s.slice('contact')],
+        params.shell_radius * np.column_stack([w_y, -w_x]),
+        table.acceleration,
     )
+    in_space = (np.pad(v, ((0, 0), (0, 3 - v.shape[1]))) for v in values)
+    return Replay(times, *(v * TO_PAPER for v in in_space))
 
 
 def _numbers() -> Iterator[Row]:
