@@ -166,7 +166,7 @@ GROUPS = {
     'batch': 'evidence.benchmarks.batch:rows',
     'plans': 'evidence.benchmarks.plans:rows',
     'scaling': 'evidence.benchmarks.dynamics:scaling_rows',
-    'control': 'evidence.benchmarks.control:rows',
+    'control': 'evidence.benchmarks.dynamics:control_rows',
     'predictive': 'evidence.benchmarks.predictive:rows',
     'moved_goals': 'evidence.benchmarks.predictive:moved_goals_rows',
     'predictive_systems': 'evidence.benchmarks.predictive_systems:rows',

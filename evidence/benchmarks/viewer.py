@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 import urllib.request
 
 from evidence.benchmarks.row import Row
@@ -37,27 +37,6 @@ ROUNDS = 3  # without and with the viewer
 STREAM = 100.0  # frames of the simulator [Hz]
 LEAST = 29.8  # of 30 updates per second: a window has 180 of them, or at its ends one less
 NEEDED = ('rclpy', 'rolling_interfaces', 'viser')
-
-
-class ViewerRates(NamedTuple):
-    """
-    One measurement with the viewer.
-
-    Attributes
-    ----------
-    taken, sent
-        Rates [1/s].
-    load
-        The simulator's fraction of a core.
-    cost
-        Time that this process computes per update, all that belongs to it [s].
-
-    """
-
-    taken: float
-    sent: float
-    load: float
-    cost: float
 
 
 def rows() -> Iterator[Row]:
@@ -132,17 +111,20 @@ def shown() -> Iterator[tuple[LiveScene, str]]:
         worker.join(5.0)
 
 
-def _viewed(pid: int) -> ViewerRates:
-    """Return rates of the viewer and load of the simulator, without a browser."""
+def _viewed(pid: int) -> tuple[float, float, float, float]:
+    """
+    Return one measurement with the viewer, without a browser.
+
+    It is the rates at which it takes and sends [1/s], the simulator's fraction of a core, and the
+    time that this process computes for each update, all that belongs to it [s].
+    """
     with shown() as (live, _):
         begin, taken, sent = time.monotonic(), live.taken, live.sent
         computed = time.process_time()
         load = _load(pid)
         computed, passed = time.process_time() - computed, time.monotonic() - begin
         updates = live.sent - sent
-        return ViewerRates(
-            (live.taken - taken) / passed, updates / passed, load, computed / updates
-        )
+        return (live.taken - taken) / passed, updates / passed, load, computed / updates
 
 
 def _in_browser() -> tuple[float | None, float]:
