@@ -29,7 +29,6 @@ from rolling_robotics.recordings.recorded_topics import (
     read_joints,
     read_poses,
     RecordedJoints,
-    RecordedPoses,
 )
 from transforms3d.quaternions import mat2quat, qmult
 import yaml
@@ -110,7 +109,7 @@ def camera(recording: Path, params: Path | None, mount: Sequence[float]) -> Foun
     }
 
 
-def _in_camera(poses: RecordedPoses, X_WC: Array, start: float) -> MeasuredPoses:
+def _in_camera(poses: MeasuredPoses, X_WC: Array, start: float) -> MeasuredPoses:
     """Return the poses as the camera saw them, before the bridge turned them into the world."""
     X_CW = np.linalg.inv(X_WC)
     turn = mat2quat(X_CW[:3, :3])

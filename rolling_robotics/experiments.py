@@ -76,6 +76,8 @@ class Experiment:
     demo
         ``module:attribute`` of its demonstration, a :class:`rolling_robotics.demo.demo.Demo`, or
         of a function of the experiment that returns one.
+    start
+        Where executions of its plan start, see :func:`rolling_robotics.demo.demo.plan_demo`.
 
     """
 
@@ -89,6 +91,7 @@ class Experiment:
     hardware: Mapping[str, tuple[NodeEntry, ...]] = field(default_factory=dict)
     laws: tuple[str, ...] = ()
     demo: str = ''
+    start: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Name the files."""
@@ -156,8 +159,17 @@ HAND_AND_OBJECT = (
 )
 
 
+PLAN_DEMO = 'rolling_robotics.demo.demo:demo'  # executes the plan of the scenario
+
+
 def of_robot(
-    name: str, text: str, scenario_file: str, *recorded: str, demo: str = '', files: str = ''
+    name: str,
+    text: str,
+    scenario_file: str,
+    *recorded: str,
+    demo: str = PLAN_DEMO,
+    files: str = '',
+    **start: object,
 ) -> Experiment:
     """
     Return the experiment of a rolling robot: plant, planner and controller.
@@ -168,6 +180,8 @@ def of_robot(
         See :class:`Experiment`.
     recorded
         Topics that are recorded, further than for every robot.
+    start
+        See :class:`Experiment`.
     files
         Name of the files of parameters and of RViz where it differs from the experiment's; the
         nodes take the scenario then whatever the file of parameters says, and may run on real
@@ -200,6 +214,7 @@ def of_robot(
             '/diagnostics',
         ),
         demo=demo,
+        start=start,
     )
 
 
@@ -260,7 +275,6 @@ def of_scenario(path: Path) -> Experiment:
         str(path),
         *(sensor.topic for sensor in model.scenario.sensors),
         *(actuator.topic for actuator in model.scenario.actuators if actuator.topic),
-        demo='rolling_robotics.demo.demo:demo',
         files='robot',
     )
 

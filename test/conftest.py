@@ -143,12 +143,7 @@ def sweeps_here(monkeypatch):
     pytest.importorskip('pyarrow')
     from rolling_robotics.sweep import run
 
-    class Threads(ThreadPoolExecutor):
-        def __init__(self, count=None):
-            self.count = count or 1
-            super().__init__(self.count)
-
-    monkeypatch.setattr(run, 'Forks', Threads)
+    monkeypatch.setattr(run, '_fork', lambda: ThreadPoolExecutor(1))
 
 
 EXAMPLES = Path(__file__).parents[1] / 'examples'

@@ -21,12 +21,12 @@ LENGTH = 0.05  # m, by which a turn is weighed against a shift
 @dataclass(frozen=True, kw_only=True)
 class MeasuredPoses:
     """
-    Poses of the markers' body in the camera.
+    Measured poses of a body, such as those of the markers' body in the camera.
 
     Attributes
     ----------
     stamps, arrivals
-        By the camera's clock, and by the host's when they came [s]; shape (n,).
+        By the clock of the sensor, and by the host's when they came [s]; shape (n,).
     p, q
         Place [m], shape (n, 3), and attitude (w, x, y, z), shape (n, 4).
 

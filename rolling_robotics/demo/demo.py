@@ -315,9 +315,9 @@ class PlanTask(Task):
 
 def plan_demo(
     experiment: str,
-    request: Callable[[Scenario], PlanRequest],
     position: tuple[float, float],
     rotation: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    request: Callable[[Scenario], PlanRequest] = state_goal,
     plant_file: str = '',
     **options: Any,
 ) -> Demo:
@@ -328,10 +328,10 @@ def plan_demo(
     ----------
     experiment
         Name of the experiment.
-    request
-        From the scenario to what is asked of the planner.
     position, rotation
         By how much the executions start off in position [m] and attitude [rad].
+    request
+        From the scenario to what is asked of the planner.
     plant_file
         See :class:`PlanTask`.
     options
@@ -352,7 +352,9 @@ OFF = 0.02  # m, of the start from the plan's, along x and y
 
 
 def demo(experiment: Experiment) -> Demo:
-    """Return the demonstration of a robot; it starts beside the plan where it can be moved."""
+    """Return the demonstration of a plan; where no start is said, beside the plan if possible."""
+    if experiment.start:
+        return plan_demo(experiment.name, **experiment.start)
     view = load_robot(experiment.scenario_file).view
     moved = (OFF, -OFF) if view.shift.any(axis=0).all() else (0.0, 0.0)
-    return plan_demo(experiment.scenario_file, state_goal, moved)
+    return plan_demo(experiment.scenario_file, moved)

@@ -120,26 +120,19 @@ def saved_panels(path: Path, layout: str = 'ab;cd') -> Iterator[dict[str, Axes]]
 
     One legend stands for all of them, but for those that have their own.
     """
-    import matplotlib as mpl  # noqa: PLC0415
-
-    mpl.use('Agg')
-    from matplotlib import pyplot as plt  # noqa: PLC0415
-
-    figure, axes = plt.subplot_mosaic(layout, figsize=(11, 8.5), constrained_layout=True)
-    try:
-        yield axes
-        handles, labels = [], []
-        for axis in axes.values():
-            axis.grid(visible=True, alpha=0.3)
+    figure = Figure(figsize=(11, 8.5), layout='constrained')
+    axes = figure.subplot_mosaic(layout)
+    yield axes
+    entries: dict[str, Any] = {}
+    for axis in axes.values():
+        axis.grid(visible=True, alpha=0.3)
+        if axis.get_legend() is None:
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
-                if axis.get_legend() is None and label not in labels:
-                    handles.append(handle)
-                    labels.append(label)
-        if handles:
-            figure.legend(handles, labels, loc='outside lower center', ncols=len(labels))
-        figure.savefig(path, dpi=120)
-    finally:
-        plt.close(figure)
+                entries.setdefault(label, handle)
+    if entries:
+        places = {'loc': 'outside lower center', 'ncols': len(entries)}
+        figure.legend(entries.values(), entries.keys(), **places)
+    figure.savefig(path, dpi=120)
 
 
 XYZ = ('$x$', '$y$', '$z$')
@@ -320,9 +313,13 @@ def contact_figure(arrays: Arrays) -> Figure | None:
     first = figure.add_subplot(grid[0, 0])
     axes = [first, *(figure.add_subplot(grid[k, 0], sharex=first) for k in range(1, rows))]
     _force(axes[0], arrays, force)
-    _friction(axes[1], arrays)
+    mu, needed = arrays.parameter('mu'), arrays['mu_needed']
+    _friction(axes[1], arrays.time, needed, mu, ('Friction', r'$|f_t| / f_z$', r'limit $\mu$'))
+    axes[1].fill_between(arrays.time, mu, needed, needed > mu, color=COLOURS[1], alpha=0.35)
     if spins:
-        _spin(axes[2], arrays)
+        limit, needed = 1e3 * arrays.parameter('mu_spin'), 1e3 * arrays['mu_spin_needed']
+        texts = ('Spin friction', r'$|\tau_z| / f_z$ [mm]', r'limit $\mu_s$')
+        _friction(axes[2], arrays.time, needed, limit, texts)
     for a in axes:
         a.margins(x=0)
         _mark_events(a, arrays)
@@ -346,26 +343,17 @@ def _force(axes: Axes, arrays: Arrays, force: Values) -> None:
     room(axes, 1e-6)
 
 
-def _friction(axes: Axes, arrays: Arrays) -> None:
-    mu = arrays.parameter('mu')
-    needed = arrays['mu_needed']
-    axes.plot(arrays.time, needed, color=COLOURS[0], label='needed')
-    axes.axhline(mu, color=LIMIT, linewidth=0.9, linestyle='--', label=r'limit $\mu$')
-    axes.fill_between(arrays.time, mu, needed, where=needed > mu, color=COLOURS[1], alpha=0.35)
-    axes.set_title('Friction')
-    axes.set_ylabel(r'$|f_t| / f_z$')
-    top = 1.15 * max(mu, min(float(np.nanmax(needed, initial=0)), 3 * max(mu, 1e-3)))
-    axes.set_ylim(0, top)
-    legend(axes, 2)
-
-
-def _spin(axes: Axes, arrays: Arrays) -> None:
-    limit, needed = 1e3 * arrays.parameter('mu_spin'), 1e3 * arrays['mu_spin_needed']
-    axes.plot(arrays.time, needed, color=COLOURS[0], label='needed')
-    axes.axhline(limit, color=LIMIT, linewidth=0.9, linestyle='--', label=r'limit $\mu_s$')
-    axes.set_title('Spin friction')
-    axes.set_ylabel(r'$|\tau_z| / f_z$ [mm]')
-    axes.set_ylim(0, 1.15 * max(limit, min(float(np.nanmax(needed, initial=0)), 3 * limit)))
+def _friction(
+    axes: Axes, time: Values, needed: Values, limit: float, texts: tuple[str, str, str]
+) -> None:
+    """Draw friction that is needed and its limit; the texts are title, axis and limit's name."""
+    title, axis, name = texts
+    axes.plot(time, needed, color=COLOURS[0], label='needed')
+    axes.axhline(limit, color=LIMIT, linewidth=0.9, linestyle='--', label=name)
+    axes.set_title(title)
+    axes.set_ylabel(axis)
+    top = min(float(np.nanmax(needed, initial=0)), 3 * max(limit, 1e-3))
+    axes.set_ylim(0, 1.15 * max(limit, top))
     legend(axes, 2)
 
 

@@ -16,6 +16,7 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, printable, quoted
 from rolling_dynamics.extras import need
 from rolling_dynamics.identification.log import Column, Log, log_of, parts_of
+from rolling_hw_interface.calibration.camera import MeasuredPoses
 from rolling_robotics.console import say
 from rolling_robotics.recordings.recording_file import RecordingFile
 
@@ -32,16 +33,6 @@ class RecordedJoints:
     position: Array
     velocity: Array
     effort: Array
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecordedPoses:
-    """Stamps and arrivals [s], shape (n,); p [m], shape (n, 3); q (w, x, y, z), shape (n, 4)."""
-
-    stamps: Array
-    arrivals: Array
-    p: Array
-    q: Array
 
 
 def read_joints(folder: Path, topic: str, names: list[str]) -> RecordedJoints:
@@ -76,7 +67,7 @@ def read_joints(folder: Path, topic: str, names: list[str]) -> RecordedJoints:
     )
 
 
-def read_poses(folder: Path, topic: str) -> RecordedPoses:
+def read_poses(folder: Path, topic: str) -> MeasuredPoses:
     """Return recorded Odometry or poses with a stamp; arguments as `read_joints`."""
     rows = []
     for received, message in _messages(folder, topic):
@@ -84,7 +75,7 @@ def read_poses(folder: Path, topic: str) -> RecordedPoses:
         p, q = pose.position, pose.orientation
         rows.append((_seconds(message), received, p.x, p.y, p.z, q.w, q.x, q.y, q.z))
     table = np.array(rows)
-    return RecordedPoses(
+    return MeasuredPoses(
         stamps=table[:, 0], arrivals=table[:, 1], p=table[:, 2:5], q=table[:, 5:9]
     )
 

@@ -328,25 +328,39 @@ MOST_OTHERS = 20  # names that are kept; anybody may send any number
 
 
 class Transforms:
-    """All transforms of a robot by child frame."""
+    """
+    All transforms of a robot by child frame.
+
+    Attributes
+    ----------
+    others
+        Some frames that were left out, as their names lack the prefix of the robot.
+
+    """
 
     def __init__(self, prefix: str = '') -> None:
         """Take the frames whose names begin with a prefix, and name them without it."""
         self._prefix = prefix
         self._parents: dict[str, str] = {}
         self._rows: dict[str, list[tuple[float, ...]]] = {}
+        self.others: set[str] = set()
 
     def take(self, transforms: Iterable[Any]) -> None:
         """Take the transforms of a message."""
         for t in transforms:
             if not t.child_frame_id.startswith(self._prefix):
+                if len(self.others) < MOST_OTHERS:
+                    self.others.add(t.child_frame_id)
                 continue
             child = t.child_frame_id.removeprefix(self._prefix)
             stamp = t.header.stamp.sec + t.header.stamp.nanosec / NANOSECONDS
             p, q = t.transform.translation, t.transform.rotation
             row = (stamp, p.x, p.y, p.z, q.w, q.x, q.y, q.z)
             self._parents[child] = t.header.frame_id.removeprefix(self._prefix)
-            self._rows.setdefault(child, []).append(row)
+            self._put(self._rows.setdefault(child, []), row)
+
+    def _put(self, rows: list[tuple[float, ...]], row: tuple[float, ...]) -> None:
+        rows.append(row)
 
     @property
     def frames(self) -> set[str]:
@@ -376,8 +390,7 @@ class Transforms:
             Shapes (T, 3) [m] and (T, 4), unit quaternions wxyz.
 
         """
-        position = np.zeros((len(times), 3))
-        attitude = np.tile([1.0, 0.0, 0.0, 0.0], (len(times), 1))
+        position, attitude = still(len(times))
         seen = set()
         while frame in self._parents and frame not in seen:
             seen.add(frame)
@@ -396,56 +409,35 @@ class Transforms:
         )
 
 
-class NewestFrames:
-    """
-    The newest transform of every frame of a robot.
-
-    Attributes
-    ----------
-    others
-        Some frames that were left out, as their names lack the prefix of the robot.
-
-    """
+class NewestFrames(Transforms):
+    """The newest transform of every frame of a robot."""
 
     def __init__(self, prefix: str = '') -> None:
         """Take the frames whose names begin with a prefix, and name them without it."""
-        self._prefix = prefix
-        self._own: dict[str, tuple[str, Pose]] = {}  # parent and pose in it, by child
+        super().__init__(prefix)
         self._known: dict[str, Pose] = {}  # poses in the root since the last transform
-        self.others: set[str] = set()
 
-    def take(self, transforms: Iterable[Any]) -> None:
-        """Take the transforms of a message."""
-        for t in transforms:
-            child = t.child_frame_id
-            if not child.startswith(self._prefix):
-                if len(self.others) < MOST_OTHERS:
-                    self.others.add(child)
-                continue
-            p, q = t.transform.translation, t.transform.rotation
-            self._own[child.removeprefix(self._prefix)] = (
-                t.header.frame_id.removeprefix(self._prefix),
-                (p.x, p.y, p.z, q.w, q.x, q.y, q.z),
-            )
+    def _put(self, rows: list[tuple[float, ...]], row: tuple[float, ...]) -> None:
+        rows[:] = [row]
         self._known.clear()
 
     def __contains__(self, frame: object) -> bool:
         """Return whether a frame came as a child."""
-        return frame in self._own
+        return frame in self._rows
 
     def __bool__(self) -> bool:
         """Return whether there is any."""
-        return bool(self._own)
+        return bool(self._rows)
 
     def pose(self, frame: str) -> Pose:
         """Return the pose of a frame in the root, where one that is not known stands still."""
         chain: list[str] = []
-        while frame in self._own and frame not in self._known and frame not in chain:
+        while frame in self._rows and frame not in self._known and frame not in chain:
             chain.append(frame)
-            frame = self._own[frame][0]
+            frame = self._parents[frame]
         pose = self._known.get(frame, IDENTITY)
         for name in reversed(chain):
-            pose = self._known[name] = compose(pose, self._own[name][1])
+            pose = self._known[name] = compose(pose, self._rows[name][0][1:])
         return pose
 
 

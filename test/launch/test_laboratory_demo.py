@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
+from rolling_hw_interface.calibration.camera import MeasuredPoses
 from rolling_planner.laboratory.laboratory import FLAT
 from rolling_robotics.bringup import Bringup
 from rolling_robotics.demo import laboratory as module
@@ -15,7 +16,6 @@ from rolling_robotics.demo.laboratory import contact_events, LABORATORY, pitch, 
 from rolling_robotics.demo.run import draw, run_demo
 from rolling_robotics.experiments import EXPERIMENTS
 from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
-from rolling_robotics.recordings.recorded_topics import RecordedPoses
 from rolling_robotics.trials.trial import INCONCLUSIVE, MISSED, outcomes, REACHED, Record, report
 
 FLIP_UP, THROW, DAMPING = (LABORATORY[n] for n in ('flip_up', 'throw_catch', 'damping'))
@@ -254,7 +254,7 @@ def test_a_trial_is_judged_by_the_recording(monkeypatch, tmp_path):
     whole, begin = record(FLIP_UP, flipped), 1.7e9
     stamps = np.r_[begin - 1.0, begin + whole.times, begin + FLIP_UP.duration + 1.0]
     others, attitudes = np.zeros((1, 4)), turned(np.vectorize(flipped)(whole.times))
-    poses = RecordedPoses(
+    poses = MeasuredPoses(
         stamps=stamps, arrivals=stamps, p=np.zeros((len(stamps), 3)),
         q=np.r_[others, attitudes, others],
     )  # fmt: skip
@@ -270,7 +270,7 @@ def test_a_trial_is_judged_by_the_recording(monkeypatch, tmp_path):
 
 
 def test_a_joint_beyond_its_limits_is_a_failure(monkeypatch, tmp_path):
-    poses = RecordedPoses(
+    poses = MeasuredPoses(
         stamps=np.arange(3.0), arrivals=np.arange(3.0), p=np.zeros((3, 3)), q=turned(np.zeros(3))
     )
     monkeypatch.setattr(module, 'read_poses', lambda *_: poses)

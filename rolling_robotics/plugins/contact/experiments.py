@@ -10,6 +10,7 @@ from rolling_robotics.experiments import (
     Experiment,
     HAND_AND_OBJECT,
     NodeEntry,
+    PLAN_DEMO,
     PLANNER,
     SIMULATOR,
 )
@@ -69,7 +70,7 @@ def _in_laboratory(name: str, text: str, scenario_file: str, *laws: str) -> Expe
     )
 
 
-def _planned(name: str, text: str, scenario_file: str) -> Experiment:
+def _planned(name: str, text: str, scenario_file: str, **start: object) -> Experiment:
     """Return the experiment of an object that rolls along a plan."""
     return Experiment(
         name=name,
@@ -87,7 +88,8 @@ def _planned(name: str, text: str, scenario_file: str) -> Experiment:
             '/diagnostics',
         ),
         laws=('lqr', 'predictive'),
-        demo=f'rolling_robotics.plugins.contact.demo:{name.upper()}',
+        demo=PLAN_DEMO,
+        start={'pace': 1.0, **start},
     )
 
 
@@ -96,11 +98,14 @@ EXPERIMENTS = (
         'ball_on_plate',
         'A ball on a plate is moved and turned by tilting the plate.',
         'ball_on_plate_hard.yaml',
+        position=(0.003, 0.0),
+        rotation=(0.05, 0.0, 0.0),
     ),
     _planned(
         'butterfly',
         'A ball rolls round the rim of a plate that turns, from one side to the other.',
         'butterfly_plate.yaml',
+        position=(0.002, 0.0),
     ),
     _in_laboratory(
         'damping',

@@ -18,5 +18,5 @@ def manoeuvre(scenario: Scenario) -> PlanRequest:
 
 
 DEMO = plan_demo(
-    'pendulum_sphere', manoeuvre, (0.02, -0.02), plant_file='pendulum_course_plant.yaml'
+    'pendulum_sphere', (0.02, -0.02), request=manoeuvre, plant_file='pendulum_course_plant.yaml'
 )

@@ -14,4 +14,4 @@ def contact_goal(scenario: Scenario) -> PlanRequest:
     return PlanRequest(text=listed(goal), goal=goal)
 
 
-DEMO = plan_demo('spin_rolling', contact_goal, (0.001, -0.001), (0.05, -0.1, 0.1))
+DEMO = plan_demo('spin_rolling', (0.001, -0.001), (0.05, -0.1, 0.1), contact_goal)
