@@ -105,10 +105,7 @@ class LockstepTrials:
         return record, np.array(rows), modes
 
 
-@cache
-def lockstep_trials(experiment: str) -> LockstepTrials:
-    """Return the trials of an experiment, which are prepared once."""
-    return LockstepTrials(experiment)
+lockstep_trials = cache(LockstepTrials)  # of an experiment; they are prepared once
 
 
 def joint_use(chain: Chain, joints: RecordedJoints) -> dict[str, Array]:

@@ -98,10 +98,6 @@ def _plane(axes: Axes, arrays: Arrays) -> None:
 
 def _space(axes: Axes3D, surface: Surface, points: Values, path: Values, box: Values) -> None:
     """Draw a surface in space with a path on it."""
-    if surface.side == 'inside':  # a dish: only what is near the path, or it hides the path
-        low, high = np.nanmin(path, axis=0), np.nanmax(path, axis=0)
-        pad = 0.35 * np.max(high - low) + 0.05
-        box = np.array([low - pad, high + pad])
     xyz = surface_points(surface, box, MESH)
     axes.plot_surface(
         *np.moveaxis(xyz, 2, 0),

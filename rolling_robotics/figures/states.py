@@ -130,8 +130,8 @@ def saved_panels(path: Path, layout: str = 'ab;cd') -> Iterator[dict[str, Axes]]
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
                 entries.setdefault(label, handle)
     if entries:
-        places = {'loc': 'outside lower center', 'ncols': len(entries)}
-        figure.legend(entries.values(), entries.keys(), **places)
+        handles, labels = list(entries.values()), list(entries)
+        figure.legend(handles, labels, loc='outside lower center', ncols=len(entries))
     figure.savefig(path, dpi=120)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.errors import check_names, ParameterError
+from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.animation.movie import HEAD, pictures, Shot
 from rolling_robotics.learning import TASKS
@@ -27,51 +28,6 @@ from rolling_robotics.scene.general import scene_of
 WIDTH, ROWS = 640, 480 + HEAD
 RATE = 20.0  # of the scene's times [1/s]
 SHORTEST = 1e-3  # what is simulated for the picture of a start [s]
-
-
-class Filmed:
-    """
-    An episode that is drawn.
-
-    Attributes
-    ----------
-    controls
-        Those that were held so far, one for each step.
-
-    """
-
-    def __init__(self, task: Task, x0: Array, p: Array) -> None:
-        """Begin with the state at the start and the parameters of the episode."""
-        self._dt, self._scenario = task.dt, replace(task.scenario, x0=x0, p=p)
-        self.controls: list[Array] = []
-
-    def result(self) -> dict[str, Any]:
-        """Return the episode so far, as `rolling simulate` writes a motion."""
-        s, count = self._scenario, len(self.controls)
-        held = np.array(self.controls) if count else np.zeros((1, s.system.control.size))
-        end = max(count * self._dt, SHORTEST)
-        times = np.linspace(0.0, end, max(count, 1) + 1)
-        trajectory = simulate(
-            s.system,
-            s.p,
-            s.x0,
-            (np.repeat(times, 2)[1:-1], np.repeat(held, 2, axis=0)),
-            end,
-            t_eval=np.linspace(0.0, end, max(2, round(end * RATE))),
-            events=dict.fromkeys(next(iter(s.system.modes.values())).guards, 'record'),
-            follower=follower_of(s),
-        )
-        return {**heading('rolling/simulation', s), 'arrays': arrays(s, trajectory)}
-
-    def picture(self) -> NDArray[np.uint8]:
-        """Return the scene now: pixels [0 to 255], shape (rows, columns, 3)."""
-        scene = scene_of(self.result())
-        shot = Shot(width=WIDTH, strips=False, at=float(scene.times[-1]))
-        (drawn,) = pictures(scene, shot, still=True)
-        whole = np.full((ROWS, WIDTH, 3), 255, dtype=np.uint8)
-        above = max(0, (ROWS - drawn.shape[0]) // 2)
-        whole[above : above + drawn.shape[0]] = drawn[:ROWS]
-        return whole
 
 
 class Episodes:
@@ -289,7 +245,8 @@ class RollingEnv(gymnasium.Env[Any, Any]):
         self.render_mode = render_mode
         self._episodes = _episodes(task, 1, options)
         self.observation_space, self.action_space = _spaces(self._episodes)
-        self._film: Filmed | None = None
+        self._filmed: Scenario | None = None  # the episode, if it is drawn
+        self._held: list[Array] = []  # controls so far, one for each step
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -298,8 +255,9 @@ class RollingEnv(gymnasium.Env[Any, Any]):
         super().reset(seed=seed, options=options)
         observed = self._episodes.begin(np.ones(1, bool), [self.np_random])
         if self.render_mode is not None:
-            batch, task = self._episodes.batch, self._episodes.task
-            self._film = Filmed(task, batch.states[0].copy(), batch.parameters[0].copy())
+            batch, scenario = self._episodes.batch, self._episodes.task.scenario
+            x0, p = batch.states[0].copy(), batch.parameters[0].copy()
+            self._filmed, self._held = replace(scenario, x0=x0, p=p), []
         return observed[0], {'success': False, 'stopped': ''}
 
     def step(
@@ -312,8 +270,8 @@ class RollingEnv(gymnasium.Env[Any, Any]):
         """
         actions = np.asarray(action, dtype=float)[None]
         observed, verdict = self._episodes.step(actions, [self.np_random], np.ones(1, bool))
-        if self._film is not None:
-            self._film.controls.append(self._episodes.controls(np.clip(actions, -1, 1))[0])
+        if self._filmed is not None:
+            self._held.append(self._episodes.controls(np.clip(actions, -1, 1))[0])
         info = {'success': bool(verdict.success[0]), 'stopped': self._episodes.stopped[0]}
         return observed[0], float(verdict.reward[0]), bool(verdict.failed[0]), False, info
 
@@ -323,13 +281,35 @@ class RollingEnv(gymnasium.Env[Any, Any]):
 
         Shape (rows, columns, 3).
         """
-        return None if self._film is None else self._film.picture()
+        if self._filmed is None:
+            return None
+        scene = scene_of(self.result())
+        shot = Shot(width=WIDTH, strips=False, at=float(scene.times[-1]))
+        (drawn,) = pictures(scene, shot, still=True)
+        whole = np.full((ROWS, WIDTH, 3), 255, dtype=np.uint8)
+        above = max(0, (ROWS - drawn.shape[0]) // 2)
+        whole[above : above + drawn.shape[0]] = drawn[:ROWS]
+        return whole
 
     def result(self) -> dict[str, Any]:
         """Return the episode so far, as `rolling simulate` writes a motion."""
-        if self._film is None:
+        if (s := self._filmed) is None:
             raise ParameterError("result: needs render_mode='rgb_array', and a reset")
-        return self._film.result()
+        count = len(self._held)
+        held = np.array(self._held) if count else np.zeros((1, s.system.control.size))
+        end = max(count * self._episodes.task.dt, SHORTEST)
+        times = np.linspace(0.0, end, max(count, 1) + 1)
+        trajectory = simulate(
+            s.system,
+            s.p,
+            s.x0,
+            (np.repeat(times, 2)[1:-1], np.repeat(held, 2, axis=0)),
+            end,
+            t_eval=np.linspace(0.0, end, max(2, round(end * RATE))),
+            events=dict.fromkeys(next(iter(s.system.modes.values())).guards, 'record'),
+            follower=follower_of(s),
+        )
+        return {**heading('rolling/simulation', s), 'arrays': arrays(s, trajectory)}
 
 
 class RollingVectorEnv(VectorEnv[Any, Any, Any]):

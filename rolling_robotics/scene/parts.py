@@ -47,6 +47,9 @@ def drawn_box(surface: Surface, path: Values, edges: Values | None = None) -> Va
 
     """
     low, high = np.nanmin(path, axis=0), np.nanmax(path, axis=0)
+    if surface.side == 'inside':  # a dish: near the path, or its rim hides everything
+        around = 0.35 * np.max(high - low) + 0.05
+        return np.array([low - around, high + around])
     pad = 0.25 * np.maximum(high - low, np.max(high - low) / 2 + 1e-3)
     box: Values = np.array([low - pad, high + pad])
     for k, (bounds, period) in enumerate(

@@ -93,10 +93,6 @@ def _hand_mesh(surface: Surface, arrays: Arrays, size: float) -> Mesh:
     if surface.name == 'plane':  # flat: as far as the object reaches
         low, high = np.nanmin(path, axis=0) - size, np.nanmax(path, axis=0) + size
         box = np.array([np.maximum(low, edges[[0, 2]]), np.minimum(high, edges[[1, 3]])])
-    elif surface.side == 'inside':  # a dish: near the path, or its rim hides everything
-        low, high = np.nanmin(path, axis=0), np.nanmax(path, axis=0)
-        pad = 0.35 * np.max(high - low) + 0.05
-        box = np.array([low - pad, high + pad])
     else:
         box = drawn_box(surface, path, edges)
     return surface_mesh(surface, box, HAND, closed=surface.name not in ('plane', 'expression'))
