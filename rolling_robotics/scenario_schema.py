@@ -10,7 +10,6 @@ from typing import Any
 
 from rolling_dynamics.plugin import roles
 from rolling_dynamics.scenario.faults import Json, schema_of
-from rolling_dynamics.scenario.faults import Json as Schema
 from rolling_planner.planners.planner import general_planner
 from rolling_planner.problem import PlanProblem
 from rolling_robotics.sweep.points import SweepSection
@@ -89,11 +88,11 @@ def updated(text: str) -> str:
     return MARK.sub(lambda m: f'{m[1]}{known[m[2]]}\n{m[3]}', text)
 
 
-def _table(schema: Schema, prefix: str) -> str:
+def _table(schema: Json, prefix: str) -> str:
     return '\n'.join([HEAD, *_rows(schema, prefix)])
 
 
-def _kinds_table(schema: Schema) -> str:
+def _kinds_table(schema: Json) -> str:
     rows = [HEAD]
     for branch in schema['allOf']:
         kind = branch['if']['properties']['kind']['const']
@@ -107,7 +106,7 @@ def _kinds_table(schema: Schema) -> str:
     return '\n'.join(rows)
 
 
-def _rows(schema: Schema, prefix: str) -> Iterator[str]:
+def _rows(schema: Json, prefix: str) -> Iterator[str]:
     """Yield the rows of a mapping, rows of a mapping inside below its own."""
     for name, sub in schema.get('properties', {}).items():
         path = f'{prefix}.{name}' if prefix else name
@@ -116,16 +115,16 @@ def _rows(schema: Schema, prefix: str) -> Iterator[str]:
             yield from _rows(sub, path)
 
 
-def _row(path: str, schema: Schema, required: bool) -> str:
+def _row(path: str, schema: Json, required: bool) -> str:
     need = ' (needed)' if required else ''
     return f'| {path}{need} | {_takes(schema)} | {_unit(schema)} | {_text(schema)} |'
 
 
-def _unit(schema: Schema) -> str:
+def _unit(schema: Json) -> str:
     return str(schema.get('unit', ''))
 
 
-def _text(schema: Schema) -> str:
+def _text(schema: Json) -> str:
     text = ' '.join(str(schema.get('description', '')).split())
     if 'default' in schema:
         text = f'{text} (default: {_default(schema["default"])})'.lstrip()
@@ -140,7 +139,7 @@ def _default(value: Any) -> str:  # noqa: ANN401  as YAML has it
     return f'`{value}`' if isinstance(value, str) else f'{value:g}'
 
 
-def _takes(schema: Schema) -> str:
+def _takes(schema: Json) -> str:
     if 'enum' in schema:
         return ', '.join(f'`{v}`' for v in schema['enum'])
     types = schema.get('type', 'object')
@@ -150,7 +149,7 @@ def _takes(schema: Schema) -> str:
     return ' or '.join(w for w in words if w) + _bounds(schema)
 
 
-def _word(kind: str, schema: Schema, formula: bool) -> str:
+def _word(kind: str, schema: Json, formula: bool) -> str:
     low, high = schema.get('minItems'), schema.get('maxItems')
     if kind == 'array':
         items = schema.get('items', {})
@@ -164,7 +163,7 @@ def _word(kind: str, schema: Schema, formula: bool) -> str:
     return {'string': 'text', 'boolean': 'true, false', 'integer': 'whole number'}.get(kind, kind)
 
 
-def _many(items: Schema) -> str:
+def _many(items: Json) -> str:
     kind = items.get('type', 'number')
     if kind == ['number', 'string'] and 'format' not in items:
         return 'formulas'
@@ -173,7 +172,7 @@ def _many(items: Schema) -> str:
     return 'names' if kind == 'string' else 'numbers'
 
 
-def _bounds(schema: Schema) -> str:
+def _bounds(schema: Json) -> str:
     parts = []
     if 'exclusiveMinimum' in schema:
         low = schema['exclusiveMinimum']

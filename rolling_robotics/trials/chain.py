@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -114,21 +114,13 @@ class Imperfections:
 
     def scaled(self, scale: float) -> Imperfections:
         """Return imperfections so many times as large; rates, clocks and drives stay."""
-        camera = self.camera
-        return replace(
-            self,
-            inertia=scale * self.inertia,
-            friction_torque=scale * self.friction_torque,
-            shift=scale * self.shift,
-            turn=scale * self.turn,
-            camera=replace(
-                camera,
-                latency=scale * camera.latency,
-                jitter=scale * camera.jitter,
-                noise=scale * camera.noise,
-                occlusion=scale * camera.occlusion,
-            ),
-        )
+
+        def of(sizes: Any, *names: str) -> dict[str, Any]:  # noqa: ANN401  these or the camera's
+            return {name: scale * getattr(sizes, name) for name in names}
+
+        own = of(self, 'inertia', 'friction_torque', 'shift', 'turn')
+        seen = of(self.camera, 'latency', 'jitter', 'noise', 'occlusion')
+        return replace(self, camera=replace(self.camera, **seen), **own)
 
     def draw(self, seed: int) -> Draw:
         """Return the imperfections of the trial with this seed."""
