@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +13,7 @@ from rolling_dynamics.contract.rolling_system import (
 )
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.inertia import inertia_matrix
-from rolling_dynamics.internal_masses.masses import Box, Mass
 from rolling_dynamics.internal_masses.system import MassDrivenSystem
-from rolling_dynamics.mechanism.rolling import PlanePath
 
 
 class PointMassBall(MassDrivenSystem):
@@ -55,38 +51,6 @@ class PointMassBall(MassDrivenSystem):
         vector_entry('centre_of_mass', 'm', 'B', 'centre of mass of the shell'),
     )
 
-    def __init__(
-        self,
-        masses: Sequence[Mass] = (),
-        *,
-        force: Sequence[str | float] | None = None,
-        unilateral: bool = False,
-        mass_size: float = 0.0,
-        obstacles: Sequence[Box] = (),
-        path: PlanePath | None = None,
-    ) -> None:
-        """
-        Build the ball.
-
-        Parameters
-        ----------
-        masses, force, unilateral, mass_size, obstacles
-            See :class:`MassDrivenSystem`.
-        path
-            A path on the plane: the state then holds ``path`` (along, aside) in place of ``p``.
-
-        """
-        if unilateral and path is not None:
-            raise ParameterError('path: coordinates along a path are for a ball that rolls')
-        self.path = path
-        super().__init__(
-            masses,
-            force=force,
-            unilateral=unilateral,
-            mass_size=mass_size,
-            obstacles=obstacles,
-        )
-
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:  # noqa: ARG002
         """Refuse a quaternion of norm 0 or far from 1."""
         q = np.asarray(x, dtype=float)[self.state.slice('q_WB')]
@@ -94,11 +58,6 @@ class PointMassBall(MassDrivenSystem):
             raise ParameterError(
                 f'q_WB must be a unit quaternion, its norm is {np.linalg.norm(q):.6g}'
             )
-
-    @property
-    def given_formulas(self) -> tuple[str, ...]:
-        """Formulas of the external force, of masses and of the path."""
-        return (*super().given_formulas, *(map(str, self.path.formulas) if self.path else ()))
 
     @property
     def integrals(self) -> dict[str, ca.SX]:

@@ -115,7 +115,6 @@ class MassDrivenSystem(PointContact):
     axis: ClassVar[tuple[float, ...] | None] = None
     turning: ClassVar[tuple[Entry, Entry]]
     inertia: ClassVar[tuple[Entry, ...]]
-    path: PlanePath | None = None
     called: ClassVar[Mapping[str, str]] = {'clearance': 'gap'}
     leads: ClassVar[Mapping[str, tuple[str, str]]] = {
         'stop': ('', 'a mass has come to the stop of its rail'),
@@ -131,6 +130,7 @@ class MassDrivenSystem(PointContact):
         unilateral: bool = False,
         mass_size: float = 0.0,
         obstacles: Sequence[Box] = (),
+        path: PlanePath | None = None,
     ) -> None:
         """
         Build the system.
@@ -151,10 +151,15 @@ class MassDrivenSystem(PointContact):
             ``masses_meet``. They are not watched if 0.
         obstacles
             Boxes on the plane; to touch one is the event ``obstacle_1`` and so on.
+        path
+            A path of a ball on the plane: the state then holds ``path`` (along, aside) in place of
+            ``p``.
 
         """
-        self.masses, self.unilateral = tuple(masses), unilateral
+        self.masses, self.unilateral, self.path = tuple(masses), unilateral, path
         self.planar = self.axis is not None
+        if path is not None and (unilateral or self.planar):
+            raise ParameterError('path: coordinates along a path are for a ball that rolls')
         if not (math.isfinite(mass_size) and mass_size >= 0):
             raise ParameterError(f'mass_size must be zero or positive [m], got {mass_size!r}')
         self.mass_size = float(mass_size)
@@ -595,10 +600,11 @@ class MassDrivenSystem(PointContact):
 
     @property
     def given_formulas(self) -> tuple[str, ...]:
-        """Formulas of the external force, and of masses that move as the time says."""
+        """Formulas of the external force, of masses that time moves, and of the path."""
         drives = [m.drive for m in self._rails if m.drive is not None]
         ways = [f for m in self.masses if isinstance(m, FreeMass) for f in m.trajectory]
-        return (*self._acting, *map(str, (*drives, *ways)))
+        path = self.path.formulas if self.path else ()
+        return (*self._acting, *map(str, (*drives, *ways, *path)))
 
     @property
     def default_weights(self) -> RegulatorWeights:

@@ -331,17 +331,15 @@ def _built(
     path: tuple[Term, ...] | None,
 ) -> System:
     """Return a system; scenarios that differ in numbers only share one."""
-    options: dict[str, Any] = {}
-    if path is not None:
-        with located('path'):
-            options['path'] = PlanePath(path)
+    with located('path'):
+        along = None if path is None else PlanePath(path)
     return kind(
         masses,
         force=force,
         unilateral=unilateral,
         mass_size=mass_size,
         obstacles=obstacles,
-        **options,
+        path=along,
     )
 
 
