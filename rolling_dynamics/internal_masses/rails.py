@@ -108,17 +108,17 @@ class Rail:
         )
 
 
-def vector_values(name: str, vector: ArrayLike) -> dict[str, float]:
-    """Return name_x, name_y, name_z of a vector of 3 numbers [m]."""
-    array = np.asarray(vector, dtype=float).reshape(-1)
+def centre_values(centre: ArrayLike) -> dict[str, float]:
+    """Return centre_x, centre_y, centre_z of a vector of 3 numbers [m]."""
+    array = np.asarray(centre, dtype=float).reshape(-1)
     if array.size != 3:
-        raise ParameterError(f'{name} takes 3 numbers [m], got {array.size}')
-    return {f'{name}_{s}': float(v) for s, v in zip('xyz', array, strict=True)}
+        raise ParameterError(f'centre takes 3 numbers [m], got {array.size}')
+    return {f'centre_{s}': float(v) for s, v in zip('xyz', array, strict=True)}
 
 
-def vector_of(name: str, values: Values) -> ca.SX:
-    """Return the vector of name_x, name_y, name_z; what is not there is zero."""
-    return ca.vertcat(*(ca.SX(values.get(f'{name}_{s}', 0)) for s in 'xyz'))
+def centre_of(values: Values) -> ca.SX:
+    """Return the vector of centre_x, centre_y, centre_z; what is not there is zero."""
+    return ca.vertcat(*(ca.SX(values.get(f'centre_{s}', 0)) for s in 'xyz'))
 
 
 def checked_frame(kind: str, frame: ArrayLike) -> Array:
@@ -182,9 +182,9 @@ def Straight(
     way = ca.sparsify(ca.SX(ca.DM(d / norm)))
 
     def position(theta: ca.SX, values: Values) -> ca.SX:
-        return vector_of('centre', values) + theta * way
+        return centre_of(values) + theta * way
 
-    return Rail('straight', position, vector_values('centre', centre), stops, unit='m')
+    return Rail('straight', position, centre_values(centre), stops, unit='m')
 
 
 def FigureEight(
@@ -216,10 +216,10 @@ def FigureEight(
     X, Z = _plane('figure_eight', frame)
 
     def position(theta: ca.SX, values: Values) -> ca.SX:
-        out = vector_of('centre', values) + values['length'] * X * ca.sin(theta)
+        out = centre_of(values) + values['length'] * X * ca.sin(theta)
         return out + values['width'] * Z * ca.sin(2 * theta)
 
-    lengths = {'length': length, 'width': width} | vector_values('centre', centre)
+    lengths = {'length': length, 'width': width} | centre_values(centre)
     return Rail('figure_eight', position, lengths, stops, TURN)
 
 
@@ -284,10 +284,10 @@ def _round(
     (first, *_), (*_, last) = lengths, lengths
 
     def position(theta: ca.SX, values: Values) -> ca.SX:
-        out: ca.SX = vector_of('centre', values) + values[first] * X * ca.cos(theta)
+        out: ca.SX = centre_of(values) + values[first] * X * ca.cos(theta)
         return out + values[last] * Z * ca.sin(theta)
 
-    return Rail(kind, position, lengths | vector_values('centre', centre), stops, TURN)
+    return Rail(kind, position, lengths | centre_values(centre), stops, TURN)
 
 
 def ExpressionRail(

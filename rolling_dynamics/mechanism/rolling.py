@@ -15,12 +15,11 @@ from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.mechanism.joints import Joint
-from rolling_dynamics.mechanism.link import At, attitude_in, held_by, in_axes, Link
+from rolling_dynamics.mechanism.link import At, attitude_in, E3, held_by, in_axes, Link
 from rolling_dynamics.mechanism.shapes import Shape, Sphere
 from rolling_dynamics.rotations import rate_space, rotation_matrix
 
 REST_RATE = 1e-3  # rolling slower than this fraction of sqrt(g / r) is resisted in proportion
-E3 = ca.DM([0, 0, 1])
 
 
 class PlanePath:

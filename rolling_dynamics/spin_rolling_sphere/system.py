@@ -100,11 +100,6 @@ def coordinates_from_attitude(R_SO: ArrayLike, near: ArrayLike | None = None) ->
     return out
 
 
-def contact_velocity(radius: ca.SX, w_SO_S: ca.SX) -> ca.SX:
-    """Return (u_s, v_s)-dot [m/s] of the contact point on the plane, Eq. (13), rows 1 and 2."""
-    return radius * ca.vertcat(w_SO_S[1], -w_SO_S[0])
-
-
 def coordinate_rates(v_o: ca.SX, psi: ca.SX, w_SO_S: ca.SX) -> ca.SX:
     """
     Return (u_o, v_o, psi)-dot [rad/s].
@@ -356,7 +351,8 @@ class SpinRollingSphere(WrittenSystem):
     def modes(self) -> Mapping[str, Mode]:
         """One mode, rolling without slip; its guard is the pole of the coordinates."""
         s, w = self.symbols, self.angular_velocity
-        xdot = ca.vertcat(contact_velocity(s.p[0], w), attitude_rates(s.values, w))
+        moved = s.p[0] * ca.vertcat(w[1], -w[0])  # Eq. (13), rows 1 and 2
+        xdot = ca.vertcat(moved, attitude_rates(s.values, w))
         guards = {}
         if 'contact_o' in self.state:
             guards['pole'] = self.function('pole', ca.cos(s.values['contact_o'][1]) - POLE_MARGIN)
