@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 import itertools
 import math
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from rolling_dynamics.errors import PlanningError
 from rolling_planner.spin_rolling.motion import (
@@ -87,12 +87,11 @@ def plan_geometric(
 
     """
     region = region or ContactRegion()
-    for name, contact in (('start', start), ('goal', goal)):
-        region.check(name, (contact.u_s, contact.v_s), contact.normal)
-    discs = region.keep_out((start.normal, goal.normal))
-    motion = _direct(Limits(radius, start, region, discs, signs), goal)
+    region.check(start=start, goal=goal)
+    limits = Limits(radius, start, region, region.keep_out((start.normal, goal.normal)), signs)
+    motion = _direct(limits, goal)
     if motion is None and region.is_bounded:
-        motion = _by_the_centre(Limits(radius, start, region, discs, signs), goal)
+        motion = _by_the_centre(limits, goal)
     if motion is None or not goal_error(motion.end, goal) <= REACHED * max(1.0, radius):
         raise PlanningError(
             'goal: no path stays in the contact region and off the poles of the chart; widen the '
@@ -129,9 +128,7 @@ def _by_the_centre(limits: Limits, goal: Contact) -> Motion | None:
     )
     here = start
     for there in (Contact(u, v, start.R_SO), Contact(u, v, goal.R_SO), goal):
-        signs = limits.on_sphere, limits.on_plane
-        stage = Limits(limits.radius, here, limits.region, limits.discs, signs)
-        motion = _direct(stage, there)
+        motion = _direct(limits._replace(start=here), there)
         if motion is None:
             return None
         turns += motion.turns
@@ -217,19 +214,14 @@ def _turns(
     return turns
 
 
-class Limits:
-    """Limits of a corner, and the side on which it is tried first."""
+class Limits(NamedTuple):
+    """Limits of a corner, and the sides on which it is tried first, on sphere and plane."""
 
-    def __init__(
-        self,
-        radius: float,
-        start: Contact,
-        region: ContactRegion,
-        discs: Sequence[Disc],
-        signs: tuple[float, float],
-    ) -> None:
-        self.radius, self.start, self.region, self.discs = radius, start, region, discs
-        self.on_sphere, self.on_plane = signs
+    radius: float
+    start: Contact
+    region: ContactRegion
+    discs: Sequence[Disc]
+    signs: tuple[float, float]
 
     def free(self, *points: Vector) -> bool:
         """Return whether great-circle arcs through points of the sphere enter no disc."""
@@ -262,11 +254,11 @@ def fold(
         )
         t = ends[0] + width * (k + 1)
         to = (line[0] * t, line[1] * t)
-        apex = _sphere_apex(p, forward, side, base, k, leg, limits.on_sphere)
+        apex = _sphere_apex(p, forward, side, base, k, leg, limits.signs[0])
         corner = next((c for c in apex if limits.free(here, c, there)), None)
         height = math.sqrt(max((leg - straight / 2) * (leg + straight / 2), 0.0))
         middle = ((at[0] + to[0]) / 2, (at[1] + to[1]) / 2)
-        turns = _plane_apexes(middle, heading, limits.on_plane * height, L > 0)
+        turns = _plane_apexes(middle, heading, limits.signs[1] * height, L > 0)
         bend = next((c for c in turns if limits.holds(c)), None)
         if corner is None or bend is None:
             return None

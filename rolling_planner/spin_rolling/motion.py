@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 import math
@@ -18,7 +18,6 @@ from pydantic import (
     StrictBool,
     ValidationInfo,
 )
-from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import check_choice, ParameterError, ScenarioError
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.document import line_numbers
@@ -259,7 +258,6 @@ def pruned(turns: Sequence[Vector]) -> tuple[Vector, ...]:
     return tuple(w for w in turns if max(abs(w[0]), abs(w[1]), abs(w[2])) > NOTHING)
 
 
-QUARTER = math.pi / 2
 POLES: tuple[Vector, Vector] = ((0.0, 1.0, 0.0), (0.0, -1.0, 0.0))
 EVERYWHERE = (-math.inf, math.inf)
 AT_POLE = 1e-9  # a start or goal nearer than this lies at the pole, which cannot be avoided [rad]
@@ -327,20 +325,22 @@ class ContactRegion:
             EVERYWHERE,
         )
 
-    def check(self, name: str, point: Sequence[float], normal: Vector) -> None:
-        """Raise ParameterError naming ``name`` unless a contact lies in the region."""
-        for k, (which, bounds) in enumerate((('u_s', self.u_bounds), ('v_s', self.v_bounds))):
-            if not bounds[0] - EDGE <= point[k] <= bounds[1] + EDGE:
+    def check(self, **contacts: Contact) -> None:
+        """Raise ParameterError naming the first contact that lies outside."""
+        for name, contact in contacts.items():
+            for which, (low, high) in (('u_s', self.u_bounds), ('v_s', self.v_bounds)):
+                value = getattr(contact, which)
+                if not low - EDGE <= value <= high + EDGE:
+                    raise ParameterError(
+                        f'{name}: {which} = {value:g} m lies outside the contact region, '
+                        f'{low:g} to {high:g} m'
+                    )
+            away = angle_between(unit(self.axis), contact.normal)
+            if not away <= self.half_angle + EDGE:
                 raise ParameterError(
-                    f'{name}: {which} = {point[k]:g} m lies outside the contact region, '
-                    f'{bounds[0]:g} to {bounds[1]:g} m'
+                    f'{name}: the contact on the sphere lies {away:.4g} rad from the centre of '
+                    f'the contact region, whose edge is at {self.half_angle:.4g} rad'
                 )
-        away = angle_between(unit(self.axis), normal)
-        if not away <= self.half_angle + EDGE:
-            raise ParameterError(
-                f'{name}: the contact on the sphere lies {away:.4g} rad from the centre of the '
-                f'contact region, whose edge is at {self.half_angle:.4g} rad'
-            )
 
     def keep_out(self, normals: Sequence[Vector]) -> list[tuple[Vector, float]]:
         """Return discs of the sphere (centre, angular radius) for a path between two contacts."""
@@ -395,28 +395,6 @@ class InputBounds:
                     f'{name} must be zero or positive [1/m], got {getattr(self, name)!r}'
                 )
 
-    def allow_spin(self, radius: float) -> bool:
-        """Return whether the sphere may spin in place: gamma_s = 1/R with alpha_s not zero."""
-        return self.gamma_s * radius >= 1 and self.alpha_s > 0
-
-    def check(self, inputs: Array) -> None:
-        """
-        Raise ParameterError where inputs exceed the bounds.
-
-        Parameters
-        ----------
-        inputs
-            Columns alpha_s, beta_s, gamma_s, theta, phi, delta, of :func:`darboux_inputs`.
-
-        """
-        for name, k in (('alpha_s', 0), ('gamma_s', 2), ('delta', 5)):
-            bound, values = getattr(self, name), np.abs(inputs[:, k])
-            if np.any(values > bound * (1 + 1e-9)):
-                at = int(np.argmax(values))
-                raise ParameterError(
-                    f'inputs: |{name}| = {values[at]:g} in row {at} exceeds its bound {bound:g}'
-                )
-
 
 def seconds_per_turn(w: Sequence[float], radius: float, bounds: InputBounds) -> float:
     """Return the least time of a roll or a spin in place at a constant rate [s]."""
@@ -424,52 +402,6 @@ def seconds_per_turn(w: Sequence[float], radius: float, bounds: InputBounds) -> 
     if length > 0:
         return length / bounds.delta
     return abs(w[2]) / (bounds.delta * min(bounds.alpha_s, 1 / radius))
-
-
-def check_spins(motion: Motion, bounds: InputBounds) -> None:
-    """Raise ParameterError if a motion spins in place and the bounds do not allow it."""
-    if motion.spin > 0 and not bounds.allow_spin(motion.radius):
-        raise ParameterError(
-            f'bounds: spin in place needs gamma_s = 1/R = {1 / motion.radius:g} 1/m and alpha_s; '
-            f'their bounds are {bounds.gamma_s:g} and {bounds.alpha_s:g}; use the mode '
-            "'pure_rolling'"
-        )
-
-
-def darboux_inputs(w_SO_S: Array, radius: float, bounds: InputBounds) -> Array:
-    """
-    Return inputs of the corrected Darboux-frame model over time that make an angular velocity.
-
-    phi is pi/2, which takes the geodesic curvature of the chart, and its poles, out of the model.
-    A spin in place is gamma_s = 1/R; everything else is rolled with beta_s = gamma_s = 0.
-
-    Parameters
-    ----------
-    w_SO_S
-        Angular velocities in S [rad/s], shape (N, 3).
-    radius
-        Radius [m].
-    bounds
-        Bounds of the inputs; the rates are taken to be slow enough for them.
-
-    Returns
-    -------
-    NDArray
-        Columns alpha_s, beta_s, gamma_s, theta, phi, delta, shape (N, 6).
-
-    """
-    w = np.atleast_2d(np.asarray(w_SO_S, dtype=float))
-    rolling = radius * np.hypot(w[:, 0], w[:, 1])
-    spin_alone = (rolling <= 1e-12 * radius * np.abs(w[:, 2])) & (w[:, 2] != 0)
-    alpha_in_place = min(bounds.alpha_s, 1 / radius)
-    in_place = np.abs(w[:, 2]) / alpha_in_place if alpha_in_place else 0.0
-    delta = np.where(spin_alone, in_place, rolling)
-    safe = np.where(delta > 0, delta, 1.0)
-    alpha = np.where(delta > 0, w[:, 2] / safe, 0.0)
-    gamma = np.where(spin_alone, 1 / radius, 0.0)
-    theta = np.arctan2(-w[:, 0], w[:, 1]) - QUARTER
-    zero = np.zeros(len(w))
-    return np.column_stack([alpha, zero, gamma, theta, zero + QUARTER, delta])
 
 
 Mode = Literal['spin_rolling', 'pure_rolling']
@@ -495,17 +427,20 @@ class ContactGoal(Section):
             raise refused('at least one entry is needed, got none')
         return self
 
-    def after(self, start: Contact) -> Contact:
-        """Return the contact."""
-        polar = self.given >= set(ENTRIES[2:])  # not needed, and not defined at a pole
-        here = np.zeros(3) if polar else coordinates_from_attitude(start.R_SO)
-        known = dict(zip(ENTRIES, [start.u_s, start.v_s, *here], strict=True))
-        wanted = known | self.model_dump(exclude_unset=True)
-        return contact_at([wanted[name] for name in ENTRIES])
+
+def contact_after(values: Mapping[str, float], start: Contact) -> Contact:
+    """Return the contact with these coordinates by name; those that are missing stay."""
+    place, turns = (values.get('u_s', start.u_s), values.get('v_s', start.v_s)), ENTRIES[2:]
+    if not values.keys() & set(turns):
+        return Contact(*place, start.R_SO)
+    here = {}  # not needed where all are given, and not defined at a pole
+    if not values.keys() >= set(turns):
+        here = dict(zip(turns, coordinates_from_attitude(start.R_SO).tolist(), strict=True))
+    return contact_at([*place, *({**here, **values}[name] for name in turns)])
 
 
 def _at_end(goal: ContactGoal, info: ValidationInfo) -> Contact:
-    return goal.after((info.context or {})['start'])
+    return contact_after(goal.model_dump(exclude_unset=True), (info.context or {})['start'])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -547,9 +482,7 @@ class SpinRollingProblem:
         """Refuse what no planner can do."""
         check_radius(self.radius)
         check_choice('mode', self.mode, Mode)
-        for name in ('start', 'goal'):
-            contact = getattr(self, name)
-            self.region.check(name, (contact.u_s, contact.v_s), contact.normal)
+        self.region.check(start=self.start, goal=self.goal)
 
 
 def contact_at(coordinates: Sequence[float]) -> Contact:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 import math
 import time
-from typing import Any, get_args, NamedTuple
+from typing import Any, get_args
 
 import numpy as np
 from rolling_dynamics.arrays import Array
@@ -20,10 +20,7 @@ from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.spin_rolling_sphere.system import (
-    coordinates_from_attitude,
-    SpinRollingSphere,
-)
+from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 from rolling_planner.plan import Plan
 from rolling_planner.planners.planner import Planned, Request, scalar_values, SystemPlanner
 from rolling_planner.progress import (
@@ -36,9 +33,8 @@ from rolling_planner.progress import (
 )
 from rolling_planner.spin_rolling.geometric import least_length, plan_geometric
 from rolling_planner.spin_rolling.motion import (
-    check_spins,
     Contact,
-    contact_at,
+    contact_after,
     contact_of_attitude,
     goal_error,
     InputBounds,
@@ -92,24 +88,21 @@ def plan_spin_rolling(
     _report(watch, 0, 0)
     method, path = _path(problem)
     _report(watch, 1, len(path.turns), path.length)
-    motion = timed(path, problem.bounds)
-    end = contact_of_attitude(motion.contacts[-1], motion.attitudes[-1])
+    times, controls = timed(path, problem.bounds)
+    states, attitudes = propagated(problem, times, controls)
+    n = attitudes[:, 2]
     report = {
         'method': method,
         'length': path.length,
         'spin': path.spin,
         'turns': len(path.turns),
         'least_length': least_length(problem.radius, problem.start, problem.goal),
-        'pole_distance': float(np.min(pole_distances(motion))),
-        'goal_error': goal_error(end, problem.goal),
+        'pole_distance': float(np.arctan2(np.hypot(n[:, 0], n[:, 2]), np.abs(n[:, 1])).min()),
+        'goal_error': goal_error(contact_of_attitude(states[-1, :2], attitudes[-1]), problem.goal),
         'cpu_seconds': time.process_time() - began,
     }
     return Plan.of(
-        SpinRollingSphere(),
-        times=motion.times,
-        states=np.column_stack([motion.contacts, quaternions(motion.attitudes)]),
-        controls=motion.controls,
-        report=report,
+        SpinRollingSphere(), times=times, states=states, controls=controls, report=report
     )
 
 
@@ -131,25 +124,6 @@ def _report(watch: Watch, number: int, turns: int, length: float = math.nan) -> 
         raise PlanningTimeoutError('no plan within the time budget; give more time')
 
 
-def pole_distances(motion: TimedMotion) -> Array:
-    """
-    Return the angle from the contact on the sphere to the nearest pole [rad].
-
-    Shape (nodes,).
-    """
-    n = motion.attitudes[:, 2, :]
-    return np.arctan2(np.hypot(n[:, 0], n[:, 2]), np.abs(n[:, 1]))
-
-
-class TimedMotion(NamedTuple):
-    """Nodes: times (N,) [s], controls (N, 3), contacts (N, 2) [m], attitudes (N, 3, 3)."""
-
-    times: Array
-    controls: Array
-    contacts: Array
-    attitudes: Array
-
-
 def trapezoid(t: Array) -> Array:
     """
     Return the rate at times from 0 to 1 of a turn that goes from 0 to 1 and rests at both.
@@ -159,32 +133,29 @@ def trapezoid(t: Array) -> Array:
     return np.clip(np.minimum(t, 1 - t) / RAMP, 0, 1) / (1 - RAMP)
 
 
-def trapezoid_nodes(count: int) -> Array:
-    """Return fractions from 0 to 1, corners of the trapezoid among them, shape (count,)."""
-    t = np.linspace(0, 1, count)
-    for corner in (RAMP, 1 - RAMP):
-        t[np.argmin(np.abs(t - corner))] = corner
-    return t
-
-
-def timed(motion: Motion, bounds: InputBounds) -> TimedMotion:
-    """Return a motion over time, at rest before and after each of its turns."""
-    check_spins(motion, bounds)
-    inside = trapezoid_nodes(INSIDE)
+def timed(motion: Motion, bounds: InputBounds) -> tuple[Array, Array]:
+    """Return times and controls of a motion that rests before and after each of its turns."""
+    radius = motion.radius
+    if motion.spin > 0 and not (bounds.gamma_s * radius >= 1 and bounds.alpha_s > 0):
+        raise ParameterError(
+            f'bounds: spin in place needs gamma_s = 1/R = {1 / radius:g} 1/m and alpha_s; their '
+            f'bounds are {bounds.gamma_s:g} and {bounds.alpha_s:g}; use the mode '
+            "'pure_rolling'"
+        )
+    inside = np.linspace(0.0, 1.0, INSIDE)  # corners of the trapezoid among them
     times, controls = [0.0], [np.zeros(3)]
     for w in motion.turns:
-        duration = seconds_per_turn(w, motion.radius, bounds) / (1 - RAMP)
-        rates = trapezoid(inside)[1:, None] * np.array(w) / duration
+        duration = seconds_per_turn(w, radius, bounds) / (1 - RAMP)
         times += list(times[-1] + inside[1:] * duration)
-        controls += list(rates)
+        controls += list(trapezoid(inside)[1:, None] * np.array(w) / duration)
     if len(times) == 1:  # nothing to do: rest for a moment
         times, controls = [0.0, 0.1], [np.zeros(3)] * 2
-    return propagated(motion.radius, motion.start, np.array(times), np.array(controls))
+    return np.array(times), np.array(controls)
 
 
-def propagated(radius: float, start: Contact, times: Array, controls: Array) -> TimedMotion:
-    """Return contacts and attitudes; controls are linear, neighbouring ones are parallel."""
-    h = np.diff(times)[:, None]
+def propagated(problem: SpinRollingProblem, times: Array, controls: Array) -> tuple[Array, Array]:
+    """Return states and attitudes; controls are linear, neighbouring ones are parallel."""
+    radius, start, h = problem.radius, problem.start, np.diff(times)[:, None]
     middle = (controls[1:] + controls[:-1]) / 2
     step = radius * h * np.column_stack([middle[:, 1], -middle[:, 0]])
     first = np.array([[start.u_s, start.v_s]])
@@ -193,7 +164,7 @@ def propagated(radius: float, start: Contact, times: Array, controls: Array) -> 
     attitudes[0] = np.array(start.R_SO)
     for k, matrix in enumerate(Rotation.from_rotvec(middle * h).as_matrix()):
         attitudes[k + 1] = matrix @ attitudes[k]
-    return TimedMotion(times, controls, contacts, attitudes)
+    return np.column_stack([contacts, quaternions(attitudes)]), attitudes
 
 
 PAPER = SpinRollingSphere(representation='coordinates').state  # u_s v_s u_o v_o psi
@@ -293,19 +264,12 @@ class SpinRollingPlanner(SystemPlanner):
 def _goal(goal: Mapping[str, Any], start: Contact) -> Contact:
     """Return the contact of a goal; what it does not name is as at the start."""
     values = scalar_values(goal, PAPER.entries)
+    if 'q_SO' not in goal:
+        return contact_after(values, start)
+    if turns := [name for name in PAPER.names[2:] if name in values]:
+        raise ParameterError(f'goal_names: q_SO and {turns[0]} say the same; leave one out')
     place = [values.get('u_s', start.u_s), values.get('v_s', start.v_s)]
-    turns = [name for name in PAPER.names[2:] if name in values]
-    if 'q_SO' in goal:
-        if turns:
-            raise ParameterError(f'goal_names: q_SO and {turns[0]} say the same; leave one out')
-        return contact_of_attitude(place, quat2mat(unit_quaternion(goal['q_SO'])))
-    if not turns:
-        return Contact(place[0], place[1], start.R_SO)
-    here = dict.fromkeys(PAPER.names[2:], 0.0)
-    if len(turns) < len(here):  # the coordinates of the start are not defined at a pole
-        at = coordinates_from_attitude(np.array(start.R_SO))
-        here = dict(zip(here, map(float, at), strict=True))
-    return contact_at([*place, *(values.get(name, here[name]) for name in here)])
+    return contact_of_attitude(place, quat2mat(unit_quaternion(goal['q_SO'])))
 
 
 def unit_quaternion(q: Array) -> Array:
@@ -347,8 +311,7 @@ def _sampled(plan: Plan, problem: SpinRollingProblem, rate: float) -> Plan:
     times = times[np.append(True, np.diff(times) > SAME)]
     times[-1] = plan.times[-1]
     controls = plan.controls_at(times)
-    fine = propagated(problem.radius, problem.start, times, controls)
-    states = np.column_stack([fine.contacts, quaternions(fine.attitudes)])
+    states, _ = propagated(problem, times, controls)
     return replace(plan, times=times, states=states, controls=controls)
 
 

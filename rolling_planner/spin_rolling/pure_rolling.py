@@ -81,8 +81,7 @@ def plan_pure_rolling(
 
     """
     region = region or ContactRegion()
-    for name, contact in (('start', start), ('goal', goal)):
-        region.check(name, (contact.u_s, contact.v_s), contact.normal)
+    region.check(start=start, goal=goal)
     return _Search(radius, start, goal, region).best()
 
 
