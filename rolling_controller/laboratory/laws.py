@@ -374,7 +374,7 @@ def throw_catch_law(laboratory: Laboratory, plan: ThrowCatchPlan) -> HandOver:
     regulator = balance_regulator(laboratory, plan.hand)
     carry, balance = as_function(feedback), as_function(regulator)
     inputs, output = state_inputs(regulator.system, TOUCHING), regulator.output
-    turn, rests = regulator.system.state.slice('q_HO'), plan.move.start + plan.move.duration
+    turn, rests = regulator.system.state.slice('q_HO'), plan.rests
     upright = ca.DM(regulator.x[turn])
 
     def thrown(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:

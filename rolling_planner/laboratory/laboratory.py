@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,8 +20,10 @@ from rolling_dynamics.hybrid_contact.from_contact_system import (
     rest_state,
 )
 from rolling_dynamics.scenario_model import load_model
-from rolling_planner.hand_trajectory import powers
 from rolling_planner.plan import Plan
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BPoly
 
 FLAT, UPRIGHT = -math.pi / 2, 0.0  # turn of the object in the hand [rad]
 OF_PAPER = 'laboratory_flip_up'  # scenario with the numbers of the paper
@@ -163,54 +165,11 @@ def turn_about_y(model: PlanarModel, states: Array) -> Array:
     return np.asarray(np.remainder(2 * np.arctan2(sine, cosine) + np.pi, 2 * np.pi) - np.pi)
 
 
-class HandPose(NamedTuple):
-    """Turn about y and place in the world, (beta, x, z) in rad and m, with rates."""
-
-    pose: Array
-    rate: Array
-    acceleration: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Transfer:
-    """
-    A polynomial motion of the hand from a moving start to rest at a goal.
-
-    Attributes
-    ----------
-    start
-        Time at its start [s].
-    duration
-        Its duration [s]; the hand rests afterwards.
-    coefficients
-        Of powers of the time since the start, shape (6, 3).
-
-    """
-
-    start: float
-    duration: float
-    coefficients: Array
-
-    def at(self, t: float) -> HandPose:
-        """Return the hand at a time [s], held at both ends."""
-        s = min(max(t - self.start, 0.0), self.duration)
-        return HandPose(*(w @ self.coefficients for w in powers(s)))
-
-    def control(self, t: float) -> Array:
-        """Return the control (alpha_WH_H_y, a_WH_H_x, a_WH_H_z), in the frame of the hand."""
-        if t >= self.start + self.duration:
-            return np.zeros(3)
-        h = self.at(t)
-        c, s = np.cos(h.pose[0]), np.sin(h.pose[0])
-        alpha, a_x, a_z = h.acceleration
-        return np.array([alpha, c * a_x - s * a_z, s * a_x + c * a_z])
-
-
 def transfer(
     start: float, duration: float, pose: Array, rate: Array, acceleration: Array, goal: Array
-) -> Transfer:
+) -> BPoly:
     """
-    Return the polynomial of degree 5 from a pose in motion to rest.
+    Return the polynomial of degree 5 from a pose in motion to rest, over time [s].
 
     Parameters
     ----------
@@ -222,13 +181,12 @@ def transfer(
         (beta, x, z) at rest at the end.
 
     """
+    from scipy.interpolate import BPoly  # noqa: PLC0415  large
+
     if not duration > 0:
         raise ParameterError(f'there must be time to move the hand, got {duration:.3g} s')
-    known = np.vstack([pose, rate, np.asarray(acceleration) / 2])
-    end = np.array(powers(duration))
-    wanted = np.vstack([goal, np.zeros(3), np.zeros(3)])
-    rest = np.linalg.solve(end[:, 3:], wanted - end[:, :3] @ known)
-    return Transfer(start, duration, np.vstack([known, rest]))
+    ends = [pose, rate, acceleration], [goal, np.zeros(3), np.zeros(3)]
+    return BPoly.from_derivatives([start, start + duration], ends)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,7 +323,8 @@ class ThrowCatchPlan:
     release, before, impact
         Flight at the release and just before the impact, and what the impact leaves.
     move
-        Motion of the hand from the release to the place of the catch.
+        Turn about y and place in the world of the hand, (beta, x, z) in rad and m over the time
+        [s], from the release to the place of the catch.
     hand
         Place of the catch, x and z of the hand in the world [m]; the hand is level there.
     upright
@@ -380,7 +339,7 @@ class ThrowCatchPlan:
     release: FlightState
     before: FlightState
     impact: UprightImpact
-    move: Transfer
+    move: BPoly
     hand: tuple[float, float]
     upright: float
     carry_friction: float
@@ -389,7 +348,16 @@ class ThrowCatchPlan:
         """Return the control of the hand at a time [s] since the start of the throw."""
         if t < self.carry.duration:
             return self.carry.control_at(t)
-        return self.move.control(t)
+        if t >= self.rests:
+            return np.zeros(3)
+        beta, (alpha, a_x, a_z) = float(self.move(t)[0]), self.move(t, 2).tolist()
+        c, s = math.cos(beta), math.sin(beta)
+        return np.array([alpha, c * a_x - s * a_z, s * a_x + c * a_z])
+
+    @property
+    def rests(self) -> float:
+        """Time since the start of the throw at which the hand rests for the catch [s]."""
+        return float(self.move.x[-1])
 
     def greatest_controls(self) -> Array:
         """Return the greatest size of each control from start to impact, shape (3,)."""

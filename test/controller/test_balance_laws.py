@@ -188,7 +188,7 @@ def throw():
 def test_a_throw_is_carried_thrown_and_balanced(throw):
     """As its parts are, one after another; upright is every half turn."""
     law, rng = throw_catch_law(LAB, throw), np.random.default_rng(2)
-    memory, end = law.start(), throw.move.start + throw.move.duration
+    memory, end = law.start(), throw.rests
     weights = LqrWeights(tracking=TRACKING, terminal=TERMINAL, control=CONTROL_WEIGHTS)
     most = {name: (-high, high) for name, high in zip(CONTROL_LIMITS, LIMITS, strict=True)}
     carry = TimeVaryingLqr(*LAB.model(), throw.carry, weights, control_limits=most)
