@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from transforms3d.quaternions import quat2mat
 
 if TYPE_CHECKING:
     from scipy.interpolate import PPoly
@@ -97,7 +96,7 @@ def hand_trajectory(
     if accelerations is not None and velocities is None:
         raise ParameterError('hand trajectory: accelerations need velocities beside them')
     if velocities is None:
-        return _splined(t, q, p)
+        velocities, accelerations = _of_splines(t, q, p)
     return _hermite(t, q, p, velocities, accelerations)
 
 
@@ -122,25 +121,14 @@ def _pair(k: int, **given: ArrayLike | None) -> tuple[Array, Array] | None:
     return first, second
 
 
-def _splined(t: Array, q: Array, p: Array) -> HandTrajectory:
+def _of_splines(t: Array, q: Array, p: Array) -> list[tuple[Array, Array]]:
+    """Return velocities and accelerations at the samples of the cubic splines through them."""
     from scipy.interpolate import CubicSpline  # noqa: PLC0415  (rarely needed, slow to import)
     from scipy.spatial.transform import Rotation, RotationSpline  # noqa: PLC0415
 
-    turn = RotationSpline(t, Rotation.from_quat(q[:, [1, 2, 3, 0]]))
-    slide = CubicSpline(t, p)
-
-    def controls(s: Array) -> Array:
-        s = np.clip(s, t[0], t[-1])
-        return np.hstack([turn(s, 2), turn(s).inv().apply(slide(s, 2))])
-
-    R = quat2mat(q[0])
-    start = {
-        'q_WH': q[0],
-        'p_WH': p[0],
-        'w_WH_H': turn(t[0], 1),
-        'v_WH_H': R.T @ slide(t[0], 1),
-    }
-    return HandTrajectory(t, start, controls)
+    R = Rotation.from_quat(q[:, [1, 2, 3, 0]])
+    turn, slide = RotationSpline(t, R), CubicSpline(t, p)
+    return [(turn(t, order), R.inv().apply(slide(t, order))) for order in (1, 2)]
 
 
 def _hermite(
