@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
 from typing import cast
 
 import casadi as ca
@@ -15,6 +14,7 @@ from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import convert_state
 from rolling_dynamics.contract.rolling_system import Symbols
 from rolling_dynamics.errors import RollingError
+from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.quaternions import rotation_vector
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.goal import turned
@@ -23,7 +23,7 @@ from rolling_planner.seeds.guess import Guess
 from rolling_planner.seeds.kinematic_seed import (
     KinematicPlanner,
     KinematicSeed,
-    RollingPath,
+    rolling_path,
     SeedProblem,
 )
 from transforms3d.quaternions import qconjugate, qmult, quat2mat
@@ -94,7 +94,7 @@ def _push(system: ContactSystem, p: Array, seed: KinematicSeed, active: Array) -
     return out
 
 
-@lru_cache(maxsize=16)
+@once_per_system
 def _sensitivity(system: ContactSystem) -> ca.Function:
     """Return ``(x, p) -> rolling rate, its Jacobian`` in tilt and acceleration of the hand."""
     x, u, _, prm = Symbols.of(system.state, system.control, system.parameters)
@@ -155,7 +155,7 @@ def with_turning_hand(
     return replace(seed, states=states)
 
 
-@lru_cache(maxsize=16)
+@once_per_system
 def _normal(system: ContactSystem) -> ca.Function:
     """Return ``(x, p) -> contact normal in W, its Jacobian`` in a turn of the hand about H."""
     x, p = ca.SX.sym('x', system.state.size), ca.SX.sym('p', system.parameters.size)
@@ -177,7 +177,7 @@ class ContactSeeds:
         """Compile the path of the contact."""
         twin = _seed_system(_system(problem))
         if twin is not None:
-            RollingPath.of(twin)
+            rolling_path(twin)
 
     def guesses(self, problem: PlanProblem, watch: Watch) -> Iterator[Guess]:
         """Yield paths of the contact that reach the goal, with the hand tilting for them."""
@@ -222,6 +222,7 @@ def _system(problem: PlanProblem) -> ContactSystem:
     return cast('ContactSystem', problem.system)  # which names these seeds
 
 
+@once_per_system
 def _seed_system(system: ContactSystem) -> ContactSystem | None:
     """Return the system on which seeds are sought, None if there are none."""
     if system.representation.name == 'attitude':

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,12 +11,10 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.representation import E1
+from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.rotations import inverse_2x2
 from rolling_dynamics.simulation.stepper import step_of_order_4
 from rolling_planner.progress import Watch
-
-KEPT = 12
-_KEPT: OrderedDict[str, RollingPath] = OrderedDict()
 
 
 class RollingPath:
@@ -62,16 +59,6 @@ class RollingPath:
         self._step = step
         self._maps: dict[tuple[int, int], ca.Function] = {}
 
-    @classmethod
-    def of(cls, system: ContactSystem) -> RollingPath:
-        """Return the paths of a system, from those kept where the model is the same."""
-        key = system.model_hash
-        if key not in _KEPT:
-            _KEPT[key] = cls(system)
-            if len(_KEPT) > KEPT:
-                _KEPT.popitem(last=False)
-        return _KEPT[key]
-
     def integrate(self, start: Array, motions: Array, horizon: float, x: Array, p: Array) -> Array:
         """
         Return configurations, shape (k, steps, 6), after each step.
@@ -105,6 +92,8 @@ class RollingPath:
         """Return the motion v of the contact at a state."""
         return np.array(self._own(x, p)).ravel()
 
+
+rolling_path = once_per_system(RollingPath)
 
 STEPS, FINE_STEPS = 16, 48  # of the search, and of the seed that is returned
 MODES = 4  # functions of time for each direction
@@ -179,7 +168,7 @@ class KinematicPlanner:
     def __init__(self, problem: SeedProblem) -> None:
         """Prepare the boundary values."""
         self.problem = problem
-        self.path = RollingPath.of(problem.system)
+        self.path = rolling_path(problem.system)
         index = self.path.index
         self._start, self._target = problem.x_start[index], problem.goal[index]
         self._used = np.flatnonzero(problem.weights)

@@ -28,26 +28,6 @@ from rolling_planner.transcription.transcription import (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class CostExpressions:
-    """
-    Cost of a node and of the end, in the symbols of a model and of ``data``.
-
-    Attributes
-    ----------
-    running, terminal
-        The expressions.
-    data
-        Symbols: weights of the controls; where something is tracked, also weights of the running
-        and of the terminal cost, wanted values, and the state at the goal.
-
-    """
-
-    running: ca.SX
-    terminal: ca.SX
-    data: ca.SX
-
-
 def tracked_view(problem: PlanProblem) -> str | None:
     """Return what is tracked, None if only controls cost."""
     w = problem.weights
@@ -57,23 +37,35 @@ def tracked_view(problem: PlanProblem) -> str | None:
     return w.view if w.tracking or ends else None
 
 
-def cost_expressions(model: Restriction[RollingSystem], view: str | None) -> CostExpressions:
-    """Return the cost of a model; view is what is tracked, see :class:`Weights`."""
+def cost_expressions(
+    model: Restriction[RollingSystem], view: str | None
+) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """
+    Return the cost of a node, that of the end, and the symbols of their data.
+
+    The data are weights of the controls; where something is tracked, also weights of the running
+    and of the terminal cost, wanted values, and the state at the goal.
+
+    Parameters
+    ----------
+    model
+        Whose controls and states cost.
+    view
+        What is tracked, see :class:`Weights`; None for nothing.
+
+    """
     R = ca.SX.sym('R', model.control.size)
     running = ca.dot(R, model.symbols.u**2) / 2
     if view is None:
-        return CostExpressions(running, ca.SX(0), R)
+        return running, ca.SX(0), R
     layout, function = _view(model.whole, view)
     n = layout.size
     Q, P1, wanted = (ca.SX.sym(name, n) for name in ('Q', 'P1', 'wanted'))
     goal = ca.SX.sym('x_goal', model.whole.state.size)
     s = model.symbols
     away = function(model.whole_state(s.x, s.p), model.whole_parameters(s.p), goal) - wanted
-    return CostExpressions(
-        running + ca.dot(Q, away**2) / 2,
-        ca.dot(P1, away**2) / 2,
-        ca.vertcat(R, Q, P1, wanted, goal),
-    )
+    tracked, ended = (ca.dot(weight, away**2) / 2 for weight in (Q, P1))
+    return running + tracked, ended, ca.vertcat(R, Q, P1, wanted, goal)
 
 
 def cost_data(
@@ -261,9 +253,9 @@ def _formulate(problem: PlanProblem) -> Formulation:
     kept, limits = tuple(envelope_bounds(problem)), envelope(system)
     path = [model.of(limits[name])(*s) for name in kept]
     view = tracked_view(problem)
-    cost = cost_expressions(model, view)
+    running, at_end, symbols = cost_expressions(model, view)
     object_goal = ca.SX.sym('object_goal', sum(len(v) for v, _ in problem.object_goal.values()))
-    at_nodes = ca.vertcat(s.p, cost.data)
+    at_nodes = ca.vertcat(s.p, symbols)
     data = ca.vertcat(at_nodes, object_goal)  # the last is for the end alone
     nodes = node_functions(
         s.x,
@@ -271,7 +263,7 @@ def _formulate(problem: PlanProblem) -> Formulation:
         at_nodes,
         model.smooth_mode.dynamics(*s),
         ca.vertcat(*path) if path else ca.SX(0, 1),
-        cost.running,
+        running,
     )
     rows, names = object_rows(problem, model, object_goal)
     if problem.goal_mode != 'hard':
@@ -281,7 +273,7 @@ def _formulate(problem: PlanProblem) -> Formulation:
         names += ['release'] * 3
     terminal = None
     if names or view is not None:
-        terminal = terminal_functions(ca.vertcat(s.x, s.u), data, cost.terminal, rows)
+        terminal = terminal_functions(ca.vertcat(s.x, s.u), data, at_end, rows)
     return Formulation(
         model,
         nodes,
