@@ -275,8 +275,9 @@ def _collision(problem: GaitProblem, steps: list[GaitStep]) -> str:
     )
     t = np.linspace(steps[0].start, steps[-1].end, 60 * len(steps))
     path = plan.reference(t).position
-    blocked = problem.blocked(path, slack=1e-9 + 0.1 * problem.clearance)
-    if not blocked.any():
+    near = VisibilityGraph(problem.obstacles, problem.keep_off - 0.1 * problem.clearance)
+    free = near.free(path)
+    if free.all():
         return ''
-    x, y = path[int(np.argmax(blocked))]
+    x, y = path[int(np.argmin(free))]
     return f'the path comes too near an obstacle at ({x:.4g}, {y:.4g})'

@@ -182,14 +182,6 @@ class GaitProblem:
             amplitude=min(self.limits.amplitude, AMPLITUDE),
         )
 
-    def blocked(self, points: Array, slack: float = 0.0) -> NDArray[np.bool_]:
-        """Report which points, shape (k, 2) [m], are too near an obstacle."""
-        out = np.zeros(len(points), dtype=bool)
-        for c in self.obstacles:
-            away = np.hypot(*(points - np.asarray(c.center)).T)
-            out |= away < c.radius + self.keep_off - slack
-        return out
-
 
 @line_numbers
 def read_gait_problem(scenario: Scenario) -> GaitProblem:
@@ -241,7 +233,7 @@ class VisibilityGraph:
         ring = np.column_stack([np.cos(turn), np.sin(turn)]) / np.cos(np.pi / CORNERS)
         corners = [c + 1.001 * r * ring for c, r in zip(self.centers, self.radii, strict=True)]
         nodes = np.vstack(corners) if corners else np.zeros((0, 2))
-        self.nodes = nodes[self._free(nodes)]
+        self.nodes = nodes[self.free(nodes)]
         self.lengths = self._edges(self.nodes, self.nodes)
 
     def shortest(
@@ -279,7 +271,8 @@ class VisibilityGraph:
         chain.reverse()
         return [points[k] for k in chain], chain[1:-1]
 
-    def _free(self, points: Array) -> NDArray[np.bool_]:
+    def free(self, points: Array) -> NDArray[np.bool_]:
+        """Return which points, shape (k, 2) [m], keep their distance from every circle."""
         if not len(self.centers):
             return np.ones(len(points), dtype=bool)
         away = np.linalg.norm(points[:, None] - self.centers, axis=2)
@@ -326,11 +319,6 @@ class GaitStep:
     def end(self) -> float:
         """Time at which it ends [s]."""
         return self.start + self.swing.period
-
-    @property
-    def velocity_after(self) -> Array:
-        """Velocity at its end, shape (2,) [m/s]."""
-        return np.array(self.velocity + self.swing.velocity_change)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -399,7 +387,7 @@ class GaitSequence:
                 step.position
                 + inside[:, None] * step.velocity
                 + step.swing.displacement_gain(inside)
-                + (local - inside)[:, None] * step.velocity_after
+                + (local - inside)[:, None] * (step.velocity + step.swing.velocity_change)
             )
             n[here], omega[here] = table.n, table.omega
             torque[here], force[here] = table.torque, table.force
