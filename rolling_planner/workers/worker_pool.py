@@ -160,12 +160,12 @@ class WorkerPool:
                 f'the worker process did not answer within {job.time_limit:g} s and was killed; '
                 'send the goal again to another one, with more time_budget if the machine is busy'
             )
-            worker.give_up(job.number, Outcome(FAILED, None, PlanningTimeoutError.__name__, text))
+            worker.end(Outcome(FAILED, None, PlanningTimeoutError.__name__, text), job.number)
             self._kill(worker, job.number)
 
     def _give_up(self, worker: Worker, number: int) -> None:
         if worker.at_work_on == number:
-            worker.give_up(number, Outcome(CANCELLED))
+            worker.end(Outcome(CANCELLED), number)
             _later(KILL_AFTER, self._kill, worker, number)
 
     def _kill(self, worker: Worker, number: int) -> None:

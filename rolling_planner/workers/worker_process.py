@@ -59,7 +59,15 @@ class Job:
 
 
 class Worker:
-    """One process and the job it works on."""
+    """
+    One process and the job it works on.
+
+    Attributes
+    ----------
+    at_work_on
+        Number of the job that the process has not ended yet, also one that was given up.
+
+    """
 
     def __init__(
         self,
@@ -102,7 +110,7 @@ class Worker:
         self._lock = threading.Lock()
         self._on_idle = on_idle
         self._job: Job | None = None
-        self._at_work_on: int | None = None
+        self.at_work_on: int | None = None
         self._killed = self._gone = False
         self._started = time.monotonic()
         self._ready = threading.Event()
@@ -147,11 +155,6 @@ class Worker:
         """End of the process in words."""
         return f'the worker process ended with status {self._process.returncode}'
 
-    @property
-    def at_work_on(self) -> int | None:
-        """Number of the job that the process has not ended yet, also one that was given up."""
-        return self._at_work_on
-
     def wait_ready(self, timeout: float) -> bool:
         """Wait until the process has imported its function and warmed up."""
         return self._ready.wait(timeout)
@@ -159,10 +162,10 @@ class Worker:
     def begin(self, job: Job) -> None:
         """Start on a job; its end is reported exactly once, from another thread."""
         with self._lock:
-            self._job, self._at_work_on = job, job.number
+            self._job, self.at_work_on = job, job.number
             gone = self._gone
         if gone:
-            self._end(Outcome(FAULT, text=self.end_text))
+            self.end(Outcome(FAULT, text=self.end_text))
         self._outbox.put(('job', job.number, dict(job.content)))
 
     def cancel(self) -> None:
@@ -172,10 +175,6 @@ class Worker:
         if job is not None:
             job.cancelled = True
             self._outbox.put(('cancel', job.number, None))
-
-    def give_up(self, number: int, outcome: Outcome) -> None:
-        """Answer a job, whatever the process does."""
-        self._end(outcome, number)
 
     def kill(self) -> None:
         """End the process at once."""
@@ -212,9 +211,9 @@ class Worker:
                 self._on_idle()
                 continue
             if kind == 'outcome':
-                if self._at_work_on == number:
-                    self._at_work_on = None
-                self._end(content, number)
+                if self.at_work_on == number:
+                    self.at_work_on = None
+                self.end(content, number)
                 self._on_idle()
                 continue
             job = self._job
@@ -227,14 +226,15 @@ class Worker:
         self._socket.close()
         with self._lock:
             self._gone, job = True, self._job
-        self._end(
+        self.end(
             Outcome(CANCELLED)
             if job is not None and job.cancelled
             else Outcome(FAULT, text=self.end_text)
         )
         self._on_idle()
 
-    def _end(self, outcome: Outcome, number: int | None = None) -> None:
+    def end(self, outcome: Outcome, number: int | None = None) -> None:
+        """Answer the present job, or the one of a number, whatever the process does."""
         with self._lock:
             if number is not None and (self._job is None or self._job.number != number):
                 return
