@@ -8,7 +8,7 @@ quaternions entrywise) and e a change of control held over the step. The derivat
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+import math
 from typing import NamedTuple
 
 import casadi as ca
@@ -179,10 +179,13 @@ def nominal_trajectory(
     stops = stops[np.concatenate([[True], np.diff(stops) > 1e-12])]
     k = np.searchsorted(stops, times - 1e-12).clip(max=len(stops) - 1)
     states = _simulated(system, p, plan, stops, interrupted)
-    left = nominal is None and _has_left(system, plan, states[-1])
-    if left and plan.interpolation != HOLD and _is_unstable(system, p, plan, knot, interrupted):
-        reference = collocated_states(system, p, plan, times)
-        return NominalTrajectory(times, reference, controls, unstable=True)
+    linear = nominal is None and plan.interpolation != HOLD
+    if linear and _has_left(system, plan, states[-1]):
+        step = FastFunction(step_functions(system)[0])
+        grown = growth(system, step, p, plan, lambda h: math.ceil(h / knot), interrupted)
+        if grown.factor >= UNSTABLE:
+            reference = collocated_states(system, p, plan, times)
+            return NominalTrajectory(times, reference, controls, unstable=True)
     return NominalTrajectory(times, states[k], controls)
 
 
@@ -230,31 +233,6 @@ def _simulated(
         x[:] = states[k + 1]
     _check_motion(times[-1], x)
     return states
-
-
-def _is_unstable(
-    system: RollingSystem,
-    p: Array,
-    plan: Plan,
-    knot: float,
-    interrupted: Callable[[], bool],
-) -> bool:
-    """Return whether errors of a plan grow so much in open loop that it needs its feedback."""
-    step = FastFunction(step_functions(system)[0])
-
-    def segment_ends(times: Array, starts: Array, controls: Array) -> Array:
-        out = np.array(starts)
-        if interrupted():
-            raise CancelledError('the simulation of the plan was interrupted')
-        for k, (begin, end) in enumerate(pairwise(times.tolist())):
-            steps = max(1, int(np.ceil((end - begin) / knot)))
-            h, ramp = (end - begin) / steps, (controls[k + 1] - controls[k]) / steps
-            for j in range(steps):
-                u = controls[k] + j * ramp
-                out[k] = step(out[k], u, u + ramp, begin + j * h, h, p)
-        return out
-
-    return growth(system, segment_ends, plan).factor >= UNSTABLE
 
 
 def _check_motion(t: float, x: Array) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 from rolling_dynamics.arrays import Array
@@ -174,7 +173,7 @@ def collocated(problem: PlanProblem, formulation: Formulation, found: Attempt) -
 def _judge_unstable(problem: PlanProblem, formulation: Formulation, found: Attempt) -> None:
     """Simulate an attempt under feedback instead where its errors grow without it."""
     plan, simulator = collocated(problem, formulation, found), formulation.simulator
-    grown = growth(problem.system, partial(simulator.segment_ends, problem.p), plan)
+    grown = growth(problem.system, simulator.step, problem.p, plan, lambda _: simulator.samples)
     if grown.factor < UNSTABLE:
         return
     rollout = under_feedback(problem, simulator, plan)

@@ -14,7 +14,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import envelope, smooth_mode
 from rolling_dynamics.contract.rolling_system import RollingSystem, Symbols
-from rolling_dynamics.errors import RollingError
+from rolling_dynamics.errors import CancelledError, RollingError
 from rolling_dynamics.simulation.stepper import ramp_step
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
@@ -96,7 +96,7 @@ class RolloutSimulator:
         outputs += [limit(x, u, t, p) for limit in limits.values()]
         judge = ca.Function('rollout_judge', [x, u, t, p], [ca.densify(ca.vertcat(*outputs))])
         step, judge = compiled(ramp_step(system), judge)
-        self._step = FastFunction(step)
+        self.step = FastFunction(step)
         self._segment = FastFunction(step.mapaccum('segment', samples, 1))
         self._judge = FastFunction(judge.map(samples))
         self._judge_end = FastFunction(judge)
@@ -145,29 +145,6 @@ class RolloutSimulator:
         margins = {name: judged[:, 6 + k] for k, name in enumerate(self.envelope)}
         return Rollout(times, states, controls, judged[:, :6], margins, self.samples)
 
-    def segment_ends(self, p: Array, times: Array, starts: Array, controls: Array) -> Array:
-        """
-        Return where each segment ends that starts from a state of its own.
-
-        Parameters
-        ----------
-        p
-            Parameters.
-        times, controls
-            Nodes of the piecewise-linear control, shapes (N + 1,) and (N + 1, m).
-        starts
-            States at the start of the segments, shape (N, n).
-
-        Returns
-        -------
-        NDArray
-            Shape (N, n).
-
-        """
-        return np.array(
-            [self._along(p, times, k, x, controls)[2][-1] for k, x in enumerate(starts)]
-        )
-
     def run_under(
         self,
         law: Callable[[float, Array], Array],
@@ -213,7 +190,7 @@ class RolloutSimulator:
             h = (T[k + 1] - t) / steps
             for j in range(steps):
                 u = U[k] if j == 0 else law(t + j * h, x)
-                x = self._step(x, u, u, t + j * h, h, p)
+                x = self.step(x, u, u, t + j * h, h, p)
         return self._rollout(T, X, U, judged)
 
 
@@ -282,38 +259,57 @@ class Growth(NamedTuple):
     defect: float
 
 
-SegmentEnds = Callable[[Array, Array, Array], Array]  # (times, starts, controls) -> ends
-
-
-def growth(system: RollingSystem, segment_ends: SegmentEnds, plan: Plan) -> Growth:
+def growth(
+    system: RollingSystem,
+    step: FastFunction,
+    p: Array,
+    plan: Plan,
+    steps: Callable[[float], int],
+    interrupted: Callable[[], bool] = lambda: False,
+) -> Growth:
     """
     Return the growth of errors along the states of a plan.
 
     Parameters
     ----------
-    system
-        The system.
-    segment_ends
-        Times, shape (N + 1,) [s], states at the start of each segment, shape (N, n), and controls
-        at its ends, shape (N + 1, m) -> states at the ends of the segments, shape (N, n).
+    system, step, p
+        The system, its compiled :func:`ramp_step`, and its parameters.
     plan
         The plan, whose controls are linear between its times.
+    steps
+        From the duration of a segment [s] to the number of steps that it is simulated by.
+    interrupted
+        Asked at each segment whether to give up.
+
+    Raises
+    ------
+    CancelledError
+        Interrupted.
 
     """
-    nodes, controls, times = plan.states, plan.controls, plan.times
-    ends = segment_ends(times, nodes[:-1], controls)
+    nodes, controls, times = plan.states, plan.controls, plan.times.tolist()
+
+    def end_of(k: int, x: Array) -> Array:
+        """Return where a segment ends that starts from a state of its own."""
+        if interrupted():
+            raise CancelledError('the simulation of the plan was interrupted')
+        count = steps(times[k + 1] - times[k])
+        h, ramp = (times[k + 1] - times[k]) / count, (controls[k + 1] - controls[k]) / count
+        for j in range(count):
+            u = controls[k] + j * ramp
+            x = step(x, u, u + ramp, times[k] + j * h, h, p)
+        return np.array(x)
 
     def apart(x: Array, y: Array) -> Array:
         return np.array(system.difference(x, y)).ravel()
 
+    ends = np.array([end_of(k, x) for k, x in enumerate(nodes[:-1])])
     missed = system.difference.map(len(ends))(ends.T, nodes[1:].T)
     defect = float(np.linalg.norm(np.array(missed), axis=0).max())
     direction, log = np.ones(system.tangent.size) / math.sqrt(system.tangent.size), 0.0
     for k, end in enumerate(ends):
         moved = np.array(system.retract(nodes[k], SMALL * direction)).ravel()
-        two = slice(k, k + 2)
-        there = segment_ends(times[two], moved[None], controls[two])[0]
-        d = apart(there, end) / SMALL
+        d = apart(end_of(k, moved), end) / SMALL
         size = float(np.linalg.norm(d))
         if not 0 < size < math.inf:
             return Growth(size, defect)
