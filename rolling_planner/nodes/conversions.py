@@ -173,11 +173,7 @@ def seconds_to_duration(seconds: float) -> Duration:
 
 
 def trajectory_message(
-    name: str,
-    times: Sequence[float],
-    samples: Sequence[Mapping[str, Any]],
-    stamp: Time,
-    frame: str,
+    name: str, motion: Mapping[str, Array], stamp: Time, frame: str
 ) -> MultiDOFJointTrajectory:
     """
     Return the trajectory of one body.
@@ -186,11 +182,8 @@ def trajectory_message(
     ----------
     name
         Name of the body.
-    times
-        Times from the start [s].
-    samples
-        For each time ``X`` (4x4), ``w`` and ``v`` (3, in the body's frame) and, where known,
-        ``alpha`` and ``a`` (3).
+    motion
+        Its motion, see :func:`body_motions`.
     stamp
         Time of the start; 0 if it is not known yet.
     frame
@@ -199,24 +192,26 @@ def trajectory_message(
     """
     message = MultiDOFJointTrajectory(joint_names=[name])
     message.header.stamp, message.header.frame_id = stamp, frame
-    for t, s in zip(times, samples, strict=True):
-        X = np.asarray(s['X'])
+    rows = {
+        key: motion[key].tolist() for key in ('times', 'twist', 'acceleration') if key in motion
+    }
+    for k, X in enumerate(motion['X']):
+        where = list_to_vector(X[:3, 3].tolist())
+        turn = wxyz_to_quaternion(matrix_to_wxyz(X))
         point = MultiDOFJointTrajectoryPoint(
-            transforms=[
-                Transform(
-                    translation=list_to_vector(X[:3, 3].tolist()),
-                    rotation=wxyz_to_quaternion(matrix_to_wxyz(X)),
-                )
-            ],
-            velocities=[Twist(angular=list_to_vector(s['w']), linear=list_to_vector(s['v']))],
-            time_from_start=seconds_to_duration(t),
+            transforms=[Transform(translation=where, rotation=turn)],
+            velocities=[_twist(rows['twist'][k])],
+            time_from_start=seconds_to_duration(rows['times'][k]),
         )
-        if 'alpha' in s:
-            point.accelerations = [
-                Twist(angular=list_to_vector(s['alpha']), linear=list_to_vector(s['a']))
-            ]
+        if 'acceleration' in rows:
+            point.accelerations = [_twist(rows['acceleration'][k])]
         message.points.append(point)
     return message
+
+
+def _twist(values: Sequence[float]) -> Twist:
+    """Return the message of an angular and a linear vector."""
+    return Twist(angular=list_to_vector(values[:3]), linear=list_to_vector(values[3:]))
 
 
 def path_message(poses: Sequence[NDArray], stamp: Time, frame: str) -> Path:
@@ -311,15 +306,8 @@ class PlanTopics:
         """Publish a plan, and the motion of its bodies, see :func:`body_motions`."""
         self._publishers[NEWEST].publish(plan)
         for name, motion in bodies.items():
-            samples = [
-                {'X': X, 'w': t[:3], 'v': t[3:]}
-                for X, t in zip(motion['X'], motion['twist'], strict=True)
-            ]
-            for sample, command in zip(samples, motion.get('acceleration', ()), strict=False):
-                sample |= {'alpha': command[:3], 'a': command[3:]}
-            self._publishers[f'plan/{name}'].publish(
-                trajectory_message(name, motion['times'].tolist(), samples, stamp, self._frame)
-            )
+            message = trajectory_message(name, motion, stamp, self._frame)
+            self._publishers[f'plan/{name}'].publish(message)
         self._publishers[PATH].publish(path_message(bodies['object']['X'], stamp, self._frame))
 
 
