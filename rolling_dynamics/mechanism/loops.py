@@ -48,7 +48,7 @@ class Contact:
         Fraction of the work of compression that an impact at this contact alone gives back.
     surface
         What it rolls on; the plane z = 0 by default. A sphere rolls on every surface, a wheel
-        without a tyre also in a hollow sphere.
+        without a tyre also on a sphere and in a hollow one.
     normal_force, side_force
         Force along z and y [N] where joints and other contacts keep the body there already, so
         that the equations leave it undetermined: a preload. None where they determine it.

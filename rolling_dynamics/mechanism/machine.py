@@ -181,15 +181,15 @@ class Machine:
 
     def contact(self, contact: Contact) -> None:
         """Add a contact that closes a loop; raise ParameterError where it cannot be one."""
-        hollow = isinstance(contact.surface, Hollow) and contact.surface.axes == 3
-        plane, shape = isinstance(contact.surface, Plane), contact.shape
+        surface, shape = contact.surface, contact.shape
+        sphere = isinstance(surface, Sphere) or (isinstance(surface, Hollow) and surface.axes == 3)
         edge = isinstance(shape, Wheel) and ca.SX(shape.tyre).is_zero()
-        flat = plane and not isinstance(shape, Cylinder)  # touches it along a line
-        if not (flat or isinstance(shape, Sphere) or (hollow and edge)):
+        flat = isinstance(surface, Plane) and not isinstance(shape, Cylinder)  # else along a line
+        if not (flat or isinstance(shape, Sphere) or (sphere and edge)):
             raise ParameterError(
                 f'the contact of {contact.body!r}: a {type(shape).__name__} does not '
-                f'roll on a {type(contact.surface).__name__}; a Sphere does, a Wheel without a '
-                'tyre in a Hollow sphere, and both on a Plane'
+                f'roll on a {type(surface).__name__}; a Sphere does, a Wheel without a '
+                'tyre on a Sphere and in a Hollow sphere, and both on a Plane'
             )
         if contact.normal_force is not None and contact.stiffness is not None:
             raise ParameterError(

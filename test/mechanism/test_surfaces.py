@@ -425,7 +425,7 @@ def test_an_ellipsoid_that_rolls_on_a_soft_floor_obeys_newton_and_euler():
     [
         (Wheel(ca.SX(R)), Hollow(ca.SX(1.0), axes=2), 'a Wheel does not roll on a Hollow'),
         (Wheel(ca.SX(R), 0.01), Hollow(ca.SX(1.0)), 'a Wheel does not roll on a Hollow'),
-        (Wheel(ca.SX(R)), Sphere(ca.SX(1.0)), 'a Wheel does not roll on a Sphere'),
+        (Wheel(ca.SX(R), 0.01), Sphere(ca.SX(1.0)), 'a Wheel does not roll on a Sphere'),
     ],
 )
 def test_what_does_not_touch_at_a_known_point_is_rejected(shape, surface, text):
