@@ -10,6 +10,7 @@ from unittest import mock
 
 import casadi as ca
 from evidence.benchmarks.row import call_time, evaluation_time, Row
+from evidence.reality.circle import ballbot
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
@@ -25,6 +26,7 @@ from rolling_dynamics.mechanism import (
     Revolute,
     Rolling,
     Sphere,
+    Spherical,
     Wheel,
 )
 from rolling_dynamics.mechanism.shapes import Shape, Surface
@@ -43,11 +45,10 @@ def operations(function: ca.Function) -> int:
 
 
 def rows() -> Iterator[Row]:
-    """Yield the figures of every machine that comes as a scenario."""
-    for name in examples():
-        scenario = load_scenario(name)
-        if scenario.raw['system'] != 'machine':
-            continue
+    """Yield the figures of every machine that comes as a scenario, and of ``examples/ballbot``."""
+    shipped = (load_scenario(name) for name in examples())
+    for scenario in (*(s for s in shipped if s.raw['system'] == 'machine'), ballbot()):
+        name = scenario.name
         dynamics = next(iter(scenario.system.modes.values())).dynamics
         yield Row(f'operations of {name}', operations(dynamics), 'operations')
         if not compiles():
@@ -217,12 +218,14 @@ class _Model:
     def _bodies(self, parent: str) -> Iterator[str]:
         for name, body in self.machine.bodies.items():
             joint, hinge = '<freejoint/>', body.joint
-            if (body.parent if isinstance(hinge, Revolute) else '') != parent:
+            if (body.parent if isinstance(hinge, Revolute | Spherical) else '') != parent:
                 continue
             X = np.linalg.solve(self.poses[parent], self.poses[name])
             at = f'pos="{_row(X[:3, 3])}" quat="{_row(mat2quat(X[:3, :3]))}"'
             if isinstance(hinge, Driven):
                 joint, at = '', f'{at} mocap="true"'
+            elif isinstance(hinge, Spherical):
+                joint = '<joint type="ball"/>'
             elif isinstance(hinge, Revolute):
                 joint = f'<joint type="hinge" axis="{_row(hinge.axis)}"/>'
             geoms, inside = ''.join(self.geoms[name].values()), ''.join(self._bodies(name))

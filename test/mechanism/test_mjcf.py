@@ -3,6 +3,7 @@
 from xml.etree import ElementTree as ET
 
 from evidence.benchmarks.machines import mjcf
+from evidence.reality.circle import ballbot
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError
@@ -24,6 +25,12 @@ def test_it_has_the_bodies_hinges_and_contacts(name, bodies, hinges, pairs, mass
     assert count == {'body': bodies, 'joint': hinges, 'pair': pairs}
     masses = [float(inertia.get('mass')) for inertia in model.iter('inertial')]
     assert sum(masses) == pytest.approx(mass)
+
+
+def test_a_body_on_a_ball_has_a_ball_joint_on_it():
+    ball, body = ET.fromstring(mjcf(ballbot())).iter('body')  # noqa: S314
+    assert ball.find('body') is body
+    assert [j.get('type') for j in body.findall('joint')] == ['ball']
 
 
 def test_what_mujoco_has_not_is_named():

@@ -10,6 +10,7 @@ import pytest
 from rolling_dynamics.ball_balancer.labyrinth import Labyrinth
 from rolling_dynamics.ball_balancer.plate import DRIVES, tilted, wave_sum
 from rolling_dynamics.ball_balancer.system import BallBalancer
+from rolling_dynamics.configuration import examples
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.hybrid_contact.mode_equations import (
     CONTACT_MODES,
@@ -25,6 +26,7 @@ from rolling_dynamics.mechanism.elimination import eliminate
 from rolling_dynamics.mechanism.link import ground
 from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_dynamics.rotations import rate_body, rate_space, rotation_matrix
+from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.spin_rolling_sphere.system import SpinRollingSphere
 from rolling_dynamics.surfaces import Ellipsoid, Plane
 from rolling_dynamics.surfaces import Sphere as SphereSurface
@@ -325,3 +327,30 @@ def test_an_impact_that_sticks_is_as_by_hand(name):
     W = J @ eliminate(M, J.T, symmetric=True)
     own = -eliminate(W, system.touching.velocity, symmetric=True)
     agree(system, system.function('impulse', hand), system.function('impulse', own))
+
+
+SHIPPED = {  # operations of the rates in the mode of the start: lower them, never raise them
+    'ball_and_wall': 295,
+    'ball_between_plates': 1285,
+    'ball_in_groove': 972,
+    'bicycle': 4192,
+    'driven_shell': 488,
+    'hamster_ball': 4323,
+    'mecanum_wheel': 2681,
+    'omni_cart': 4616,
+    'three_fingertips': 2992,
+    'three_wheel_ballbot': 8261,
+    'two_fingertips': 2265,
+    'two_wheeler': 2542,
+}
+
+
+def test_every_machine_from_a_file_has_a_number_of_operations():
+    files = examples().items()
+    assert {n for n, file in files if 'system: machine' in file.read_text()} == set(SHIPPED)
+
+
+@pytest.mark.parametrize('name', SHIPPED)
+def test_a_machine_from_a_file_costs_no_more_than_before(name):
+    dynamics = next(iter(load_scenario(name).system.modes.values())).dynamics
+    assert operations(dynamics) == SHIPPED[name]

@@ -1,8 +1,12 @@
 """Fixed steps converge on every machine with the order of their integrator."""
 
+from pathlib import Path
+import sys
+
 import numpy as np
 import pytest
 from rolling_dynamics.configuration import examples
+from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_dynamics.simulation.guards import projection
@@ -18,10 +22,31 @@ OTHERS = ('spinning_plate', 'pendulum_slope', 'ball_balancer')  # of other secti
 MACHINES = [n for n, f in examples().items() if n in OTHERS or 'system: machine' in f.read_text()]
 
 
+FOLDER = Path(__file__).parents[2] / 'examples' / 'ballbot'
+
+
+@pytest.fixture
+def ballbot():
+    """Return the scenario of the example, a robot that balances on a ball."""
+    sys.path.insert(0, str(FOLDER))
+    from ballbot.plugin import PLUGIN
+
+    register_plugin(PLUGIN)
+    return load_scenario(PLUGIN.example)
+
+
+def test_they_do_for_a_machine_of_a_package(ballbot):
+    converge(ballbot)
+
+
 @pytest.mark.parametrize('name', MACHINES)
 def test_steps_converge_with_the_order_of_runge_kutta(name):
-    """By an integrator of order 8, from random speeds that its contacts allow."""
-    scenario, rng = load_scenario(name), np.random.default_rng(4)
+    converge(load_scenario(name))
+
+
+def converge(scenario):
+    """Compare with an integrator of order 8, from random speeds that its contacts allow."""
+    name, rng = scenario.name, np.random.default_rng(4)
     system, p, x = scenario.system, scenario.p, scenario.x0.copy()
     if (pace := SPEEDS.get(name, 0.5)) > 0:
         for entry in getattr(system, 'speed_names', ()):
