@@ -59,6 +59,28 @@ def system():
     return MachineSystem(machine, Phases(slipping=(0,)))
 
 
+def started(system, angle, start):
+    """Return the direction of the push, and a state in which the box slides that way already."""
+    way = np.array([math.cos(angle), math.sin(angle), 0.0])
+    places = {
+        f'c_{k}': [2.2 * RADIUS * (k % SIDE), 2.2 * RADIUS * (k // SIDE)] for k in range(SIDE**2)
+    }
+    spins = {f'w_{k}': np.cross(way, [0, 0, 1]) * start / RADIUS for k in range(SIDE**2)}
+    speeds = dict(zip(('x_rate', 'y_rate'), start * way[:2], strict=True))
+    return way, system.state.pack(z=HEIGHT, **places, **spins, **speeds)
+
+
+def errors_of(system, way, start, t, states):
+    """Return the errors of velocity of the box and of each ball, at times."""
+    box = states[:, [system.state.slice(n).start for n in ('x_rate', 'y_rate')]]
+    errors = [box - np.outer(start + ACCELERATION * t, way[:2])]
+    for k in range(SIDE**2):
+        w = states[:, system.state.slice(f'w_{k}')]
+        ball = box + np.cross(w, [0, 0, RADIUS])[:, :2]  # over its contact, which is the box's
+        errors.append(ball - np.outer(2 / 7 * ACCELERATION * t, way[:2]))
+    return errors
+
+
 @pytest.mark.parametrize('angle', [math.pi / 2, math.pi / 3])
 def test_box_and_balls_move_as_by_newton(system, angle):
     """
@@ -67,24 +89,30 @@ def test_box_and_balls_move_as_by_newton(system, angle):
     Their mean squared error of velocity is below 1e-24 m^2/s^2; SimBenchmark has 4.9e-9 of
     Bullet, and of ODE and DART at 60 degrees 3.14, of a box that does not move.
     """
-    way = np.array([math.cos(angle), math.sin(angle), 0.0])
-    places = {
-        f'c_{k}': [2.2 * RADIUS * (k % SIDE), 2.2 * RADIUS * (k // SIDE)] for k in range(SIDE**2)
-    }
-    spins = {f'w_{k}': np.cross(way, [0, 0, 1]) * START / RADIUS for k in range(SIDE**2)}
-    start = dict(zip(('x_rate', 'y_rate'), START * way[:2], strict=True))
-    x = system.state.pack(z=HEIGHT, **places, **spins, **start)
+    way, x = started(system, angle, START)
     system.check_state([], x)
     margins = dict.fromkeys(system.mode.guards, 'ignore')
     t = np.linspace(0, 4, 21)
     run = simulate(system, [], x, PUSH * way, 4.0, t_eval=t, events=margins)
     assert pytest.approx(137.34) == FRICTION
     assert pytest.approx(0.7385, abs=5e-5) == ACCELERATION
-    box = run.states[:, [system.state.slice(n).start for n in ('x_rate', 'y_rate')]]
-    errors = [box - np.outer(START + ACCELERATION * t, way[:2])]
-    for k in range(SIDE**2):
-        w = run.states[:, system.state.slice(f'w_{k}')]
-        ball = box + np.cross(w, [0, 0, RADIUS])[:, :2]  # over its contact, which is the box's
-        errors.append(ball - np.outer(2 / 7 * ACCELERATION * t, way[:2]))
+    errors = errors_of(system, way, START, t, run.states)
     assert [np.mean(e**2) < 1e-24 for e in errors] == [True] * (SIDE**2 + 1)
     assert run.states[-1][system.state.slice('z')] == pytest.approx(HEIGHT, abs=1e-12)
+
+
+@pytest.mark.parametrize('angle', [math.pi / 2, math.pi / 3])
+def test_box_and_balls_move_as_by_newton_in_steps_of_a_millisecond(system, angle):
+    """In the benchmark's own steps; from 1e-7 m/s, where friction is within rounding of slip."""
+    start, h = 1e-7, 1e-3
+    way, x = started(system, angle, start)
+    f, u = system.mode.dynamics, PUSH * way
+    states = [x]
+    for _ in range(4000):
+        a = np.array(f(x, u, 0, [])).ravel()
+        b = np.array(f(x + h / 2 * a, u, 0, [])).ravel()
+        x = x + h * b
+        states.append(x)
+    t = h * np.arange(4001)
+    errors = errors_of(system, way, start, t, np.array(states))
+    assert [np.mean(e**2) < 1e-24 for e in errors] == [True] * (SIDE**2 + 1)

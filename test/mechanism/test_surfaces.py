@@ -3,6 +3,7 @@
 import math
 
 import casadi as ca
+from evidence.benchmarks.machines import PRESSED
 from kane_oracle import rates_by_kane
 import numpy as np
 import pytest
@@ -404,6 +405,14 @@ def test_a_squeezed_ellipsoid_that_hangs_between_pads_does_not_creep():
     assert wrench[3:] == pytest.approx([0.2 * G, 0, 0], abs=1e-9)
     margin = float(system.mode.guards['friction_ball'](x, [], 0, []))
     assert margin == pytest.approx(1e5 * squeeze - 0.1 * G, abs=1e-9)
+
+
+def test_an_ellipsoid_that_a_pad_presses_comes_to_rest_and_does_not_creep():
+    """The pad is pushed by 10 N and starts 10 micrometres off; after a second nothing moves."""
+    scenario, times = load_scenario(PRESSED), np.linspace(0, 3, 4)
+    run = simulate(scenario.system, scenario.p, scenario.x0, scenario.control, 3.0, t_eval=times)
+    assert np.abs(run.states[1] - run.states[0]).max() > 5e-6
+    assert np.ptp(run.states[1:], axis=0).max() < 1e-11  # of 1e-10 m in 10 s
 
 
 def test_an_ellipsoid_that_rolls_on_a_soft_floor_obeys_newton_and_euler():
