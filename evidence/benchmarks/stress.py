@@ -34,6 +34,7 @@ ALL = [name for name, experiment in EXPERIMENTS.items() if experiment.demo]
 TIMES = {'simulated': '--simulated-time', 'clock': '--no-simulated-time'}
 LONGEST = 1800.0  # of a demonstration [s]
 LONGEST_START = 300.0  # until every node is active [s]
+RUNS = 7.0  # time of a law before nodes are stopped [s]
 CHECKED = {
     'LD_PRELOAD': 'libc_malloc_debug.so.0',
     'MALLOC_CHECK_': '3',  # abort where the heap is damaged
@@ -63,6 +64,12 @@ def main() -> int:
     parser.add_argument('--runs', type=int, default=1, help='runs of each (default: 1)')
     parser.add_argument('--time', choices=TIMES, help='only in simulated time, or by the clock')
     parser.add_argument('--ends', action='store_true', help='only start and stop the nodes')
+    parser.add_argument(
+        '--law',
+        default='',
+        help=f'with --ends, this law of the laboratory runs for {RUNS:g} s before the stop, and '
+        'nothing is compiled yet',
+    )
     args = parser.parse_args()
     unknown = sorted({name.partition(':')[0] for name in args.names} - {*ALL})
     if unknown:
@@ -70,7 +77,8 @@ def main() -> int:
     bad = 0
     with busy(args.busy):
         if args.ends:
-            bad = sum(not ends_well(name) for _ in range(args.runs) for name in args.names or ALL)
+            runs = range(args.runs)
+            bad = sum(not ends_well(n, args.law) for _ in runs for n in args.names or ALL)
             args.runs = 0
         for _ in range(args.runs):
             for name in args.names or ALL:
@@ -96,24 +104,28 @@ def busy(count: int) -> Iterator[None]:
             process.wait()
 
 
-def ends_well(name: str) -> bool:
+def ends_well(name: str, law: str = '') -> bool:
     """Start and stop the nodes of an experiment, print how each ended, and return whether well."""
-    from rolling_robotics.nodes.client import Client, ClientError  # noqa: PLC0415
+    from rolling_robotics.nodes.client import ClientError  # noqa: PLC0415
+    from rolling_robotics.nodes.trial_client import TrialClient  # noqa: PLC0415
 
     experiment, _, hardware = name.partition(':')
     late = ''
     with private_domain() as (domain, environment), tempfile.TemporaryDirectory() as folder:
+        store = {'ROLLING_CACHE_DIR': str(Path(folder) / 'cache')} if law else {}
         nodes = Bringup(
             experiment=find_experiment(experiment),
-            environment={**environment, **CHECKED},
+            environment={**environment, **CHECKED, **store},
             hardware=hardware,
             record=Path(folder) / 'recording',
             log_folder=Path(folder) / 'logs',
         )
         try:
             nodes.start()
-            with Client(domain=domain, check=nodes.check) as client:
+            with TrialClient(domain=domain, check=nodes.check) as client:
                 client.wait_until_active(nodes.processes, LONGEST_START)
+                if law:
+                    client.run(law, RUNS)
         except ClientError as error:
             late = f'  not active: {error}'
         finally:
