@@ -29,7 +29,7 @@ from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, greatest_change
 from rolling_dynamics.pendulum_sphere.parameters import scales_of, SphereParameters
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for
 from rolling_dynamics.pendulum_sphere.system import CONTROL, resting_direction, STATE
-from rolling_planner.gait_planner.problem import GaitSequence, GaitStep
+from rolling_planner.gait_planner.problem import GaitSequence, GaitStep, less
 from rolling_planner.plan import HOLD, Plan
 
 SLICE = 512  # samples between two questions whether to give up
@@ -113,7 +113,6 @@ def _step(params: SphereParameters, plan: Plan, begin: int, end: int) -> GaitSte
         swing=swing,
         position=position,
         velocity=before,
-        corner=position + before * period / 2,
     )
 
 
@@ -343,13 +342,7 @@ class VelocityStick:
 
         """
         limits = limits or GaitLimits()
-        mu = params.mu if limits.friction is None else limits.friction
-        self._limits = GaitLimits(
-            friction=RESERVE * mu,
-            torque=RESERVE * limits.torque,
-            amplitude=1.2,
-            normal_force=1 - (1 - limits.normal_force) * RESERVE,
-        )
+        self._limits = less(limits, RESERVE, params)
         self.swing_period = 5 * scales_of(params).time if period is None else period
         self.greatest_change = greatest_change(params, self.swing_period, self._limits)
         if not self.greatest_change > 0:

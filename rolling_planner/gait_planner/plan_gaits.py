@@ -240,7 +240,6 @@ def _steps(problem: GaitProblem, points: Array, timing: Timing, clock: float) ->
                 swing=swing,
                 position=points[k] - before * T / 2,
                 velocity=before,
-                corner=points[k],
             )
         )
         t += float(T)

@@ -174,13 +174,18 @@ class GaitProblem:
     @property
     def planning_limits(self) -> GaitLimits:
         """Limits less the reserve."""
-        mu = self.params.mu if self.limits.friction is None else self.limits.friction
-        return GaitLimits(
-            torque=self.limits.torque * self.reserve,
-            friction=mu * self.reserve,
-            normal_force=1 - (1 - self.limits.normal_force) * self.reserve,
-            amplitude=min(self.limits.amplitude, AMPLITUDE),
-        )
+        return less(self.limits, self.reserve, self.params)
+
+
+def less(limits: GaitLimits, reserve: float, params: SphereParameters) -> GaitLimits:
+    """Return limits of which a fraction is used, the rest being left to the feedback."""
+    mu = params.mu if limits.friction is None else limits.friction
+    return GaitLimits(
+        torque=limits.torque * reserve,
+        friction=mu * reserve,
+        normal_force=1 - (1 - limits.normal_force) * reserve,
+        amplitude=min(limits.amplitude, AMPLITUDE),
+    )
 
 
 @line_numbers
@@ -304,8 +309,6 @@ class GaitStep:
         The swing.
     position, velocity
         Contact point and its velocity at the start [m], [m/s].
-    corner
-        Where the straight lines before and after it meet [m].
 
     """
 
@@ -313,12 +316,16 @@ class GaitStep:
     swing: SpatialSwing
     position: Array
     velocity: Array
-    corner: Array
 
     @property
     def end(self) -> float:
         """Time at which it ends [s]."""
         return self.start + self.swing.period
+
+    @property
+    def corner(self) -> Array:
+        """Corner of the straight lines before and after it, shape (2,) [m]."""
+        return np.array(self.position + self.velocity * self.swing.period / 2)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
