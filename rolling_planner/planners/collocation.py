@@ -13,7 +13,13 @@ from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
-from rolling_planner.planners.planner import body_motions, Planned, Request, SystemPlanner
+from rolling_planner.planners.planner import (
+    body_motions,
+    DEFAULTS,
+    Planned,
+    Request,
+    SystemPlanner,
+)
 from rolling_planner.problem import PlanProblem
 from rolling_planner.problem.constraints import axis_goal_entries, OBJECT_ENTRIES
 from rolling_planner.problem.goal import goal_error, goal_misses
@@ -26,15 +32,6 @@ from rolling_planner.sampling import plan_by_samples
 from rolling_planner.transcription.transcription import METHODS
 
 LONGEST_HORIZON = 120.0  # s
-OPTIONS = (
-    'method',
-    'segments',
-    'refinements',
-    'goal_tolerance',
-    'normal_force_min',
-    'quiet_ends',
-    'time_budget',
-)
 STEPS = 4  # of the simulation, between two samples
 OBJECT_MOTION = tuple(
     Entry(
@@ -106,7 +103,7 @@ class CollocationPlanner(SystemPlanner):
             raise ParameterError(
                 f'horizon must be at most {LONGEST_HORIZON:g} s, got {request.horizon:g}'
             )
-        options = {name: request.options[name] for name in OPTIONS}
+        options = {name: request.options[name] for name in DEFAULTS if name != 'sample_rate'}
         if request.method:
             options['method'] = request.method
         if request.warm_start is not None:

@@ -5,8 +5,8 @@ import re
 import traceback
 
 import pytest
-from rolling_planner.planners.collocation import OPTIONS
 from rolling_planner.planners.job import planning_model, work
+from rolling_planner.planners.planner import DEFAULTS
 from rolling_planner.refinement import attempt
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +47,7 @@ def test_a_job_reaches_the_solver_through_no_other_file(monkeypatch):
         'horizon': problem.horizon,
         'method': '',
         'start_controls': {},
-        'options': {name: getattr(problem, name) for name in OPTIONS},
+        'options': {name: getattr(problem, name) for name in DEFAULTS if name != 'sample_rate'},
     }
     with pytest.raises(SolverReachedError):
         work(job, lambda _: True)
