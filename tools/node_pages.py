@@ -28,8 +28,8 @@ SIMULATED = {  # machines of the simulator
     'simulated_arm': 'rolling_hw_interface.nodes.simulated_arm:ObjectOnArm.table',
 }
 CONTROLLED = {  # of the controller
-    'hand_controller': 'rolling_controller.nodes.hand:ControlledHand.table',
-    'robot_controller': 'rolling_controller.nodes.robot_machine:ControlledRobot.table',
+    'hand_controller': 'rolling_controller.nodes.machines:ControlledHand.table',
+    'robot_controller': 'rolling_controller.nodes.machines:ControlledRobot.table',
     'laboratory_controller': 'rolling_controller.nodes.controlled_laboratory:TABLE',
     'rig_controller': 'rolling_controller.ball_balancer.nodes.controlled_rig:TABLE',
 }

@@ -32,7 +32,7 @@ from rolling_controller.motion_watch import HandBound
 from rolling_controller.nodes.control_loop import Controlled, ControlLoop, Task
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.equipment import LoopEquipment
-from rolling_controller.nodes.hand import ControlledHand, Hand
+from rolling_controller.nodes.machines import ControlledHand, Hand
 from rolling_controller.nodes.prediction import Prediction
 from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.law import PredictiveLaw

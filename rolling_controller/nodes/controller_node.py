@@ -13,7 +13,7 @@ import threading
 from typing import Any
 
 from rolling_controller.nodes.control_loop import Controlled
-from rolling_controller.nodes.robot_machine import ControlledRobot
+from rolling_controller.nodes.machines import ControlledRobot
 from rolling_dynamics.nodes.chosen import chosen, CompilingNode, given_parameters
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.periodic_loop import PeriodicLoop

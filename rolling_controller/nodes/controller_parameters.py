@@ -132,7 +132,7 @@ HOLD = Parameter(
     'activation on',
 )
 
-TABLE = (
+HAND_TABLE = (
     *EXECUTION,
     HOLD,
     Parameter(

@@ -11,7 +11,7 @@ from geometry_msgs.msg import Twist, TwistStamped
 import numpy as np
 from rolling_controller.law import GoingOn, Law, VELOCITY
 from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
-from rolling_controller.nodes.equipment import Equipment, Equipped
+from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Standing
 from rolling_controller.robot_laws.regulator import RegulatedRobot
 from rolling_dynamics.arrays import Array
@@ -138,12 +138,9 @@ class BetweenPlans:
 
     """
 
-    def __init__(
-        self, node: SuiteNode, equipment: Equipment, equipped: Equipped, laws: RegulatedRobot
-    ) -> None:
+    def __init__(self, node: SuiteNode, equipment: Equipment, laws: RegulatedRobot) -> None:
         """Take machine and laws; velocities are not heard before :meth:`listen`."""
         self._node, self._equipment, self._laws = node, equipment, laws
-        self._holds_at, self._yaw = equipped.holds_at, equipped.yaw
         self.driving: Driving | None = None
         self._turn = threading.RLock()  # one loop at a time has the machine
         self._refused = ''
@@ -209,7 +206,7 @@ class BetweenPlans:
     def _held_after(self, code: int) -> Law[Any] | None:
         """Return what holds the machine after an execution, None for the safe command."""
         measured = self._equipment.machine.measured
-        if FAULTS.get(code) not in self._holds_at and not measured.replaced:
+        if FAULTS.get(code) not in self._equipment.machine.holds_at and not measured.replaced:
             return None
         measured.fault = ''
         return self._laws.stand(self._equipment.present)
@@ -283,7 +280,7 @@ class BetweenPlans:
             self._refuse(f'cmd_vel refused: {equipment.stale_text()}')
             return
         try:
-            law = self._laws.drive(now[1], self._yaw(now[1]))
+            law = self._laws.drive(now[1], machine.yaw(now[1]))
         except ParameterError as error:
             self._refuse(f'cmd_vel refused: {error}')
             return

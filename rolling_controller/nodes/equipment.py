@@ -22,7 +22,6 @@ from rolling_controller.motion_watch import (
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.scenario_model import ScenarioModel
 from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.overruns import Overruns
 from rolling_node_kit.parameters import ParameterTable
@@ -52,6 +51,10 @@ class Machine(ABC):
         The topics that states come from.
     commands
         Publisher of the commands.
+    watch
+        Supervisor of its states; None for one of the motion that the equations predict.
+    holds_at
+        Faults at which the machine is held where it is, see :class:`RobotView`.
 
     """
 
@@ -59,6 +62,8 @@ class Machine(ABC):
     missing: str
     polled: Sequence[PolledSubscription]
     commands: Publisher
+    watch: Unwatched | None = None
+    holds_at: Collection[str] = ()
 
     @abstractmethod
     def poll(self) -> None:
@@ -82,33 +87,13 @@ class Machine(ABC):
         """Return the bound on the deviation from planned states; None where there is no hand."""
         return None
 
+    def yaw(self, x: Array) -> float:  # noqa: ARG002
+        """Return the angle of its heading about the normal of the floor [rad]."""
+        return 0.0
+
     @abstractmethod
     def safe(self, x: Array) -> Array:
         """Return the control that brings the machine to rest."""
-
-
-class Equipped(NamedTuple):
-    """
-    Scenario and machine.
-
-    Attributes
-    ----------
-    model, machine
-        Model and machine.
-    watch
-        Supervisor of its states; None for one of the motion that the equations predict.
-    holds_at
-        Faults at which the machine is held where it is, see :class:`RobotView`.
-    yaw
-        From a state to the angle of its heading about the normal of the floor [rad].
-
-    """
-
-    model: ScenarioModel
-    machine: Machine
-    watch: Unwatched | None = None
-    holds_at: Collection[str] = ()
-    yaw: Callable[[Array], float] = lambda _: 0.0
 
 
 ACK_TIMEOUT = 0.1  # longest wait for the safe command to be acknowledged [s]
@@ -183,15 +168,16 @@ class LoopEquipment:
         """Return what the loops of a node use on a machine; ``more`` are further attributes."""
         v = node.values
         predictor, watch = supervision(system, params, limits, v.__getitem__)
-        supervised = {'predictor': predictor, 'watch': watch, **more}
         return cls(
             machine=machine,
+            predictor=predictor,
+            watch=machine.watch or watch,
             start=start,
             values=v,
             once=node.get_parameter('use_sim_time').value,
             first_mode=next(iter(system.modes)),
             warn=node.get_logger().warning,
-            **supervised,
+            **more,
         )
 
     @property

@@ -18,7 +18,7 @@ from rolling_controller.law import Following
 from rolling_controller.nodes.control_loop import CODES, Controlled, ControlLoop
 from rolling_controller.nodes.controller_parameters import law_parameters
 from rolling_controller.nodes.driving import BetweenPlans
-from rolling_controller.nodes.equipment import Equipment, Equipped
+from rolling_controller.nodes.equipment import Equipment, Machine
 from rolling_controller.nodes.execution import Ending, Execution
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.planner_client import GoalPoses, Replanner
@@ -29,7 +29,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import BEHIND, settle, when
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, described, ParameterError, quoted, RollingError
-from rolling_dynamics.scenario_model import check_limits
+from rolling_dynamics.scenario_model import check_limits, ScenarioModel
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
@@ -120,8 +120,8 @@ class PlanFollowing(Controlled):
     equipment: Equipment
 
     @abstractmethod
-    def equip(self) -> Equipped:
-        """Load the scenario and create the topics of the machine."""
+    def equip(self) -> tuple[ScenarioModel, Machine]:
+        """Load the scenario; return its model and the machine, with its topics."""
 
     def __init__(self, node: ControllerNode) -> None:
         """Load the scenario and create topics and the action server."""
@@ -137,12 +137,12 @@ class PlanFollowing(Controlled):
         )
         self._looking.cancel()
         node.at_cleanup(lambda: node.destroy_timer(self._looking))
-        equipped = self.equip()
-        self.model, self.system = equipped.model, equipped.model.system
+        self.model, machine = self.equip()
+        self.system = self.model.system
         self.values.add(law_parameters(robot_kind(self.system.name)))
         self._laws = laws_of(self.model, self.values)
-        self.equipment = self._equipment_of(equipped)
-        self._between = BetweenPlans(node, self.equipment, equipped, self._laws)
+        self.equipment = self._equipment_of(machine)
+        self._between = BetweenPlans(node, self.equipment, self._laws)
         if self.driven:
             self._between.listen(lambda: self.executing)
         self._prediction, self._ask = Prediction(node), None
@@ -163,8 +163,8 @@ class PlanFollowing(Controlled):
     def _log(self) -> RcutilsLogger:
         return self.node.get_logger()
 
-    def _equipment_of(self, equipped: Equipped) -> Equipment:
-        model, v = equipped.model, self.values
+    def _equipment_of(self, machine: Machine) -> Equipment:
+        model, v = self.model, self.values
         if v['finite_limits']:
             check_limits(model)
         self._log.info(f'{model.title}: {v["rate"]:g} steps per second')
@@ -176,8 +176,7 @@ class PlanFollowing(Controlled):
             patience=v['patience'],
         )
         given = model.system, model.params, model.start, model.control_limits
-        more: dict[str, Any] = {} if equipped.watch is None else {'watch': equipped.watch}
-        return Equipment.of(self.node, equipped.machine, *given, tracker=tracker, **more)
+        return Equipment.of(self.node, machine, *given, tracker=tracker)
 
     def prepare(self) -> None:
         """Compile what the first plan needs."""

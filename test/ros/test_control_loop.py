@@ -13,7 +13,7 @@ from rolling_controller.nodes import driving, plan_following
 from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
 from rolling_controller.nodes.driving import BetweenPlans, Driving, MOVED, STILL, Wanted
 from rolling_controller.nodes.equipment import LoopEquipment
-from rolling_controller.nodes.hand import braking
+from rolling_controller.nodes.machines import braking
 from rolling_controller.nodes.plan_following import PlanFollowing
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_interfaces.msg import RollingContact
@@ -158,7 +158,8 @@ def between(monkeypatch):
     monkeypatch.setattr(driving, 'Driving', Held)
     monkeypatch.setattr(driving, 'GoingOn', lambda law, *_: law)
     measured = SimpleNamespace(fault='', replaced=False)
-    equipment = SimpleNamespace(machine=SimpleNamespace(measured=measured), present='there')
+    machine = SimpleNamespace(measured=measured, holds_at=())
+    equipment = SimpleNamespace(machine=machine, present='there')
     node = SimpleNamespace(get_logger=lambda: SimpleNamespace(warning=lambda _: None))
     entered, go = threading.Event(), threading.Event()
 
@@ -167,8 +168,7 @@ def between(monkeypatch):
         go.wait(60)
         return f'hold {place}'
 
-    laws, equipped = SimpleNamespace(stand=stand), SimpleNamespace(holds_at=(), yaw=None)
-    out = BetweenPlans(node, equipment, equipped, laws)
+    out = BetweenPlans(node, equipment, SimpleNamespace(stand=stand))
     out.hold('hold here')
     return out, entered, go
 

@@ -19,10 +19,10 @@ from rolling_controller.law import Following, OpenLoop
 from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes.control_loop import CODES
 from rolling_controller.nodes.controller_node import ControllerNode
-from rolling_controller.nodes.controller_parameters import TABLE
+from rolling_controller.nodes.controller_parameters import HAND_TABLE
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Execution
-from rolling_controller.nodes.hand import ControlledHand
+from rolling_controller.nodes.machines import ControlledHand
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.action import ExecutePlan
@@ -86,7 +86,7 @@ class Goal:
 def execute():
     """Return a function that executes a short plan to its end."""
     model = load_model(SCENARIO)
-    values = {entry.name: entry.default for entry in TABLE}
+    values = {entry.name: entry.default for entry in HAND_TABLE}
     equipment = Equipment(
         machine=Machine(model),
         tracker=Tracker(model.system, model.params, uncounted=('p_WH',)),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from rolling_controller.nodes.controller_parameters import TABLE
+from rolling_controller.nodes.controller_parameters import HAND_TABLE
 from rolling_controller.nodes.plan_following import accepted_plan
 from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario_model import load_model
@@ -18,7 +18,7 @@ from rolling_planner import Plan
 from rolling_planner.nodes.conversions import message_to_plan, plan_to_message
 
 EXAMPLES = [30, pytest.param(10_000, marks=pytest.mark.slow)]
-VALUES = {entry.name: entry.default for entry in TABLE}
+VALUES = {entry.name: entry.default for entry in HAND_TABLE}
 MODEL = load_model('ball_on_plate_hard.yaml')
 SYSTEM = MODEL.system
 NOW = 1_790_000_000 * 10**9  # ns, in the year 2026

@@ -10,7 +10,7 @@ from geometry_msgs.msg import AccelStamped
 import numpy as np
 import pytest
 from rolling_controller.design import follow
-from rolling_controller.nodes.controller_parameters import TABLE
+from rolling_controller.nodes.controller_parameters import HAND_TABLE
 from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import fingerprint
@@ -42,7 +42,7 @@ TOPICS = {
 
 
 def settings(**changes):
-    return {e.name: e.default for e in TABLE} | {
+    return {e.name: e.default for e in HAND_TABLE} | {
         'scenario_file': SCENARIO,
         'use_sim_time': True,
         **changes,

@@ -14,7 +14,7 @@ from rolling_controller.nodes.control_loop import CODES, HELD
 from rolling_controller.nodes.controller_parameters import law_parameters
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Execution
-from rolling_controller.nodes.robot_machine import TABLE
+from rolling_controller.nodes.machines import ROBOT_TABLE
 from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.configuration import find_scenario
@@ -93,7 +93,7 @@ class Rehearsal:
         self.plan = small_plan(model) if name != 'pendulum' else self.case.planned(scenario)
         self.plant = emulated_robot(model)
         known = robot_kind(model.system.name)
-        table = *TABLE, *law_parameters(known)
+        table = *ROBOT_TABLE, *law_parameters(known)
         self.values = {e.name: e.default for e in table} | {
             'scenario_file': str(self.path),
             'use_sim_time': True,

@@ -26,7 +26,7 @@ from rolling_controller.motion_watch import HandBound, MotionWatch, Predictor
 from rolling_controller.nodes.control_loop import HELD
 from rolling_controller.nodes.controlled_laboratory import CODES, ExperimentRun, TABLE
 from rolling_controller.nodes.equipment import LoopEquipment
-from rolling_controller.nodes.hand import braking, hand_velocity
+from rolling_controller.nodes.machines import braking, hand_velocity
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError

@@ -6,7 +6,7 @@ from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
-from rolling_controller.nodes.robot_machine import RobotMachine
+from rolling_controller.nodes.machines import RobotMachine
 from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario_model import load_robot

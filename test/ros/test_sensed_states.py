@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rolling_controller.balance.hold import Hold
-from rolling_controller.nodes.robot_machine import SensedStates
+from rolling_controller.nodes.machines import SensedStates
 from rolling_dynamics.nodes.topics import SensorTopic
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario_model import load_robot

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from rolling_controller.design import follow, PREDICTIVE
 from rolling_controller.law import Following, Law, replay
-from rolling_controller.nodes.controller_parameters import TABLE as HAND_TABLE
-from rolling_controller.nodes.robot_machine import TABLE as ROBOT_TABLE
+from rolling_controller.nodes.controller_parameters import HAND_TABLE
+from rolling_controller.nodes.machines import ROBOT_TABLE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError

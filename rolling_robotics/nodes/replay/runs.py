@@ -28,7 +28,7 @@ from rolling_controller.laboratory.run_log import (
 from rolling_controller.law import Law
 from rolling_controller.motion_watch import supervision
 from rolling_controller.nodes.controlled_laboratory import TABLE
-from rolling_controller.nodes.hand import braking, hand_velocity
+from rolling_controller.nodes.machines import braking, hand_velocity
 from rolling_controller.predictive.law import PredictiveLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
