@@ -12,7 +12,6 @@ from rolling_node_kit.overruns import Overruns
 from rolling_node_kit.parameters import fixed, OVERRUN, Parameter
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.suite_node import SuiteNode
-from std_srvs.srv import SetBool, Trigger
 
 LONGEST_WAIT = 0.02  # between two looks whether the waiting is over [s]
 LOCKSTEP_REPEAT = 0.05  # until a state without an answer is published again [s]
@@ -91,13 +90,10 @@ class LoopNode(SuiteNode):
     """
     Lifecycle node with a loop.
 
-    Subclasses override :meth:`set_up`, :meth:`begin`, :meth:`tick`, :meth:`switch` and
-    :meth:`wind_down`.
+    Subclasses override :meth:`set_up`, :meth:`begin`, :meth:`tick` and :meth:`wind_down`.
 
     Attributes
     ----------
-    enabled
-        Whether it is to do its work.
     sim_time
         Whether the nodes take turns in simulated time; known from configure on.
     stamped
@@ -112,7 +108,7 @@ class LoopNode(SuiteNode):
         super().__init__(name, table, **options)
         self._loop: PeriodicLoop | None = None
         self._fault = ''
-        self.enabled, self.sim_time, self.stamped = True, False, 0
+        self.sim_time, self.stamped = False, 0
         self.turns = TurnTaking()
 
     # -- what a subclass fills in -----------------------------------------------------------
@@ -133,10 +129,6 @@ class LoopNode(SuiteNode):
     def skip(self, seconds: float) -> None:
         """Note that the loop was so late that it gave up this time [s]."""
 
-    def switch(self, *, on: bool) -> str:
-        """Take work up, or stop, because somebody asked; return what to answer."""
-        return 'enabled' if on else 'stopped; ~/enable resumes'
-
     def wind_down(self) -> None:
         """Leave everything safe while the loop still runs."""
 
@@ -149,8 +141,7 @@ class LoopNode(SuiteNode):
         """Create services and what the subclass needs."""
         self.sim_time = bool(self.get_parameter('use_sim_time').value)
         self.set_up()
-        self.service(SetBool, '~/enable', self._enable)
-        self.service(Trigger, '~/stop', self._stop)
+        self.serve_switch()
 
     def activate(self) -> None:
         """Start the loop."""
@@ -229,16 +220,3 @@ class LoopNode(SuiteNode):
         own, n = self.values['rate'], turn - offset
         lower = min(self.values[rate], own)
         return math.floor(n * lower / own) > math.floor((n - 1) * lower / own)
-
-    # -- services ---------------------------------------------------------------------------
-
-    def _enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        self.enabled = request.data
-        if request.data:
-            self.alarm = ''
-        response.message = self.switch(on=request.data)
-        response.success = True
-        return response
-
-    def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        return self._enable(SetBool.Request(data=False), response)

@@ -21,6 +21,7 @@ from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.polled_subscription import PolledSubscription
 from rolling_node_kit.qos import EVENT, overridable
 from rolling_node_kit.signals import take_priority
+from std_srvs.srv import SetBool, Trigger
 
 READY_LIMIT = 120.0  # longest wait for what is prepared, in a transition asked for by others [s]
 READY_PERIOD = 0.1  # between two looks whether everything is ready [s]
@@ -34,15 +35,18 @@ class SuiteNode(LifecycleNode):
     """
     A lifecycle node that reports its faults in words and never dies of them.
 
-    Subclasses override :meth:`configure`, :meth:`activate`, :meth:`deactivate`, :meth:`cleanup`
-    and :meth:`health`; each may raise, a :class:`RollingError` for what the user can mend. What
-    :meth:`writer`, :meth:`reader`, :meth:`polled` and :meth:`service` make, and what
-    :meth:`at_cleanup` was given, is undone after :meth:`cleanup`, the last first.
+    Subclasses override :meth:`configure`, :meth:`activate`, :meth:`deactivate`, :meth:`cleanup`,
+    :meth:`health` and, with :meth:`serve_switch`, :meth:`switch`; each may raise, a
+    :class:`RollingError` for what the user can mend. What :meth:`writer`, :meth:`reader`,
+    :meth:`polled` and :meth:`service` make, and what :meth:`at_cleanup` was given, is undone after
+    :meth:`cleanup`, the last first.
 
     Attributes
     ----------
     alarm
         An error that is reported until it is cleared, or the empty string.
+    enabled
+        Whether it is to do its work.
 
     """
 
@@ -79,7 +83,7 @@ class SuiteNode(LifecycleNode):
         self._started, self._reported, self._ends = Future(), math.inf, False
         self._undo: list[Callable[[], object]] = []
         self.values = ParameterTable(self, (*COMMON, *table), cross_check)
-        self.alarm = ''
+        self.alarm, self.enabled = '', True
         self._service_change_state.callback = _never_raise(
             self._service_change_state.callback, self.get_logger()
         )
@@ -119,6 +123,10 @@ class SuiteNode(LifecycleNode):
     def preparing(self) -> str:
         """Preparations for :meth:`activate` under way, in words; empty once all are done."""
         return ''
+
+    def switch(self, *, on: bool) -> str:
+        """Take work up, or stop, because somebody asked; return what to answer."""
+        return 'enabled' if on else 'stopped; ~/enable resumes'
 
     def renew(self) -> None:
         """Take up what was got ready, before :meth:`activate`."""
@@ -297,6 +305,24 @@ class SuiteNode(LifecycleNode):
         """Create a service."""
         made = self.create_service(kind, name, callback, **options)
         self.at_cleanup(lambda: self.destroy_service(made))
+
+    def serve_switch(self) -> None:
+        """Create the services ``~/enable`` and ``~/stop``, which call :meth:`switch`."""
+        self.service(SetBool, '~/enable', self._enable)
+        self.service(Trigger, '~/stop', self._switch_off)
+
+    def _enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self.enabled = request.data
+        if request.data:
+            self.alarm = ''
+        response.message = self.switch(on=request.data)
+        response.success = True
+        return response
+
+    def _switch_off(
+        self, _request: Trigger.Request, response: Trigger.Response
+    ) -> Trigger.Response:
+        return self._enable(SetBool.Request(data=False), response)
 
     # -- diagnostics ------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.experimental.events_executor import EventsExecutor
 from rolling_dynamics.errors import ParameterError, quoted
+from rolling_dynamics.nodes.topics import body_matrix
 from rolling_hw_interface.nodes.conversions import pose_to_arrays
 from rolling_hw_interface.nodes.model_parameters import (
     CAMERA_POSE,
@@ -34,9 +35,7 @@ from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import SENSOR_DATA, STREAM_WRITER
 from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from sensor_msgs.msg import PointCloud2
-from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
-from transforms3d.quaternions import quat2mat
 
 INPUTS = {
     'markers': PointCloud2,
@@ -107,7 +106,6 @@ class VisionBridgeNode(SuiteNode):
         super().__init__('vision_bridge', TABLE)
         self._vision: Vision | None = None
         self._refused = ''
-        self._enabled = True
 
     def configure(self) -> None:
         """Make the conversion and its topics."""
@@ -128,8 +126,7 @@ class VisionBridgeNode(SuiteNode):
         self._encode = StampedEncoder(v['world_frame'], POSE).encode
         self._last: tuple[PoseMeasurement, Any] | None = None
         self.reader(INPUTS[v['input']], v['input_topic'], self._take, SENSOR_DATA)
-        self.service(SetBool, '~/enable', self._enable)
-        self.service(Trigger, '~/stop', self._stop)
+        self.serve_switch()
         if v['tf_rate'] > 0:
             timer = self.create_timer(
                 1.0 / v['tf_rate'], self._send_frame, clock=Clock(clock_type=ClockType.STEADY_TIME)
@@ -142,7 +139,7 @@ class VisionBridgeNode(SuiteNode):
         self._vision = self._last = None
 
     def _take(self, message: Any) -> None:
-        if not self.active or not self._enabled or self._vision is None:
+        if not self.active or not self.enabled or self._vision is None:
             return
         frame, wanted = message.header.frame_id, self.values['camera_frame']
         if frame != wanted:
@@ -179,23 +176,14 @@ class VisionBridgeNode(SuiteNode):
         if last is None or not self.active:
             return
         found, stamp = last
-        X = np.eye(4)
-        X[:3, :3], X[:3, 3] = quat2mat(found.q), found.p
+        X = body_matrix(np.concatenate([found.q, found.p]))
         name = f'{self.values["frame_prefix"]}object_measured'
         world = self.values['world_frame']
         self._tf.publish(TFMessage(transforms=[matrix_to_transform(X, stamp, world, name)]))
 
-    def _enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        self._enabled, response.success = request.data, True
-        response.message = (
-            'vision input is enabled' if request.data else 'vision input is disabled'
-        )
-        return response
-
-    def _stop(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._enabled, response.success = False, True
-        response.message = 'vision input is disabled; ~/enable enables it'
-        return response
+    def switch(self, *, on: bool) -> str:
+        """Take images, or none."""
+        return f'vision input is {"enabled" if on else "disabled; ~/enable enables it"}'
 
     def health(self) -> Health:
         """Return how many images gave a pose."""
@@ -204,7 +192,7 @@ class VisionBridgeNode(SuiteNode):
         values: dict[str, Any] = dict(self._vision.counts)
         self._fresh.timeout = self.values['image_timeout']
         refused, self._refused = self._refused, ''
-        if not self._enabled:
+        if not self.enabled:
             return WARN, 'stopped: vision input is disabled', values
         if self._fresh.expired(self._seconds()):
             why = f' ({refused})' if refused else ''
