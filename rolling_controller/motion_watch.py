@@ -126,6 +126,7 @@ HAND = 'WH'  # in the names of what the control moves whatever the object does
 LEAST = 0.3  # m or rad, of a bound that a plan gives
 # by which what is measured corrects the commanded hand: m/s and rad/s, m/s^2 and rad/s^2
 CORRECTED = 0.01, 0.05
+UNLIMITED = 1e9  # m/s^2 and rad/s^2, where a control has no limit
 
 
 class MotionWatch:
@@ -299,14 +300,15 @@ SIZES = [0, 4, 7, 10, 13]  # borders of its entries
 @cache
 def hand_motion() -> ca.Function:
     """
-    Return ``(hand, measured, planned, u, h) -> hand, its deviation, that of the measured one``.
+    Return ``(hand, measured, planned, u, h, brake) -> hand, its deviation, the measured one's``.
 
     The hand moves by accelerations u for a time h, exactly where these are constant, and is drawn
-    towards the measured one, whose numbers may do no more than CORRECTED says.
+    towards the measured one, whose numbers may do no more than CORRECTED says. ``brake`` is the
+    time constant of the safe command, and the least limits of turning and of moving.
     """
     known = [ca.SX.sym(name, SIZES[-1]) for name in ('hand', 'measured', 'planned')]
     (q, p, w, v), (q_m, p_m, w_m, v_m), _ = (ca.vertsplit(x, SIZES) for x in known)
-    u, h = ca.SX.sym('u', 6), ca.SX.sym('h')
+    u, h, brake = ca.SX.sym('u', 6), ca.SX.sym('h'), ca.SX.sym('brake', 3)
     alpha, a = ca.vertsplit(u, 3)
     middle = product(q, exponential(h / 2 * (w + h / 4 * alpha)))
     before = rotation_matrix(q) @ v
@@ -319,9 +321,9 @@ def hand_motion() -> ca.Function:
     q = product(q_next, exponential(_toward(ca.SX.zeros(3), apart, rate)))
     p = _toward(p + h / 2 * (before + after), p_m, rate)
     moved = ca.vertcat(q, p, w, v)
-    deviations = [_deviation(x, known[2]) for x in (moved, known[1])]
+    deviations = [_deviation(x, known[2], brake) for x in (moved, known[1])]
     out = ca.vertcat(moved, *deviations)
-    return compiled(ca.Function('hand_motion', [*known, u, h], [out]))[0]
+    return compiled(ca.Function('hand_motion', [*known, u, h, brake], [out]))[0]
 
 
 def _toward(x: ca.SX, goal: ca.SX, most: ca.SX) -> ca.SX:
@@ -330,10 +332,21 @@ def _toward(x: ca.SX, goal: ca.SX, most: ca.SX) -> ca.SX:
     return x + way * ca.fmin(1, most / (ca.norm_2(way) + 1e-12))
 
 
-def _deviation(x: ca.SX, planned: ca.SX) -> ca.SX:
-    """Return the greater of distance [m] and angle [rad] between two hands."""
-    (q, p, _, _), (q_p, p_p, _, _) = (ca.vertsplit(y, SIZES) for y in (x, planned))
-    return ca.fmax(ca.norm_2(p - p_p), ca.norm_2(logarithm(product(conjugate(q_p), q))))
+def _deviation(x: ca.SX, planned: ca.SX, brake: ca.SX) -> ca.SX:
+    """Return the greatest distance [m] and angle [rad] between two hands until one has braked."""
+    (q, p, w, v), (q_p, p_p, w_p, v_p) = (ca.vertsplit(y, SIZES) for y in (x, planned))
+    R, R_p = rotation_matrix(q), rotation_matrix(q_p)
+    turned, apart = logarithm(product(conjugate(q_p), q)), p - p_p
+    turns = turned + _stopping(w - R.T @ R_p @ w_p, brake[0], brake[1])
+    moves = apart + _stopping(R @ v - R_p @ v_p, brake[0], brake[2])
+    return ca.mmax(ca.vertcat(*(ca.norm_2(y) for y in (turned, apart, turns, moves))))
+
+
+def _stopping(v: ca.SX, time: ca.SX, most: ca.SX) -> ca.SX:
+    """Return how far a velocity goes that decays in a time constant, at a rate within limits."""
+    speed = ca.norm_2(v)
+    last = ca.fmin(speed, most * time)  # from here on it decays
+    return ((speed**2 - last**2) / (2 * most) + last * time) / (speed + 1e-12) * v
 
 
 class HandBound:
@@ -344,16 +357,39 @@ class HandBound:
     but by so little a second (:data:`CORRECTED`) that no data can drive the hand away unnoticed.
     """
 
-    def __init__(self, layout: Layout, bound: float, states: Array) -> None:
-        """Take a bound (m, rad); zero: how far the planned states go, and :data:`LEAST`."""
+    def __init__(
+        self,
+        layout: Layout,
+        bound: float,
+        states: Array,
+        brake_time: float = 0.0,
+        limits: ArrayLike = UNLIMITED,
+    ) -> None:
+        """
+        Take what is planned and how the hand brakes.
+
+        Parameters
+        ----------
+        layout, states
+            Planned states, shape (N, n), and their layout.
+        bound
+            The bound (m, rad); zero: how far the planned states go, and :data:`LEAST`.
+        brake_time, limits
+            Time constant of the safe command [s], and the greatest magnitude of each control.
+
+        """
         names = layout.names
         there = [(k, names.index(name)) for k, name in enumerate(HAND_STATE) if name in names]
         self._whole, self._given = (np.array(k) for k in zip(*there, strict=True))
         self._controls = self._whole[self._whole >= SIZES[2]] - SIZES[2]
         self._motion = FastFunction(hand_motion())
         begin, still = self._hand(states[0]), np.zeros(6)
-        way = max(float(self._motion(begin, self._hand(x), begin, still, 0.0)[-1]) for x in states)
-        self.bound = bound or LEAST + way
+        at_once = np.array([0.0, UNLIMITED, UNLIMITED])
+        ways = (self._motion(begin, self._hand(x), begin, still, 0.0, at_once) for x in states)
+        self.bound = bound or LEAST + max(float(out[-1]) for out in ways)
+        most = np.full(6, UNLIMITED)
+        most[self._controls] = np.minimum(limits, UNLIMITED)
+        self._brake = np.r_[brake_time, most[:3].min(), most[3:].min()]
         self._hand_now: Array | None = None
         self._time, self._u = 0.0, np.zeros(6)
 
@@ -367,6 +403,7 @@ class HandBound:
         """
         Return why the hand is to stop, or the empty string.
 
+    The way that the hand goes on while it brakes counts, from its velocity relative to the plan.
         Parameters
         ----------
         t
@@ -380,7 +417,7 @@ class HandBound:
         measured = self._hand(x)
         now = measured if self._hand_now is None else self._hand_now
         h, self._time = t - self._time if self._hand_now is not None else 0.0, t
-        out = self._motion(now, measured, self._hand(planned), self._u, h)
+        out = self._motion(now, measured, self._hand(planned), self._u, h, self._brake)
         self._hand_now, (by_command, by_measurement) = out[:-2].copy(), out[-2:].tolist()
         self._u[self._controls] = u
         if max(by_measurement, by_command) <= self.bound:
@@ -391,7 +428,7 @@ class HandBound:
             else ('commanded', by_command)
         )
         return (
-            f'the hand is {value:.3g} m or rad from the plan as {kind}; '
+            f'the hand is {value:.3g} m or rad from the plan as {kind}, braking included; '
             f'tracking_bound allows {self.bound:.3g}'
         )
 

@@ -80,7 +80,9 @@ class Hand(Machine):
 
     def bound(self, states: Array) -> HandBound:
         """Return the bound on the deviation from planned states."""
-        return HandBound(self._state, self._values['tracking_bound'], states)
+        v = self._values
+        most = np.inf if self._limits is None else self._limits
+        return HandBound(self._state, v['tracking_bound'], states, v['brake_time'], most)
 
     def safe(self, x: Array) -> Array:
         """Return the control that brings the hand to rest."""

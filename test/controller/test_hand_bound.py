@@ -11,7 +11,7 @@ from transforms3d.quaternions import mat2quat
 
 STATE = ContactSystem(Sphere(0.1), Plane()).state
 BOUND, PERIOD, LONGEST = 0.1, 2e-3, 2.0  # m and rad, s, s
-MOST = 10.0  # m/s^2 and rad/s^2
+MOST, BRAKE_TIME = 10.0, 0.1  # m/s^2 and rad/s^2, s
 
 
 @pytest.fixture(scope='module', autouse=True)
@@ -33,6 +33,15 @@ class TrueHand:
         self.p = self.p + h * self.v + h**2 / 2 * half @ a
         self.R = self.R @ turn(h * (self.w + h / 2 * alpha))
         self.w, self.v = self.w + h * alpha, self.v + h * half @ a
+
+    def brake(self, most=MOST):
+        """Come to rest by the safe command, within limits."""
+        while self.speed() > 1e-3:
+            u = -np.r_[self.w, self.R.T @ self.v] / BRAKE_TIME
+            self.move(np.clip(u, -most, most), PERIOD)
+
+    def speed(self):
+        return np.linalg.norm(self.v) + np.linalg.norm(self.w)
 
     def state(self):
         x = np.zeros(STATE.size)
@@ -118,7 +127,8 @@ def test_the_hand_stays_within_its_bound_whatever_is_measured(attack):
         rng = np.random.default_rng(seed)
         hand, chosen = TrueHand(), attack(rng, seed)
         start = hand.state()
-        bound, t = HandBound(STATE, BOUND, np.array([start, start])), 0.0
+        states, t = np.array([start, start]), 0.0
+        bound = HandBound(STATE, BOUND, states, BRAKE_TIME, np.full(6, MOST))
         while t < LONGEST:
             u, x = chosen(t, hand.state(), start)
             if bound.problem(t, x if t else start, start, u):
@@ -130,8 +140,41 @@ def test_the_hand_stays_within_its_bound_whatever_is_measured(attack):
         # by so much may what is measured have corrected what is commanded
         angle = CORRECTED[0] * t + CORRECTED[1] * t**2 / 2
         turned = MOST * (CORRECTED[0] * t**3 / 6 + CORRECTED[1] * t**4 / 24)
-        speed = np.linalg.norm(hand.v) + np.linalg.norm(hand.w)
-        assert hand.deviation() <= BOUND + angle + turned + PERIOD * speed, seed
+        slack = angle + turned + 2 * PERIOD * hand.speed()
+        hand.brake()
+        slack += BRAKE_TIME * (CORRECTED[0] + CORRECTED[1] * t)  # of the velocity, while it brakes
+        assert hand.deviation() <= BOUND + slack, seed
+
+
+@pytest.mark.parametrize('most', [1.0, 10.0, 50.0])
+@pytest.mark.parametrize('turns', [False, True])
+def test_the_hand_is_at_rest_within_its_bound(most, turns):
+    """Driven away with all that its limits allow, by a state that stands still."""
+    for axis in range(3):
+        hand, t, u = TrueHand(), 0.0, np.zeros(6)
+        u[axis if turns else 3 + axis] = most
+        start = hand.state()
+        bound = HandBound(STATE, BOUND, np.array([start] * 2), BRAKE_TIME, np.full(6, most))
+        while not bound.problem(t, start, start, u):
+            hand.move(u, PERIOD)
+            t += PERIOD
+        before = hand.deviation()
+        hand.brake(most)
+        assert before < 0.6 * BOUND
+        # what is measured corrects 1 m/s^2 by 0.05 m/s^2; and it is judged once in a period
+        late = 0.12 * BOUND / most + most * BRAKE_TIME * PERIOD
+        assert 0.85 * BOUND < hand.deviation() < BOUND + late
+
+
+def test_a_hand_as_fast_as_its_plan_has_nothing_to_brake():
+    hand, plan = TrueHand(), TrueHand(v=(3.0, 0, 0), w=(0, 5.0, 0))
+    start, there = hand.state(), plan.state()
+    limits = np.full(6, MOST)
+    bound = HandBound(STATE, BOUND, np.array([start, start]), BRAKE_TIME, limits)
+    assert bound.problem(0.0, there, there, np.zeros(6)) == ''
+    bound = HandBound(STATE, BOUND, np.array([start, start]), BRAKE_TIME, limits)
+    # 3 m/s: 0.45 m by 10 m/s^2, and 0.05 m more by the time constant; 5 rad/s: 1.3 rad
+    assert 'is 1.3 m or rad' in bound.problem(0.0, there, start, np.zeros(6))
 
 
 def test_a_hand_that_is_where_it_is_measured_is_followed_for_half_a_minute():
@@ -228,9 +271,9 @@ def test_a_hand_that_starts_outside_its_bound_is_named_as_measured():
         hand.p = np.array([0, far, 0])
         bound = HandBound(STATE, BOUND, np.array([start, start]))
         text = bound.problem(0.0, hand.state(), start, np.zeros(6))
-        assert text.endswith('from the plan as measured; tracking_bound allows 0.1') == (
-            far > BOUND
-        )
+        assert text.endswith(
+            'from the plan as measured, braking included; tracking_bound allows 0.1'
+        ) == (far > BOUND)
         assert bool(text) == (far > BOUND)
 
 
@@ -240,5 +283,7 @@ def test_what_is_measured_is_reached_and_not_passed(error):
     moved, true = TrueHand().state(), TrueHand().state()
     moved[STATE.slice('p_WH')] = 0, error, 0
     hands = [x[[STATE.names.index(name) for name in HAND_STATE]] for x in (moved, true)]
-    out = np.array(hand_motion()(hands[0], hands[1], hands[1], np.zeros(6), 1.0)).ravel()
+    out = np.array(
+        hand_motion()(hands[0], hands[1], hands[1], np.zeros(6), 1.0, np.ones(3))
+    ).ravel()
     assert np.abs(out[:13] - hands[1]).max() < 1e-9

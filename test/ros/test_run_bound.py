@@ -10,6 +10,7 @@ from rolling_controller.nodes.control_loop import HELD
 from rolling_controller.nodes.controlled_laboratory import CODES, ExperimentRun
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.execution import Execution
+from rolling_controller.nodes.hand import Hand
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_planner.laboratory.laboratory import Laboratory
@@ -78,6 +79,40 @@ def test_a_hand_that_stays_is_not_stopped():
     _, ends, sent = run(np.zeros(3))
     assert not ends
     assert len(sent) == 300
+
+
+@pytest.mark.parametrize(('limits', 'way'), [(np.full(3, 10.0), 0.25), (None, 0.2)])
+def test_the_bound_of_a_hand_knows_how_it_brakes(limits, way):
+    """From 2 m/s, in a time constant of 0.1 s: 0.15 m by its limit, and 0.1 m more from 1 m/s."""
+    values = {'tracking_bound': BOUND, 'brake_time': 0.1}
+    hand = SimpleNamespace(_values=values, _state=STATE, _limits=limits)
+    start = np.array([name.endswith('_w') for name in STATE.names], dtype=float)
+    moving = start + 2.0 * (np.array(STATE.names) == 'v_WH_H_x')
+    bound = Hand.bound(hand, np.array([start, start]))
+    assert f'is {way} m' in bound.problem(0.0, moving, start, np.zeros(3))
+
+
+def test_an_execution_ends_where_its_hand_goes_too_far():
+    """By what was commanded, whatever is measured; up to then it reports how it goes."""
+    start = np.array([name.endswith('_w') for name in STATE.names], dtype=float)
+    ends, steps = [], []
+    execution = SimpleNamespace(
+        _tracker=SimpleNamespace(
+            step=lambda t, *_: SimpleNamespace(lost='', ended=False, t=t),
+            planned=lambda _: start,
+        ),
+        _equipment=SimpleNamespace(watch=SimpleNamespace(limited=lambda u: 0.5 * u)),
+        _bound=HandBound(STATE, BOUND, np.array([start, start])),
+        _send_feedback=steps.append,
+        control=SimpleNamespace(distrust=ends.append),
+    )
+    for k in range(300):
+        assert Execution._judge(execution, k * 1e-3, start, AWAY) == (0, '', AWAY)
+        if ends:
+            break
+    assert 'as commanded' in ends[0]
+    # 5 m/s^2, to which commands are limited, take the hand 0.1 m in 0.2 s
+    assert len(steps) == pytest.approx(np.sqrt(2 * BOUND / (0.5 * AWAY[1])) * 1000, rel=0.1)
 
 
 HOLD = SimpleNamespace(step=lambda *_: (None, np.ones(3)))
