@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_controller.law import Law, STATE, state_inputs
 from rolling_controller.nominal import step_functions
-from rolling_controller.supervisor import Memory, Sample, Source, step, Verdict
+from rolling_controller.supervisor import Memory, OPENING, Sample, Source, step, Verdict
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.instruments import Sensor
@@ -345,13 +345,13 @@ def _retraction(system: RollingSystem) -> ca.Function:
 
 
 def sensor_source(sensor: Sensor) -> Source:
-    """Return what the supervisor knows of a sensor: a push only reopens the estimate."""
+    """Return what the supervisor knows of a sensor: a push reopens the estimate once."""
     noise = np.sqrt(np.diag(sensor.covariance))
     return Source(
         name=f'sensor {sensor.name}',
         period=1.0 / sensor.rate,
         noise=float(noise[noise > 0.0].min(initial=np.inf)) if noise.any() else 0.0,
-        agreement=0.0,
+        opening=OPENING,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.supervisor import Memory, Sample, Source, step, Verdict
+from rolling_controller.supervisor import Memory, OPENING, Sample, Source, step, Verdict
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.rolling_system import Layout, RollingSystem
@@ -120,7 +120,6 @@ DECLARED = 'm', 'rad', 'm/s', 'rad/s'  # units along the diagonals of the covari
 UNKNOWN = 1e4  # greatest of such variances that counts: of infinite ones nothing could be judged
 CHANGE = 0.3  # of a predicted change, standard deviation: masses, gains and delays are not exact
 LIMITED = 0.5  # of the greatest control, while the estimate is open
-OPENING = 0.05  # s, in which an estimator that begins again finds a velocity
 SETTLED = 0.2  # s after a contact was made, in which only the hand is judged
 HAND = 'WH'  # in the names of what the control moves whatever the object does
 LEAST = 0.3  # m or rad, of a bound that a plan gives

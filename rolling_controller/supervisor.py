@@ -18,6 +18,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from scipy.special import chdtri
 
+OPENING = 0.05  # s, in which an estimator that begins again finds a velocity
 CHANCE = 1e-8  # of a false alarm in a window
 RATE_WINDOW = 1.0  # s, over which samples are counted
 FEWEST = 0.25  # of the samples that the period gives in that time

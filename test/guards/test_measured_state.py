@@ -218,7 +218,8 @@ def test_what_cannot_be_is_not_taken(filter_, verdicts):
 def test_the_supervisor_knows_a_sensor_by_its_least_noise(deviations, noise):
     names = ('a', 'b', 'c')[: len(deviations)]
     found = sensor_source(sensor('scale', names, lambda *_: (), deviations, rate=50.0))
-    assert (found.name, found.period, found.agreement) == ('sensor scale', 0.02, 0.0)
+    assert (found.name, found.period, found.opening) == ('sensor scale', 0.02, 0.05)
+    assert found.agreement == 1.0  # s, in which another disagreement is a fault
     assert found.noise == pytest.approx(noise)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rolling_controller.balance.hold import Hold
 from rolling_controller.nodes.machines import SensedStates
+from rolling_controller.supervisor import OPENING
 from rolling_dynamics.nodes.topics import SensorTopic
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario_model import load_robot
@@ -91,13 +92,20 @@ def frozen(lost):
     return lambda name, value: np.full_like(value, 0.01) if name == lost else value
 
 
-@pytest.mark.parametrize('fails', [off, frozen])
+def wrong(lost):
+    """Rates, the last numbers of both sensors, are anything up to 0.1 rad/s."""
+    rng = np.random.default_rng(4)
+    rates = lambda value: [*value[:-2], *rng.uniform(-0.1, 0.1, 2)]  # noqa: E731
+    return lambda name, value: np.array(rates(value)) if name == lost else value
+
+
+@pytest.mark.parametrize('fails', [off, frozen, wrong])
 def test_without_encoders_it_is_held_by_its_imu(model, fails, fault_row):
     told = fault_row(f'ballbot: encoders {fails.__name__}')
     assert 'encoders' in model.view.holds_at
     robot = Robot(model, model.view.holds_at)
     found, state = robot.run(4.0, fails('encoders'))
-    assert LOST < found < LOST + 0.06
+    assert LOST < found < LOST + 0.1
     assert robot.states.replaced
     assert list(robot.states.lost) == ['encoders']
     assert state.ended is None
@@ -117,6 +125,14 @@ def test_without_a_sensor_that_others_do_not_replace_the_drive_is_cut(model, fau
     assert robot.states.count == count
     assert lean(model, state) > 0.02 or state.ended is not None
     told('the drive is cut', found - LOST)
+
+
+def test_an_imu_that_disagrees_again_is_not_believed(model):
+    """Its first disagreement reopens the estimate; it never comes to agree."""
+    robot = Robot(model, model.view.holds_at)
+    found, _ = robot.run(LOST + 0.3, wrong('imu'))
+    assert LOST + OPENING <= found < LOST + 0.15
+    assert 'does not move as the commands predict' in robot.states.fault
 
 
 def test_a_restart_begins_at_the_start_with_all_sensors(model):
