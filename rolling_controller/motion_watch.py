@@ -36,6 +36,8 @@ class Predictor:
 
     Attributes
     ----------
+    params
+        Parameters of the model.
     delay
         Time from a command to its effect [ns].
     origin
@@ -59,7 +61,7 @@ class Predictor:
             Longest time that is predicted [s]; 0 switches prediction off.
 
         """
-        self._step = Stepper(system, params, max_step=LONGEST_STEP).step
+        self._step, self.params = Stepper(system, params, max_step=LONGEST_STEP).step, params
         self.delay, self._horizon = round(delay * 1e9), round(horizon * 1e9)
         self.origin = 0
         self._idle = np.zeros(system.control.size)
@@ -122,10 +124,11 @@ CHANGE = 0.3  # of a predicted change, standard deviation: masses, gains and del
 LIMITED = 0.5  # of the greatest control, while the estimate is open
 SETTLED = 0.2  # s after a contact was made, in which only the hand is judged
 HAND = 'WH'  # in the names of what the control moves whatever the object does
+BEYOND = 0.02  # of the width of a hand, by which the contact may be measured beyond its edge
 LEAST = 0.3  # m or rad, of a bound that a plan gives
+UNLIMITED = 1e9  # m/s^2 and rad/s^2, where a control has no limit
 # by which what is measured corrects the commanded hand: m/s and rad/s, m/s^2 and rad/s^2
 CORRECTED = 0.01, 0.05
-UNLIMITED = 1e9  # m/s^2 and rad/s^2, where a control has no limit
 
 
 class MotionWatch:
@@ -146,6 +149,7 @@ class MotionWatch:
         *,
         limits: ArrayLike | None = None,
         noisy: bool = False,
+        period: float = 0.0,
     ) -> None:
         """
         Compile the difference of states.
@@ -158,6 +162,8 @@ class MotionWatch:
             Greatest magnitude of each control; None for no limit.
         noisy
             Whether states come with noise, so that a repeated one is not a measurement.
+        period
+            Time between two states [s]; not judged where 0.
 
         """
         size = system.control.size
@@ -177,13 +183,17 @@ class MotionWatch:
             for known in (units, [RATES.get(unit) for unit in units])
         )
         self._hand = np.flatnonzero(hand) if hand.any() else np.arange(len(units))
+        self._place, low, high = _edges(system, np.asarray(predictor.params, dtype=float))
         # the noise of the numbers of a state is not theirs alone: only whole states are compared
-        self.source = Source(name='the measured state', noise=float(noisy), opening=OPENING)
+        self.source = Source(
+            name='the measured state', noise=float(noisy), opening=OPENING, low=low, high=high
+        )
+        self._arrival = Source(name=self.source.name, period=period or None)
         self.begin()
 
     def begin(self) -> None:
         """Begin with the next state."""
-        self._memory, self._verdict = Memory(), Verdict()
+        self._memory, self._arrivals, self._verdict = Memory(), Memory(), Verdict()
         self._last: tuple[int, Array, Array] | None = None
         self._open(None)
 
@@ -218,6 +228,12 @@ class MotionWatch:
         """
         if not touching:
             self._since = stamp
+        if self._arrival.period is not None:
+            arrived = Sample(np.zeros(0), np.zeros(0), x)
+            self._arrivals, verdict = step(self._arrival, self._arrivals, arrived, stamp * 1e-9)
+            if verdict.fault:
+                self._verdict = verdict
+                return verdict
         if self._last is not None and stamp - self._last[0] < PERIOD:
             return self._verdict
         last, excess = self._last, _excess(covariances)
@@ -233,7 +249,8 @@ class MotionWatch:
         S = S + self._declared @ (last[2] + excess) + h**2 * (self._rates @ last[2])
         known = np.arange(r.size) if self._settled(stamp) else self._hand
         r = r + self._noise
-        sample = Sample(r[known], S[known], x)
+        place = x[self._place] if self._settled(stamp) else self.source.low
+        sample = Sample(r[known], S[known], x, place)
         self._memory, self._verdict = step(self.source, self._memory, sample, stamp * 1e-9)
         if self._verdict.reopen:
             self._open(self._since)
@@ -248,10 +265,21 @@ class MotionWatch:
         return self._since is None or stamp - self._since > SETTLED * 1e9
 
     def limited(self, u: Array) -> Array:
-        """Return a control, limited while the estimate is open, in the units of the control."""
+        """Return a control, limited while the estimate is open; zero in an impossible state."""
+        if not self._verdict.possible:
+            return np.zeros_like(u)
         if not self._verdict.limited:
             return u
         return np.asarray(np.clip(u, -LIMITED * self._most, LIMITED * self._most))
+
+
+def _edges(system: RollingSystem, params: Array) -> tuple[list[int], Array, Array]:
+    """Return where states have the contact on a hand with edges, its least and its greatest."""
+    names, given = system.state.names, dict(zip(system.parameters.names, params, strict=True))
+    axes = [k for k in 'uv' if f'{k}_h' in names and f'{k}_min' in given]
+    low, high = (np.array([given[f'{k}_{end}'] for k in axes]) for end in ('min', 'max'))
+    slack = BEYOND * (high - low)
+    return [names.index(f'{k}_h') for k in axes], low - slack, high + slack
 
 
 def _excess(covariances: Array | None) -> Array:
@@ -352,6 +380,7 @@ class HandBound:
     """
     Bound on the deviation of a hand from its plan, as measured and as commanded.
 
+    The way that the hand goes on while it brakes counts, from its velocity relative to the plan.
     The hand that the commands move is followed from where it starts. What is measured corrects it,
     but by so little a second (:data:`CORRECTED`) that no data can drive the hand away unnoticed.
     """
@@ -402,7 +431,6 @@ class HandBound:
         """
         Return why the hand is to stop, or the empty string.
 
-    The way that the hand goes on while it brakes counts, from its velocity relative to the plan.
         Parameters
         ----------
         t
@@ -440,4 +468,6 @@ def supervision(
         hand_motion()  # compiled with the rest
     delay, horizon = value('command_delay'), value('prediction_horizon')
     predictor = Predictor(system, params, delay=delay, horizon=horizon)
-    return predictor, MotionWatch(system, predictor, limits=limits, noisy=value('noisy_states'))
+    noisy, period = value('noisy_states'), value('state_period')
+    watch = MotionWatch(system, predictor, limits=limits, noisy=noisy, period=period)
+    return predictor, watch

@@ -177,6 +177,7 @@ SHARED = (
     'stamp_tolerance',
     'brake_time',
     'noisy_states',
+    'state_period',
     'prediction_horizon',
     'command_delay',
     *(entry.name for entry in OVERRUN),
@@ -206,8 +207,8 @@ TABLE = (
     Parameter(
         'tracking_bound',
         1.0,
-        'distance of the hand from where a run starts, measured or commanded, beyond which '
-        'the run ends (m, rad)',
+        'distance of the hand from where a run starts, measured or commanded, its braking '
+        'included, beyond which the run ends (m, rad)',
         limits=(0.01, 100.0),
     ),
     fixed('frame_prefix', '', 'prefix of the hand frame'),

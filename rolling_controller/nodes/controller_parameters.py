@@ -61,6 +61,14 @@ EXECUTION = (
         'whether states are measured with noise: a state that repeats itself with another '
         'stamp is a fault then',
     ),
+    fixed(
+        'state_period',
+        0.0,
+        'time between two states by their stamps: states that come much more often or more '
+        'rarely are a fault; 0 = not judged',
+        limits=(0.0, 1.0),
+        unit='s',
+    ),
     Parameter(
         'start_tolerance',
         0.3,
@@ -148,8 +156,9 @@ HAND_TABLE = (
     Parameter(
         'tracking_bound',
         0.0,
-        'deviation of the hand from its plan, measured or commanded, beyond which it stops '
-        '(m, rad); 0 = from the plan: how far the hand moves or turns, and 0.3',
+        'deviation of the hand from its plan, measured or commanded, its braking included, '
+        'beyond which it stops (m, rad); 0 = from the plan: how far the hand moves or turns, '
+        'and 0.3',
         limits=(0.0, 100.0),
     ),
     fixed('frame_prefix', '', 'prefix of the hand frame'),

@@ -19,9 +19,11 @@ from rolling_controller.motion_watch import (
     Unwatched,
 )
 from rolling_controller.supervisor import step, threshold
+from rolling_dynamics.contact import ContactSystem
 from rolling_dynamics.contract import Mode
+from rolling_dynamics.surfaces import Plane, Sphere
 
-MS = 1_000_000  # ns
+MS, SECOND = 1_000_000, 1_000_000_000  # ns
 AT_REST = np.zeros(2)
 
 
@@ -347,7 +349,8 @@ def test_disagreements_within_50_ms_are_one_and_a_later_one_is_a_fault(cart):
 
 
 def test_parameters_of_the_controller_make_the_supervisor(cart):
-    values = {'command_delay': 0.003, 'prediction_horizon': 0.02, 'noisy_states': True}
+    values = {'command_delay': 0.003, 'prediction_horizon': 0.02}
+    values |= {'noisy_states': True, 'state_period': 0.01}
     predictor, watch = supervision(cart, P, np.array([2.0]), values.__getitem__)
     assert predictor.delay == 3 * MS
     assert predictor.predict(0, np.array([0.0, 1.0]), 50 * MS)[0] == 20 * MS
@@ -358,6 +361,40 @@ def test_parameters_of_the_controller_make_the_supervisor(cart):
     predictor.note(10 * MS, np.array([10.0]))  # by which the watch expects a motion
     v = np.array([0.1 + 5e-4, 0.1])
     assert not watch.judge(20 * MS, v).fault
+
+
+def test_states_that_come_too_often_or_too_rarely_are_a_fault(cart):
+    """Every one counts, also those that are not judged by their motion."""
+    for apart, wrong in ((2 * MS, False), (MS, True), (9 * MS, True), (7 * MS, False)):
+        for period in (2e-3, 0.0):
+            made = watch_of(cart, period=period)
+            faults = [made.judge(k * apart, AT_REST).fault for k in range(2 * SECOND // apart)]
+            assert bool(faults[-1]) == (wrong and period > 0), apart
+            assert (made.judge(3 * SECOND, AT_REST).fault == faults[-1]) or not faults[-1]
+            made.begin()
+            assert not made.judge(3 * SECOND, AT_REST).fault
+            assert not any('samples in' not in fault for fault in faults if fault)
+
+
+@pytest.mark.parametrize('off', [0.35, 5.0])
+def test_a_contact_beyond_the_edge_is_not_followed_and_then_a_fault(off):
+    system = ContactSystem(Sphere(0.05), Plane())
+    p = system.pack_parameters(mass=0.1, inertia=4e-4)
+    p[system.parameters.slice('hand_edges')] = -0.3, 0.3, -0.2, 0.2
+    watch = MotionWatch(system, Predictor(system, p, delay=0.0, horizon=0.0))
+    x, u = np.zeros(system.state.size), np.array([1.0])
+    for name in ('q_WH_w', 'q_HO_w'):
+        x[system.state.names.index(name)] = 1.0
+    seen = x.copy()
+    seen[system.state.names.index('v_h')] = off
+    for k in range(48):
+        verdict = watch.judge(k * 10 * MS, seen if k > 40 else x)
+        assert bool(verdict.fault) == (k > 46)  # 50 ms after the first
+        assert verdict.fault or watch.limited(u) == (0.0 if k > 40 else 1.0)
+    assert 'where it cannot be' in verdict.fault
+    watch.begin()
+    flies = [watch.judge(k * 10 * MS, seen, touching=False) for k in range(30)]
+    assert all(v.possible and not v.fault for v in flies)
 
 
 def test_a_law_with_its_own_supervisor_is_left_alone():
@@ -374,6 +411,7 @@ def test_a_law_with_its_own_supervisor_is_left_alone():
 @pytest.mark.parametrize('system', [Cart, Carried])
 def test_the_bound_of_a_hand_is_compiled_with_the_rest(system):
     hand_motion.cache_clear()
-    values = {'command_delay': 0.0, 'prediction_horizon': 0.0, 'noisy_states': False}
+    values = {'command_delay': 0.0, 'prediction_horizon': 0.0}
+    values |= {'noisy_states': False, 'state_period': 0.0}
     supervision(system(), P, None, values.__getitem__)
     assert hand_motion.cache_info().currsize == (system is Carried)

@@ -291,7 +291,7 @@ class _Laboratory:
         subject, self._brake_time = self._subject, values['brake_time']
         subject.source.restart()
         self._read = None
-        known = {'noisy_states': False, **values}  # older recordings have none
+        known = {'noisy_states': False, 'state_period': 0.0, **values}  # older ones have none
         given = subject.system, subject.params, self._limits, known.__getitem__
         return Answers(chosen_law(self._prepared, values['law']), *supervision(*given))
 
