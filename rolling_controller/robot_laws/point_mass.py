@@ -39,7 +39,7 @@ class PointMassRobot(RegulatedRobot):
         """
         super().__init__(scenario, values)
         if not scenario.system.control.size:
-            raise ParameterError('no mass of this robot can be controlled: none is on a rail')
+            raise ParameterError('no mass of this robot can be controlled: all have a drive')
 
     def drive(self, x: Array, yaw: float) -> Law[Any]:  # noqa: ARG002  it starts alike from every state
         """Return a drive of a ball with two masses or more, or of a disk."""

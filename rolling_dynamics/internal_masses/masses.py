@@ -29,15 +29,20 @@ class RailMass:
         Mass [kg].
     rail
         The rail.
+    drive
+        Acceleration theta'' as a formula of ``t``; None if it is a control.
 
     """
 
     mass: float
     rail: Rail
+    drive: str | float | None = None
 
     def __post_init__(self) -> None:
-        """Reject a mass that is not positive."""
+        """Reject a mass that is not positive, or a drive that is not a formula."""
         check_mass('mass on a rail', self.mass)
+        if self.drive is not None:
+            parse_expression(self.drive, {'t': ca.SX.sym('t')})
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +129,16 @@ def mass_joints(
         acceleration = rate**2 * ca.jacobian(first, theta) + driven * first  # (3.1)
         out.append(Guided(place=zeta, rate=rate * first, acceleration=acceleration))
     return out
+
+
+def accelerations(masses: Sequence[Mass], u: ca.SX, t: ca.SX) -> ca.SX:
+    """Return theta'' of every mass on a rail: a control, or its drive."""
+    controls = iter(ca.vertsplit(u))
+    out = (
+        next(controls) if m.drive is None else parse_expression(m.drive, {'t': t})
+        for m in rail_masses(masses)
+    )
+    return ca.vertcat(ca.SX(0, 1), *out)
 
 
 SOURCE = (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.internal_masses.masses import Box, RailMass
+from rolling_dynamics.internal_masses.masses import Box, rail_masses, RailMass
 from rolling_dynamics.internal_masses.system import MassDrivenSystem
 from rolling_dynamics.robots.view import (
     AllModes,
@@ -89,6 +89,8 @@ def view(system: MassDrivenSystem, p: ArrayLike) -> RobotView:
     """Return the view of a ball or a disk with parameters p."""
     values, s = np.asarray(p, dtype=float), system.symbols
     general, bodies = general_view(system, p, s), system.flight.machine.links
+    rates = s.values.get('theta_rate', ca.SX(0, 1))
+    driven = [k for k, m in enumerate(rail_masses(system.masses)) if m.drive is None]
     shift, turn = _perturbations(system)
     made = replace(
         general,
@@ -96,6 +98,7 @@ def view(system: MassDrivenSystem, p: ArrayLike) -> RobotView:
         velocity=system.velocity_W,  # in flight too
         links=[Link(f'{n}_link', homogeneous(b.R_WB, b.p_WB)) for n, b in bodies.items()],
         joints={f'mass_{n}_joint': s.values['theta'][k] for k, n in enumerate(_numbers(system))},
+        safe_control=-rates[driven] / general.symbols.brake_time,
         holds_at=frozenset(),
         shift=shift,
         turn=turn,

@@ -28,6 +28,7 @@ from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.friction import MU, MU_KINETIC
 from rolling_dynamics.inertia import inertia_matrix, inertia_moments
 from rolling_dynamics.internal_masses.masses import (
+    accelerations,
     Box,
     box_values,
     check_masses,
@@ -224,11 +225,13 @@ class MassDrivenSystem(PointContact):
         place = Entry('theta', tuple(f'theta_{k}' for k in names), unit, 'B', text=PLACES)
         rate = Entry('theta_rate', tuple(f'theta_rate_{k}' for k in names), per, 'B')
         theta, theta_rate = machine.variable(place), machine.variable(rate)
-        components = tuple(f'theta_acceleration_{k}' for k in names)
+        free = [k for k, m in zip(names, self._rails, strict=True) if m.drive is None]
+        components = tuple(f'theta_acceleration_{k}' for k in free)
         control = Entry('theta_acceleration', components, f'{per}^2', 'B')
-        u = machine.control(control)
-        machine.rates |= {'theta': theta_rate, 'theta_rate': u}
-        return theta, theta_rate, u
+        u = machine.control(control) if free else none
+        driven = accelerations(self.masses, u, machine.t)
+        machine.rates |= {'theta': theta_rate, 'theta_rate': driven}
+        return theta, theta_rate, driven
 
     @property
     def _place(self) -> tuple[Entry, ...]:
@@ -582,7 +585,7 @@ class MassDrivenSystem(PointContact):
     def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
         """Return ``energy`` where masses rest on their rails and no force acts, else nothing."""
         rates = self.state.unpack(x).get('theta_rate', np.zeros(0))
-        carried = len(self._rails) == len(self.masses)
+        carried = len(self._rails) == len(self.masses) and self.control.size == len(self._rails)
         return ['energy'] if not self._acting and carried and not np.any(rates) else []
 
     def rest_goal(self, x_start: Array) -> dict[str, Array]:
@@ -598,9 +601,10 @@ class MassDrivenSystem(PointContact):
     @property
     def given_formulas(self) -> tuple[str, ...]:
         """Formulas of the external force, of masses that time moves, and of the path."""
+        drives = [m.drive for m in self._rails if m.drive is not None]
         ways = [f for m in self.masses if isinstance(m, FreeMass) for f in m.trajectory]
         path = self.path.formulas if self.path else ()
-        return (*self._acting, *map(str, (*ways, *path)))
+        return (*self._acting, *map(str, (*drives, *ways, *path)))
 
     @property
     def default_weights(self) -> RegulatorWeights:

@@ -55,13 +55,14 @@ def spatial_masses(rng):
                 {'a': 0.4, 'b': 0.2},
                 period=2 * np.pi,
             ),
+            drive='sin(3*t)',
         ),
     ]
 
 
 def analytic(masses, theta, rate, u, t):
     """chi, chi', chi'' written by hand for each kind of mass."""
-    chi, vel, acc, k = [], [], [], 0
+    chi, vel, acc, k, j = [], [], [], 0, 0
     for m in masses:
         if isinstance(m, FreeMass):
             chi.append(np.array([0.3 * np.sin(2 * t), 0.1 * t * t, 0.2 * np.cos(t) - 0.1]))
@@ -69,7 +70,11 @@ def analytic(masses, theta, rate, u, t):
             acc.append(np.array([-1.2 * np.sin(2 * t), 0.2, -0.2 * np.cos(t)]))
             continue
         th, r = theta[k], rate[k]
-        a = u[k]
+        if m.drive is None:
+            a = u[j]
+            j += 1
+        else:
+            a = np.sin(3 * t)
         k += 1
         z, d1, d2 = by_hand(m.rail, th)
         chi.append(z)
@@ -135,7 +140,7 @@ def ball_case(seed, *, unilateral, rolling):
     theta, rate = rng.uniform(-0.4, 0.4, 5), rng.normal(size=5)
     q = rng.normal(size=4)
     q /= np.linalg.norm(q)
-    Omega, t, u = rng.normal(size=3), 0.37, rng.normal(size=5)
+    Omega, t, u = rng.normal(size=3), 0.37, rng.normal(size=4)
     place = {'p': [0.4, -0.2]}
     position = np.array([0.4, -0.2, 1.3])
     velocity = np.cross(rotation(q) @ Omega, [0, 0, 1.3])
