@@ -6,10 +6,11 @@ import sys
 import casadi as ca
 import numpy as np
 import pytest
+from rolling_controller.balance.hold import Hold
 from rolling_dynamics.equilibrium import linear_model
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario
-from rolling_dynamics.simulation import simulate
+from rolling_dynamics.simulation import simulate, Stepper
 
 sys.path.insert(0, str(Path(__file__).parent / 'mechanism'))
 from kane_oracle import rates_by_kane
@@ -168,3 +169,30 @@ def test_it_keeps_its_energy_and_its_wheels_at_the_ball(scenario, duration):
     gaps = [np.abs(np.array(system.gap_function(x, p))).max() for x in run.states]
     assert max(gaps) < 1e-14
     assert np.ptp(run.states[:, system.state.slice('c_ball')], axis=0).min() > 0.05
+
+
+def leaning(scenario, angle):
+    """Return the start with the body turned about y, and wheels that do not slip."""
+    system = scenario.system
+    d = np.zeros(system.tangent.size)
+    d[system.tangent.names.index('d_body_y')] = angle
+    x = np.array(system.retract(scenario.x0, d)).ravel()
+    return np.array(system.projection(x, scenario.p)).ravel()
+
+
+@pytest.fixture(scope='module')
+def hold(scenario):
+    limits = scenario.control_limits
+    return Hold(scenario.system, scenario.p, scenario.x0, control_limits=limits)
+
+
+@pytest.mark.parametrize('lean', [0.05, 0.2, pytest.param(-0.3, marks=pytest.mark.slow)])
+def test_its_hold_rights_it_and_no_wheel_slips(scenario, hold, lean):
+    plant, dt = Stepper(scenario.system, scenario.p, max_step=5e-3), 5e-3
+    s = plant.begin(leaning(scenario, lean), np.zeros(3))
+    for k in range(600):
+        s = plant.step(s, hold.step(None, s.x, k * dt)[1], dt)
+        assert s.ended is None
+    at = scenario.system.state.unpack(s.x)
+    assert np.abs(at['p_body'][:2]).max() < 0.02
+    assert np.abs(at['q_body'][1:]).max() < 0.01
