@@ -5,25 +5,48 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 import math
+import re
 from typing import Protocol
 
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Layout, RollingSystem
-from rolling_dynamics.errors import ParameterError, suggestion
+from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
+from rolling_dynamics.errors import described, ParameterError, printable, suggestion
 
-# Standard messages, and the entries that a layout may have for each; components end in _x, _y, ...
-SENSOR_MESSAGES: Mapping[str, tuple[str, ...]] = {
-    'pose': ('position', 'orientation'),
-    'odometry': ('position', 'orientation', 'linear', 'angular'),
-    'imu': ('orientation', 'angular_velocity', 'linear_acceleration'),
-    'wrench': ('force', 'torque'),
-    'joint_states': ('position', 'velocity', 'effort'),  # components: JOINT_position, ...
-    'points': (),  # any entries of three numbers, a point each
+# Standard messages: the entries that a layout may have for each, their units, their components.
+SENSOR_MESSAGES: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    'pose': {'position': ('m', 'xyz'), 'orientation': ('', 'wxyz')},
+    'odometry': {
+        'position': ('m', 'xyz'),
+        'orientation': ('', 'wxyz'),
+        'linear': ('m/s', 'xyz'),
+        'angular': ('rad/s', 'xyz'),
+    },
+    'imu': {
+        'orientation': ('', 'wxyz'),
+        'angular_velocity': ('rad/s', 'xyz'),
+        'linear_acceleration': ('m/s^2', 'xyz'),
+    },
+    'wrench': {'force': ('N', 'xyz'), 'torque': ('N m', 'xyz')},
+    'joint_states': {  # components: JOINT_position, ...
+        'position': ('rad or m', ''),
+        'velocity': ('rad/s or m/s', ''),
+        'effort': ('N m or N', ''),
+    },
+    'points': {},  # any entries of three numbers in m, a point each
 }
-# Fields of a point of a trajectory.
-ACTUATOR_MESSAGES = 'positions', 'velocities', 'accelerations', 'effort'
+# Fields of a point of a trajectory, and their units.
+ACTUATOR_MESSAGES: Mapping[str, str] = {
+    'positions': 'rad or m',
+    'velocities': 'rad/s or m/s',
+    'accelerations': 'rad/s^2 or m/s^2',
+    'effort': 'N m or N',
+}
+FRAMES = ('odom', 'base_footprint', 'base_link', 'map', 'world')  # besides those of the bodies
+TOPIC = re.compile(r'(~?/)?[A-Za-z_]\w*(/[A-Za-z_]\w*)*', re.ASCII)
+FASTEST = 1e5  # Hz
+ROUNDING = 1e-9  # of a covariance, relative
 FRACTIONS = ('loss', 'hidden', 'swap', 'outlier')  # of the measurements of a sensor
 
 
@@ -179,7 +202,7 @@ class Sensor:
 
     def __post_init__(self) -> None:
         """Raise ParameterError for an entry out of its range."""
-        n = self.output.size
+        n, C = self.output.size, self.covariance
         _known(self.name, 'message', self.message, SENSOR_MESSAGES)
         for block in self.output.entries:
             if self.message != 'points':
@@ -188,13 +211,20 @@ class Sensor:
                 raise ParameterError(
                     f'sensor {self.name!r}: a point has 3 numbers, {block.name!r} has {block.size}'
                 )
-        if not (math.isfinite(self.rate) and self.rate > 0):
-            raise ParameterError(f'sensor {self.name!r}: rate must be positive, got {self.rate!r}')
-        self._check_numbers()
-        if self.covariance.shape != (n, n) or np.linalg.eigvalsh(self.covariance).min() < 0:
+        if not 0 < self.rate <= FASTEST:
             raise ParameterError(
-                f'sensor {self.name!r}: covariance must be a positive semidefinite matrix of '
-                f'{n} rows, got {self.covariance.tolist()}'
+                f'sensor {self.name!r}: rate must be positive, at most {FASTEST:g} Hz, '
+                f'got {self.rate!r}'
+            )
+        self._check_numbers()
+        sound = np.shape(C) == (n, n) and n > 0 and bool(np.isfinite(C).all())
+        if sound:
+            off = ROUNDING * np.abs(C).max()
+            sound = bool(np.abs(C - C.T).max() <= off and np.linalg.eigvalsh(C).min() >= -off)
+        if not sound:
+            raise ParameterError(
+                f'sensor {self.name!r}: covariance must be a symmetric, positive semidefinite '
+                f'matrix of {n} rows, at least one, got {np.asarray(C).tolist()}'
             )
 
     def _check_numbers(self) -> None:
@@ -220,6 +250,42 @@ class Sensor:
                 f'there is only {self.output.entries[0].name!r}'
             )
 
+    def check(self, system: RollingSystem) -> None:
+        """Raise ParameterError where its message, its topic or its frame does not fit."""
+        of, known = f'sensor {self.name!r} of {system.name!r}', SENSOR_MESSAGES[self.message]
+        for entry in self.output.entries:
+            units, axes = known.get(entry.name, ('m', ''))
+            _check_unit(of, entry, self.message, units)
+            if not axes:
+                continue
+            endings = [c[-2:] for c in entry.components]
+            if endings != [f'_{axis}' for axis in axes]:
+                raise ParameterError(
+                    f'{of}: {entry.name} of {self.message!r} takes {len(axes)} numbers, '
+                    f'{", ".join(f"{entry.name}_{axis}" for axis in axes)}; '
+                    f'got {list(entry.components)}'
+                )
+        if self.message == 'joint_states':
+            self._check_joints(of)
+        _check_topic(of, self.topic)
+        frames = ['', *(f'{body}_link' for body in system.pose.name_out()), *FRAMES]
+        if self.frame not in frames:
+            raise ParameterError(f'{of}: no frame {self.frame!r}{suggestion(self.frame, frames)}')
+
+    def _check_joints(self, of: str) -> None:
+        """Raise ParameterError unless entries have one component for each of the same joints."""
+        joints: list[list[str]] = []
+        for entry in self.output.entries:
+            ending = f'_{entry.name}'
+            joints.append([c.removesuffix(ending) for c in entry.components])
+            ends = all(c.endswith(ending) for c in entry.components)
+            if not ends or '' in joints[-1] or joints[-1] != joints[0]:
+                raise ParameterError(
+                    f'{of}: components of {entry.name} of {self.message!r} are '
+                    f'JOINT{ending} for the same joints in each entry, got '
+                    f'{list(entry.components)}'
+                )
+
     def function(
         self, system: RollingSystem, mode: str, drive: Layout | None = None
     ) -> ca.Function:
@@ -229,25 +295,31 @@ class Sensor:
         Raises
         ------
         ParameterError
-            The output has another size than the layout, or names what the system does not have.
+            The output has another size than the layout, or cannot be computed, as where it names
+            what the system does not have.
 
         """
         d = ca.SX.sym('d', 0 if drive is None else drive.size)
         at = MotionExpressions.of(system, mode, {} if drive is None else drive.split(d))
+        of = f'sensor {self.name!r} of {system.name!r}'
+        if len(system.modes) > 1:
+            of = f'{of}, mode {mode!r}'
+        inputs = [*at.symbols] if drive is None else [*at.symbols, d]
         try:
-            y = ca.SX(self.measure(at))
+            y = ca.densify(ca.vec(ca.SX(self.measure(at))))
+            f = ca.Function(ca.Function.fix_name(f'{self.name}_{mode}'), inputs, [y])
         except (KeyError, ParameterError) as error:
             known = [*at.state, *at.pose, *at.drive]
-            raise ParameterError(
-                f'sensor {self.name!r} of {system.name!r}: {error}; there are {known}'
-            ) from None
+            raise ParameterError(f'{of}: {error}; there are {known}') from None
+        except Exception as error:  # a function of someone else may do anything
+            none = isinstance(error, TypeError) and at.wrench is None
+            hint = '; wrench is None where no contact force is known' if none else ''
+            raise ParameterError(f'{of}: measure: {printable(described(error))}{hint}') from error
         if y.numel() != self.output.size:
             raise ParameterError(
-                f'sensor {self.name!r} of {system.name!r}: its layout has {self.output.size} '
-                f'numbers, its output {y.numel()}'
+                f'{of}: its layout has {self.output.size} numbers, its output {y.numel()}'
             )
-        inputs = [*at.symbols] if drive is None else [*at.symbols, d]
-        return ca.Function(f'{self.name}_{mode}', inputs, [ca.densify(ca.vec(y))])
+        return f
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -301,6 +373,10 @@ class Actuator:
                 raise ParameterError(
                     f'actuator {self.name!r}: {entry} must be zero or positive, got {value!r}'
                 )
+        if self.rate > FASTEST:
+            raise ParameterError(
+                f'actuator {self.name!r}: rate must be at most {FASTEST:g} Hz, got {self.rate!r}'
+            )
         if not self.slew > 0:
             raise ParameterError(
                 f'actuator {self.name!r}: slew must be positive, got {self.slew!r}'
@@ -308,17 +384,90 @@ class Actuator:
 
     def check(self, system: RollingSystem) -> None:
         """Raise ParameterError where the actuator does not fit a system."""
-        size = system.control.entry(self.control).size
-        if len(self.joints) != size:
+        of = f'actuator {self.name!r} of {system.name!r}'
+        try:
+            entry = system.control.entry(self.control)
+        except ParameterError as error:
+            raise ParameterError(f'{of}: control: {error}') from None
+        if len(set(self.joints)) != entry.size or len(self.joints) != entry.size:
             raise ParameterError(
-                f'actuator {self.name!r} of {system.name!r}: joints takes {size} names, '
-                f'got {list(self.joints)}'
+                f'{of}: joints takes {entry.size} names, each once, got {list(self.joints)}'
             )
-        if np.shape(self.limits) != (size,) or not np.all(np.asarray(self.limits) > 0):
+        if np.shape(self.limits) != (entry.size,) or not np.all(np.asarray(self.limits) > 0):
             raise ParameterError(
-                f'actuator {self.name!r} of {system.name!r}: limits takes {size} positive '
-                f'numbers, got {np.asarray(self.limits).tolist()}'
+                f'{of}: limits takes {entry.size} positive numbers, '
+                f'got {np.asarray(self.limits).tolist()}'
             )
+        if not self.topic:
+            return  # its commands come by the names of the controls, in any unit
+        _check_topic(of, self.topic)
+        fitting = [m for m, units in ACTUATOR_MESSAGES.items() if entry.unit in _either(units)]
+        if fitting and self.message not in fitting:
+            units = ACTUATOR_MESSAGES[self.message]
+            raise ParameterError(
+                f'{of}: {self.message!r} carries {units}, and the control {self.control!r} is in '
+                f'{entry.unit}; use message {fitting[0]!r}'
+            )
+
+
+def check_instruments(
+    system: RollingSystem, sensors: Sequence[Sensor], actuators: Sequence[Actuator]
+) -> dict[str, Mapping[str, ca.Function]]:
+    """
+    Return ``(x, u, t, p) -> y`` of each sensor by its name, in each mode.
+
+    Raises
+    ------
+    ParameterError
+        A sensor or an actuator does not fit the system, its message, or another one; the text
+        names it, and what would do.
+
+    """
+    functions: dict[str, Mapping[str, ca.Function]] = {}
+    for sensor in sensors:
+        sensor.check(system)
+        functions[sensor.name] = {mode: sensor.function(system, mode) for mode in system.modes}
+    for actuator in actuators:
+        actuator.check(system)
+    topics = [s.topic for s in sensors]
+    taken = {a.topic for a in actuators if a.topic}
+    joints = [joint for a in actuators for joint in a.joints]
+    for what, names in (
+        ('sensors: name', [s.name for s in sensors]),
+        ('sensors and actuators: topic', [*topics, *taken]),
+        ('actuators: control', [a.control for a in actuators]),
+        ('actuators: joint', joints),
+    ):
+        for name in names:
+            if names.count(name) > 1:
+                raise ParameterError(
+                    f'{what} {name!r} of {system.name!r} is given twice; each needs its own'
+                )
+    on_one_topic(system, actuators)
+    return functions
+
+
+def _either(units: str) -> list[str]:
+    return units.split(' or ')
+
+
+def _check_unit(of: str, entry: Entry, message: str, units: str) -> None:
+    """Raise ParameterError for an entry in another unit than its message has."""
+    if entry.unit not in _either(units):
+        given, needed = entry.unit or 'no unit', units or 'no unit'
+        raise ParameterError(
+            f'{of}: {entry.name} of {message!r} has {needed}, got {given}; '
+            'convert it in `measure`, and its covariance'
+        )
+
+
+def _check_topic(of: str, topic: str) -> None:
+    """Raise ParameterError for what cannot be the name of a topic."""
+    if not TOPIC.fullmatch(topic):
+        raise ParameterError(
+            f'{of}: topic takes letters, digits, _ and /, and no part begins with a digit, as '
+            f"'arm/camera'; got {topic!r}"
+        )
 
 
 def on_one_topic(system: RollingSystem, actuators: Sequence[Actuator]) -> list[Actuator]:

@@ -411,15 +411,16 @@ class MachineFile(ScenarioFile):
             actuators += driven if section.given & {*IMPERFECT} else []
         with located('machine.drives'):
             on_one_topic(system, actuators)
-        return Scenario(
-            p=p,
-            x0=x0,
-            control=self._control(system),
-            control_limits=limits,
-            sensors=self.machine.measured(builder),
-            actuators=tuple(actuators),
-            **self.common(name, raw, system, {}),
-        )
+        with located('machine'):
+            return Scenario(
+                p=p,
+                x0=x0,
+                control=self._control(system),
+                control_limits=limits,
+                sensors=self.machine.measured(builder),
+                actuators=tuple(actuators),
+                **self.common(name, raw, system, {}),
+            )
 
     def _start(self, system: MachineSystem, p: Array) -> Array:
         given: dict[str, Array] = {}

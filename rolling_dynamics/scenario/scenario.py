@@ -12,9 +12,9 @@ import casadi as ca
 import numpy as np
 from pydantic import Field, model_validator
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.instruments import Actuator, on_one_topic, Sensor
+from rolling_dynamics.contract.instruments import Actuator, check_instruments, Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import printable, ScenarioError, suggestion
+from rolling_dynamics.errors import ParameterError, printable, ScenarioError, suggestion
 from rolling_dynamics.plugin import others, plugins, role_of
 from rolling_dynamics.scenario.control import Control, number
 from rolling_dynamics.scenario.document import line_numbers, plain, read_document, shorten
@@ -98,11 +98,7 @@ class Scenario:
     def __post_init__(self) -> None:
         """Refuse a start at which the equations have no value, and instruments that do not fit."""
         first, mode = next(iter(self.system.modes.items()))
-        for sensor in self.sensors:
-            sensor.function(self.system, first)
-        for actuator in self.actuators:
-            actuator.check(self.system)
-        on_one_topic(self.system, self.actuators)
+        measured = check_instruments(self.system, self.sensors, self.actuators)
         u = self.control(0.0, self.x0)
         given = [ca.DM(self.x0), ca.DM(u), ca.DM(0), ca.DM(self.p)]
         parts = {'the rate of the state': mode.dynamics, 'the contact force': mode.wrench}
@@ -111,6 +107,12 @@ class Scenario:
                 raise ScenarioError(
                     f'initial: {what} is not finite at the start; look for numbers that are too '
                     'large or too small, and for formulas without a value there'
+                )
+        for name, functions in measured.items():
+            if not functions[first].call(given)[0].is_regular():
+                raise ParameterError(
+                    f'sensor {name!r} of {self.system.name!r}: its measurement is not finite at '
+                    'the start; look in `measure` for a division by zero, or a root of less'
                 )
 
 

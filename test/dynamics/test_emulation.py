@@ -296,7 +296,7 @@ def test_past_motion_is_dropped_but_for_exposures_under_way():
 @pytest.mark.parametrize(
     ('changes', 'text'),
     [
-        ({'rate': 0.0}, "sensor 'tracker': rate must be positive, got 0.0"),
+        ({'rate': 0.0}, "sensor 'tracker': rate must be positive, at most 100000 Hz, got 0.0"),
         ({'delay': -1.0}, 'delay must be zero or positive'),
         ({'jitter': 0.1}, 'jitter must not exceed the delay of 0 s, got 0.1 s'),
         ({'loss': 1.0}, 'loss must be less than 1, got 1.0'),

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import casadi as ca
 import gymnasium
 from gymnasium.utils.env_checker import check_env
 import numpy as np
@@ -202,19 +201,27 @@ def test_delay_tells_what_was_seen_before():
 def test_noise_and_delay_are_those_of_sensors_and_actuators_of_the_scenario():
     """The greatest of a unit, and whole steps of both together, unless they are given."""
     task = BallOnPlate()
-    pose = Layout((vector_entry('position', 'm'), vector_entry('turn', 'rad')))
-    sensors = tuple(
+    cameras = [
         Sensor(
             name=f'camera_{k}',
-            output=pose,
-            measure=lambda at: ca.vertcat(at.body('hand')[:3, 3], 0, 0, 0),
-            covariance=np.diag([1e-6, 4e-6, 0.0, 9.0, 9.0, 9.0]) * (k + 1),
+            output=Layout((vector_entry('position', 'm'),)),
+            measure=lambda at: at.body('hand')[:3, 3],
+            covariance=np.diag([1e-6, 4e-6, 0.0]) * (k + 1),
             rate=30.0,
             delay=(1.2 + k) * task.dt,
-            message='points',
+            message='pose',
             topic=f'camera_{k}',
         )
         for k in range(2)
+    ]
+    scale = Sensor(
+        name='scale',
+        output=Layout((vector_entry('force', 'N'),)),
+        measure=lambda at: at.wrench[3:],
+        covariance=9.0 * np.eye(3),
+        rate=30.0,
+        message='wrench',
+        topic='scale',
     )
     motors = Actuator(
         name='motors',
@@ -224,7 +231,7 @@ def test_noise_and_delay_are_those_of_sensors_and_actuators_of_the_scenario():
         dead_time=0.6 * task.dt,
         message='effort',
     )
-    vars(task)['scenario'] = replace(task.scenario, sensors=sensors, actuators=(motors,))
+    vars(task)['scenario'] = replace(task.scenario, sensors=(*cameras, scale), actuators=(motors,))
     episodes, given = Episodes(task, 1), Episodes(task, 1, noise={}, delay=0)
     assert episodes._noise == pytest.approx({'m': np.sqrt(8e-6)})
     assert episodes._waiting.maxlen == 1 + 3
