@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 import sys
@@ -10,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.configuration import examples
+from rolling_dynamics.contract.instruments import Actuator, Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError, printable, quoted, RollingError
 from rolling_dynamics.plugin import BROKEN, plugin_of
@@ -17,12 +19,14 @@ from rolling_dynamics.scenario import load_scenario
 
 
 class NamedSystem(NamedTuple):
-    """A system, its parameters, a state, and a control or None."""
+    """A system, its parameters, a state, a control or None, and how it is measured and driven."""
 
     system: RollingSystem
     p: ArrayLike
     x: ArrayLike
     u: ArrayLike | None = None
+    sensors: Sequence[Sensor] = ()
+    actuators: Sequence[Actuator] = ()
 
 
 def named_system(name: str) -> NamedSystem:
@@ -48,7 +52,8 @@ def named_system(name: str) -> NamedSystem:
             raise ParameterError(f'the plug-in of {quoted(name)} names no example; give a file')
         name = str(plugin.example)
     scenario = load_scenario(name)
-    return NamedSystem(scenario.system, scenario.p, scenario.x0)
+    instruments = scenario.sensors, scenario.actuators
+    return NamedSystem(scenario.system, scenario.p, scenario.x0, None, *instruments)
 
 
 def _made_by(name: str) -> NamedSystem:
@@ -62,10 +67,12 @@ def _made_by(name: str) -> NamedSystem:
     except BROKEN as e:
         reason = e if isinstance(e, RollingError | ImportError) else f'{type(e).__name__}: {e}'
         raise ParameterError(f'{name}: {printable(reason)}') from e
-    if not (isinstance(made, tuple) and len(made) in (3, 4)):
+    if not (isinstance(made, tuple) and len(made) in (3, 4, 6)):
         raise ParameterError(
-            f'{name}: (system, parameters, state) or (system, parameters, state, control) is '
-            f'expected, got {type(made).__name__}'
+            f'{name}: (system, parameters, state), and maybe a control, and maybe sensors and '
+            f'actuators, is expected, got {type(made).__name__}'
         )
-    system, *numbers = made
-    return NamedSystem(system, *(np.asarray(v, dtype=float) for v in numbers))
+    p, x, u = (None if v is None else np.asarray(v, dtype=float) for v in (*made, None)[1:4])
+    if p is None or x is None:
+        raise ParameterError(f'{name}: parameters and state are numbers, got None')
+    return NamedSystem(made[0], p, x, u, *made[4:])

@@ -45,7 +45,7 @@ def test_it_is_short():
 
 @pytest.mark.slow
 def test_it_keeps_the_contract(rolling):
-    assert 'none of 16 checks failed' in rolling('check-system', 'rotor_cylinder')
+    assert 'none of 18 checks failed' in rolling('check-system', 'rotor_cylinder')
 
 
 def test_it_swings_like_a_pendulum_of_its_own_length(rolling, tmp_path):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import offers, StartMode
+from rolling_dynamics.contract.instruments import Actuator, Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ConformanceError
 from rolling_dynamics.simulation.guards import in_mode
 from rolling_dynamics.testing import form, motion
 from rolling_dynamics.testing.form import newton_euler, units
+from rolling_dynamics.testing.instruments import instruments
 from rolling_dynamics.testing.motion import Check, Failed, NotApplicable, Outcome, Subject
 
 FIRST = ('contract', 'shapes')  # without these the others mean nothing
@@ -28,6 +30,7 @@ CHECKS: Mapping[str, Check] = {
     'units': units,
     'newton-euler': newton_euler,
     'guards': motion.guards,
+    'instruments': instruments,
     'machine code': motion.machine_code,
     'simulation': motion.simulation,
     'invariants': motion.invariants,
@@ -43,6 +46,8 @@ def check_system(
     duration: float = 0.5,
     seed: int = 0,
     checks: Mapping[str, Check] = CHECKS,
+    sensors: Sequence[Sensor] = (),
+    actuators: Sequence[Actuator] = (),
 ) -> list[Outcome]:
     """
     Check that a system keeps the contract of rolling systems.
@@ -60,6 +65,8 @@ def check_system(
         Random seed of the states that are tried.
     checks
         The checks by name; :data:`CHECKS` by default.
+    sensors, actuators
+        How the system is measured and driven; checked in every mode.
 
     Returns
     -------
@@ -72,7 +79,17 @@ def check_system(
         A check failed: one line for each, its name, what was expected and what was found.
 
     """
-    outcomes = inspect_system(system, p, x, u, duration=duration, seed=seed, checks=checks)
+    outcomes = inspect_system(
+        system,
+        p,
+        x,
+        u,
+        duration=duration,
+        seed=seed,
+        checks=checks,
+        sensors=sensors,
+        actuators=actuators,
+    )
     failed = [f'{o.name}: {o.text}' for o in outcomes if o.verdict == 'failed']
     if failed:
         raise ConformanceError('\n'.join(failed))
@@ -88,13 +105,26 @@ def inspect_system(
     duration: float = 0.5,
     seed: int = 0,
     checks: Mapping[str, Check] = CHECKS,
+    sensors: Sequence[Sensor] = (),
+    actuators: Sequence[Actuator] = (),
 ) -> list[Outcome]:
     """Return what comes of each check, failures too; see :func:`check_system`."""
     control = np.zeros(system.control.size) if u is None else np.array(u, dtype=float)
+    whole = system
     system, p, x = _in_its_mode(
         system, np.array(p, dtype=float), np.array(x, dtype=float), control
     )
-    subject = Subject(system, p, x, control, duration, seed)
+    subject = Subject(
+        system,
+        p,
+        x,
+        control,
+        duration,
+        seed,
+        sensors=sensors,
+        actuators=actuators,
+        whole=whole,
+    )
     outcomes: list[Outcome] = []
     broken = ''
     for name, check in checks.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,6 +11,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, compiles, newest, wait
 from rolling_dynamics.contract.capabilities import Conservation, offers
+from rolling_dynamics.contract.instruments import Actuator, Sensor
 from rolling_dynamics.contract.rolling_system import Layout, Mode, RollingSystem
 from rolling_dynamics.errors import suggestion
 from rolling_dynamics.simulation.guards import projection
@@ -65,6 +66,10 @@ class Subject:
         Duration of the simulations [s, or the unit of the independent variable].
     seed
         Random seed of the states that are tried.
+    sensors, actuators
+        How the system is measured and driven.
+    whole
+        The system with all its modes, where ``system`` is in one of them; None where it is all.
 
     """
 
@@ -74,6 +79,9 @@ class Subject:
     u: Array
     duration: float = 0.5
     seed: int = 0
+    sensors: Sequence[Sensor] = ()
+    actuators: Sequence[Actuator] = ()
+    whole: RollingSystem | None = None
     simulations: dict[str, Trajectory] = field(default_factory=dict)
 
     @property

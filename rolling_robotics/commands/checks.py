@@ -14,6 +14,7 @@ from rolling_robotics.console import Progress, say
 
 if TYPE_CHECKING:
     from rolling_dynamics.scenario import Scenario
+    from rolling_dynamics.testing import Subject
 
 
 def declare_check(add: Add) -> None:
@@ -111,13 +112,14 @@ def run_check_system(args: Namespace) -> int:
 
     Put a rolling system to the checks of the contract: shapes, units, derivatives against
     differences, invariants along a simulation, the contact wrench by Newton and Euler, guards,
-    machine code, linearisation, and planning and regulation of a small problem. Each check is a
-    line; where one fails, the line says what was expected and what was found, and the exit status
-    is 1.
+    machine code, linearisation, sensors and actuators with their messages, and planning and
+    regulation of a small problem. Each check is a line; where one fails, the line says what was
+    expected and what was found, and the exit status is 1.
 
     A system is a scenario file, the name of a scenario or of a kind of system of the suite, or
-    `module:factory`, a Python function that returns (system, parameters, state) or
-    (system, parameters, state, control).
+    `module:factory`, a Python function that returns (system, parameters, state),
+    (system, parameters, state, control) or (system, parameters, state, control, sensors,
+    actuators), where the control may be None.
 
     example:
       rolling check-system spinning_plate
@@ -128,13 +130,31 @@ def run_check_system(args: Namespace) -> int:
     from rolling_robotics.named_system import named_system
 
     given = named_system(args.system)
-    outcomes = inspect_system(*given, duration=args.duration, seed=args.seed, checks=ALL_CHECKS)
+    outcomes = inspect_system(
+        *given[:4],
+        duration=args.duration,
+        seed=args.seed,
+        checks={**ALL_CHECKS, 'messages': _messages},
+        sensors=given.sensors,
+        actuators=given.actuators,
+    )
     for outcome in outcomes:
         text = f': {outcome.text}' if outcome.text else ''
         print(f'{outcome.verdict:8} {outcome.name}{text}')
     failed = sum(outcome.verdict == 'failed' for outcome in outcomes)
     print(f'{given.system.name}: {failed or "none"} of {len(outcomes)} checks failed')
     return 1 if failed else 0
+
+
+def _messages(subject: Subject) -> None:
+    """Check what is read of messages of sensors and actuators, where ROS is."""
+    from rolling_dynamics.testing import NotApplicable
+
+    try:
+        from rolling_dynamics.nodes.message_check import messages
+    except ImportError as error:
+        raise NotApplicable(f'messages need ROS 2: {error}') from None
+    messages(subject)
 
 
 def declare_controllability(add: Add) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 from rolling_dynamics.plugin import plugins
+from rolling_dynamics.testing import CHECKS
 from rolling_robotics.cli import main
 from rolling_robotics.named_system import named_system
 
@@ -19,6 +20,10 @@ exec(next(b for b in blocks if 'class DrivenWheel' in b), names)
 
 def make():
     return names['wheel'], names['params'], [0.0, 0.1]
+
+
+def make_measured():
+    return *make(), None, (), ()
 
 
 def make_broken():
@@ -51,9 +56,26 @@ def test_a_system_of_ones_own_is_checked(module, capsys):
     assert main(['check-system', 'my_wheel:make', '--duration', '0.3']) == 0
     out = capsys.readouterr().out
     assert 'passed   planning' in out
-    assert out.endswith('driven_wheel: none of 16 checks failed\n')
+    assert out.endswith('driven_wheel: none of 18 checks failed\n')
     assert main(['check-system', 'my_wheel:make_broken']) == 1
+    assert named_system('my_wheel:make_measured').sensors == ()
     assert 'failed   contract: name and model_hash must not be empty' in capsys.readouterr().out
+
+
+def test_sensors_and_actuators_are_checked_with_their_messages(monkeypatch, capsys):
+    topics = pytest.importorskip('rolling_dynamics.nodes.topics')
+    few = {'instruments': CHECKS['instruments']}
+    monkeypatch.setattr('rolling_controller.testing.ALL_CHECKS', few)
+    for name in ('labyrinth', 'two_wheeler'):
+        assert main(['check-system', name]) == 0
+        out = capsys.readouterr().out
+        assert 'passed   instruments\npassed   messages\n' in out
+    assert main(['check-system', 'spinning_plate']) == 0
+    assert capsys.readouterr().out.count('no sensors and no actuators were given') == 2
+    read = topics.SensorReader.read
+    monkeypatch.setattr(topics.SensorReader, 'read', lambda *a: (read(*a)[0], 2 + read(*a)[1]))
+    assert main(['check-system', 'labyrinth']) == 1
+    assert "failed   messages: sensor 'camera'" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

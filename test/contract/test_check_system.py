@@ -3,13 +3,15 @@
 from dataclasses import replace
 from pathlib import Path
 from pkgutil import iter_modules
+import re
 
 import casadi as ca
 import numpy as np
 import pytest
 from rolling_controller.testing import ALL_CHECKS
 from rolling_dynamics import ContactSystem, Ellipsoid, Plane, Sphere
-from rolling_dynamics.contract import Layout, Mode, RegulatorWeights
+from rolling_dynamics.contract import Layout, Mode, RegulatorWeights, vector_entry
+from rolling_dynamics.contract.instruments import Actuator, Sensor
 from rolling_dynamics.errors import ConformanceError
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.from_contact_system import in_plane
@@ -284,7 +286,60 @@ def test_machine_code_that_differs_fails_the_check(monkeypatch):
 
 
 def test_every_check_has_a_broken_system():
-    assert {*BREAKS, 'machine code'} == set(CHECKS)
+    assert {*BREAKS, 'machine code', 'instruments'} == set(CHECKS)
+
+
+HOP = load_scenario('point_mass_hop')  # rolls, slides and flies
+DRIVES = Actuator(
+    name='drives',
+    control=HOP.system.control.entries[0].name,
+    joints=tuple(HOP.system.control.entries[0].components),
+    limits=np.ones(HOP.system.control.entries[0].size),
+)
+
+
+def push_meter(measure):
+    """Return a sensor of the force at the contact."""
+    return Sensor(
+        name='meter',
+        output=Layout((vector_entry('force', 'N'),)),
+        measure=measure,
+        covariance=np.eye(3),
+        rate=100.0,
+        message='wrench',
+        topic='meter',
+    )
+
+
+@pytest.mark.parametrize(
+    ('measure', 'text'),
+    [
+        (lambda at: at.wrench[3:], ''),
+        (lambda at: at.wrench[3:] / at.wrench[5], "mode 'separated'.* the measurement is not fin"),
+        (lambda at: at.wrench[:2], 'meter.* its layout has 3 numbers, its output 2'),
+    ],
+)
+def test_sensors_are_checked_in_every_mode(measure, text):
+    given = {'checks': {'instruments': CHECKS['instruments']}, 'sensors': [push_meter(measure)]}
+    (outcome,) = inspect_system(HOP.system, HOP.p, HOP.x0, actuators=[DRIVES], **given)
+    assert outcome.verdict == ('failed' if text else 'passed')
+    assert re.search(text, outcome.text)
+
+
+@pytest.mark.parametrize(
+    ('changes', 'text'),
+    [
+        ({'limits': np.zeros(1)}, 'limits takes 1 positive numbers'),
+        ({'joints': ('a', 'b')}, 'joints takes 1 names'),
+        ({'limits': np.full(1, 0.1)}, r'at most \[0.1\] is expected, found the control \[0.2\]'),
+    ],
+)
+def test_actuators_are_checked(changes, text):
+    given = {'checks': {'instruments': CHECKS['instruments']}}
+    with pytest.raises(ConformanceError, match=f"instruments: actuator 'drives'.*{text}"):
+        check_system(
+            HOP.system, HOP.p, HOP.x0, [0.2], actuators=[replace(DRIVES, **changes)], **given
+        )
 
 
 def test_an_unsound_form_leaves_out_the_rest_and_no_traceback():
