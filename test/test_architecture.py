@@ -543,89 +543,247 @@ def test_one_loop_answers_states_with_commands():
     assert loops == ['control_loop.py']
 
 
-# What carries the memory of a law from step to step, besides laws that are made of laws.
-STEPS_A_LAW = {
-    'rolling_controller.answers.Answers.command': 'loops of nodes, and replays of their runs',
-    'rolling_controller.law.answered': 'every loop in lockstep, and replay from recorded inputs',
+# Evidence measures what the suite does, so that its loops are watched too.
+WATCHED = MODULES | {
+    module_name(p): p for folder in ('evidence', 'tools') for p in (ROOT / folder).rglob('*.py')
 }
 
 
-def law_steps(node, scope):
-    """Yield where a memory is given to the step of a law, and assigned from it."""
+def watched(*words):
+    """Yield name and tree of each watched module whose text has one of the words."""
+    for name, path in WATCHED.items():
+        text = path.read_text(encoding='utf-8')
+        if any(word in text for word in words):
+            yield name, parsed(path)
+
+
+def name_of(function):
+    """Return the name of what is called, without what it is called on."""
+    return getattr(function, 'attr', getattr(function, 'id', ''))
+
+
+def called(node):
+    """Return the names of what is called in a node."""
+    return {name_of(n.func) for n in ast.walk(node) if isinstance(n, ast.Call)}
+
+
+def in_scopes(node, scope):
+    """Yield each node below a node, with the dotted name of what it stands in."""
     for child in ast.iter_child_nodes(node):
         named = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
         inner = f'{scope}.{child.name}' if named else scope
-        value = getattr(child, 'value', None)
-        if (
-            isinstance(child, ast.Assign)
-            and isinstance(child.targets[0], ast.Tuple)
-            and isinstance(value, ast.Call)
-            and getattr(value.func, 'attr', '') == 'step'
-            and value.args
-            and 'memory' in ast.unparse(child.targets[0].elts[0]).lower()
-            and 'memory' in ast.unparse(value.args[0]).lower()
-        ):
-            yield inner
-        yield from law_steps(child, inner)
+        yield inner, child
+        yield from in_scopes(child, inner)
+
+
+# What keeps the memory of a law, or of an estimator, from step to step.
+STEPS_A_LAW = {
+    'rolling_controller.answers.Answers.command': 'loops of nodes, and replays of their runs',
+    'rolling_controller.law.answered': 'every loop in lockstep, and replay from recorded inputs',
+    'rolling_controller.law.Around.step': 'a law of a law',
+    'rolling_controller.measured_state.MeasuredLaw.step': 'a law of an estimator and a law',
+    'rolling_controller.nodes.control_loop.ControlLoop._wait': 'holds before the first plan',
+    'rolling_controller.nodes.robot_machine.SensedStates.poll': 'the estimator of a node',
+    'rolling_robotics.learning.environments.RollingEnv.step': 'an environment of Gymnasium',
+    'rolling_robotics.learning.environments.RollingVectorEnv.step': 'environments of Gymnasium',
+    'evidence.benchmarks.predictive._Motion._estimated': 'an estimator whose inputs are late',
+}
+
+
+def law_steps(tree, module):
+    """Yield where two results of a step are kept, of what is given a memory."""
+    for scope, node in in_scopes(tree, module):
+        if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)):
+            continue
+        pair, call = node.targets[0], node.value
+        kept = isinstance(pair, (ast.Tuple, ast.List)) and len(pair.elts) == 2
+        method = getattr(call.func, 'attr', '')
+        if kept and method == 'step' and ast.unparse(pair.elts[0]) != '_':
+            yield scope
 
 
 def test_laws_are_stepped_in_few_places():
     """A second loop for the same purpose would be one more to keep right."""
-    found = {at for name, path in MODULES.items() for at in law_steps(parsed(path), name)}
-    assert {at for at in found if not at.endswith('.step')} == set(STEPS_A_LAW)
+    found = {at for name, tree in watched('.step(') for at in law_steps(tree, name)}
+    assert found == set(STEPS_A_LAW)
 
 
 def test_a_step_of_a_law_is_found():
     code = """
 class Loop:
     def tick(self, x, t):
-        self._memory, u = self.law.step(self._memory, x, t)
+        self._z, u = self.law.step(self._z, x, t)
     def other(self, x, t):
         _, u = self.law.step(None, x, t)
 """
     assert list(law_steps(ast.parse(code), 'm')) == ['m.Loop.tick']
 
 
-# what runs a closed loop from its start to its end
-RUNS = {'run_lockstep', 'run_batch', 'run_emulated', 'run_rig', 'run_labyrinth', 'run_trial'}
+# What moves a plant, besides the emulation of machines.
+MOVES_A_PLANT = {
+    'rolling_controller.ball_balancer.labyrinth_planner.LabyrinthPlanner.plan': 'a planned motion',
+    'rolling_controller.measured_state.SensorFilter.__init__': 'predicts between measurements',
+    'rolling_controller.motion_watch.Predictor.__init__': 'predicts for a watch',
+    'rolling_robotics.page.page.page_data': 'the first state of a page',
+    'evidence.benchmarks.batch._scalar': 'times a step',
+    'evidence.benchmarks.pendulum_sphere.follow': 'torques of a paper',
+    'evidence.benchmarks.predictive._Motion.__init__': 'a ball with a late estimator',
+    'evidence.papers.putkaradze_rogers.stepper_rows': 'a stepper motor, no plant',
+    'tools.golden._stepped': 'steps that a golden file keeps',
+}
+# Classes that are put somewhere, and go on from there.
+GO_ON = {
+    'rolling_dynamics.batch.simulator.BatchSimulator',
+    'rolling_dynamics.contract.instruments.PlantDrive',
+    'rolling_hw_interface.emulated_motors.EmulatedMotors',
+    'rolling_robotics.learning.environments.RollingEnv',
+    'rolling_robotics.learning.environments.RollingVectorEnv',
+}
+
+
+def plants(tree, module):
+    """Yield where a plant is stepped, and classes that have the methods of one."""
+    for scope, node in in_scopes(tree, module):
+        if isinstance(node, ast.Call) and name_of(node.func) == 'Stepper':
+            yield scope
+        elif isinstance(node, ast.ClassDef):
+            names = methods(node)
+            if names & {'reset', 'restart'} and names & {'step', 'advance', 'turn', 'command'}:
+                yield scope
+
+
+def test_plants_are_moved_by_the_simulation():
+    """Another plant would have its own guards, limits and dead time, or none."""
+    some = watched('Stepper(', 'def reset(', 'def restart(')
+    found = {at for name, tree in some for at in plants(tree, name)}
+    inside = 'rolling_dynamics.simulation.'
+    assert {at for at in found if not at.startswith(inside)} == {*MOVES_A_PLANT, *GO_ON}
+
+
+def test_a_plant_is_found():
+    code = """
+class Rig:
+    def reset(self): pass
+    def command(self, u): pass
+    def step(self, dt): pass
+class Law:
+    def step(self, memory, x, t): pass
+def moved(system, p):
+    return simulation.Stepper(system, p)
+"""
+    assert list(plants(ast.parse(code), 'm')) == ['m.Rig', 'm.moved']
+
+
+# What runs a closed loop from its start to its end; functions that call one of these do too.
+RUNS = {'answered', 'run_lockstep', 'run_batch', 'run_emulated', 'run_trial', 'Emulation'}
 LOOPS = ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
+# Loops of closed loops, or over seeds, besides the runner of trials.
+LOOPS_OF_RUNS = {
+    'rolling_planner.seeds.contact_seeds.ContactSeeds.guesses',  # of an optimisation
+    'rolling_robotics.demo.demo.Demo.all_trials',
+    'rolling_robotics.demo.demo.PlanTask.in_lockstep',
+    'rolling_robotics.demo.laboratory.LaboratoryTask.in_lockstep',
+    'rolling_robotics.plugins.ball_balancer.demo.Course.in_lockstep',
+    'rolling_robotics.trials.run.run_trial',
+}
+LOOPS_OF_EVIDENCE = {
+    'evidence.benchmarks.balance_arm.rows',
+    'evidence.benchmarks.ball_balancer.labyrinth_rows',
+    'evidence.benchmarks.ball_balancer.rows',
+    'evidence.benchmarks.ball_balancer.wrong_rows',
+    'evidence.benchmarks.butterfly.rows',
+    'evidence.benchmarks.cortex_m.rows',
+    'evidence.benchmarks.dynamics._ratios',
+    'evidence.benchmarks.flip_ups._beside',
+    'evidence.benchmarks.flip_ups._beside.run',
+    'evidence.benchmarks.laboratory._damping',
+    'evidence.benchmarks.lanes.EstimateError.drawn',
+    'evidence.benchmarks.lanes.Period.starts',
+    'evidence.benchmarks.lanes.measured',
+    'evidence.benchmarks.pendulum_sphere._disturbed',
+    'evidence.benchmarks.predictive._Motion.steps',
+    'evidence.benchmarks.predictive.moved_goals_rows',
+    'evidence.benchmarks.predictive.rows',
+    'evidence.benchmarks.predictive_systems._of',
+    'evidence.benchmarks.predictive_systems.rows',
+    'evidence.benchmarks.trials.flip_up',
+    'evidence.benchmarks.trials.run_missing',
+    'evidence.benchmarks.trials.unavoidable',
+    'evidence.papers.woodruff_lynch.ball_on_plate.followed',
+    'evidence.papers.woodruff_lynch.laboratory._damping',
+    'evidence.papers.woodruff_lynch.laboratory.damping_figure',
+    'evidence.papers.woodruff_lynch.laboratory.flip_up_band',
+    'tools.golden.lockstep',
+    'tools.pictures.predictive',
+}
 
 
-def called(node):
-    """Return the names of what is called in a node, without what they are called on."""
-    functions = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
-    return {getattr(f, 'attr', getattr(f, 'id', '')) for f in functions}
-
-
-def loops_of_runs(tree, module):
-    """Yield the functions with a loop of closed loops, run there or by functions of the module."""
-    functions = {n: called(n) for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
-    runs, before = set(RUNS), 0
+def lead_to(runs, functions):
+    """Return the names of runs, and of functions (name -> names called) that lead to one."""
+    runs, before = {*runs}, 0
     while len(runs) > before:
         before = len(runs)
-        runs |= {f.name for f, names in functions.items() if names & runs}
-    for function in (f for f, names in functions.items() if names & runs):
-        if any(called(n) & runs for n in ast.walk(function) if isinstance(n, LOOPS)):
-            yield f'{module}.{function.name}'
+        runs |= {name for name, names in functions if names & runs}
+    return runs
+
+
+@cache
+def functions_of(path):
+    """Return name, and names called, of each function in a file."""
+    return functions_in(parsed(path))
+
+
+def functions_in(tree):
+    return [(n.name, called(n)) for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
+
+
+def loops_of_runs(tree, module, runs):
+    """Yield the functions with a loop of closed loops, or over seeds of what they call."""
+    stepped = {at.rpartition('.')[2] for at in law_steps(tree, module)} - {'step'}
+    runs = lead_to(runs | stepped, functions_in(tree))
+    for scope, node in in_scopes(tree, module):
+        if isinstance(node, LOOPS):
+            loops = [node, *getattr(node, 'generators', ())]
+            targets = ' '.join(ast.unparse(t.target) for t in loops if hasattr(t, 'target'))
+            calls = called(node)
+            if calls & runs or ('seed' in targets and calls):
+                yield scope
 
 
 def test_trials_are_looped_over_by_their_tasks_and_by_their_runner_alone():
     """Another loop over starts or seeds would count and judge them in a way of its own."""
-    texts = {name: path.read_text(encoding='utf-8') for name, path in MODULES.items()}
-    some = [name for name, text in texts.items() if any(run in text for run in RUNS)]
-    found = {at for name in some for at in loops_of_runs(parsed(MODULES[name]), name)}
-    assert found
-    assert {at for at in found if not at.endswith('.in_lockstep')} == set()
+    every = [f for path in WATCHED.values() for f in functions_of(path)]
+    runs = {name for name in lead_to(RUNS, every) if name.startswith('run_')} | RUNS
+    some = watched('.step(', 'seed', *runs)
+    found = {at for name, tree in some for at in loops_of_runs(tree, name, runs)}
+    assert found == LOOPS_OF_RUNS | LOOPS_OF_EVIDENCE
 
 
-def test_a_loop_of_runs_is_found():
-    code = """
-def one(seed):
-    return run_rig(seed)
+@pytest.mark.parametrize(
+    'code',
+    [
+        """
+def one(start):
+    return run_lockstep(start)
+def other(starts):
+    return [one(start) for start in starts]
+""",
+        """
+def one(law, x):
+    while True:
+        z, u = law.step(z, x)
+def other(starts):
+    for start in starts:
+        one(start)
+""",
+        """
 def other(seeds):
-    return [one(seed) for seed in seeds]
-"""
-    assert list(loops_of_runs(ast.parse(code), 'm')) == ['m.other']
+    return [run_some_other_way(seed) for seed in seeds]
+""",
+    ],
+)
+def test_a_loop_of_runs_is_found(code):
+    assert list(loops_of_runs(ast.parse(code), 'm', RUNS)) == ['m.other']
 
 
 # what drove, ran and recorded machines before one mechanism did it for all
