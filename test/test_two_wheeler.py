@@ -15,6 +15,7 @@ from rolling_dynamics.errors import ParameterError, ScenarioError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.emulation import Emulation
+from rolling_dynamics.testing import check_system
 from rolling_robotics.trials.trial import state_goal
 
 G, M, H, R, WHEEL, AXLE = 9.81, 3.0, 0.2, 0.08, 0.3, 0.12
@@ -205,3 +206,10 @@ def test_what_does_not_fit_is_rejected_by_name(scenario, path, value, text):
     with pytest.raises(ScenarioError) as error:
         load_scenario(scenario.raw | {'machine': machine})
     assert text in str(error.value)
+
+
+def test_it_passes_every_check_of_a_system(scenario):
+    """Its wheel angles have a scale of many turns, so that a hold leaves them free."""
+    given = {'sensors': scenario.sensors, 'actuators': scenario.actuators}
+    outcomes = check_system(scenario.system, scenario.p, scenario.x0, **given)
+    assert [o.name for o in outcomes if o.verdict == 'failed'] == []

@@ -17,6 +17,7 @@ from rolling_dynamics.errors import suggestion
 from rolling_dynamics.simulation.guards import projection
 from rolling_dynamics.simulation.trajectory import Trajectory
 
+TURNS = 10.0  # rad, greatest scale of an angle: a wheel that counts little has a large one
 SPREAD = 0.02  # of the states that are tried, as a fraction of the scales of the layout
 SAMPLES = 4
 
@@ -144,8 +145,9 @@ Check = Callable[[Subject], None]
 
 
 def scales(layout: Layout) -> Array:
-    """Return the scale of each number of a layout, in its unit, shape (size,)."""
-    return np.array([e.scale for e in layout.entries for _ in e.components], dtype=float)
+    """Return the scale of each number of a layout, in its unit, shape (size,); turns have few."""
+    sizes = (min(e.scale, TURNS) if e.unit == 'rad' else e.scale for e in layout.entries)
+    return np.repeat([*sizes, 0.0], [*(e.size for e in layout.entries), 0])
 
 
 def values(function: ca.Function, *arguments: object) -> Array:

@@ -128,7 +128,9 @@ def test_a_ball_that_may_slide_and_fly_passes(planar, monkeypatch):
             'separated' if spins else 'rolling'
         )
         outcomes = check_system(part, q, x, duration=0.02)
-        assert {o.verdict for o in outcomes} == {'passed'}
+        assert [o.name for o in outcomes if o.verdict != 'passed'] == [
+            'instruments'
+        ]  # it has none
 
 
 @pytest.mark.parametrize(
