@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import casadi as ca
 import numpy as np
@@ -14,6 +14,7 @@ from rolling_controller.nominal import step_functions
 from rolling_controller.supervisor import Memory, OPENING, Sample, Source, step, Verdict
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.contract.capabilities import offers
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem, Symbols
 from rolling_dynamics.simulation import Stepper
@@ -26,6 +27,7 @@ DRIFT = 0.1  # 1/sqrt(s), standard deviation by which unknown forces change an e
 GAP, SHORTEST = 10, 0.1
 START, LOST = 0.01, 1.0  # standard deviations of the start, and of an estimate that is reopened
 EXACT = 1e-6  # of its scale, standard deviation of a number that is measured without noise
+DEPENDS = 1e-10  # of the greatest singular value, of rows of contacts that depend on others
 LIMITED = 0.5  # of the greatest output of a law, while an estimate is open
 Spread = float | Mapping[str, float]  # over the scale of each entry, or by entry in its unit
 
@@ -65,13 +67,18 @@ class Belief(NamedTuple):
         return self._replace(sent=(*kept, (at, u)))
 
 
+class _Closed(Protocol):
+    closing_rows: ca.Function | None
+
+
 class SensorFilter:
     """
     Kalman filter of what the sensors of a machine measure, in the first mode of its system.
 
     It is an estimator in the form of a law; see :class:`rolling_controller.law.Law`. A number
     that is measured without noise counts with the standard deviation :data:`EXACT` of its scale.
-    One that no motion changes, such as the height of a ball over its plate, says nothing.
+    One that no motion changes, such as the height of a ball over its plate, says nothing. Contacts
+    that close loops of a machine are known to be closed, and not to slip.
 
     Attributes
     ----------
@@ -143,6 +150,9 @@ class SensorFilter:
         rows = [k for name in forces for k in range(*tangent.slice(name).indices(tangent.size))]
         self._B = np.eye(tangent.size)[:, rows]
         self._moved = FastFunction(compiled(_retraction(system))[0])
+        closed = offers(system, _Closed)
+        rows_of = None if closed is None else closed.closing_rows
+        self._closing = None if rows_of is None else FastFunction(compiled(rows_of)[0])
         corrections = compiled(*(_correction(s, system, len(rows)) for s in sensors))
         self._corrections = [FastFunction(f) for f in corrections]
         sizes = [len(tangent.entry(name).components) for name in forces]
@@ -158,7 +168,7 @@ class SensorFilter:
     def start(self, before: Belief | None = None) -> Belief:  # noqa: ARG002
         """Return what is known before the first measurement."""
         force, P = np.zeros(self._B.shape[1]), np.diag(self._spread**2)
-        return Belief(self._x_start, force, P, ((-math.inf, self._idle),))
+        return self._closed(Belief(self._x_start, force, P, ((-math.inf, self._idle),)))
 
     def given(self, measurement: Measurement) -> Array:
         """Return inputs for a measurement of an emulation: shape (inputs.size,), units of y."""
@@ -233,7 +243,18 @@ class SensorFilter:
         which = self._lost > 0.0
         P = np.where(np.logical_or.outer(which, which), 0.0, belief.P)
         P[which, which] = self._lost[which] ** 2
-        return belief._replace(P=P)
+        return self._closed(belief._replace(P=P))
+
+    def _closed(self, belief: Belief) -> Belief:
+        """Return what is known, with the knowledge that contacts are closed and do not slip."""
+        if self._closing is None:
+            return belief
+        P, n = belief.P, self._B.shape[0]
+        G = self._closing(belief.x, self._p).reshape(n, -1).T
+        H = np.hstack([G, np.zeros((len(G), len(P) - n))])
+        gain = P @ H.T @ np.linalg.pinv(H @ P @ H.T, rcond=DEPENDS, hermitian=True)
+        rest = np.eye(len(P)) - gain @ H
+        return belief._replace(P=rest @ P @ rest.T)
 
     def _predicted(self, belief: Belief, t: float) -> Belief:
         """Return what is known at a later time, under the controls that were sent."""
@@ -257,7 +278,7 @@ class SensorFilter:
             pair for k, pair in enumerate(belief.sent)
             if k + 1 == len(belief.sent) or belief.sent[k + 1][0] > t
         )  # fmt: skip
-        return belief._replace(x=x, P=P, t=t, sent=sent)
+        return self._closed(belief._replace(x=x, P=P, t=t, sent=sent))
 
 
 def _pieces(

@@ -7,10 +7,13 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_controller.balance.hold import Hold
+from rolling_controller.lockstep import run_emulated
+from rolling_controller.measured_state import MeasuredLaw, SensorFilter
 from rolling_dynamics.equilibrium import linear_model
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
+from rolling_dynamics.simulation.emulation import Emulation
 
 sys.path.insert(0, str(Path(__file__).parent / 'mechanism'))
 from kane_oracle import rates_by_kane
@@ -196,3 +199,34 @@ def test_its_hold_rights_it_and_no_wheel_slips(scenario, hold, lean):
     at = scenario.system.state.unpack(s.x)
     assert np.abs(at['p_body'][:2]).max() < 0.02
     assert np.abs(at['q_body'][1:]).max() < 0.01
+
+
+@pytest.mark.parametrize(
+    ('lean', 'duration'), [(0.05, 0.3), pytest.param(-0.1, 5.0, marks=pytest.mark.slow)]
+)
+def test_it_stands_on_its_imu_and_encoders_behind_dead_time(scenario, hold, lean, duration):
+    """A filter that let the wheels leave the ball made commands at which one did, at 8 ms."""
+    system, sensors = scenario.system, scenario.sensors
+    plant = Emulation(system, scenario.p, sensors, scenario.actuators, seed=1)
+    plant.restart(leaning(scenario, lean), np.zeros(3))
+    state = SensorFilter(system, scenario.p, sensors, scenario.x0)
+    late = sensors[0].delay + scenario.actuators[0].dead_time
+    law = MeasuredLaw(state, hold, latency=late)
+    run = run_emulated(plant, law, state.given, duration, lambda u: u)
+    assert run.ended is None
+    if duration > 1:
+        at = system.state.unpack(run.states[-1])
+        assert np.abs(at['q_body'][1:3]).max() < 5e-3
+        assert np.abs(at['v_body']).max() < 0.05
+
+
+def test_what_is_known_keeps_the_wheels_on_the_ball(scenario):
+    """The covariance has nothing across the contacts, at the start and after a prediction."""
+    system, p = scenario.system, scenario.p
+    state = SensorFilter(system, p, scenario.sensors, scenario.x0)
+    belief = state.start()
+    for t in (0.0, 0.002, 0.02):
+        belief, _ = state.step(belief, np.full(state.inputs.size, np.nan), t)
+        G, P = np.array(system.closing_rows(belief.x, p)), belief.P
+        size = np.sqrt(np.diag(np.abs(G) @ np.diag(np.diag(P)) @ np.abs(G).T))
+        assert np.abs(np.sqrt(np.abs(np.diag(G @ P @ G.T))) / size).max() < 1e-5

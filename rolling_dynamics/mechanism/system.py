@@ -565,6 +565,21 @@ class MachineSystem(WrittenSystem):
         """``(x, p) -> gaps`` of the contacts that close loops."""
         return self.of_state('gaps', ca.vertcat(ca.SX(0, 1), *(r.gap for r in self.closures)))
 
+    @cached_property
+    def closing_rows(self) -> ca.Function | None:
+        """
+        ``(x, p) -> G``, the derivatives by a tangent vector of what contacts keep at zero (k, n).
+
+        That is the gaps and slips of the contacts that close loops; None where there are none.
+        """
+        pairs = enumerate(zip(self.machine.contacts, self.closures, strict=True))
+        gaps = (r.gap for i, (c, r) in pairs if 2 in c.holds(r, self.phases.of(i)))
+        kept, d = ca.vertcat(*gaps, *self.rows), ca.SX.sym('d', self.tangent.size)
+        if not kept.numel():
+            return None
+        G = ca.jacobian(ca.substitute(kept, self.symbols.x, self.retract(self.symbols.x, d)), d)
+        return self.of_state('closing_rows', ca.substitute(G, d, ca.SX.zeros(d.numel())))
+
     def structure(self, p: ArrayLike, x: ArrayLike) -> Structure:
         """Return what the contacts beside the joints leave free at a state."""
         if (part := self.part_at(p, x)) is not self:
