@@ -11,12 +11,13 @@ from typing import Generic, TypeVar
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.instruments import Actuator, MotionExpressions, PlantDrive, Sensor
 from rolling_dynamics.contract.rolling_system import Event, MotionState, RollingSystem
 from rolling_dynamics.errors import ParameterError, RollingError, SimulationError
+from rolling_dynamics.simulation.actuation import Actuation
 from rolling_dynamics.simulation.sensing import Measurement, SAME_TIME, SensorStream
 from rolling_dynamics.simulation.stepper import Stepper
 
@@ -116,22 +117,9 @@ class Emulation:
             names = system.state.names
             carried = [(names.index(n), k) for k, n in enumerate(drive.carried) if n in names]
             self._carried = tuple(np.array(carried, dtype=int).T)
-        self._limits, self._slew = np.full((2, system.control.size), np.inf)
-        timing, self._dead_band = np.zeros((system.control.size, 2)), np.zeros(system.control.size)
-        if limits is not None:
-            self._limits[:] = limits
-        for actuator in actuators:
-            actuator.check(system)
-            where = system.control.slice(actuator.control)
-            timing[where] = actuator.dead_time, actuator.rate
-            self._limits[where] = np.minimum(self._limits[where], actuator.limits)
-            self._slew[where], self._dead_band[where] = actuator.slew, actuator.dead_band
-        self._slews = bool(np.isfinite(self._slew).any())
-        if self._slews:
+        self._actuation = Actuation(system, actuators, limits)
+        if self._actuation.slews:
             self._longest = min(self._longest, LONGEST)
-        rows = np.unique(timing, axis=0)
-        self._timings = [(*row.tolist(), (timing == row).all(axis=1)) for row in rows]
-        self._plain = not (timing.any() or self._slews or self._dead_band.any())
 
     def restart(self, x: ArrayLike, u: ArrayLike, p: ArrayLike | None = None) -> None:
         """
@@ -163,18 +151,16 @@ class Emulation:
         except RollingError:
             self.p = self._plant.p = before
             raise
-        self.u, self.newest = self._limited(u), u
+        self._actuation.restart(u)
+        self.u, self.newest = self._actuation.u, u
         self.state, self.held = state, False
-        self._sent: list[
-            tuple[float, NDArray[np.bool_], Array]
-        ] = []  # time, which controls, their values
         self._coming: list[Measurement] = []
         for stream in self.streams.values():
             stream.restart(self.time)
         self.time, self.events = 0.0, []
         if self.drive is not None:
             self.drive.restart()
-        self._wanted, self._driven = self.u, 0.0
+        self._driven = 0.0
         self.times.clear()
         self.states.clear()
         self.controls.clear()
@@ -203,14 +189,10 @@ class Emulation:
 
         """
         self.newest = self._checked(u)
-        value = self._limited(self.newest)
-        if self._plain and at <= self.state.t + SAME_TIME:
-            self.u = self._wanted = value
-            return
-        for dead_time, rate, which in self._timings:
-            taken = math.ceil(at * rate - SAME_TIME) / rate if rate else at
-            self._sent.append((taken + dead_time, which, value))
-        self._sent.sort(key=lambda sent: sent[0])
+        due = at <= self.state.t + SAME_TIME
+        self._actuation.send(self.newest, at, due=due)
+        if due and self._actuation.plain:
+            self.u = self._actuation.u
 
     def step(self, u: ArrayLike, dt: float) -> list[Measurement]:
         """
@@ -233,9 +215,6 @@ class Emulation:
         if given.shape != self.newest.shape or (given != self.newest).any():
             self.send(given, self.time)
         return self.advance(self.time + dt)
-
-    def _limited(self, u: Array) -> Array:
-        return np.asarray(np.minimum(np.maximum(u, -self._limits), self._limits))
 
     def _checked(self, u: ArrayLike) -> Array:
         u, size = np.array(u, dtype=float), self.system.control.size
@@ -287,23 +266,10 @@ class Emulation:
         if self.drive is not None:
             return
         while self.state.t < until - SAME_TIME and self.state.ended is None:
-            while self._sent and self._sent[0][0] <= self.state.t + SAME_TIME:
-                _, which, value = self._sent.pop(0)
-                moves = np.abs(value - self._wanted) > self._dead_band
-                self._wanted = np.where(which & moves, value, self._wanted)
-            end = min(until, self.state.t + self._longest)
-            if self._sent:
-                end = min(end, self._sent[0][0])
-            self.u = self._slewed(end - self.state.t)
+            end = min(until, self.state.t + self._longest, self._actuation.take(self.state.t))
+            self.u = self._actuation.turn(end - self.state.t)
             self._move(end)
             self._keep(self.state.t)
-
-    def _slewed(self, dt: float) -> Array:
-        """Return the control after a time [s] at the rates that actuators can change it."""
-        if not self._slews:
-            return self._wanted
-        most = self._slew * dt
-        return self.u + np.clip(self._wanted - self.u, -most, most)
 
     def _drive_to(self, until: float) -> None:
         """Turn the drive, and move the plant, unless its motion has ended, by what it gives."""

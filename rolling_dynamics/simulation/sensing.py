@@ -111,7 +111,7 @@ class SensorStream:
             self._set_clock()
 
     def take(
-        self, times: Sequence[float], outputs: Sequence[Array], *, blind: bool = False
+        self, times: Sequence[float], outputs: Sequence[Array] | Array, *, blind: bool = False
     ) -> Measurement | None:
         """
         Measure now.
@@ -166,8 +166,9 @@ class SensorStream:
             i, j = (where[k] for k in rng.choice(len(where), 2, replace=False))
             value[i], value[j] = value[j].copy(), value[i].copy()
         if chance[4] < s.outlier:
-            away = rng.normal(size=where[0].stop - where[0].start)
+            away = rng.normal(size=max(at.stop - at.start for at in where))
             at = where[rng.integers(len(where))]
+            away = away[: at.stop - at.start]
             value[at] += s.outlier_size * away / np.linalg.norm(away)
         for k in np.flatnonzero(missing):
             value[where[k]] = math.nan
@@ -188,10 +189,19 @@ def mean_between(times: Sequence[float], values: Array, start: float, end: float
     """
     if len(times) == 1:
         return np.asarray(values[0])
-    first, last = bisect_right(times, start + SAME_TIME), bisect_left(times, end - SAME_TIME)
-    ends = [np.array([np.interp(t, times, c) for c in values.T]) for t in (start, end)]
+    last = _at(times, values, end)
     if end - start < SAME_TIME:
-        return ends[1]
-    at = np.array([start, *times[first:last], end])
-    between = np.array([ends[0], *values[first:last], ends[1]])
+        return last
+    inside = slice(bisect_right(times, start + SAME_TIME), bisect_left(times, end - SAME_TIME))
+    at = np.array([start, *times[inside], end])
+    between = np.array([_at(times, values, start), *values[inside], last])
     return np.asarray(np.trapezoid(between, at, axis=0) / (end - start))
+
+
+def _at(times: Sequence[float], values: Array, t: float) -> Array:
+    """Return the values at a time [s], linear between times and constant beyond them."""
+    k = bisect_right(times, t) - 1
+    if not 0 <= k < len(times) - 1:
+        return np.asarray(values[max(k, 0)])
+    slope = (values[k + 1] - values[k]) / (times[k + 1] - times[k])
+    return np.asarray(slope * (t - times[k]) + values[k])
