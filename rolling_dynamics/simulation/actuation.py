@@ -69,7 +69,7 @@ class Actuation:
         self._sent = [one for one in sent if np.isfinite(one[0]).any()]
 
     def send(self, u: ArrayLike, at: ArrayLike, *, due: bool = False) -> None:
-        """Take commands that are sent at times [s]; ``due`` where these are no later than now."""
+        """Take commands that are sent at times [s]; ``due`` where these have come."""
         value = self._limited(u)
         if due and self.plain:
             self.u = self._wanted = value

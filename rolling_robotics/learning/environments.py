@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
+from rolling_dynamics.batch.emulation import EmulatedBatch
 from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.animation.movie import HEAD, pictures, Shot
 from rolling_robotics.learning import TASKS
-from rolling_robotics.learning.tasks import Batch, Flags, Task, Verdict
+from rolling_robotics.learning.reach import MOST
+from rolling_robotics.learning.tasks import Batch, Flags, Observed, Task, Verdict
 from rolling_robotics.result import arrays, follower_of, heading
 from rolling_robotics.scene.general import scene_of
 
@@ -35,7 +37,17 @@ class Episodes:
     Settings of environments.
 
     An environment depends on its own generator of random numbers alone, not on the other
-    environments.
+    environments. Actions are commands to the actuators of the scenario, where it has some.
+
+    Attributes
+    ----------
+    observed
+        Entries of an observation: those of the task, or of the scenario's sensors.
+    dt
+        Time for which a control is held [s], a part of the task's where something is emulated.
+    held
+        Controls in the last step, shape (parts, size, control.size).
+
     """
 
     def __init__(
@@ -60,11 +72,10 @@ class Episodes:
             Entry of the system's parameters -> greatest fraction by which an episode's differs
             from the scenario's, such as ``{'mass': 0.1}``.
         noise
-            Unit of observed entries -> standard deviation, such as ``{'m': 2e-4}``; None for the
-            greatest that a sensor of the scenario has in the unit.
+            Unit of observed entries -> standard deviation, such as ``{'m': 2e-4}``.
         delay
-            Steps by which observations are late; None for the longest delay of its sensors and
-            dead time of its actuators together.
+            Steps by which observations are late. Where neither this nor ``noise`` is given and
+            the scenario has sensors, what these measure is observed, in place of the task's.
 
         Raises
         ------
@@ -72,15 +83,23 @@ class Episodes:
             A name is not known, or a number is out of range.
 
         """
-        system = task.scenario.system
-        self.task, self.size = task, size
+        scenario = task.scenario
+        system, sensors = scenario.system, scenario.sensors
+        self.task, self.size, self.observed = task, size, task.observed
+        if noise is not None or delay is not None:
+            sensors = ()
+        elif sensors:
+            self.observed = tuple(
+                Observed(name=f'{s.name} {e.name}', unit=e.unit, size=e.size, most=MOST)
+                for s in sensors
+                for e in s.output.entries
+            )
         self._spread = dict(randomise or {})
-        self._noise = _noise(task) if noise is None else dict(noise)
-        delay = _delay(task) if delay is None else delay
+        self._noise, delay = dict(noise or {}), 0 if delay is None else delay
         check_names(
             self._spread, [e.name for e in system.parameters.entries], 'randomise: no parameter'
         )
-        units = [e.unit for e in task.observed]
+        units = [e.unit for e in self.observed]
         check_names(self._noise, list(dict.fromkeys(units)), 'noise: no observation of the unit')
         for name, spread in self._spread.items():
             if not 0 <= spread < 1:
@@ -93,7 +112,12 @@ class Episodes:
         if not (isinstance(delay, (int, np.integer)) and 0 <= delay <= task.steps):
             raise ParameterError(f'delay must be a number of steps from 0 on, got {delay!r}')
         self._deviation = np.repeat([self._noise.get(u, 0.0) for u in units], self._widths)
-        self._batch = BatchSimulator(system, size, task.dt, max_step=task.max_step)
+        emulated = sensors or scenario.actuators
+        self._parts = math.ceil(task.dt / task.max_step * (1 - 1e-12)) if emulated else 1
+        self.dt = task.dt / self._parts
+        self._batch = BatchSimulator(system, size, self.dt, max_step=task.max_step)
+        self._plant = EmulatedBatch(self._batch, sensors, scenario.actuators)
+        self.held = np.zeros((self._parts, size, system.control.size))
         self._goals = np.empty((size, 0))
         self._waiting: deque[Array] = deque(maxlen=int(delay) + 1)  # the first is what is reported
         self._columns = [system.control.names.index(name) for name in task.actions]
@@ -101,12 +125,12 @@ class Episodes:
 
     @property
     def _widths(self) -> list[int]:
-        return [e.size for e in self.task.observed]
+        return [e.size for e in self.observed]
 
     @property
     def most(self) -> Array:
         """Greatest absolute values of an observation, shape (n,), in its units."""
-        return np.repeat([e.most for e in self.task.observed], self._widths)
+        return np.repeat([e.most for e in self.observed], self._widths)
 
     @property
     def batch(self) -> Batch:
@@ -133,6 +157,11 @@ class Episodes:
             for name, spread in self._spread.items():
                 parameters[k, layout.slice(name)] *= 1 + spread * rngs[k].uniform(-1, 1)
         self._batch.reset(which, states=states, parameters=parameters)
+        seeds = [
+            int(rng.integers(2**62)) if begins and self._plant.sensors else 0
+            for rng, begins in zip(rngs, which.tolist(), strict=True)
+        ]
+        self._plant.restart(seeds, which)
         observed = self._measured(which, rngs)
         if not self._waiting:
             self._waiting.extend(observed.copy() for _ in range(self._waiting.maxlen or 1))
@@ -162,7 +191,8 @@ class Episodes:
 
         """
         held = np.clip(np.nan_to_num(actions.astype(float)), -1.0, 1.0)
-        self._batch.step(self.controls(held))
+        self._plant.send(self.controls(held))
+        self.held = self._plant.advance(self._parts)
         verdict = self.task.judge(self.batch, held)
         fell = ~self._batch.running
         self._waiting.append(self._measured(going, rngs))
@@ -173,13 +203,14 @@ class Episodes:
         )
 
     def controls(self, actions: Array) -> Array:
-        """Return the controls of actions, shape (size, control.size)."""
+        """Return the commands of actions, shape (size, control.size)."""
         controls = np.zeros((len(actions), self.task.scenario.system.control.size))
         controls[:, self._columns] = actions * self._scale
         return controls
 
     def _measured(self, which: Flags, rngs: Sequence[np.random.Generator]) -> Array:
-        observed = self.task.observe(self.batch)
+        sensed = self._plant.sensors
+        observed: Array = self._plant.values.copy() if sensed else self.task.observe(self.batch)
         if self._noise:
             for k in np.flatnonzero(which).tolist():
                 observed[k] += self._deviation * rngs[k].standard_normal(observed.shape[1])
@@ -187,25 +218,6 @@ class Episodes:
 
     def _delayed(self) -> NDArray[np.float32]:
         return self._waiting[0].astype(np.float32)
-
-
-def _noise(task: Task) -> dict[str, float]:
-    """Return the greatest standard deviation of the scenario's sensors by observed unit."""
-    out = {e.unit: 0.0 for e in task.observed}
-    for sensor in task.scenario.sensors:
-        deviations = np.sqrt(np.diag(sensor.covariance))
-        for entry in sensor.output.entries:
-            if entry.unit in out:
-                own = float(deviations[sensor.output.slice(entry.name)].max())
-                out[entry.unit] = max(out[entry.unit], own)
-    return {unit: deviation for unit, deviation in out.items() if deviation}
-
-
-def _delay(task: Task) -> int:
-    """Return the delay of the scenario's sensors and actuators in whole steps."""
-    sensors = max((sensor.delay for sensor in task.scenario.sensors), default=0.0)
-    actuators = max((actuator.dead_time for actuator in task.scenario.actuators), default=0.0)
-    return min(round((sensors + actuators) / task.dt), task.steps)
 
 
 Observation = NDArray[np.float32]
@@ -246,7 +258,7 @@ class RollingEnv(gymnasium.Env[Any, Any]):
         self._episodes = _episodes(task, 1, options)
         self.observation_space, self.action_space = _spaces(self._episodes)
         self._filmed: Scenario | None = None  # the episode, if it is drawn
-        self._held: list[Array] = []  # controls so far, one for each step
+        self._held: list[Array] = []  # controls in force so far
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -271,7 +283,7 @@ class RollingEnv(gymnasium.Env[Any, Any]):
         actions = np.asarray(action, dtype=float)[None]
         observed, verdict = self._episodes.step(actions, [self.np_random], np.ones(1, bool))
         if self._filmed is not None:
-            self._held.append(self._episodes.controls(np.clip(actions, -1, 1))[0])
+            self._held += [*self._episodes.held[:, 0]]
         info = {'success': bool(verdict.success[0]), 'stopped': self._episodes.stopped[0]}
         return observed[0], float(verdict.reward[0]), bool(verdict.failed[0]), False, info
 
@@ -297,7 +309,7 @@ class RollingEnv(gymnasium.Env[Any, Any]):
             raise ParameterError("result: needs render_mode='rgb_array', and a reset")
         count = len(self._held)
         held = np.array(self._held) if count else np.zeros((1, s.system.control.size))
-        end = max(count * self._episodes.task.dt, SHORTEST)
+        end = max(count * self._episodes.dt, SHORTEST)
         times = np.linspace(0.0, end, max(count, 1) + 1)
         trajectory = simulate(
             s.system,

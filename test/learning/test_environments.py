@@ -1,13 +1,10 @@
 """Environments of Gymnasium: their contract, their physics, and what may be drawn at random."""
 
-from dataclasses import replace
-
 import gymnasium
 from gymnasium.utils.env_checker import check_env
 import numpy as np
 import pytest
-from rolling_dynamics.contract.instruments import Actuator, Sensor
-from rolling_dynamics.contract.rolling_system import Layout, vector_entry
+from rolling_controller import Hold
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.learning import TASKS
@@ -198,45 +195,65 @@ def test_delay_tells_what_was_seen_before():
         assert np.array_equal(told[k], seen[max(k - 3, 0)])
 
 
-def test_noise_and_delay_are_those_of_sensors_and_actuators_of_the_scenario():
-    """The greatest of a unit, and whole steps of both together, unless they are given."""
-    task = BallOnPlate()
-    cameras = [
-        Sensor(
-            name=f'camera_{k}',
-            output=Layout((vector_entry('position', 'm'),)),
-            measure=lambda at: at.body('hand')[:3, 3],
-            covariance=np.diag([1e-6, 4e-6, 0.0]) * (k + 1),
-            rate=30.0,
-            delay=(1.2 + k) * task.dt,
-            message='pose',
-            topic=f'camera_{k}',
-        )
-        for k in range(2)
-    ]
-    scale = Sensor(
-        name='scale',
-        output=Layout((vector_entry('force', 'N'),)),
-        measure=lambda at: at.wrench[3:],
-        covariance=9.0 * np.eye(3),
-        rate=30.0,
-        message='wrench',
-        topic='scale',
-    )
-    motors = Actuator(
-        name='motors',
-        control=task.scenario.system.control.entries[0].name,
-        joints=('x', 'y', 'z'),
-        limits=np.ones(3),
-        dead_time=0.6 * task.dt,
-        message='effort',
-    )
-    vars(task)['scenario'] = replace(task.scenario, sensors=(*cameras, scale), actuators=(motors,))
-    episodes, given = Episodes(task, 1), Episodes(task, 1, noise={}, delay=0)
-    assert episodes._noise == pytest.approx({'m': np.sqrt(8e-6)})
-    assert episodes._waiting.maxlen == 1 + 3
-    assert (given._noise, given._waiting.maxlen) == ({}, 1)
-    assert Episodes(BallOnPlate(), 1)._noise == {}
+@pytest.fixture(scope='module')
+def balanced():
+    """Return 40 environments of a robot with sensors and motors, after a second under a hold."""
+    env = gymnasium.make_vec(f'{GYM}ReachGoal-v0', 40, scenario='two_wheeler').unwrapped
+    seen, _ = env.reset(seed=3)
+    scenario, rows = env._episodes.task.scenario, []
+    hold = Hold(scenario.system, scenario.p, scenario.x0, control_limits=0.8)
+    for _ in range(50):
+        rows.append((seen, env._episodes._plant._past[-2].copy()))
+        actions = [hold.step(None, x, 0.0)[1] / 0.8 for x in env._episodes.batch.states]
+        seen, _, failed, _, _ = env.step(np.array(actions))
+        assert not failed.any()
+    return env, rows
+
+
+def test_sensors_of_the_scenario_are_what_is_observed(balanced):
+    """With their covariance, 2 ms late, of which a step of the emulation is one."""
+    env, rows = balanced
+    sensors = env._episodes.task.scenario.sensors
+    names = [e.name for e in env._episodes.observed]
+    assert names[0] == 'imu orientation'
+    assert env.single_observation_space.shape == (sum(s.output.size for s in sensors),)
+    off = np.concatenate([seen - past for seen, past in rows[1:]])
+    deviations = np.sqrt(np.concatenate([np.diag(s.covariance) for s in sensors]))
+    moved = deviations > 0
+    np.testing.assert_allclose(off.std(axis=0)[moved], deviations[moved], rtol=0.1)
+    assert np.abs(off[:, ~moved]).max(initial=0.0) < 1e-5
+
+
+def test_actions_are_commands_to_the_motors_of_the_scenario(balanced):
+    """A dead time of 2 ms, one of the ten parts of a step."""
+    env, _ = balanced
+    before = env._episodes.held[-1].copy()
+    env.step(np.full((40, 2), 0.1))
+    assert env._episodes.held.shape == (10, 40, 2)
+    assert (env._episodes.held[0] == before).all()
+    np.testing.assert_allclose(env._episodes.held[1:], 0.08)
+
+
+def test_an_environment_with_sensors_is_that_of_its_seed_bit_by_bit():
+    options = {'scenario': 'two_wheeler', 'max_episode_steps': 8}
+    many = gymnasium.make_vec(f'{GYM}ReachGoal-v0', 3, **options)
+    one = gymnasium.make(f'{GYM}ReachGoal-v0', render_mode='rgb_array', **options)
+    seen, alone = many.reset(seed=7)[0], one.reset(seed=9)[0]
+    for k, action in enumerate(actions_of(many, 20, 0.1)):
+        assert np.array_equal(seen[2], alone)
+        seen, *_ = many.step(action)
+        alone, *_ = one.reset() if k % 9 == 8 else one.step(action[2])
+    episodes, arrays = one.unwrapped._episodes, one.unwrapped.result()['arrays']
+    x = episodes.batch.states[0]
+    place = episodes.task.scenario.system.state.slice('p_body')
+    np.testing.assert_allclose(arrays['p_body']['values'][-1], x[place], atol=1e-6)
+
+
+def test_noise_or_delay_that_is_given_is_that_of_the_task_in_place_of_the_sensors():
+    task = ReachGoal(scenario='two_wheeler')
+    for given in ({'noise': {}}, {'delay': 1}):
+        assert Episodes(task, 1, **given).observed == task.observed
+    assert Episodes(BallOnPlate(), 1).observed == BallOnPlate.observed
 
 
 @pytest.mark.parametrize(
