@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_controller.law import answered, as_function, check_inputs, gathered, Law, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
+from rolling_dynamics.batch.emulation import EmulatedBatch
 from rolling_dynamics.batch.kernels import VectorFunction
-from rolling_dynamics.contract.instruments import Actuator
+from rolling_dynamics.contract.instruments import Actuator, Sensor
 from rolling_dynamics.contract.rolling_system import Event, RollingSystem
-from rolling_dynamics.simulation.emulation import Emulation
+from rolling_dynamics.simulation.emulation import Emulation, LONGEST
 from rolling_dynamics.simulation.sensing import Measurement
 
 PERIOD = 1e-3  # s, between looks for measurements under a law that has no period of its own
@@ -157,7 +159,7 @@ class ClosedLoops(NamedTuple):
     times
         Clocks [s], shape (steps + 1, motions); clocks of motions that stopped stand still.
     states, controls
-        Shapes (steps + 1, motions, n) and (steps, motions, m).
+        Shapes (steps + 1, motions, n) and (steps, motions, m): controls in force at each step.
     stopped
         What ended each motion, see :attr:`BatchSimulator.stopped`.
     memory
@@ -181,6 +183,9 @@ def run_batch(
     *,
     rate: float = 1000.0,
     limits: ArrayLike = np.inf,
+    sensors: Sequence[Sensor] = (),
+    actuators: Sequence[Actuator] = (),
+    seed: int = 0,
     signals: Callable[[float], Mapping[str, Array]] = lambda _: {},
 ) -> ClosedLoops:
     """
@@ -193,10 +198,14 @@ def run_batch(
     starts
         States at the start, shape (motions, state.size).
     law
-        A law that is not opaque, of the state or of its entries; it starts for each motion.
-    duration, rate, limits, signals
+        A law that is not opaque, of the state, its entries or, by their names, of sensors, whose
+        newest measurements it takes, such as an estimator does; it starts for each motion.
+    duration, rate, limits, actuators, signals
         See :func:`run_lockstep`; a signal has the shape (size,) for all motions, or
         (size, motions).
+    sensors, seed
+        Sensors of each motion, see :class:`.EmulatedBatch`, and the seed of their noise; then
+        controls are zero until the first command acts.
 
     Raises
     ------
@@ -216,30 +225,35 @@ def run_batch(
     made, steps = as_function(law), round(duration * rate)
     dt, rows = duration / steps, np.asarray(starts, dtype=float)
     where = {e.name: system.state.slice(e.name) for e in system.state.entries}
-    check_inputs(law, (STATE, *where, *signals(0.0)))
+    check_inputs(law, (STATE, *where, *(s.name for s in sensors), *signals(0.0)))
     step, n = VectorFunction(made.function, len(rows)), made.memory.size
-    batch = BatchSimulator(system, len(rows), dt)
+    parts = math.ceil(dt / LONGEST * (1 - 1e-12)) if sensors or actuators else 1
+    batch = BatchSimulator(system, len(rows), dt / parts)
     batch.reset(states=rows, parameters=p)
-    most = np.broadcast_to(np.asarray(limits, dtype=float), (system.control.size,))
-    memory, times = made.memory, (k * dt for k in range(steps))
-    sent = []
-
-    def commands(states: Array, _: Array) -> Array:
-        nonlocal memory
-        t, x = next(times), states.T
-        seen = {STATE: x, **{name: x[part] for name, part in where.items()}}
-        given = seen | {name: columns(value) for name, value in signals(t).items()}
-        out = step(memory, gathered(law.inputs, given), [t], made.given(t))
-        memory = out[:n].copy()
-        sent.append(np.clip(out[n:].T, -most, most))
-        return sent[-1]
+    plant = EmulatedBatch(batch, sensors, actuators, limits=limits)
+    seeds = [(seed, k) for k in range(len(rows))]
+    plant.restart(seeds)
+    memory, m = made.memory, system.control.size
+    times, states = np.empty((steps + 1, len(rows))), np.empty((steps + 1, *rows.shape))
+    times[0], states[0], controls = batch.times, batch.states, np.empty((steps, len(rows), m))
 
     def columns(values: Array) -> Array:
         shape = len(values), len(rows)
         return np.broadcast_to(values if np.ndim(values) == 2 else values[:, None], shape)
 
-    moved = batch.rollout(commands, steps)
-    return ClosedLoops(moved.times, moved.states, np.array(sent), moved.stopped, memory)
+    for k in range(steps):
+        t, x = k * dt, batch.states.T
+        known = {STATE: x, **{name: x[part] for name, part in where.items()}}
+        known |= {name: plant.values[:, part].T for name, (_, part) in plant.sensors.items()}
+        given = known | {name: columns(value) for name, value in signals(t).items()}
+        out = step(memory, gathered(law.inputs, given), [t], made.given(t))
+        memory = out[:n].copy()
+        if k == 0 and not sensors:  # in force at the start, as in one motion
+            plant.restart(seeds, u=out[n:].T)
+        plant.send(out[n:].T)
+        controls[k] = plant.advance(parts)[0]
+        times[k + 1], states[k + 1] = batch.times, batch.states
+    return ClosedLoops(times, states, controls, batch.stopped, memory)
 
 
 def run_emulated(

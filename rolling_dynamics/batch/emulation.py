@@ -117,8 +117,7 @@ class EmulatedBatch:
 
     def send(self, u: ArrayLike) -> None:
         """Take commands that are sent now, shape (control.size,) or (size, control.size)."""
-        rows = np.broadcast_to(np.asarray(u, dtype=float), self._actuation.u.shape)
-        self._actuation.send(rows, self._steps * self.batch.dt, due=True)
+        self._actuation.send(u, self._steps * self.batch.dt, due=True)
 
     def advance(self, steps: int = 1) -> Array:
         """Step the batch; return controls in force, shape (steps, size, control.size)."""

@@ -43,7 +43,7 @@ class Actuation:
 
         """
         m = system.control.size
-        self._limits, self._slew = np.full((2, m), np.inf)
+        self._limits, self._slew = np.full((*size, m), np.inf), np.full(m, np.inf)
         timing, self._dead_band = np.zeros((m, 2)), np.zeros(m)
         if limits is not None:
             self._limits[:] = limits
@@ -51,7 +51,7 @@ class Actuation:
             actuator.check(system)
             where = system.control.slice(actuator.control)
             timing[where] = actuator.dead_time, actuator.rate
-            self._limits[where] = np.minimum(self._limits[where], actuator.limits)
+            self._limits[..., where] = np.minimum(self._limits[..., where], actuator.limits)
             self._slew[where], self._dead_band[where] = actuator.slew, actuator.dead_band
         self.slews = bool(np.isfinite(self._slew).any())
         rows = np.unique(timing, axis=0)

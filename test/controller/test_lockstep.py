@@ -1,13 +1,25 @@
 """A closed loop in lockstep ends where the motion does."""
 
+from dataclasses import replace
+
+import casadi as ca
 import numpy as np
 import pytest
-from rolling_controller import OpenLoop, run_batch, run_lockstep, StateFeedback
+from rolling_controller import (
+    FunctionLaw,
+    Hold,
+    OpenLoop,
+    run_batch,
+    run_lockstep,
+    StateFeedback,
+)
 from rolling_controller.gait_following.gait_follower import VelocityStick
+from rolling_dynamics.contract import Entry, Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.pendulum_sphere.parameters import paper_parameters
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
+from rolling_dynamics.simulation.emulation import Emulation
 from rolling_planner import Plan
 
 
@@ -55,6 +67,55 @@ def test_a_batch_is_each_of_its_motions_and_stops_where_they_end(compile_, monke
         assert (run.ended is None) == (not batch.stopped[k])
         assert batch.times[-1, k] == pytest.approx(run.times[-1], abs=1e-9)
         np.testing.assert_allclose(batch.states[-1, k], run.states[-1], atol=1e-9)
+
+
+def test_a_batch_has_the_actuators_of_a_motion():
+    s = load_scenario('two_wheeler')
+    imperfect = {'dead_time': 4e-3, 'rate': 250.0, 'dead_band': 1e-3}
+    actuators = [replace(a, **imperfect) for a in s.actuators]
+    law, starts = Hold(s.system, s.p, s.x0, control_limits=0.8), np.tile(s.x0, (3, 1))
+    lean = np.zeros(s.system.tangent.size)
+    lean[s.system.tangent.index('d_body')[1]] = 0.02
+    starts[1] = np.array(s.system.retract(s.x0, lean)).ravel()
+    batch = run_batch(s.system, s.p, starts, law, 0.2, actuators=actuators)
+    run = run_lockstep(s.system, s.p, starts[1], law, 0.2, actuators=actuators)
+    np.testing.assert_allclose(batch.states[-1, 1], run.states[-1], atol=1e-8)
+    np.testing.assert_allclose(batch.controls[:, 1], run.controls[:-1], atol=1e-7)
+
+
+def test_a_law_of_a_batch_takes_what_sensors_measure():
+    """A law with a memory, against the emulation of one with its seeds; and it balances."""
+    s = load_scenario('two_wheeler')
+    imu, encoders = s.sensors
+    inputs = Layout(tuple(Entry(e.name, tuple(e.output.names), '') for e in s.sensors))
+    tilt, rate = (imu.output.index(n)[k] for n, k in (('orientation', 2), ('angular_velocity', 1)))
+
+    def step(z, y, _t, _given):
+        smooth = 0.9 * z + 0.1 * y[rate]
+        return smooth, ca.repmat(8.0 * 2 * y[tilt] + 0.8 * smooth, 2, 1)
+
+    law, drift = FunctionLaw(inputs, s.system.control, step, memory=[0.0]), {'loss': 0.1}
+    sensors, size = (replace(imu, **drift), encoders), imu.output.size
+    given = {'sensors': sensors, 'actuators': s.actuators, 'seed': 4}
+    batch = run_batch(s.system, s.p, [s.x0] * 3, law, 0.5, **given)
+    assert batch.stopped.tolist() == [''] * 3
+    assert np.abs(batch.states[-1, 0] - batch.states[-1, 1]).max() > 1e-4  # by their noise
+    seeds = [(4, 2, 1 + k) for k in range(2)]
+    one = Emulation(s.system, s.p, sensors, s.actuators, seed=seeds)
+    one.restart(s.x0, np.zeros(2))
+    functions = (sensor.function(s.system, 'rolling') for sensor in sensors)
+    known = np.concatenate([np.array(f(s.x0, 0, 0, s.p)).ravel() for f in functions])
+    memory, measured = law.start(), one.advance(0.0)
+    for k in range(500):
+        for m in measured:
+            where = slice(0, size) if m.sensor is sensors[0] else slice(size, None)
+            known[where] = np.where(np.isfinite(m.value), m.value, known[where])
+        memory, u = law.step(memory, known, k * 1e-3)
+        one.send(u, k * 1e-3)
+        measured = one.advance((k + 1) * 1e-3)
+    np.testing.assert_allclose(batch.states[-1, 2], one.state.x, atol=1e-6)
+    with pytest.raises(ParameterError, match='takes the inputs imu, encoders, which are not'):
+        run_batch(s.system, s.p, [s.x0], law, 0.1)
 
 
 def test_a_law_that_no_batch_can_step_is_refused():
