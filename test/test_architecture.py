@@ -583,7 +583,7 @@ STEPS_A_LAW = {
     'rolling_controller.law.Around.step': 'a law of a law',
     'rolling_controller.measured_state.MeasuredLaw.step': 'a law of an estimator and a law',
     'rolling_controller.nodes.control_loop.ControlLoop._wait': 'holds before the first plan',
-    'rolling_controller.nodes.robot_machine.SensedStates.poll': 'the estimator of a node',
+    'rolling_controller.nodes.machines.SensedStates.poll': 'the estimator of a node',
     'rolling_robotics.learning.environments.RollingEnv.step': 'an environment of Gymnasium',
     'rolling_robotics.learning.environments.RollingVectorEnv.step': 'environments of Gymnasium',
     'evidence.benchmarks.predictive._Motion._estimated': 'an estimator whose inputs are late',

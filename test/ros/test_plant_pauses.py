@@ -16,7 +16,7 @@ from rolling_controller.design import LQR, PREDICTIVE
 from rolling_controller.law import COMMANDED, FunctionLaw, state_inputs
 from rolling_controller.motion_watch import MotionWatch, Predictor
 from rolling_controller.nodes.control_loop import CODES
-from rolling_controller.nodes.controller_parameters import TABLE
+from rolling_controller.nodes.controller_parameters import HAND_TABLE
 from rolling_controller.nodes.driving import Driving
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Execution
@@ -91,7 +91,7 @@ def model():
 
 def equipped(model, plant):
     """Return a node whose clock is that of a plant, and what its loops use."""
-    parameters = {entry.name: entry.default for entry in TABLE}
+    parameters = {entry.name: entry.default for entry in HAND_TABLE}
     equipment = Equipment(
         machine=plant,
         tracker=Tracker(

@@ -10,7 +10,7 @@ from rolling_controller.nodes.control_loop import HELD
 from rolling_controller.nodes.controlled_laboratory import CODES, ExperimentRun
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.execution import Execution
-from rolling_controller.nodes.hand import Hand
+from rolling_controller.nodes.machines import Hand
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_planner.laboratory.laboratory import Laboratory
