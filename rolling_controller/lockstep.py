@@ -250,8 +250,7 @@ def run_batch(
         memory = out[:n].copy()
         if k == 0 and not sensors:  # in force at the start, as in one motion
             plant.restart(seeds, u=out[n:].T)
-        plant.send(out[n:].T)
-        controls[k] = plant.advance(parts)[0]
+        controls[k] = plant.step(out[n:].T, parts)[0]
         times[k + 1], states[k + 1] = batch.times, batch.states
     return ClosedLoops(times, states, controls, batch.stopped, memory)
 

@@ -633,6 +633,7 @@ MOVES_A_PLANT = {
 }
 # Classes that are put somewhere, and go on from there.
 GO_ON = {
+    'rolling_dynamics.batch.emulation.EmulatedBatch',
     'rolling_dynamics.batch.simulator.BatchSimulator',
     'rolling_dynamics.contract.instruments.PlantDrive',
     'rolling_hw_interface.emulated_motors.EmulatedMotors',

@@ -115,12 +115,24 @@ class EmulatedBatch:
             self._next[:, k] = [stream.next for stream in self._streams[k]]
         self._measure()
 
-    def send(self, u: ArrayLike) -> None:
-        """Take commands that are sent now, shape (control.size,) or (size, control.size)."""
-        self._actuation.send(u, self._steps * self.batch.dt, due=True)
+    def step(self, u: ArrayLike, steps: int = 1) -> Array:
+        """
+        Send commands now, and step the batch.
 
-    def advance(self, steps: int = 1) -> Array:
-        """Step the batch; return controls in force, shape (steps, size, control.size)."""
+        Parameters
+        ----------
+        u
+            Shape (control.size,) or (size, control.size), in the units of the control.
+        steps
+            How many, each of ``batch.dt``.
+
+        Returns
+        -------
+        Array
+            Controls in force, shape (steps, size, control.size), in their units.
+
+        """
+        self._actuation.send(u, self._steps * self.batch.dt, due=True)
         controls = np.empty((steps, *self._actuation.u.shape))
         for k in range(steps):
             self._actuation.take(self._steps * self.batch.dt)

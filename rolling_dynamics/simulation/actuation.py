@@ -69,7 +69,19 @@ class Actuation:
         self._sent = [one for one in sent if np.isfinite(one[0]).any()]
 
     def send(self, u: ArrayLike, at: ArrayLike, *, due: bool = False) -> None:
-        """Take commands that are sent at times [s]; ``due`` where these have come."""
+        """
+        Take commands u, in the units of the control.
+
+        Parameters
+        ----------
+        u
+            Shape (control.size,) or (size, control.size).
+        at
+            When they are sent [s], one time or shape (size,).
+        due
+            Whether these times have come.
+
+        """
         value = self._limited(u)
         if due and self.plain:
             self.u = self._wanted = value
@@ -79,7 +91,15 @@ class Actuation:
             self._sent.append((taken + dead_time, which, value))
 
     def take(self, t: ArrayLike) -> float:
-        """Take the commands that act by now [s]; return when the next one does, or infinity."""
+        """
+        Take the commands that act by now; return when the next one does [s], or infinity.
+
+        Parameters
+        ----------
+        t
+            Now [s], one time or shape (size,).
+
+        """
         left = []
         for at, which, value in self._sent:
             here = at <= np.asarray(t) + SAME_TIME

@@ -191,8 +191,7 @@ class Episodes:
 
         """
         held = np.clip(np.nan_to_num(actions.astype(float)), -1.0, 1.0)
-        self._plant.send(self.controls(held))
-        self.held = self._plant.advance(self._parts)
+        self.held = self._plant.step(self.controls(held), self._parts)
         verdict = self.task.judge(self.batch, held)
         fell = ~self._batch.running
         self._waiting.append(self._measured(going, rngs))

@@ -47,8 +47,7 @@ def test_each_motion_is_that_of_the_emulation_of_one_with_its_seeds():
             lost += np.isnan(m.value).all()
         np.testing.assert_allclose(many.values[2], held, atol=1e-7)
         u = rng.uniform(-0.05, 0.05, 2)
-        many.send(u)
-        controls = many.advance(5)
+        controls = many.step(u, 5)
         known = one.step(u, 0.01)
         assert (controls[-1, 2] == one.u).all()
     assert lost > 3
@@ -66,12 +65,12 @@ def test_noise_bias_and_loss_are_those_of_the_sensor_over_seeds():
     cov = L @ L.T + 25e-6 * np.eye(2)
     np.testing.assert_allclose(np.cov(first.T), cov, atol=0.16 * cov.max())
     np.testing.assert_allclose(first.mean(axis=0), 0.0, atol=5 * np.sqrt(cov.max() / 2000))
-    many.advance()
+    many.step(IDLE)
     change = many.values - many._noiseless() - first  # the bias stays
     np.testing.assert_allclose(np.cov(change.T), 2 * L @ L.T, atol=0.16 * 2 * (L @ L.T).max())
     many = emulated(2000, [replace(encoders, loss=0.2)])
     before = many.values.copy()
-    many.advance()
+    many.step(IDLE)
     held = (many.values == before).all(axis=1)
     assert held.mean() == pytest.approx(0.2, abs=0.05)
 
@@ -81,9 +80,8 @@ def test_what_is_known_is_as_late_as_exposure_and_delay():
     sensor = replace(WHEELER.sensors[1], covariance=np.zeros((2, 2)), exposure=0.004, delay=0.006)
     many = emulated(3, [sensor])
     angles = []
-    many.send([0.01, 0.01])
     for _ in range(20):
-        many.advance()
+        many.step([0.01, 0.01])
         angles.append((many._noiseless()[1].copy(), many.values[1].copy()))
     exact, known = np.array(angles).swapaxes(0, 1)
     mean = (exact[:-2] + 2 * exact[1:-1] + exact[2:]) / 4  # over 4 ms, at the end of it
@@ -95,15 +93,14 @@ def test_a_motion_that_begins_again_is_a_new_one_and_the_others_go_on():
     actuators = [replace(a, **SLOW) for a in WHEELER.actuators]
     many, other = (emulated(2, actuators=actuators, seeds=seeds) for _ in range(2))
     for one in (many, other):
-        one.send(sent)
-        one.advance(3)
+        one.step(sent, 3)
     which = np.array([True, False])
     many.batch.reset(which, states=WHEELER.x0)
     many.restart([9, 0], which)
     alone = emulated(1, actuators=actuators, seeds=[9])
     for _ in range(20):
-        for one in (many, other, alone):
-            one.advance()
+        for one, u in ((many, [IDLE, sent[1]]), (other, sent), (alone, IDLE)):
+            one.step(u)
         assert np.array_equal(many.values[0], alone.values[0])
         assert np.array_equal(many.values[1], other.values[1])
     assert np.array_equal(many.batch.states[1], other.batch.states[1])
