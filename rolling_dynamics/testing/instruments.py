@@ -15,8 +15,18 @@ def measurements(s: Subject) -> Iterator[tuple[Sensor, str, Array]]:
     """
     Yield what each sensor measures in each mode, where the mode holds: sensor, mode and y.
 
-    It raises NotApplicable where there is no sensor and no actuator, and Failed where one does
-    not fit.
+    Parameters
+    ----------
+    s
+        What is checked.
+
+    Raises
+    ------
+    NotApplicable
+        There is no sensor and no actuator.
+    Failed
+        One does not fit.
+
     """
     if not (s.sensors or s.actuators):
         raise NotApplicable('no sensors and no actuators were given')
