@@ -62,7 +62,7 @@ def test_it_moves_in_space_as_by_kane(scenario):
     system, p, rng = scenario.system, scenario.p, np.random.default_rng(5)
     R_WB = system.machine.links['body'].R_WB
 
-    def motors(turning, u):
+    def motors(turning, u, _moving):
         about = R_WB @ ca.DM(AXES)
         return sum(
             u[k] * ca.dot(about[:, k], turning[name] - turning['body'])

@@ -1,1 +1,5 @@
 """Balls and disks driven by internal masses: Putkaradze & Rogers."""
+
+from lazy_loader import attach_stub
+
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from rolling_dynamics.robots.view import OBJECT
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.spin_rolling.motion import read_spin_rolling_problem
 from rolling_robotics.files import Arrays
-from rolling_robotics.scene.general import general_scene
-from rolling_robotics.scene.parts import cross, floor_body, rolling_traces
-from rolling_robotics.scene.scene import Line, Scene
+from rolling_robotics.scene.general import control_strips
+from rolling_robotics.scene.parts import cross, floor_body, rolling_traces, sphere_mesh
+from rolling_robotics.scene.scene import Body, Frame, Line, Scene
 
 
 def spin_rolling_scene(scenario: Scenario, arrays: Arrays) -> Scene:
@@ -26,14 +25,25 @@ def spin_rolling_scene(scenario: Scenario, arrays: Arrays) -> Scene:
 
     """
     radius = arrays.parameter('radius')
-    scene, contact = general_scene(scenario, arrays), arrays['contact_position']
-    floor = floor_body(len(contact), contact, radius, _marks(scenario, radius))
-    return replace(
-        scene,
-        bodies=(floor, *scene.bodies[1:]),
+    attitude, contact = arrays['object_attitude'], arrays['contact_position']
+    over_time = scenario.system.independent_variable == 'time'  # else it has no view of a robot
+    sphere = Body(
+        name='object',
+        position=arrays['object_position'],
+        attitude=attitude,
+        meshes=(sphere_mesh(radius, OBJECT),),
+    )
+    return Scene(
+        title=scenario.name,
+        system=scenario.system.name,
+        times=arrays.time,
+        time_unit='s' if over_time else 'm',
+        bodies=(floor_body(len(contact), contact, radius, _marks(scenario, radius)), sphere),
+        frames=(Frame(name='contact', position=contact, attitude=arrays['contact_attitude']),),
         traces=rolling_traces(
-            contact, arrays['object_attitude'], radius, ('on the plane', 'on the sphere', 'object')
+            contact, attitude, radius, ('on the plane', 'on the sphere', 'object')
         ),
+        strips=control_strips(scenario, arrays),
     )
 
 
