@@ -122,7 +122,7 @@ def test_it_follows_its_plan_and_stands(peer, scenario, nodes, hold_for):
 def test_it_recovers_from_a_lean_by_what_its_instruments_measure(peer, scenario, nodes):
     system, x = scenario.system, scenario.x0.copy()
     x[system.state.slice('q_WB')] = [1, 0, 0, 0]
-    later(peer, 8.0)
+    later(peer, 14.0)
     d = apart(peer, system, 0.0, x)
     assert np.abs(d[5:7]).max() < NEAR
     assert np.abs(d[8:]).max() < 0.05

@@ -79,8 +79,11 @@ class Ballbot:
         return self.peer.result(self.send(plan), 180.0)
 
     def hold(self):
-        """Have it held upright at its place, after a plan to stay there for a moment."""
-        self.reset()
+        """
+        Have it held upright at its place, after a plan to stay there for a moment.
+
+        It is sent again where the robot fell too far before it came, on a busy machine.
+        """
         still = np.tile(self.plan.states[0], (2, 1))
         controls = np.zeros((2, self.plan.controls.shape[1]))
         rest = replace(
@@ -90,7 +93,13 @@ class Ballbot:
             controls=controls,
             contact_wrenches=np.zeros((0, 6)),
         )
-        assert self.execute(rest).error_code == CODES.NONE
+        ended = None
+        for _ in range(5):
+            self.reset()
+            ended = self.execute(rest)
+            if ended.error_code == CODES.NONE:
+                break
+        assert ended.error_code == CODES.NONE, ended.error_string
         self.says('holding')
 
     def push(self, size, pushed):
