@@ -100,7 +100,7 @@ def _accelerations(ball: MassDrivenSystem) -> ca.Function:
     rate -= LOWER * (down - pseudo @ (A[:2, :] @ down))  # where there is a choice
     rate = _clipped(rate, rate_limit)
     u = _clipped(RATE * (rate - s.values['theta_rate']), ACCELERATION)
-    force = ball.rolls.expressions.wrench[3:]
+    force = ball.expressions.wrench[3:]
     F0 = ca.substitute(force, s.u, ca.SX.zeros(n))
     F1 = ca.jacobian(force, s.u)
     mu, weight = params['mu'], _mass(ball) * ca.norm_2(params['gravity_W'])

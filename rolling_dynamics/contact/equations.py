@@ -104,7 +104,8 @@ def hand_machine(
 ) -> tuple[Machine, dict[str, ca.SX], dict[str, ca.SX]]:
     """Return a machine with a hand that its accelerations drive, and symbols of x and p."""
     machine = Machine('contact')
-    p = {entry.name: machine.parameter(entry) for entry in parameters.entries}
+    given = parameters.defaults
+    p = {e.name: machine.parameter(e, default=given.get(e.name)) for e in parameters.entries}
     alpha, a = (machine.control(entry) for entry in CONTROL.entries)
     x = {entry.name: machine.variable(entry) for entry in state.entries}
     machine.gravity_W = p['gravity_W']

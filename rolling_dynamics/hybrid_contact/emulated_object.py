@@ -218,20 +218,20 @@ def rolling_view(system: ContactSystem) -> dict[str, FastFunction]:
 def hybrid_views(system: Plant) -> dict[str, FastFunction]:
     """Return ``(x, u, t, p) -> numbers`` of an :class:`Observation` in each mode."""
     whole = system.whole if isinstance(system, Restriction) else system
-    s = whole.scene
-    x, links = s.values, s.flight.machine.links
+    s, at = whole.symbols, whole.at
+    x, links = s.values, whole.machine.links
     R_WH, body = links['hand'].R_WB, links['object']
     both = ca.vertcat(
         *(x[name] for name in ('q_WH', 'p_WH', 'w_WH_H', 'v_WH_H')),
         *(product(x['q_WH'], x['q_HO']), body.p_WB, body.w, body.v),
-        ca.vec(homogeneous(R_WH @ s.contact.frame, x['p_WH'] + R_WH @ s.contact.p_HC)),
+        ca.vec(homogeneous(R_WH @ at.frame, x['p_WH'] + R_WH @ at.p_HC)),
     )
-    wrenches = {name: whole.wrench(name) for name in whole.modes}
+    wrenches = {name: whole.wrench_in(name) for name in whole.modes}
     functions = [
         ca.Function(
             f'plant_view_{name}',
             [*s],
-            [ca.densify(ca.vertcat(both, wrench, s.gap, wrench[5]))],
+            [ca.densify(ca.vertcat(both, wrench, whole.gaps, wrench[5]))],
         )
         for name, wrench in wrenches.items()
     ]

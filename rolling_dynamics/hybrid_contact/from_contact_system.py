@@ -12,7 +12,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import posed_state
-from rolling_dynamics.contract.rolling_system import Layout
+from rolling_dynamics.contract.rolling_system import Layout, MotionState
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inertia import inertia_of
@@ -168,7 +168,7 @@ def model_state(plant: Plant, model: Model) -> ca.Function:
         own = ca.densify(whole[model.state_index.tolist()])
         return ca.Function('model_state', [x, p], [own], ['x', 'p'], ['y'])
     plant, model = _in_space(plant, model)
-    values = {**plant.scene.values, 'contact_h': plant.scene.foot.uv}
+    values = {**plant.symbols.values, 'contact_h': plant.at.uv}
     out = ca.vertcat(*(values[entry.name] for entry in model.state.entries))
     return plant.of_state('model_state', out, names=['y'])
 
@@ -199,7 +199,7 @@ def plant_state(plant: Plant, p: ArrayLike, model: Model, x: ArrayLike) -> Array
         place[:] = point - np.array(plant.arm(y, p)).ravel()
     else:
         place[:2] += d['contact_h'] - point[:2]  # the lowest point comes there
-    return np.array(plant.projections['rolling'](y, p)).ravel()
+    return plant.constrained(MotionState(t=0.0, x=y, mode='rolling', p=np.asarray(p))).x
 
 
 def rest_state(state: Layout, **given: ArrayLike) -> Array:

@@ -7,47 +7,34 @@ from dataclasses import replace
 from functools import cached_property, partial
 import math
 from operator import itemgetter
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.closest_points import within_period
-from rolling_dynamics.contact.equations import CONTROL, FAR, GRAVITY, parameter_layout
+from rolling_dynamics.contact.equations import FAR, GRAVITY, parameter_layout
 from rolling_dynamics.contract.rolling_system import (
     Mode,
     MotionState,
-    Symbols,
     Transition,
 )
 from rolling_dynamics.errors import ParameterError, SurfaceError
-from rolling_dynamics.friction import LEVER_ARM, SPINNING
-from rolling_dynamics.hybrid_contact.mode_equations import (
-    CONTACT_MODES,
+from rolling_dynamics.friction import LEVER_ARM
+from rolling_dynamics.hybrid_contact.feet import (
     CURVED_STATE,
     DEFAULTS,
-    FOOT,
-    FREE_MODES,
+    Foot,
     friction_parameters,
-    holding,
     LOOKED,
-    mode_equations,
-    NONE,
     PAIRED_STATE,
-    projected,
-    Scene,
-    scene_of,
-    settled,
     STATE,
 )
-from rolling_dynamics.hybrid_contact.two_contacts import FEET, touches_once, TwoContacts
+from rolling_dynamics.hybrid_contact.hand_contacts import FEET, HandContacts, touches_once
 from rolling_dynamics.inertia import inertia_moments
+from rolling_dynamics.mechanism import rebound
 from rolling_dynamics.mechanism.start import OPEN
-from rolling_dynamics.mechanism.system import MachineSystem
-from rolling_dynamics.point_contact import impact
-from rolling_dynamics.point_contact.point_contact import ModeEquations, PointContact, Touching
-from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.surfaces.quadrics import Plane
 from rolling_dynamics.surfaces.surface import Surface
 
@@ -109,7 +96,7 @@ def placed_on_closest_point(system: HybridContactSystem, p: Array, x: Array) -> 
             'closest to the object'
         )
     touching = [f for f in found if f.gap <= OPEN]
-    if len(touching) > 1 + system.goes_on(p):
+    if len(touching) > system.most:
         raise ParameterError(f'{_touching_text(touching)}; {LIMIT}')
     out = x.copy()
     for name, at in zip(system.feet, [*found, found[0]], strict=False):
@@ -122,14 +109,14 @@ def _touching_text(points: list[ClosestPoint]) -> str:
     return f'the object touches the hand in several points (u_h, v_h): {places}'
 
 
-LIMIT = 'at most two contacts are simulated, and one with spin friction or rolling resistance'
+LIMIT = 'at most two contacts are simulated'
 NO_FOOT = (
     'the closest point of the hand is not determined: another one comes as near, or its chart '
     'degenerates; choose another pole of its surface'
 )
 
 
-class HybridContactSystem(PointContact):
+class HybridContactSystem(HandContacts):
     """
     A convex body that rolls, slides, flies and lands on a hand whose acceleration is the control.
 
@@ -150,18 +137,15 @@ class HybridContactSystem(PointContact):
         Whether the body may touch the hand in two places.
     feet
         Entries of the state with closest points of the hand.
-    resisted
-        The contact, where it has dry rolling resistance.
 
     """
 
-    name = 'contact'
-    called: ClassVar[Mapping[str, str]] = {'slip': 'stick'}
-    leads: ClassVar[Mapping[str, tuple[str, str]]] = {
+    called = {'stick': 'slip'}  # noqa: RUF012
+    leads = {  # noqa: RUF012
         'edge': ('off_hand', 'the contact runs over the edge of the plate'),
         'foot': ('', NO_FOOT),
     }
-    control, limit = CONTROL, LIMIT
+    limit = LIMIT
 
     def __init__(
         self,
@@ -188,13 +172,13 @@ class HybridContactSystem(PointContact):
         self.hand_surface = Plane() if hand_surface is None else hand_surface
         self.curved = self.hand_surface.name != 'plane'
         self.paired = self.curved and not touches_once(object_surface, self.hand_surface)
-        self.state = CURVED_STATE if self.curved else STATE
-        self.state = PAIRED_STATE if self.paired else self.state
-        self.feet = [name for name in FEET if name in self.state]
-        self.resisted = (0,) if dry else ()
+        state = CURVED_STATE if self.curved else STATE
+        state = PAIRED_STATE if self.paired else state
+        self.feet = [name for name in FEET if name in state]
         friction = *friction_parameters(dry=dry), *((LOOKED,) if self.paired else ())
         surfaces = self.object_surface, self.hand_surface
-        self.parameters = parameter_layout(*surfaces, friction, DEFAULTS)
+        super().__init__(*surfaces, state, parameter_layout(*surfaces, friction, DEFAULTS))
+        self.parts['off_hand'] = self.parts['separated']
 
     def pack_parameters(
         self,
@@ -259,50 +243,41 @@ class HybridContactSystem(PointContact):
         )
 
     @property
-    def symbols(self) -> Symbols:
-        """Symbols of state, control, time and parameters."""
-        return self.scene
-
-    @cached_property
-    def scene(self) -> Scene:
-        """Body and hand at a state, as expressions."""
-        surfaces = self.object_surface, self.hand_surface
-        return scene_of(*surfaces, self.state, self.parameters)
-
-    @cached_property
-    def equations(self) -> Mapping[str, ModeEquations]:
-        """The equations of each mode, written once."""
-        names = *CONTACT_MODES[: 4 if self.resisted else 3], *FREE_MODES
-        return {name: mode_equations(name, self.scene) for name in names}
-
-    @property
-    def flight(self) -> MachineSystem:
-        """The hand, and the body that flies."""
-        return self.scene.flight
+    def at(self) -> Foot:
+        """The closest points of body and hand, as expressions in H."""
+        return self.closest[FEET[0]]
 
     # two contacts
 
     @cached_property
-    def pair(self) -> TwoContacts:
+    def pair(self) -> HandContacts:
         """The body, close to a curved hand in two places."""
-        return TwoContacts(self.object_surface, self.hand_surface, self.state, self.parameters)
+        surfaces = self.object_surface, self.hand_surface
+        return HandContacts(*surfaces, self.state, self.parameters, FEET)
 
-    def goes_on(self, p: Array) -> bool:
-        """Return whether motion goes on where the body touches in a second point."""
-        d = self.parameters.unpack(p)
-        held = self.resisted or np.any(d['mu_spin']) or np.any(d['rolling_resistance'])
-        return self.paired and not held
+    @property
+    def most(self) -> int:
+        """Greatest number of contacts with which motion goes on."""
+        return 1 + self.paired
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """Modes of motion by name: over one closest point, and over two of a curved hand."""
         out = {**super().modes}
+        lands = out['separated']
+        guards, resets = dict(lands.guards), dict(lands.resets)
+        del (
+            guards['edge'],
+            resets['edge'],
+        )  # :meth:`_close` decides whether it lands beside the hand
+        out['separated'] = replace(lands, guards=guards, resets=resets)
+        off = replace(out.pop('off_hand'), guards={}, resets={})
         if not self.paired:
-            return out
+            return {**out, 'off_hand': off}
         out |= {name: self._joined(mode) for name, mode in self.pair.modes.items()}
-        s, off = self.scene, out.pop('off_hand')
+        s = self.symbols
         way = ca.norm_2(s.values['p_HO_H'] - s.params[LOOKED.name])
-        left = {'moved': self.function('moved', LOOK * ca.norm_2(s.contact.p_OC) - way)}
+        left = {'moved': self.function('moved', LOOK * ca.norm_2(self.at.p_OC) - way)}
         then = {'moved': self._look}
         for name, m in out.items():
             out[name] = replace(m, guards={**m.guards, **left}, resets={**m.resets, **then})
@@ -329,7 +304,7 @@ class HybridContactSystem(PointContact):
             return super().begin(p, x, u, t)
         p, x = np.array(p, dtype=float), np.asarray(x, dtype=float)
         p[self.parameters.slice(LOOKED.name)] = x[self.state.slice('p_HO_H')]
-        two = self.goes_on(p) and math.dist(*(x[self.state.slice(n)] for n in FEET)) > SAME
+        two = math.dist(*(x[self.state.slice(n)] for n in FEET)) > SAME
         return self.pair.begin(p, x, u, t) if two else super().begin(p, x, u, t)
 
     def follows(self, i: int) -> dict[str, Transition]:
@@ -344,7 +319,7 @@ class HybridContactSystem(PointContact):
         """Return the state with the closest points beside those in which it touches."""
         if s.ended is not None or s.mode == 'off_hand':
             return s
-        p, x, surface, goes_on = s.p.copy(), s.x.copy(), self.hand_surface, self.goes_on(s.p)
+        p, x, surface, most = s.p.copy(), s.x.copy(), self.hand_surface, self.most
         if self.paired:
             p[self.parameters.slice(LOOKED.name)] = x[self.state.slice('p_HO_H')]
             s = replace(s, p=p)
@@ -353,18 +328,17 @@ class HybridContactSystem(PointContact):
         here = [ClosestPoint(within_period(surface, uv, 0), 0.0) for uv, _ in feet]
         found = closest_points(self, p, x)
         others = [f for f in found if all(math.dist(f.uv, h.uv) > SAME for h in here)]
-        most = 1 + goes_on
         near = OPEN if len(feet) == most else -OPEN
         if touching := [f for f in others if f.gap <= near and (here or f is not found[0])]:
             text = f'{_touching_text([*here, *touching])}; {LIMIT}'
             return s.noted('several_contacts', text, ends=True)
-        if not goes_on or not found or len(feet) == most:
+        if not self.paired or not found or len(feet) == most:
             return s
         feet = [*feet, *((f.uv, 'separated') for f in others)][:2]
         for name, (uv, _) in zip(FEET, feet, strict=False):
             x[self.state.slice(name)] = uv
-        first, *second = (phase for _, phase in feet)
-        mode = f'{first}_{second[0]}' if second else self.mode_with({0: first}, p)
+        then = dict(enumerate(phase for _, phase in feet))
+        mode = (self.pair if len(feet) > 1 else self).mode_with(then, p)
         return replace(s, x=x, mode=mode)
 
     def _lost(self, k: int, what: str, s: MotionState, u: Array) -> MotionState:
@@ -401,11 +375,13 @@ class HybridContactSystem(PointContact):
         It starts at the closest points of the state, and all over the chart of the hand or within
         its edges. What counts is a minimum of the distance there; from the first start, anywhere.
         """
-        s, foot, (low, high) = self.scene, self.scene.foot, self._searched
+        s, foot, (low, high) = self.symbols, self.at, self._searched
         most, last, own = ca.SX.sym('most', 2), ca.SX.sym('last'), ca.SX.sym('own')
         way = ca.fmax(-most, ca.fmin(most, foot.step))
-        given, moved = ca.vertcat(last, s.x, most, s.p), s.changed(contact_h=foot.uv + way)
-        after = ca.vertcat(ca.norm_inf(way), moved, most, s.p)
+        moved = ca.vertcat(*{**s.values, FEET[0]: foot.uv + way}.values())
+        given, after = (
+            ca.vertcat(*v, most, s.p) for v in ((last, s.x), (ca.norm_inf(way), moved))
+        )
         newton = ca.Function('newton', [given], [after]).fold(ROUND)
         done, z = ca.Function('done', [given], [given]), ca.MX.sym('z', given.numel())
         go = ca.Function.if_else('go', newton, done)(z[0] > SAME, z)
@@ -415,7 +391,7 @@ class HybridContactSystem(PointContact):
         minimum = ca.logic_and(ca.norm_inf(foot.step) < FOUND, foot.margin > 0)
         uv = foot.uv + foot.step
         place = uv - periods * ca.floor(uv / periods + 0.5)
-        found = ca.vertcat(place, s.gap, ca.logic_and(minimum, ca.logic_or(own, inside)))
+        found = ca.vertcat(place, self.gaps, ca.logic_and(minimum, ca.logic_or(own, inside)))
         ends = ca.Function('ends', [given, own], [found])
         x, p = ca.MX.sym('x', s.x.numel()), ca.MX.sym('p', s.p.numel())
         start, first, w = (
@@ -434,7 +410,7 @@ class HybridContactSystem(PointContact):
     @property
     def _searched(self) -> tuple[ca.SX, ca.SX]:
         """Least and greatest (u, v) in which closest points are sought: chart and edges."""
-        edges, chart, out = self.scene.params['hand_edges'], self.hand_surface.charts[0], []
+        edges, chart, out = self.symbols.params['hand_edges'], self.hand_surface.charts[0], []
         bounds = [
             (-FAR, FAR) if p else b for p, b in zip(chart.periods, chart.bounds, strict=True)
         ]
@@ -445,16 +421,6 @@ class HybridContactSystem(PointContact):
             out.append((ca.fmax, ca.fmin)[k](near, ca.DM(limit)))
         return out[0], out[1]
 
-    @cached_property
-    def projections(self) -> Mapping[str, ca.Function]:
-        """``(x, p) -> x`` on the constraints of each mode: contact, rolling, spin, unit norms."""
-        s = self.scene
-        x, out = settled(s, {FOOT.name: s.foot} if self.curved else {}), {}
-        for name in self.equations:
-            y = self.of_state('on', projected(name, s))(x, s.p)
-            out[name] = self.of_state('projection', y, names=['y'])
-        return out
-
     def get_ready(self) -> None:
         """Write out what is needed at a change of mode, which takes a second, before it comes."""
         for name in ('modes', 'impact_terms', 'gap_rows', 'contact_motion', 'pace', 'onset'):
@@ -462,64 +428,35 @@ class HybridContactSystem(PointContact):
         for what, mode in (('slip', 'rolling'), ('slips', 'slipping'), ('stop', 'rolling')):
             self.at_event(what, mode, 0)
         self.at_event('lift', 'separated', 0)
-        impact.get_ready()
+        rebound.get_ready()
 
     @cached_property
     def foot(self) -> ca.Function:
         """``(x, p) -> u_h, v_h`` of the closest point of the hand."""
-        return self.of_state('foot', self.scene.foot.uv)
+        return self.of_state('foot', self.at.uv)
 
     @cached_property
     def arm(self) -> ca.Function:
         """``(x, p) -> r_OC`` from centre of mass to closest point of the body, in H [m]."""
-        return self.of_state('arm', self.scene.contact.r_OC)
+        return self.of_state('arm', self.at.r_OC)
 
     @cached_property
-    def touching(self) -> Touching:
-        """Contact geometry of body and hand, in H and Ch."""
-        s, frame = self.scene, self.scene.contact.frame
-        at = s.gap, s.v_contact, s.contact.p_HC, s.spin, frame
-        return Touching(*at, s.slipping, s.bias, s.slips, s.rolling_torque, s.turns)
+    def touch(self) -> ca.Function:
+        """``(x, p) -> gap [m], velocity of the contact [m/s], its place [m], spin [rad/s]``."""
+        v = self.closures[0].velocity
+        return self.of_state('touch', self.gaps, v[:3], self.at.p_HC, v[3])
 
-    def slipping_by(self, way: ca.SX) -> ca.SX:
-        """Return the state, which rolls, after an impulse by which rim and contact slip [m/s]."""
-        patch = self.scene.patch
-        spins = self.pushed(way[:2], self.scene.spin - way[2] / (patch + NONE))
-        return ca.if_else(patch > 0, spins, self.pushed(way[:2]))
-
-    def held(self, mode: str) -> ca.SX:
-        """Return what friction holds in a mode of rolling, a normal of its limit (3) [N]."""
-        force = ca.vertcat(holding(mode, self.scene, self.equations[mode].wrench), 0)
-        return ca.vertcat(force[:2], force[2] / SPINNING)
-
-    def mode_with(self, phases: Mapping[int, str], p: ArrayLike) -> str:
-        """Return the mode in which the contact does what is given; a patch holds the spin."""
-        spins = float(np.asarray(p)[self.parameters.slice('mu_spin')][0]) > 0
-        return 'pure_rolling' if phases[0] == 'rolling' and spins else phases[0]
-
-    @cached_property
-    def invariants(self) -> Mapping[str, ca.Function]:
-        """Energy of the object in the world [J]."""
-        return self.functions({'energy': self.scene.flight.energy})
-
-    def wrench(self, mode: str) -> ca.SX:
+    def wrench_in(self, mode: str) -> ca.SX:
         """Return torque and force (6) on the body in Ch, of all contacts in a mode."""
         of = self.modes[mode].wrench
         return ca.SX(6, 1) if of is None else of(*self.symbols)
 
     def hand_power(self, mode: str) -> ca.Function:
         """Return ``(x, u, t, p) -> power`` [W] that the hand gives to the object in a mode."""
-        s, wrench = self.scene, self.wrench(mode)
-        w, v = s.values['w_WH_H'], s.values['v_WH_H']
-        v_hand = v + ca.cross(w, s.contact.p_HC)
-        C = s.contact.frame
-        power = ca.dot(C @ wrench[3:6], v_hand) + ca.dot(C @ wrench[0:3], w)
+        s, wrench, C = self.symbols.values, self.wrench_in(mode), self.at.frame
+        v_hand = s['v_WH_H'] + ca.cross(s['w_WH_H'], self.at.p_HC)
+        power = ca.dot(C @ wrench[3:6], v_hand) + ca.dot(C @ wrench[0:3], s['w_WH_H'])
         return self.function('hand_power', power)
-
-    @cached_property
-    def pose(self) -> ca.Function:
-        """``(x, p) -> X_WH, X_WO, X_WCh`` homogeneous matrices; names hand, object, contact."""
-        return self.flight.pose_function(contact=self.contact_frame(self.scene.x, self.scene.p))
 
     def conserved(self, p: Array, x: Array) -> list[str]:
         """Return ``energy`` where the plate rests and rolling meets no resistance."""
@@ -527,10 +464,3 @@ class HybridContactSystem(PointContact):
         rests = not any(np.any(values[name]) for name in ('w_WH_H', 'v_WH_H'))
         resisted = np.any(self.parameters.unpack(p)['rolling_resistance'])
         return ['energy'] if rests and not (resisted or self.resisted) else []
-
-    @cached_property
-    def contact_frame(self) -> ca.Function:
-        """``(x, p) -> X_WCh``: axes of the hand at the contact point."""
-        hand, c = self.scene.flight.machine.links['hand'], self.scene.contact
-        frame = homogeneous(hand.R_WB @ c.frame, hand.p_WB + hand.R_WB @ c.p_HC)
-        return self.of_state('contact_frame', frame)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import casadi as ca
-import numpy as np
-from numpy.typing import ArrayLike
 from rolling_dynamics.contract.rolling_system import (
     Entry,
     number_entry,
     quaternion_entry,
     vector_entry,
 )
-from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.internal_masses.system import MassDrivenSystem
 
@@ -50,14 +47,6 @@ class PointMassBall(MassDrivenSystem):
         ),
         vector_entry('centre_of_mass', 'm', 'B', 'centre of mass of the shell'),
     )
-
-    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:  # noqa: ARG002
-        """Refuse a quaternion of norm 0 or far from 1."""
-        q = np.asarray(x, dtype=float)[self.state.slice('q_WB')]
-        if not abs(np.linalg.norm(q) - 1) < 1e-3:
-            raise ParameterError(
-                f'q_WB must be a unit quaternion, its norm is {np.linalg.norm(q):.6g}'
-            )
 
     @property
     def integrals(self) -> dict[str, ca.SX]:

@@ -88,7 +88,7 @@ MASS_SHARE = 0.06  # radius of the heaviest mass that is drawn, of the shell's
 def view(system: MassDrivenSystem, p: ArrayLike) -> RobotView:
     """Return the view of a ball or a disk with parameters p."""
     values, s = np.asarray(p, dtype=float), system.symbols
-    general, bodies = general_view(system, p, s), system.flight.machine.links
+    general, bodies = general_view(system, p, s), system.machine.links
     rates = s.values.get('theta_rate', ca.SX(0, 1))
     driven = [k for k, m in enumerate(rail_masses(system.masses)) if m.drive is None]
     shift, turn = _perturbations(system)

@@ -20,7 +20,6 @@ from rolling_dynamics.contract.rolling_system import (
     MotionState,
     number_entry,
     RegulatorWeights,
-    Symbols,
     vector_entry,
 )
 from rolling_dynamics.errors import check_names, ParameterError
@@ -43,21 +42,12 @@ from rolling_dynamics.internal_masses.masses import (
     RailMass,
     SIDES,
 )
-from rolling_dynamics.mechanism import (
-    Flying,
-    Machine,
-    MachineSystem,
-    Rolling,
-    Solid,
-    Sphere,
-)
-from rolling_dynamics.mechanism.link import E3, ground, Link
+from rolling_dynamics.mechanism import Contact, Flying, Machine, Rolling, Solid, Sphere
+from rolling_dynamics.mechanism.hybrid import HybridMachine, INERT
+from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.rolling import PlanePath
-from rolling_dynamics.mechanism.transitions import CREEP
-from rolling_dynamics.point_contact.equations import OneContact, Response, Sliding
-from rolling_dynamics.point_contact.point_contact import ModeEquations, PointContact, Touching
-from rolling_dynamics.rotations import homogeneous
-from rolling_dynamics.simulation.guards import unit_norms
+from rolling_dynamics.mechanism.system import MachineSystem
+from rolling_dynamics.mechanism.transitions import CLEAR, CREEP
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -84,7 +74,7 @@ GRAVITY = 9.81  # m/s^2
 FORCE_NAMES = ('t', *'xyz', 'vx', 'vy', 'vz', 'qw', 'qx', 'qy', 'qz', 'wx', 'wy', 'wz')
 
 
-class MassDrivenSystem(PointContact):
+class MassDrivenSystem(HybridMachine):
     """
     A body that rolls on a plane, driven by masses that move inside; a disk is a ball in a plane.
 
@@ -105,8 +95,6 @@ class MassDrivenSystem(PointContact):
         Entries of the parameters of the shell.
     path
         Coordinates of the contact point along a path, else None.
-    rolls
-        The machine that rolls.
 
     """
 
@@ -115,8 +103,9 @@ class MassDrivenSystem(PointContact):
     axis: ClassVar[tuple[float, ...] | None] = None
     turning: ClassVar[tuple[Entry, Entry]]
     inertia: ClassVar[tuple[Entry, ...]]
-    called: ClassVar[Mapping[str, str]] = {'clearance': 'gap'}
-    leads: ClassVar[Mapping[str, tuple[str, str]]] = {
+    called = {'gap': 'clearance'}  # noqa: RUF012
+    overlap = 'the object overlaps the plate'
+    leads = {  # noqa: RUF012
         'stop': ('', 'a mass has come to the stop of its rail'),
         'masses_meet': ('', 'two masses meet'),
         'obstacle': ('', 'the shell touches an obstacle'),
@@ -168,23 +157,31 @@ class MassDrivenSystem(PointContact):
         self._force = ('0', '0', '0') if force is None else tuple(force)
         if isinstance(force, str) or len(self._force) != 3:
             raise ParameterError('force: three formulas along x, y, z of W are needed')
-        self.rolls = MachineSystem(self._machine())
-        self.state, self.control = self.rolls.state, self.rolls.control
-        self.parameters = self.rolls.parameters
+        machine = self._machine()
+        if unilateral:
+            super().__init__(machine)
+            self.able = {0: 'the contact'}
+        else:
+            super(HybridMachine, self).__init__(machine)
 
     # the description
 
     def _machine(self) -> Machine:
-        """Return a shell that rolls, and masses that move in it."""
+        """Return a shell that rolls, or may leave the plane, and masses that move in it."""
         machine = Machine(self.name)
+        machine.creep, machine.clear = CREEP, CLEAR
+        machine.inert = {self.turning[1].name: INERT}
         p = {e.name: machine.parameter(e, default=v) for e, v in self._parameter_entries()}
         theta, rate, driven = self._moving(machine)
         x = {e.name: machine.variable(e) for e in (*self.turning, *self._place)}
         x |= {'theta': theta, 'theta_rate': rate}
         machine.gravity_W = self._flat(p['gravity_W'])
-        joint = self._rolling(p)
+        joint = self._flying if self.unilateral else self._rolling(p)
         shell = Solid(p['mass'], self._shell_inertia(p), self.spatial(p['centre_of_mass']))
         machine.body('shell', joint, shell)
+        if self.unilateral:
+            friction = {'mu': p['mu'], 'mu_kinetic': p['mu_kinetic']}
+            machine.contact(Contact(body='shell', shape=Sphere(p['radius']), **friction))
         lengths = ca.vertsplit(p['rails']) if 'rails' in p else []
         rails = dict(zip(rail_value_names(self.masses), lengths, strict=True))
         joints = mass_joints(self.masses, machine.t, (theta, rate, driven), rails)
@@ -192,7 +189,7 @@ class MassDrivenSystem(PointContact):
             point = Solid(p['masses'][k], ca.SX(3, 3))
             flat = replace(moves, **{n: self._flat(v) for n, v in vars(moves).items()})
             machine.body(f'mass_{k + 1}', flat, point, on='shell')
-        link = (self._flying if self.unilateral else joint).link(ground(), x)
+        link = joint.link(ground(), x)
         if self._acting:
             machine.force(self._flat(self._force_W(machine.t, link, x)), on='shell')
         machine.guards |= self._mass_guards(theta, [m.place for m in joints])
@@ -263,13 +260,11 @@ class MassDrivenSystem(PointContact):
         return ca.vertcat(ca.cos(turned / 2), ca.sin(turned / 2) * ca.DM(self.axis))
 
     def _rolling(self, p: Mapping[str, ca.SX]) -> Rolling:
-        contact, *velocity = self._place
         return Rolling(
             shape=Sphere(p['radius']),
-            contact=contact,
+            contact=self._place[0],
             attitude=self.turning[0],
             speed=self.turning[1],
-            velocity=velocity[0] if velocity else None,
             axes='body',
             axis=self.axis,
             path=self.path,
@@ -388,21 +383,9 @@ class MassDrivenSystem(PointContact):
         )
 
     @property
-    def symbols(self) -> Symbols:
-        """Symbols of state, control, time and parameters."""
-        return self.rolls.symbols
-
-    @cached_property
-    def flight(self) -> MachineSystem:
-        """The machine in free motion if it may leave the plane, else the one that rolls."""
-        if not self.unilateral:
-            return self.rolls
-        return MachineSystem(self.rolls.machine.with_joint('shell', self._flying))
-
-    @property
     def shell(self) -> Link:
         """The shell with its motion."""
-        return self.flight.machine.links['shell']
+        return self.machine.links['shell']
 
     @property
     def velocity_W(self) -> ca.SX:
@@ -418,77 +401,7 @@ class MassDrivenSystem(PointContact):
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """Rolling; of a unilateral system also slipping and separated."""
-        return super().modes if self.unilateral else self.rolls.modes
-
-    @cached_property
-    def equations(self) -> Mapping[str, ModeEquations]:
-        """The equations of each mode, written once."""
-        rolls, none = self.rolls, ca.SX.zeros(3)
-        e, motion, free = rolls.expressions, self._sliding, self.touching.equations.free
-        slipping = {
-            'painleve': motion.margin * self.touching.equations.mass,
-            'normal_force': motion.force[2],
-            'stick': ca.norm_2(self._slip_velocity[:2]) - CREEP,
-        }
-        height = self.symbols.values['p_WB'][-1] - self.symbols.params['radius']
-        given = {
-            'rolling': (e.xdot, e.wrench, rolls.guards),
-            'slipping': (self._xdot(motion.response), ca.vertcat(none, motion.force), slipping),
-            'separated': (self._xdot(free), ca.SX.zeros(6), {'clearance': height}),
-        }
-        ends = rolls.machine.guards
-        return {n: ModeEquations(x, w, {**own, **ends}) for n, (x, w, own) in given.items()}
-
-    @property
-    def _slip_velocity(self) -> ca.SX:
-        slip = ca.SX(self.touching.velocity)
-        slip[2] = 0
-        return slip
-
-    @property
-    def _sliding(self) -> Sliding:
-        slip, mu = self._slip_velocity, self.symbols.params['mu_kinetic']
-        return self.touching.equations.sliding(
-            slip / ca.sqrt(ca.sumsqr(slip) + (CREEP / 10) ** 2), mu
-        )
-
-    def _xdot(self, r: Response) -> ca.SX:
-        return self.flight.rate_of_state(self.touching.equations.rates(r))
-
-    @cached_property
-    def touching(self) -> Touching:
-        """Contact geometry of body and plane in W; its bias is the acceleration of free fall."""
-        place, turning = self.shell.p_WB + self._down, self.shell.R_WF @ self.shell.w
-        velocity = self.velocity_W + ca.cross(turning, self._down)
-        bias = self.flight.machine.gravity_W
-        equations = OneContact(
-            dynamics=self.flight.machine.dynamics,
-            body=0,
-            moves=len(self.plane),
-            R_FA=self.shell.R_WB.T,
-            normal=ca.SX(E3),
-            reach_F=-self.symbols.params['radius'] * self.shell.R_WB[2, :].T,
-            reach=self._down,
-            bias=bias[2],
-        )
-        slips = velocity[: len(self.plane) - 1]
-        at = place[2], velocity, place, ca.SX(0), ca.SX.eye(3)
-        return Touching(*at, equations, bias, slips, None, ca.SX(0))
-
-    @cached_property
-    def projections(self) -> Mapping[str, ca.Function]:
-        """``(x, p) -> x`` on the constraints of each mode: on the plane, without slip."""
-        s, out = self.symbols, {}
-        for mode in ('rolling', 'slipping', 'separated'):
-            values = unit_norms(self.state, s.x)
-            position, velocity = (ca.vertsplit(values[n]) for n in ('p_WB', 'v_WB_W'))
-            if mode != 'separated':
-                values['p_WB'] = ca.vertcat(*position[:-1], s.params['radius'])
-                values['v_WB_W'] = ca.vertcat(*velocity[:-1], 0)
-            if mode == 'rolling':
-                values['v_WB_W'] = s.values['v_WB_W'] - self.taken(self.touching.velocity)
-            out[mode] = self.of_state('projection', ca.vertcat(*values.values()), names=['y'])
-        return out
+        return super().modes if self.unilateral else super(HybridMachine, self).modes
 
     @cached_property
     def ending_at_slip(self) -> Self:
@@ -496,7 +409,8 @@ class MassDrivenSystem(PointContact):
         twin = copy.copy(self)
         twin.slides = False
         vars(twin)['modes'] = {
-            name: replace(m, resets=twin.resets(m.guards)) for name, m in self.modes.items()
+            name: replace(m, resets=twin.resets(self.parts[name]))
+            for name, m in self.modes.items()
         }
         return twin
 
@@ -516,10 +430,18 @@ class MassDrivenSystem(PointContact):
             return MotionState(t=t, x=np.array(x), mode='rolling', p=np.array(p))
         return super().begin(p, x, u, t)
 
-    @cached_property
-    def contact_frame(self) -> ca.Function:
-        """``(x, p) -> X_WC``: axes of W at the lowest point of the shell."""
-        return self.of_state('contact_frame', homogeneous(ca.SX.eye(3), self.touching.place))
+    def part_at(self, p: ArrayLike, x: ArrayLike) -> MachineSystem:
+        """Return the machine in the mode of a state."""
+        return super().part_at(p, x) if self.unilateral else self
+
+    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:  # noqa: ARG002
+        """Refuse a quaternion of norm 0 or far from 1."""
+        turned = self.turning[0]
+        q = np.asarray(x, dtype=float)[self.state.slice(turned.name)]
+        if turned.has_unit_norm and not abs(np.linalg.norm(q) - 1) < 1e-3:
+            raise ParameterError(
+                f'{turned.name} must be a unit quaternion, its norm is {np.linalg.norm(q):.6g}'
+            )
 
     @cached_property
     def applied_wrench(self) -> ca.Function | None:
@@ -532,34 +454,25 @@ class MassDrivenSystem(PointContact):
     @cached_property
     def centre_of_mass(self) -> ca.Function:
         """``(x, u, t, p) -> centre of mass`` of the whole in W, and over the centre in B [m]."""
-        mean = self.first_moment / self.flight.machine.dynamics.composites[0].mass
+        mean = self.first_moment / self.machine.dynamics.composites[0].mass
         at_W = self.shell.p_WB + self.shell.R_WF @ mean
         return self.function('centre_of_mass', ca.vertcat(self.taken(at_W), self.taken(mean)))
 
     @property
     def first_moment(self) -> ca.SX:
         """Mass times centre of mass of the whole, over the geometric centre in B (3) [kg m]."""
-        whole = self.flight.machine.dynamics.composites[0]
+        whole = self.machine.dynamics.composites[0]
         return whole.first + whole.mass * self.shell.pivot
 
     @cached_property
     def pose(self) -> ca.Function:
         """``(x, p) -> 4x4 matrices`` of shell and masses in W (free masses at t = 0)."""
-        return self.flight.pose_function()
-
-    @property
-    def envelope(self) -> Mapping[str, ca.Function]:
-        """Smooth limits of rolling, positive inside: N and the cone, in units of the weight."""
-        return self.rolls.envelope
+        return self.pose_function()
 
     def actuator_power(self, mode: str = 'rolling') -> ca.Function:
         """Return ``(x, u, t, p) -> power`` [W] that the actuators put in, in a mode."""
-        if mode == 'rolling':
-            power = self.rolls.guiding_power(self.rolls.machine.dynamics.rates)
-        else:
-            r = self._sliding.response if mode == 'slipping' else self.touching.equations.free
-            power = self.flight.guiding_power(self.touching.equations.rates(r))
-        return self.function('actuator_power', power)
+        part = self.parts[mode] if self.unilateral else self
+        return self.function('actuator_power', part.guiding_power(part.rates))
 
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
@@ -569,11 +482,11 @@ class MassDrivenSystem(PointContact):
     @property
     def integrals(self) -> dict[str, ca.SX]:
         """Energy, momentum, and angular momentum about the centre of mass and the contact."""
-        whole = self.flight.machine.dynamics.composites[0]
+        whole = self.machine.dynamics.composites[0]
         mean_W = self.shell.p_WB + self.shell.R_WF @ (self.first_moment / whole.mass)
-        linear, about_mean = self.flight.momentum(mean_W)
-        about_contact = self.flight.momentum(self.touching.place)[1]
-        out = {'energy': self.flight.energy}
+        linear, about_mean = self.momentum(mean_W)
+        about_contact = self.momentum(self.shell.p_WB + self._down)[1]
+        out = {'energy': self.energy}
         for name, vector in (
             ('linear_momentum', linear),
             ('angular_momentum', about_mean),
@@ -591,7 +504,7 @@ class MassDrivenSystem(PointContact):
     def rest_goal(self, x_start: Array) -> dict[str, Array]:
         """Return what a goal at rest has by default: nothing moves."""
         rates = {'theta_rate': np.zeros(len(self._rails))} if self._rails else {}
-        return self.rolls.rest_goal(x_start) | rates
+        return super().rest_goal(x_start) | rates
 
     @property
     def _acting(self) -> tuple[str, ...]:

@@ -153,7 +153,9 @@ class Dynamics:
                 while c >= 0:
                     flows[c][k] = flow
                     for i, row in enumerate(self.own(c)):
-                        if c != b or i <= j:
+                        if c == b and j < link.even:
+                            M[row, k] = body.mass if i == j else 0
+                        elif c != b or link.even <= i <= j:
                             M[row, k] = M[k, row] = self._power(c, i, flow)
                     flow, c = self._down(c, flow), self.parents[c]
         return M, flows

@@ -11,14 +11,22 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Mode, MotionState, Transition
+from rolling_dynamics.contract.rolling_system import (
+    Jump,
+    Mode,
+    MotionState,
+    Outcome,
+    Transition,
+)
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.friction import SLOW, SPINNING
 from rolling_dynamics.mechanism.loops import Phases
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.start import OPEN
-from rolling_dynamics.mechanism.system import CREEP, MachineSystem, ROLLING
+from rolling_dynamics.mechanism.system import MachineSystem, ROLLING
 from rolling_dynamics.mechanism.transitions import ContactModes, HELD, START, TINY
+
+INERT = 1e9  # weight of what hardly moves where a state comes back to its contacts
 
 
 class HybridMachine(MachineSystem, ContactModes):
@@ -35,16 +43,24 @@ class HybridMachine(MachineSystem, ContactModes):
     ----------
     parts
         The machine in each mode.
+    called
+        Names of guards of an only contact, where they have others than here.
+    leads
+        Beginning of the name of a guard of the description to the mode that follows, empty where
+        the motion ends, and the text of the event.
 
     """
 
-    creep, clear = CREEP, 1e-11
+    called: Mapping[str, str] = {}
+    leads: Mapping[str, tuple[str, str]] = {}
 
     def __init__(self, machine: Machine, apart: Sequence[int] = ()) -> None:
         """Take a machine, or raise ParameterError where no contact may slip."""
         super().__init__(machine, Phases(separated=tuple(apart)))
+        self.creep, self.clear = machine.creep, machine.clear
         self._names = names = list(self.contacts)[len(self.contacts) - len(machine.contacts) :]
         able = [i for i, c in enumerate(machine.contacts) if c.mu_kinetic is not None]
+        self.planar = self.alone and self.closures[0].velocity[1].is_zero()
         if not able:
             raise ParameterError(f'{self.name}: no contact has a mu_kinetic')
         self.able = {i: names[i] for i in able}
@@ -55,7 +71,15 @@ class HybridMachine(MachineSystem, ContactModes):
             more = ['separated'] * (i in self.parting) + ['resting'] * (i in self.resisted)
             every = [p.moved(i, k) for p in every for k in ('rolling', 'slipping', *more)]
         every.sort(key=lambda phases: phases != self.phases)
-        self.parts = {self.mode_of(phases): MachineSystem(machine, phases) for phases in every}
+        self.parts = self._parts_in(every)
+
+    def _parts_in(self, every: Sequence[Phases]) -> dict[str, MachineSystem]:
+        return {self.mode_of(phases): MachineSystem(self.machine, phases) for phases in every}
+
+    @property
+    def alone(self) -> bool:
+        """True if there is one contact beside the joints."""
+        return len(self.machine.contacts) == 1
 
     def starting(self, p: ArrayLike, x: ArrayLike) -> HybridMachine:
         """
@@ -79,9 +103,9 @@ class HybridMachine(MachineSystem, ContactModes):
 
     def mode_of(self, phases: Phases) -> str:
         """Return the name of a mode."""
-        alone, words = len(self.machine.contacts) == 1, []
+        words = []
         for phase, these in phases._asdict().items():
-            words += [phase, *(self.able[i] for i in these if not alone)] if these else []
+            words += [phase, *(self.able[i] for i in these if not self.alone)] if these else []
         return '_'.join(words) or 'rolling'
 
     @cached_property
@@ -90,16 +114,32 @@ class HybridMachine(MachineSystem, ContactModes):
         return {name: self._mode(part) for name, part in self.parts.items()}
 
     def _mode(self, part: MachineSystem) -> Mode:
-        mode, slip = part.modes['rolling'], None
-        resets: dict[str, Transition] = {}
-        for i, name in self.able.items():
-            named = {part.named(kind, name): follow for kind, follow in self.follows(i).items()}
-            resets |= {guard: follow for guard, follow in named.items() if guard in mode.guards}
-        moves = [(c.slip, c.turns) for c in (part.contacts[n] for n in self.able.values())]
-        if found := [v for pair in moves for v in pair if v is not None]:
-            slip = ca.vertcat(*found)
-            slip = ca.Function('slip', [self.symbols.x, self.symbols.p], [slip])
-        return replace(mode, resets=resets, projection=part.projection, slip=slip)
+        mode, slip = part.modes['rolling' if part.contacts else 'separated'], None
+        guards = {self.called.get(name, name): guard for name, guard in mode.guards.items()}
+        found = [ca.SX(0, 1)]
+        for i in self.able:
+            contact, rows, phase = self.machine.contacts[i], self.closures[i], part.phases.of(i)
+            if phase == 'slipping' and not contact.entries:
+                found.append(contact.sliding(rows))
+            if phase == 'rolling':
+                found.append(contact.turning_by(rows))
+        if (fading := ca.vertcat(*found)).numel():
+            slip = self.of_state('slip', fading)
+        resets, on = self.resets(part), part.projection
+        return replace(mode, guards=guards, resets=resets, projection=on, slip=slip)
+
+    def resets(self, part: MachineSystem) -> dict[str, Transition]:
+        """Return what follows each guard in a mode."""
+        out: dict[str, Transition] = {}
+        for name in self.machine.guards:
+            for mode, text in (to for start, to in self.leads.items() if name.startswith(start)):
+                out[name] = Jump(function=None, outcomes=(Outcome(mode, name, text),))
+        for i in self.able:
+            margins = part.judged[self._names[i]].margins
+            named = {k: part.named(k, self._names[i]) for k in margins}
+            follows = self.follows(i)
+            out |= {self.called.get(n, n): follows[k] for k, n in named.items() if k in follows}
+        return out
 
     # which mode a state is in
 
@@ -109,14 +149,18 @@ class HybridMachine(MachineSystem, ContactModes):
 
     def moved(self, s: MotionState, i: int, phase: str = 'rolling') -> str:
         """Return the mode of a state with one contact in another phase."""
-        return self.mode_of(self.parts[s.mode].phases.moved(i, phase))
+        return self.mode_in(self.parts[s.mode].phases.moved(i, phase), s.p)
 
-    def mode_with(self, phases: Mapping[int, str], p: ArrayLike) -> str:  # noqa: ARG002
+    def mode_with(self, phases: Mapping[int, str], p: ArrayLike) -> str:
         """Return the mode in which contacts do what is given."""
         of = Phases()
         for i, phase in phases.items():
             of = of.moved(i, phase)
-        return self.mode_of(of)
+        return self.mode_in(of, p)
+
+    def mode_in(self, phases: Phases, p: ArrayLike) -> str:  # noqa: ARG002
+        """Return the mode with these phases, for parameters."""
+        return self.mode_of(phases)
 
     def part_at(self, p: ArrayLike, x: ArrayLike) -> MachineSystem:
         """Return the machine in the mode of a state."""
@@ -161,7 +205,7 @@ class HybridMachine(MachineSystem, ContactModes):
         """``(x, p) -> speeds (n) of slip and spin, of turning against a resistance`` [m/s]."""
         pairs = list(zip(self.machine.contacts, self.closures, strict=True))
         slips = (c.slip_speed(r, c.mu) for c, r in pairs)
-        turns = (ca.norm_2(r.velocity[c.turning :]) for c, r in pairs)
+        turns = (ca.norm_2(c.turning_by(r)) for c, r in pairs)
         outputs = [ca.densify(ca.vertcat(*v)) for v in (slips, turns)]
         return ca.Function('pace', [self.symbols.x, self.symbols.p], outputs)
 
@@ -198,6 +242,26 @@ class HybridMachine(MachineSystem, ContactModes):
                 out[name] = ca.Function('joint', inputs, [ca.vertcat(P, body.joint.mu)])
         return out
 
+    @cached_property
+    def onset(self) -> ca.Function | None:  # type: ignore[override]
+        """
+        ``(x, u, t, p, direction (2)) -> acceleration of slip (2), normal force, margin``.
+
+        None but for one rigid contact. Where the margin is not positive, Coulomb friction does not
+        determine the force (Painleve).
+        """
+        contact = self.machine.contacts[0]
+        if not (self.alone and contact.rigid) or contact.entries or contact.rollers is not None:
+            return None
+        d, machine = ca.SX.sym('direction', 2), copy(self.machine)
+        rows = self.closures[0]
+        way = ca.vertcat(d[0], 0 if self.planar else d[1], 0 * rows.velocity[2:])
+        machine.contacts = [replace(contact, rows=rows._replace(slip=way))]
+        part = MachineSystem(machine, Phases(slipping=(0,)))
+        at = part.contacts[self._names[0]]
+        outputs = part.contact_rate(0)[:2], at.wrench[5], at.push
+        return ca.Function('onset', [*self.symbols, d], [ca.densify(o) for o in outputs])
+
     def evaluation(self, what: str, mode: str, i: int) -> ca.Function:
         """Return a function by which it is decided what follows an event at a contact."""
         make = {'slips': self._begins, 'turns': self._begins, 'stop': self._stops}
@@ -205,23 +269,32 @@ class HybridMachine(MachineSystem, ContactModes):
         return make[what](what, self.parts[mode], i)
 
     def _carried(self, what: str, part: MachineSystem, i: int) -> ca.Function:
-        contact, at = self.machine.contacts[i], part.judged[self.able[i]]
+        contact, at = self.machine.contacts[i], part.judged[self._names[i]]
         along = at.wrench[:2] if what == 'turn' else at.wrench[3:5]
         if what == 'slip' and contact.patch is not None:  # the normal of the limit surface
-            along = ca.vertcat(along, at.wrench[2] / contact.patch / SPINNING**2)
+            along = ca.vertcat(along, at.wrench[2] / (contact.patch + TINY) / SPINNING**2)
         names = (what, 'friction', 'painleve', 'stick') if what == 'slip' else (what,)
         margin = next(at.margins[name] for name in names if name in at.margins)
         return part.function('at', ca.vertcat(along, at.wrench[5], margin))
 
     def _begins(self, what: str, part: MachineSystem, i: int) -> ca.Function:
         contact, v = self.machine.contacts[i], self.closures[i].velocity
-        first = contact.turning
+        first, patch = contact.turning, contact.patch
         along = v[first:] if what == 'turns' else ca.vertcat(v[:2], v[3:first])
         way = ca.SX.sym('way', along.numel())
+        slip = START * self.creep * way
         if contact.entries:
-            x = self._stretched(i, ca.fmax, START * CREEP * contact.side_damping)
+            x = self._stretched(i, ca.fmax, START * self.creep * contact.side_damping)
         else:
-            x = part.nearest(ca.vertcat(*part.rows, along - START * CREEP * way))
+            if what == 'turns':
+                slip /= contact.resistance
+            elif patch is not None:
+                slip[2] /= patch + TINY
+            free = [k for k in range(along.numel()) if not along[k].is_zero()]
+            of = self.closures[i].idle
+            rest = ca.SX(len(free), 1) if of is None else ca.vertcat(of[:2], of[3:first])[free]
+            slips = ca.vertcat(*part.rows, (along - slip)[free])
+            x, _ = part.pushed(slips, ca.vertcat(part.idle(), rest))
         return ca.Function(what, [*self.symbols, way], [ca.densify(x)])
 
     def _stops(self, what: str, part: MachineSystem, i: int) -> ca.Function:
@@ -244,8 +317,7 @@ class HybridMachine(MachineSystem, ContactModes):
         return ca.substitute(self.symbols.x, s, s + R.T @ (rows.R_WP[:, :2] @ longer))
 
     def _lifts(self, what: str, part: MachineSystem, i: int) -> ca.Function:
-        lift = ca.jtimes(self.closures[i].velocity[2], self.symbols.x, part.expressions.xdot)
-        return self.function(what, lift)
+        return self.function(what, part.contact_rate(i)[2])
 
     def conserved(self, p: Array, x: Array) -> list[str]:
         """Return what rolling keeps; nothing while a contact slips."""

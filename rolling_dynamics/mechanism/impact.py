@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import JammingError
-from rolling_dynamics.point_contact.impact import JAMS, rebound_impulse, SLOWEST
+from rolling_dynamics.mechanism.rebound import JAMS, rebound_impulse, SLOWEST
 
 STILL = 1e-9  # m/s: a contact that comes nearer more slowly does not
 EXACT = 1e-14  # of the velocities: change of an iteration at which impulses are found

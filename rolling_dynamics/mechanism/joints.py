@@ -285,6 +285,19 @@ class Flying(Free):
             falls=self.velocity.name,
         )
 
+    def about_centre(self, parent: Link, link: Link) -> Link:
+        """
+        Return a body whose origin is its centre of mass, with speeds along axes of the parent.
+
+        Mass resists acceleration the same along all of them, and no turn moves it.
+        """
+        name, plane = self.velocity.name, len(self.plane)
+        along = (link.R_WF.T @ parent.R_WF)[:, self.plane]
+        solved, turns = link.solved[name], link.turn.shape[1] - plane
+        own = ca.horzcat(ca.SX.eye(plane), ca.SX(plane, turns))
+        move = ca.horzcat(along, ca.SX(3, turns))
+        return replace(link, move=move, even=plane, solved={**link.solved, name: (own, solved[1])})
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Custom(Joint):

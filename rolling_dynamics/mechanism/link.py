@@ -232,6 +232,8 @@ class Link:
         where they are these rates.
     falls
         Entry of the velocity of a body in free fall, relative to which it accelerates.
+    even
+        Number of the first speeds that move the centre of mass alone, along orthogonal axes.
 
     """
 
@@ -255,6 +257,7 @@ class Link:
     spin_rate: ca.SX | None = None
     solved: Mapping[str, tuple[ca.SX, ca.SX]] = field(default_factory=dict)
     falls: str = ''
+    even: int = 0
     moments: Moments = field(
         default_factory=lambda: Moments(ca.SX(1, 1), ca.SX(3, 1), ca.SX(1, 1))
     )

@@ -73,11 +73,17 @@ class Contact:
     resistance
         Lever arm [m] of dry rolling resistance: its torque is at most this times the normal force,
         and what turns slowly enough comes to rest. At least 1e-5 m, with a mu_kinetic.
+    viscous
+        Torque of viscous rolling resistance over the normal force and the rate of rolling
+        [m s/rad]. None for none.
     rollers
         Angle [rad] from the axis of a wheel, about the normal, of the way that ideal rollers on
         its rim leave free: 0 of an omni wheel, pi/4 of a mecanum wheel. None of a plain wheel.
     slow
         Rate of rolling [rad/s] below which the resistance is proportional to it.
+    rows
+        Kinematics in the symbols of the state, where they are given; None where they follow from
+        shape and surface.
     name
         What reports and errors call it, beside its bodies.
 
@@ -100,8 +106,10 @@ class Contact:
     depth: ca.SX | float | None = None
     patch: ca.SX | float | None = None
     resistance: ca.SX | float | None = None
+    viscous: ca.SX | float | None = None
     rollers: float | None = None
     slow: float = 0.0
+    rows: ContactRows | None = None
     name: str = ''
 
     def __post_init__(self) -> None:
@@ -136,6 +144,11 @@ class Contact:
         return 3 if self.patch is None else 4
 
     @property
+    def resists(self) -> bool:
+        """True if it resists rolling."""
+        return self.resistance is not None or self.viscous is not None
+
+    @property
     def rigid(self) -> bool:
         """True if the contact keeps the gap closed."""
         return self.normal_force is None and self.stiffness is None
@@ -162,8 +175,18 @@ class Contact:
         That is below zero while friction with a coefficient holds it.
         """
         if self.side_stiffness is None:
-            return ca.norm_2(ca.vertcat(rows.velocity[:2], rows.velocity[3 : self.turning]))
+            return ca.norm_2(self.sliding(rows))
         return (ca.norm_2(self.pull(rows)) - mu * self.given(rows)[2]) / self.side_damping
+
+    def sliding(self, rows: ContactRows) -> ca.SX:
+        """Return the velocity (2) [m/s] along the surfaces, and of the rim of a patch."""
+        rim = ca.SX(0, 1) if self.patch is None else self.patch * rows.velocity[3]
+        return ca.vertcat(rows.velocity[:2], rim)
+
+    def turning_by(self, rows: ContactRows) -> ca.SX:
+        """Return the rates of rolling (2) times the lever arm of a dry resistance [m/s]."""
+        none, rates = self.resistance is None, rows.velocity[self.turning :]
+        return ca.SX(0, 1) if none else self.resistance * rates
 
     def opening(self, rows: ContactRows) -> ca.SX:
         """Return what is positive while the contact is open [m]; it closes with a force of 0."""
@@ -177,20 +200,26 @@ class Contact:
         if phase == 'separated':
             return {}
         units = ca.SX(ca.DM.eye(size))
+        able = [k for k in range(size) if k > 1 or not u[k].is_zero()]  # not across a plane
         if phase == 'resting':
-            return dict(enumerate(ca.horzsplit(units)))
-        if size > first and self.resistance is not None:
+            return {k: units[:, k] for k in able}
+        if self.resistance is not None:
             slow = SLOW if phase == 'slipping' else self.slow  # what slides need not roll
-            units[first:, 2] = against(u[first:], STILL + ca.SX(self.resistance) * slow)
+            lever = ca.SX(self.resistance)
+            units[first:, 2] = lever * against(lever * u[first:], STILL + lever * slow)
+        if self.viscous is not None:
+            units[first:, 2] -= self.viscous * u[first:]
         if phase == 'rolling':
-            return dict(enumerate(ca.horzsplit(units)[:first]))
+            return {k: units[:, k] for k in able if k < first}
         mu = ca.SX(0 if self.mu_kinetic is None else self.mu_kinetic)
+        slip = u if rows.slip is None else rows.slip
         if self.patch is None:
-            slip = u[:2] if self.side_stiffness is None else self.pull(rows)
-            units[:2, 2] = mu * against(slip)
+            units[:2, 2] = mu * against(
+                slip[:2] if self.side_stiffness is None else self.pull(rows)
+            )
         else:
-            force, torque = against_patch(u[:2], u[3])
-            units[:2, 2], units[3, 2] = mu * force, mu * torque
+            force, torque = against_patch(slip[:2], self.patch * slip[3])
+            units[:2, 2], units[3, 2] = mu * force, mu * self.patch * torque
         return {2: units[:, 2]}
 
     def holds(self, rows: ContactRows, phase: str) -> list[int]:
@@ -200,7 +229,8 @@ class Contact:
 
     def held_by(self, force: ca.SX) -> ca.SX:
         """Return the force (2 or 3) [N] that friction holds; with a patch the spin's too."""
-        return held(force[:2], force[3 : self.turning])
+        spin = ca.SX(0, 1) if self.patch is None else force[3] / self.patch
+        return held(force[:2], spin)
 
 
 class ContactRows(NamedTuple):
@@ -210,9 +240,9 @@ class ContactRows(NamedTuple):
     Attributes
     ----------
     velocity
-        Of the body over the plane at the contact, in the frame of the plane (3) [m/s], and of the
-        rim of a patch about it, and the rates of rolling over x and y times the lever arm of the
-        resistance. The force has components along each.
+        Of the body over the plane at the contact, in the frame of the plane (3) [m/s]; with a
+        patch the rate of spin, and with a resistance the rates of rolling over x and y [rad/s].
+        The force has components along each: force [N] and torques [N m].
     gap
         Height of the body's lowest point over the plane [m].
     place_W
@@ -221,6 +251,13 @@ class ContactRows(NamedTuple):
         Frame of the plane.
     displacement
         Elastic displacement (2) [m] along the surfaces, in their frame; empty where it has none.
+    bias
+        Rate of ``velocity`` where the speeds are constant [m/s^2]; None where it is to be derived.
+    slip
+        Velocity that kinetic friction opposes, as ``velocity`` has it; None for that itself.
+    idle
+        1 for each component that is zero and holds nothing for some parameters, such as the spin
+        of a patch of radius zero, else 0; None where there is none.
 
     """
 
@@ -228,13 +265,18 @@ class ContactRows(NamedTuple):
     gap: ca.SX
     place_W: ca.SX
     R_WP: ca.SX
-    displacement: ca.SX
+    displacement: ca.SX = ca.SX(0, 1)
+    bias: ca.SX | None = None
+    slip: ca.SX | None = None
+    idle: ca.SX | None = None
 
 
 def contact_rows(
     contact: Contact, links: Mapping[str, Link], values: Mapping[str, ca.SX]
 ) -> ContactRows:
     """Return the kinematics of a contact between links, from entries of the state by name."""
+    if contact.rows is not None:
+        return contact.rows
     body, carrier = links[contact.body], links[contact.on] if contact.on else ground()
     R, at = carrier.R_WB, ca.SX.sym('at', 3)
     distance = contact.surface.distance(at)
@@ -254,9 +296,9 @@ def contact_rows(
     velocity = R_WP.T @ (of_body - of_carrier)
     over = R_WP.T @ (body.R_WF @ body.w - carrier.R_WF @ carrier.w)
     if contact.patch is not None:
-        velocity = ca.vertcat(velocity, contact.patch * over[2])
-    if contact.resistance is not None:
-        velocity = ca.vertcat(velocity, contact.resistance * over[:2])
+        velocity = ca.vertcat(velocity, over[2])
+    if contact.resists:
+        velocity = ca.vertcat(velocity, over[:2])
     own = [(R_WP.T @ (R @ values[e.name]))[:2] for e in contact.entries]
     return ContactRows(velocity, gap, place, R_WP, ca.vertcat(ca.SX(0, 1), *own))
 
@@ -310,7 +352,7 @@ class Closed(NamedTuple):
     Attributes
     ----------
     rates
-        Rates of the speeds (n).
+        Rates of the speeds (n), in the axes of the equations.
     forces
         Force (3) of each contact on its body, in the frame of the plane.
     pushes
@@ -331,7 +373,7 @@ def closed_rates(
     equations: tuple[ca.SX, ca.SX],
     contacts: Sequence[Contact],
     rows: Sequence[ContactRows],
-    speeds: ca.SX,
+    speeds: tuple[ca.SX, ca.SX],
     drift: tuple[ca.SX, ca.SX],
     *,
     symmetric: bool,
@@ -349,7 +391,7 @@ def closed_rates(
     contacts, rows
         The contacts and their kinematics.
     speeds
-        Symbols of the speeds (n).
+        Symbols of the speeds (n), and their axes in those of the equations (n, n).
     drift
         Symbols of the state, and its rate where the speeds are constant.
     symmetric
@@ -368,27 +410,36 @@ def closed_rates(
     known, columns, each = [], [], []
     weights: list[float] = []
     for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
-        given, J, n = c.given(r), ca.jacobian(r.velocity, speeds), r.velocity.numel()
-        units = c.directions(r, phases.of(i))
+        J = ca.jacobian(r.velocity, speeds[0])
+        given, n, units = c.given(r), r.velocity.numel(), c.directions(r, phases.of(i))
         known.append(sum((f * units[k] for k, f in given.items() if k in units), ca.SX(n, 1)))
         free = {k: u for k, u in units.items() if k not in given}
         columns.append(ca.horzcat(ca.SX(n, 0), *free.values()))
         weights += [ALONG if k == 2 else ACROSS for k in free]
-        each.append(J.T @ columns[-1])
-        right = right + J.T @ known[-1]
+        if i in phases.slipping:  # one column: backward it costs less than by the matrix
+            column = ca.jtimes(r.velocity, speeds[0], columns[-1], True)
+        else:
+            column = J.T @ columns[-1]
+        each.append(speeds[1].T @ column)
+        right = right + speeds[1].T @ (J.T @ known[-1])
     velocity = ca.vertcat(*constraints(contacts, rows, phases))
-    J = ca.jacobian(velocity, speeds)
+    J = ca.jacobian(velocity, speeds[0]) @ speeds[1]
     solved = eliminate(matrix, ca.horzcat(right, *each), symmetric=symmetric)
     if not velocity.numel():
         return Closed(solved[:, 0], known, {}, [])
     alone, answer = solved[:, 0], solved[:, 1:]
-    needed = -ca.jtimes(velocity, *drift) - J @ alone - returning(contacts, rows, phases)
+    bias = [ca.SX(0, 1)]
+    for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
+        held = c.holds(r, phases.of(i))
+        bias.append(ca.jtimes(r.velocity[held], *drift) if r.bias is None else r.bias[held])
+    needed = -ca.vertcat(*bias) - J @ alone - returning(contacts, rows, phases)
     starts = [0, *np.cumsum([u.shape[1] for u in columns]).tolist()]
     slips = [i for i in phases.slipping if columns[i].shape[1]]
     units = ca.SX(ca.DM.eye(starts[-1])[:, [starts[i] for i in slips]])
     both = ca.horzcat(needed, units)
-    symmetric = symmetric and not phases.slipping and all(c.resistance is None for c in contacts)
+    symmetric = symmetric and not phases.slipping and not any(c.resists for c in contacts)
     exact = J @ answer
+    exact += ca.diag(idle(contacts, rows, phases))
     matrix = spread_over(exact, spread, weights)
     found = eliminate(matrix, both, symmetric=symmetric)
     multipliers = found[:, 0]
@@ -425,6 +476,15 @@ def spread_over(matrix: ca.SX, fraction: float, weights: Sequence[float] = ()) -
         return matrix
     n = matrix.shape[0]
     return matrix + fraction / n * ca.trace(matrix) * ca.diag(ca.SX(weights or [1.0] * n))
+
+
+def idle(contacts: Sequence[Contact], rows: Sequence[ContactRows], phases: Phases) -> ca.SX:
+    """Return 1 for each of the rows that is zero and holds nothing, else 0."""
+    out = [ca.SX(0, 1)]
+    for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
+        held = c.holds(r, phases.of(i))
+        out.append(ca.SX(len(held), 1) if r.idle is None else r.idle[held])
+    return ca.vertcat(*out)
 
 
 def constraints(

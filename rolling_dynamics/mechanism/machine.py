@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -71,6 +70,12 @@ class Machine:
         in its unit.
     drawn
         Shapes of bodies on their links ``<body>_link``, beside the surfaces that roll.
+    inert
+        Weight, 1 where it is not given, of entries of configuration and speeds by name in the
+        distance by which a state comes back to its contacts; heavy ones move less.
+    creep, clear
+        Speed [m/s] below which a contact that slips sticks, and distance [m] of bodies after a
+        rebound.
 
     """
 
@@ -89,6 +94,8 @@ class Machine:
         self.rates: dict[str, ca.SX] = {}
         self.scales: dict[str, float] = {}
         self.drawn: list[Shape] = []
+        self.inert: dict[str, float] = {}
+        self.creep, self.clear = 1e-6, 1e-11
         self.gravity_W = ca.SX(ca.DM([0, 0, -9.81]))
         self.t = ca.SX.sym('t')
 
@@ -169,15 +176,6 @@ class Machine:
                     'give its PureRolling joint an attitude'
                 )
         self.bodies[name] = Body(name, joint, mass, on)
-
-    def with_joint(self, name: str, joint: Joint) -> Machine:
-        """Return the machine with another joint of a body, whose entries are variables."""
-        _ = self.symbols  # the same of both
-        out = copy(self)
-        out.bodies = self.bodies | {name: replace(self.bodies[name], joint=joint)}
-        for derived in ('links', 'dynamics'):
-            vars(out).pop(derived, None)
-        return out
 
     def contact(self, contact: Contact) -> None:
         """Add a contact that closes a loop; raise ParameterError where it cannot be one."""
@@ -298,6 +296,9 @@ class Machine:
                 link = replace(link, solved={**link.solved, link.falls: (matrix, bias)})
             if body.mass is not None:
                 link = replace(link, moments=body.mass.moments(link.R_FB, link.pivot))
+            carries = any(other.parent == body.name for other in self.bodies.values())
+            if isinstance(body.joint, Flying) and link.moments.first.is_zero() and not carries:
+                link = body.joint.about_centre(parent, link)
             out[body.name] = link
         return out
 

@@ -90,9 +90,6 @@ class Rolling(Joint):
     contact, attitude, speed
         Entries: contact point in the parent (2), unit quaternion q_WB, and angular velocity in
         the axes of the body.
-    velocity
-        Entry: velocity of the origin in W, where the state holds it, as of a body that may leave
-        its plane, which is on the ground; ``contact`` is then its origin. Else None.
     axes
         ``world`` or ``body``.
     axis
@@ -113,7 +110,6 @@ class Rolling(Joint):
     contact: Entry
     attitude: Entry
     speed: Entry
-    velocity: Entry | None = None
     axes: str = 'world'
     axis: Sequence[float] | None = None
     path: PlanePath | None = None
@@ -121,7 +117,7 @@ class Rolling(Joint):
     resistance: ca.SX | float = 0.0
     damping: ca.SX | float = 0.0
 
-    configured: ClassVar[tuple[str, ...]] = ('contact', 'attitude', 'velocity')
+    configured: ClassVar[tuple[str, ...]] = ('contact', 'attitude')
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent."""
@@ -129,9 +125,7 @@ class Rolling(Joint):
         R_WF, w, place = turned.R_WF, turned.w, at[self.contact.name]
         C = R_WF.T @ parent.R_WF
         R_FP, w_P = R_WF.T @ parent.R_WB, C @ parent.w
-        if self.velocity is not None:
-            place = place[:-1]
-        elif self.path is not None:
+        if self.path is not None:
             place = self.path.point(place)
         on_plane = ca.vertcat(place, ca.SX(3 - place.numel(), 1))
         reach, reach_P, passes = self._touch(R_WF.T @ turned.R_WB, R_FP, w - w_P)
@@ -141,14 +135,7 @@ class Rolling(Joint):
             bias = -ca.cross(w_P, ca.cross(w, reach)) - ca.cross(w - w_P, ca.cross(w_P, reach))
         else:
             bias = -ca.cross(w, ca.cross(w, reach)) - ca.cross(w - w_P, R_FP @ passes)
-        solved = {}
-        if self.velocity is not None:
-            passing = ca.vertcat(passing, 0)
-            along = [*range(place.numel()), 2]
-            move = (ca.skew(reach_P) @ R_WF @ turns)[along, :]
-            solved = {self.velocity.name: (move, (R_WF @ bias)[along])}
-            solved[self.speed.name] = ca.SX.eye(turns.shape[1]), ca.SX(turns.shape[1], 1)
-        elif self.path is not None:
+        if self.path is not None:
             passing = self.path.rates(at[self.contact.name], passing)
         own = self.axes == 'body'
         return Link(
@@ -169,7 +156,6 @@ class Rolling(Joint):
             move_bias=bias + (ca.cross(w, ca.cross(w, reach)) if own else 0),
             rates={self.contact.name: passing, self.attitude.name: turned.rate},
             contact=At(reach, R_FP[:, 2], R_FP, parent.R_WB),
-            solved=solved,
         )
 
     def _touch(self, R_FB: ca.SX, R_FP: ca.SX, w_PB: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +10,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Mode, RigidBody, Symbols, WrittenSystem
+from rolling_dynamics.contract.rolling_system import (
+    Entry,
+    Mode,
+    RigidBody,
+    Symbols,
+    WrittenSystem,
+)
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.elimination import Cone, eliminate, widest
 from rolling_dynamics.mechanism.joints import (
@@ -29,6 +35,7 @@ from rolling_dynamics.mechanism.loops import (
     constraints,
     contact_rows,
     ContactRows,
+    idle,
     Phases,
     relative_curvature,
     spread_over,
@@ -41,7 +48,6 @@ from rolling_dynamics.robots.view import Shape
 from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.simulation.guards import unit_norms
 
-CREEP = 1e-6  # m/s, below which a contact that slips sticks
 ROLLING = (Rolling, PureRolling, SurfaceRolling)
 WEIGHTLESS = 9.81e-9  # m/s^2: keeps the envelope a number where there is no gravity
 SPINLESS = 1e-12  # m: keeps the limit of a contact that holds no spin a number
@@ -80,9 +86,6 @@ class _Carrying:
     outside
         1 where it is with the ground, or with a body whose motion is prescribed; -1 where the body
         that rolls is that one; else 0.
-    slip
-        Velocity (2) [m/s] over the plane, and of the rim of a patch, where a contact slips that is
-        rigid along the surfaces, else None.
     sticks
         Speed of slip over the creep [m/s] where the contact slips, else None.
     push
@@ -90,7 +93,7 @@ class _Carrying:
     gap
         Of a contact that is separated: what falls to zero where it closes [m], else None.
     turns
-        Rates of rolling (2) times the lever arm of a resistance [m/s], else None.
+        Speed of rolling times the lever arm of a resistance, over the creep [m/s], else None.
     rests
         Normal force, and what keeps a contact from turning (2) [N], else None.
     sinks
@@ -104,7 +107,6 @@ class _Carrying:
     R_WP: ca.SX
     wrench: ca.SX
     outside: int
-    slip: ca.SX | None = None
     sticks: ca.SX | None = None
     push: ca.SX | None = None
     gap: ca.SX | None = None
@@ -132,12 +134,16 @@ class _Carrying:
         if self.sinks is not None:
             out['depth'] = self.sinks
         if self.turns is not None:
-            out['rest'] = ca.sqrt(ca.sumsqr(self.turns) + 1e-300) - CREEP
+            out['rest'] = self.turns
         if self.rests is not None:
             out['turn'] = self.rests.margin
         if self.sticks is None:
             return {**out, 'friction': self.cones[-1].margin}
         return {**out, 'stick': self.sticks}
+
+
+def _speed(velocity: ca.SX) -> ca.SX:
+    return ca.sqrt(ca.sumsqr(velocity) + 1e-300)
 
 
 class MachineSystem(WrittenSystem):
@@ -267,18 +273,29 @@ class MachineSystem(WrittenSystem):
         dynamics, contacts = self.machine.dynamics, self.machine.contacts
         if not contacts:
             return Closed(dynamics.rates, [], {}, [])
-        found = closed_rates(
-            self.equations,
+        return closed_rates(
+            dynamics.equations,
             contacts,
             self.closures,
-            self._speeds,
+            (self._speeds, self._turns),
             (self.symbols.x, self.rate_of_state(ca.SX.zeros(dynamics.size))),
             symmetric=not dynamics.laws,
             phases=self.phases,
             spread=SPREAD if self.dependent else 0.0,
             dependent=self.dependent,
         )
-        return found._replace(rates=self._turns.T @ found.rates)
+
+    @property
+    def rates(self) -> ca.SX:
+        """Rates of the speeds (n), in the axes of the equations of the tree."""
+        return self._solution.rates
+
+    def contact_rate(self, i: int) -> ca.SX:
+        """Return the rate of the velocity at a contact beside the joints [m/s^2]."""
+        rows = self.closures[i]
+        if rows.bias is None:
+            return ca.jtimes(rows.velocity, self.symbols.x, self.expressions.xdot)
+        return rows.bias + ca.jacobian(rows.velocity, self._speeds) @ (self._turns @ self.rates)
 
     @cached_property
     def dependent(self) -> int:
@@ -324,12 +341,12 @@ class MachineSystem(WrittenSystem):
             one, second = contact.body, f'{contact.body}_{contact.on or 2}'
             options = (one, second, *(f'{one}_{k + 3}' for k in range(i)))
             name = next(n for n in options if n not in out)
-            phase, first, v = self.phases.of(i), contact.turning, rows.velocity
-            spin = 0 if contact.patch is None else contact.patch * force[3]
-            turn = (
-                ca.SX(2, 1) if contact.resistance is None else contact.resistance * force[first:]
-            )
-            rolls, slips = v.numel() > first and phase == 'rolling', phase == 'slipping'
+            phase, first = self.phases.of(i), contact.turning
+            spin = 0 if contact.patch is None else force[3]
+            turn = force[first:] if contact.resists else ca.SX(2, 1)
+            holds = phase == 'resting'
+            rolls = contact.resistance is not None and phase == 'rolling'
+            slips, creep = phase == 'slipping', machine.creep
             out[name] = _Carrying(
                 contact.mu,
                 contact.held_by(force),
@@ -337,12 +354,11 @@ class MachineSystem(WrittenSystem):
                 rows.R_WP,
                 ca.vertcat(turn, spin, force[:3]),
                 self._outside(contact.body, contact.on),
-                slip=ca.vertcat(v[:2], v[3:first]) if slips and not contact.entries else None,
-                sticks=contact.slip_speed(rows, contact.mu_kinetic) - CREEP if slips else None,
+                sticks=contact.slip_speed(rows, contact.mu_kinetic) - creep if slips else None,
                 push=self._solution.pushes.get(i),
                 gap=contact.opening(rows) if phase == 'separated' else None,
-                turns=v[first:] if rolls else None,
-                rests=Cone(force[2], force[first:]) if phase == 'resting' else None,
+                turns=_speed(contact.turning_by(rows)) - creep if rolls else None,
+                rests=Cone(force[2], turn / contact.resistance) if holds else None,
                 sinks=None if contact.depth is None else 1 + rows.gap / contact.depth,
             )
         return out
@@ -491,35 +507,59 @@ class MachineSystem(WrittenSystem):
         d = ca.SX.sym('d', self.tangent.size)
         gap = gaps(self.retract(x, d), self.symbols.p)
         G, gap = ca.substitute([ca.jacobian(gap, d), gap], [d], [ca.SX.zeros(d.numel())])
-        matrix = spread_over(G @ G.T, SPREAD if self.dependent else 0.0)
-        return self.retract(x, -G.T @ eliminate(matrix, gap, symmetric=True))
-
-    @cached_property
-    def _without_slip(self) -> ca.SX:
-        """The state with the speeds nearest to its own that keep the rows of the contacts."""
-        return self.nearest(ca.vertcat(*self.rows))
+        moved = self._mobility(self.tangent.entries) @ G.T
+        matrix = self._regular(G @ moved)
+        return self.retract(x, -moved @ eliminate(matrix, gap, symmetric=True))
 
     @property
     def rows(self) -> list[ca.SX]:
         """Velocities of the contacts beside the joints that vanish."""
         return constraints(self.machine.contacts, self.closures, self.phases)
 
-    def nearest(self, slip: ca.SX) -> ca.SX:
-        """Return the state with the speeds nearest to its own for which velocities vanish."""
+    def _regular(self, matrix: ca.SX, idle_rows: ca.SX | None = None) -> ca.SX:
+        """Return the matrix of rows, of which some depend on others or are idle, made regular."""
+        if idle_rows is not None:
+            matrix += ca.diag(idle_rows)
+        return spread_over(matrix, SPREAD if self.dependent else 0.0)
+
+    def idle(self) -> ca.SX:
+        """Return 1 for each of :attr:`rows` that is zero for these parameters, else 0."""
+        return idle(self.machine.contacts, self.closures, self.phases)
+
+    @cached_property
+    def _without_slip(self) -> ca.SX:
+        """The state with the speeds nearest to its own that keep the rows of the contacts."""
+        slip = ca.vertcat(*self.rows)
         J = ca.jacobian(slip, self._speeds)
-        matrix = spread_over(J @ J.T, SPREAD if self.dependent else 0.0)
-        nearest = self._speeds - J.T @ eliminate(matrix, slip, symmetric=True)
+        moved = self._mobility([self.state.entry(name) for name in self.speed_names]) @ J.T
+        matrix = self._regular(J @ moved, self.idle())
+        nearest = self._speeds - moved @ eliminate(matrix, slip, symmetric=True)
         return ca.substitute(self.symbols.x, self._speeds, nearest)
 
-    def held(self, rows: ca.SX | None = None) -> tuple[ca.SX, ca.SX]:
-        """Return the state after impulses by which velocities vanish, and the energy lost."""
-        rows = ca.vertcat(*self.rows) if rows is None else rows
-        J, symmetric = ca.jacobian(rows, self._speeds), not self.machine.dynamics.laws
+    def _mobility(self, entries: Iterable[Entry]) -> ca.DM:
+        """Return how much entries move, the inverse of their weights, as a diagonal matrix."""
+        inert = self.machine.inert
+        return ca.diag(ca.DM([1 / inert.get(e.name, 1.0) for e in entries for _ in range(e.size)]))
+
+    def held(self) -> tuple[ca.SX, ca.SX]:
+        """Return the state after impulses by which slip vanishes, and the energy lost."""
+        return self.pushed(ca.vertcat(*self.rows), self.idle())
+
+    def pushed(self, slip: ca.SX, idle_rows: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """
+        Return the state after impulses by which velocities vanish, and the energy lost.
+
+        Parameters
+        ----------
+        slip, idle_rows
+            The velocities, and 1 for each that is zero for the parameters, else 0.
+
+        """
+        J, symmetric = ca.jacobian(slip, self._speeds), not self.machine.dynamics.laws
         free = eliminate(self.equations[0], J.T, symmetric=symmetric)
-        held = spread_over(J @ free, SPREAD if self.dependent else 0.0)
-        P = eliminate(held, rows, symmetric=symmetric)
+        P = eliminate(self._regular(J @ free, idle_rows), slip, symmetric=symmetric)
         after = ca.substitute(self.symbols.x, self._speeds, self._speeds - free @ P)
-        return after, ca.dot(rows, P) / 2
+        return after, ca.dot(slip, P) / 2
 
     def part_at(self, p: ArrayLike, x: ArrayLike) -> MachineSystem:  # noqa: ARG002
         """Return the machine in the mode of a state."""

@@ -194,7 +194,7 @@ class ContactModes(WrittenSystem):
         s = MotionState(t=t, x=x, mode=self._mode_at(p, x), p=p)
         closing = [i for i in self.parting if self.rigid(i) and abs(gaps[i]) <= OPEN]
         meet = any(v[i][2] < -STILL for i in closing)
-        return self.by_friction(self._meet(s, u) if meet else self._on(s), u)
+        return self.by_friction(self._meet(s, u) if meet else self.constrained(s), u)
 
     def by_friction(self, s: MotionState, u: Array) -> MotionState:
         """Return a state in which contacts slip and turn that friction cannot hold."""
@@ -224,7 +224,7 @@ class ContactModes(WrittenSystem):
                 phases[i] = 'slipping'
         return self.mode_with(phases, p)
 
-    def _on(self, s: MotionState) -> MotionState:
+    def constrained(self, s: MotionState) -> MotionState:
         """Return a state on the constraints of its mode."""
         on = self.modes[s.mode].projection
         return s if on is None else replace(s, x=np.array(on(s.x, s.p)).ravel())

@@ -13,6 +13,7 @@ from rolling_dynamics.contact.closest_points import closest_points, Touch
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.equations import FAR
 from rolling_dynamics.contact.representation import support_point
+from rolling_dynamics.contract.rolling_system import MotionState
 from rolling_dynamics.errors import ParameterError, ScenarioError, SurfaceError
 from rolling_dynamics.friction import SPINNING
 from rolling_dynamics.scenario.contact_sections import (
@@ -470,7 +471,7 @@ def _free_state(
     )
     gap = float(system.touch(x, p)[0])
     if pose.velocity is None and abs(gap) <= TOUCH:
-        return np.array(system.projections['rolling'](x, p)).ravel()
+        return system.constrained(MotionState(t=0.0, x=x, mode='rolling', p=p)).x
     try:
         system.begin(p, x, np.zeros(system.control.size))
     except ParameterError as e:

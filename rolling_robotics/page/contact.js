@@ -1,5 +1,5 @@
 'use strict';
-// Impacts at a point with Coulomb friction: point_contact/impact.py.
+// Impacts at a point with Coulomb friction: mechanism/rebound.py.
 const dot = (a, b) => a.reduce((sum, v, k) => sum + v * b[k], 0), size = v => Math.hypot(...v);
 const add = (a, b, h = 1) => a.map((v, k) => v + h * b[k]);
 const times = (W, v) => W.map(row => dot(row, v));

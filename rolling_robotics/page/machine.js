@@ -17,7 +17,8 @@ class Machine {
 
   named(s, phases) { // a patch holds the spin
     const mode = this.of[this.key(phases)];
-    return mode === 'rolling' && s.p[this.c.spin] > 0 ? 'pure_rolling' : mode;
+    const pure = mode && mode.replace(/(^|_)rolling/g, '$1pure_rolling');
+    return s.p[this.c.spin] > 0 && pure in this.c.phases ? pure : mode;
   }
 
   decide(what, s, i, ...values) { return [...this.m.f(`${what}_${this.m.data.modes[s.mode].k}_${i}`, s.x, ...values)]; }
@@ -194,8 +195,6 @@ class Hand { // that the body may touch in two places: hybrid_contact/system.py
 
   phase(mode, i) { return this.in(mode).c.phases[mode][i] || 'separated'; }
 
-  most(p) { return this.c.resisted.length || this.c.holds.some(k => p[k]) ? 1 : 2; } // contacts with which it goes on
-
   closest(s) { // the ends of the search, and of those that count each one once, the nearest first
     const ends = table([...this.m.f('search', s.x, s.p)], 4), all = ends[0].map((_, k) => ends.map(row => row[k])), found = [];
     for (const end of all.filter(e => e[3]).sort((a, b) => a[2] - b[2])) if (!found.some(f => near(f, end))) found.push(end);
@@ -204,11 +203,11 @@ class Hand { // that the body may touch in two places: hybrid_contact/system.py
 
   begin(s, u) {
     s = this.seen(s);
-    const found = this.closest(s)[1], touching = found.filter(f => f[2] <= this.c.OPEN), most = this.most(s.p), x = s.x.slice();
+    const found = this.closest(s)[1], touching = found.filter(f => f[2] <= this.c.OPEN), most = 2, x = s.x.slice();
     if (!found.length) return noted(s, 'beside', 'the object is not over the hand', true);
     if (touching.length > most) return this.several(s, touching);
     this.c.feet.forEach((at, k) => x.set((found[k] || found[0]).slice(0, 2), at));
-    return (most > 1 && found.length > 1 ? this.two : this.one).begin({...s, x}, u);
+    return (found.length > 1 ? this.two : this.one).begin({...s, x}, u);
   }
 
   seen(s) { const p = s.p.slice(), {looked, body} = this.c; p.set(s.x.slice(body, body + 3), looked); return {...s, p}; }
@@ -224,15 +223,15 @@ class Hand { // that the body may touch in two places: hybrid_contact/system.py
 
   look(s) { // the state with the closest points beside those in which it touches
     if (s.ended || s.mode === 'off_hand') return s;
-    const [all, found] = this.closest(s = this.seen(s)), most = this.most(s.p), x = s.x.slice();
+    const [all, found] = this.closest(s = this.seen(s)), most = 2, x = s.x.slice();
     const feet = this.c.feet.map((at, k) => [s.x.slice(at, at + 2), this.phase(s.mode, k), all[k]]).filter(f => f[1] !== 'separated');
     const others = found.filter(f => feet.every(([, , here]) => !near(f, here))), open = feet.length === most ? this.c.OPEN : -this.c.OPEN;
     const touching = others.filter(f => f[2] <= open && (feet.length || f !== found[0]));
     if (touching.length) return this.several(s, [...feet.map(f => f[2]), ...touching]);
-    if (most === 1 || !found.length || feet.length === most) return s;
+    if (!found.length || feet.length === most) return s;
     const next = [...feet, ...others.map(f => [f.slice(0, 2), 'separated'])].slice(0, 2), [one, two] = next.map(f => f[1]);
     next.forEach(([uv], k) => x.set(uv, this.c.feet[k]));
-    return {...s, x, mode: two ? `${one}_${two}` : this.one.named(s, {0: one})};
+    return {...s, x, mode: two ? this.two.named(s, {0: one, 1: two}) : this.one.named(s, {0: one})};
   }
 
   lost(k, what, s) { // a closest point is not one any more, or lies over the edge

@@ -11,11 +11,10 @@ import casadi as ca
 from rolling_dynamics.contract.capabilities import offers
 from rolling_dynamics.contract.rolling_system import RollingSystem, Transition
 from rolling_dynamics.mechanism import impact as impacts
-from rolling_dynamics.mechanism import transitions
+from rolling_dynamics.mechanism import rebound, transitions
 from rolling_dynamics.mechanism.hybrid import HybridMachine
 from rolling_dynamics.mechanism.start import OPEN
 from rolling_dynamics.mechanism.transitions import ContactModes
-from rolling_dynamics.point_contact import impact
 
 DECIDES = {  # what is asked in a mode of a contact in each phase
     'rolling': ('slip', 'stop', 'turns'),
@@ -78,12 +77,12 @@ def contacts_of(system: RollingSystem) -> Parts | None:
     data |= {'edges': start['hand_edges'], 'spin': start['mu_spin']}
     if pair is not None:
         more, data['pair'] = _contacts(pair, both)
+        data['pair']['spin'] = start['mu_spin']
         functions |= {'search': hand.search} | {f'{n}_pair': f for n, f in more.items()}
         data |= {
             'feet': [system.state.slice(name).start for name in hand.feet],
             'body': system.state.slice('p_HO_H').start,
             'looked': start['looked'],
-            'holds': [start[n] for n in ('mu_spin', 'rolling_resistance')],
             'leads': hand.leads,
             'limit': hand.limit,
         }
@@ -107,7 +106,8 @@ def _contacts(system: ContactModes, numbers: Mapping[str, int]) -> Parts:
     if isinstance(system, HybridMachine):
         functions |= {f'joint_{n}': f for n, f in system.joint_impulses.items()}
         joints, contacts = list(system.joint_impulses), system.machine.contacts
-        names = list(system.contacts)[len(system.contacts) - len(contacts) :]
+        last = list(system.contacts)[len(system.contacts) - len(contacts) :]
+        names = [system.able.get(i, name) for i, name in enumerate(last)]
         rigid = [c.rigid for c in contacts]
     return functions, {
         'able': list(system.able),
@@ -128,12 +128,12 @@ def _contacts(system: ContactModes, numbers: Mapping[str, int]) -> Parts:
         'ends': transitions.ENDS,
         **{n: getattr(transitions, n) for n in ('HELD', 'LIFTS', 'PERFECT', 'FAINT')},
         **{n: getattr(impacts, n) for n in ('STILL', 'EXACT', 'ITERATIONS', 'SAME', 'STAGES')},
-        **{n: getattr(impact, n) for n in ('STUCK', 'RESTS', 'SLOWEST', 'SINGULAR', 'ROUNDING')},
+        **{n: getattr(rebound, n) for n in ('STUCK', 'RESTS', 'SLOWEST', 'SINGULAR', 'ROUNDING')},
         'CONE': transitions.NOISE,
         'OPEN': OPEN,
         'CREEP': system.creep,
         'CLEAR': system.clear,
         'detached': transitions.DETACHED,
         'painleve': transitions.PAINLEVE,
-        'jams': impact.JAMS,
+        'jams': rebound.JAMS,
     }

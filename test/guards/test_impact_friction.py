@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from rolling_dynamics.errors import JammingError
-from rolling_dynamics.point_contact import impact
-from rolling_dynamics.point_contact.impact import (
+from rolling_dynamics.mechanism import rebound
+from rolling_dynamics.mechanism.rebound import (
     get_ready,
     rebound_impulse,
     slip_onset,
@@ -78,7 +78,7 @@ def test_a_stuck_contact_begins_to_slip_where_its_friction_points_back(seed):
 
 def test_what_an_impact_needs_is_loaded_before_there_is_one(monkeypatch):
     loaded = []
-    monkeypatch.setattr(impact.importlib, 'import_module', loaded.append)
+    monkeypatch.setattr(rebound.importlib, 'import_module', loaded.append)
     get_ready()
     assert loaded == ['scipy.integrate']
 

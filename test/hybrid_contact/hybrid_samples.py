@@ -40,7 +40,7 @@ def random_state(s, rng, mode, p, speed=1.0, *, plane=False):
     for name in ('q_WH', 'q_HO'):
         given[name] /= np.linalg.norm(given[name])
     x = s.state.pack(**given)
-    return np.array(s.projections[mode](x, p)).ravel()
+    return np.array(s.modes[mode].projection(x, p)).ravel()
 
 
 def world_motion(s, x, p):

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.point_contact.impact import rebound_impulse
+from rolling_dynamics.mechanism.rebound import rebound_impulse
 from rolling_dynamics.simulation import simulate
 
 R, MASS, G = 0.1, 0.2, 9.81

@@ -55,7 +55,7 @@ class BallState:
 
 def ball_state(system: MassDrivenSystem) -> BallState:
     """Return the state of a ball or a disk on which no external force acts."""
-    p, machine, zero = system.symbols.params, system.rolls.machine, ca.SX(3, 1)
+    p, machine, zero = system.symbols.params, system.machine, ca.SX(3, 1)
     points = [MovingPoint(p['mass'], system.spatial(p['centre_of_mass']), zero, zero)]
     for name, body in machine.bodies.items():
         if name != 'shell':

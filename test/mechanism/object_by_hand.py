@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import NamedTuple
 
 import casadi as ca
-from rolling_dynamics.contact.representation import ContactGeometry
+from rolling_dynamics.contact.representation import AttitudeRepresentation, ContactGeometry
 from rolling_dynamics.friction import against_patch
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inertia import inertia_matrix
@@ -29,18 +29,23 @@ class Scene:
 
     def __init__(self, system: HybridContactSystem) -> None:
         """Take the placement and the geometry of the contact from a system."""
-        s, q = system.scene, system.symbols.params
-        self.body, self.contact, self.foot = SimpleNamespace(**s.values), s.contact, s.foot
+        s, q = system.symbols, system.symbols.params
+        self.body = SimpleNamespace(**s.values)
+        values = {'contact_h': ca.SX.zeros(2), **s.values}
+        surfaces = system.object_surface, system.hand_surface
+        dimensions = q['object_surface'], q.get('hand_surface', ca.SX(0, 1))
+        rolling = AttitudeRepresentation().evaluate(values, *surfaces, *dimensions)
+        self.contact = replace(rolling.geometry, p_HC=system.at.p_HC)
         self.mass, self.resistance = q['mass'], q['rolling_resistance']
         self.inertia_O = inertia_matrix(q['inertia'])
         self.gravity_H = rotation_matrix(self.body.q_WH).T @ q['gravity_W']
         u = system.symbols.u
         self.hand = HandMotion(w=self.body.w_WH_H, alpha=u[0:3], a=u[3:6])
-        w, frame = self.body.w_HO_H, s.contact.frame
-        V = self.body.v_HO_H + ca.cross(w, s.contact.r_OC)
+        w, frame = self.body.w_HO_H, system.at.frame
+        V = self.body.v_HO_H + ca.cross(w, system.at.r_OC)
         # rate of the contact's velocity in Ch at zero rates of the velocities
-        self.bias = frame.T @ ca.cross(w, s.foot.r_rate) + s.foot.frame_rate.T @ V
-        R = s.contact.R_HO
+        self.bias = frame.T @ ca.cross(w, system.at.r_rate) + system.at.frame_rate.T @ V
+        self.R_HO = R = rotation_matrix(self.body.q_HO)
         self.J = R @ self.inertia_O @ R.T
         self.rolling_torque = -self.resistance * (frame[:, 0:2] @ (frame.T @ w)[0:2])
         h, p, v = self.hand, self.body.p_HO_H, self.body.v_HO_H
@@ -70,7 +75,7 @@ class ContactMotion(NamedTuple):
 
 def flight(s: Scene) -> Accelerations:
     """Return the motion without contact."""
-    R = s.contact.R_HO
+    R = s.R_HO
     w_O = R.T @ (s.hand.w + s.body.w_HO_H)
     turn = -R @ eliminate(s.inertia_O, ca.cross(w_O, s.inertia_O @ w_O), symmetric=True)
     return Accelerations(turn - s.carried_turn, s.gravity_H - s.carried)
@@ -78,7 +83,7 @@ def flight(s: Scene) -> Accelerations:
 
 def answer(s: Scene, force_H: ca.SX, torque_H: ca.SX) -> Accelerations:
     """Return what a force [N] and a torque [N m] at the contact add."""
-    R = s.contact.R_HO
+    R = s.R_HO
     moment = ca.cross(s.contact.r_OC, force_H) + torque_H
     turn = R @ eliminate(s.inertia_O, R.T @ moment, symmetric=True)
     return Accelerations(turn, force_H / s.mass)

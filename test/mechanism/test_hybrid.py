@@ -26,7 +26,7 @@ from rolling_dynamics.mechanism import (
     Sphere,
 )
 from rolling_dynamics.mechanism.impact import _at_once, Friction, impact, orders
-from rolling_dynamics.point_contact.impact import rebound_impulse
+from rolling_dynamics.mechanism.rebound import rebound_impulse
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_dynamics.surfaces import Ellipsoid as Quadric
@@ -466,7 +466,7 @@ def test_one_limit_holds_force_and_torque(over, slips):
     s = system.begin([], x, [over * limit], 0.0)
     assert s.mode == ('slipping' if slips else 'rolling')
     force, torque = part * 0.3 * MASS * G, math.sqrt(1 - part**2) * limit
-    held = system.machine.contacts[0].held_by(ca.vertcat(force, 0, 0, torque / PATCH))
+    held = system.machine.contacts[0].held_by(ca.vertcat(force, 0, 0, torque))
     assert float(ca.norm_2(ca.DM(held))) == pytest.approx(0.3 * MASS * G, rel=1e-12)
 
 

@@ -166,6 +166,6 @@ def _hybrid_coordinates(system: HybridContactSystem, trajectory: Trajectory) -> 
 
 
 def _hybrid_view(system: HybridContactSystem) -> ca.Function:
-    s, body = system.scene, system.scene.flight.machine.links['object']
-    parts = [s.contact.p_HC, s.slipping.reach_F, body.w, body.v, s.gap]
+    at, body = system.at, system.machine.links['object']
+    parts = [at.p_HC, at.p_OC, body.w, body.v, system.gaps]
     return system.function('view', ca.vertcat(*parts))

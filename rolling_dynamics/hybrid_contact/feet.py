@@ -1,0 +1,182 @@
+"""Closest points of a body and a hand: layouts, where they are, and how they move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import casadi as ca
+from rolling_dynamics.contact.equations import HAND_CONFIGURATION, HAND_VELOCITY
+from rolling_dynamics.contact.representation import support_point
+from rolling_dynamics.contract.rolling_system import (
+    Entry,
+    Layout,
+    number_entry,
+    quaternion_entry,
+    Symbols,
+    vector_entry,
+)
+from rolling_dynamics.friction import LEVER_ARM, MU, MU_KINETIC, MU_SPIN, RESISTANCE
+from rolling_dynamics.mechanism import Flying
+from rolling_dynamics.rotations import inverse_2x2, rotation_matrix
+from rolling_dynamics.surfaces.surface import LocalGeometry, Surface
+
+STATE = Layout(
+    (
+        *HAND_CONFIGURATION,
+        quaternion_entry('q_HO', 'attitude of the object in the hand'),
+        vector_entry('p_HO_H', 'm', 'H', 'centre of mass of the object in the hand'),
+        *HAND_VELOCITY,
+        vector_entry('w_HO_H', 'rad/s', 'H', 'angular velocity of the object in the hand'),
+        vector_entry('v_HO_H', 'm/s', 'H', 'velocity of the centre of mass in the hand'),
+    )
+)
+FOOT = Entry('contact_h', ('u_h', 'v_h'), 'chart', 'hand', text='closest point of the hand')
+SECOND_FOOT = Entry('contact_2', ('u_2', 'v_2'), 'chart', 'hand', text='the next closest point')
+CURVED_STATE = Layout((*STATE.entries, FOOT))  # over a hand that is not a plane
+# over one that the body may touch in two places
+PAIRED_STATE = Layout((*CURVED_STATE.entries, SECOND_FOOT), {SECOND_FOOT.name: (0.0, 0.0)})
+LOOKED = vector_entry('looked', 'm', 'H', 'where closest points were looked for last')
+DEFAULTS = {'rolling_resistance': (0.0,), 'restitution': (0.0,), LOOKED.name: (0.0, 0.0, 0.0)}
+_named = {e.name: e for e in STATE.entries}
+FLYING = Flying(
+    position=_named['p_HO_H'],
+    attitude=_named['q_HO'],
+    velocity=_named['v_HO_H'],
+    speed=_named['w_HO_H'],
+)
+
+
+def friction_parameters(*, dry: bool) -> tuple[Entry, ...]:
+    """Return the parameters of the contact, of one with dry rolling resistance if wanted."""
+    text = 'fraction of the work of compression that a landing gives back'
+    restitution = number_entry('restitution', '', text, 'zero or positive')
+    return MU, MU_KINETIC, MU_SPIN, RESISTANCE, *((LEVER_ARM,) if dry else ()), restitution
+
+
+NEWTON = 3  # steps to the closest point in a projection, from one that is nearly so
+DISTINCT = 1e-2  # of the turn of d over a step of the closest point, for it to stand apart
+CHART = 2e-2  # ratio of the lengths of the chart directions, below which it is near a pole
+
+
+class Foot(NamedTuple):
+    """
+    A closest point of the hand, in H.
+
+    Attributes
+    ----------
+    uv, uv_rate
+        Its coordinates, and their rates [1/s].
+    p_HC
+        Closest point of the hand [m].
+    r_OC, r_rate
+        Closest point of the body from its origin [m], and its rate as seen from the hand [m/s].
+    p_OC
+        The same in the frame of the body [m].
+    frame, frame_rate
+        Contact frame Ch of the hand, z along the normal, and its rate as seen from the hand.
+    step
+        By how much uv must change so that it is the closest point, to first order.
+    margin
+        Positive where the closest point is one for itself and the chart regular.
+
+    """
+
+    uv: ca.SX
+    uv_rate: ca.SX
+    p_HC: ca.SX
+    r_OC: ca.SX
+    r_rate: ca.SX
+    p_OC: ca.SX
+    frame: ca.SX
+    frame_rate: ca.SX
+    step: ca.SX
+    margin: ca.SX
+
+
+def on_plane(body: Surface, x: Mapping[str, ca.SX], p: Mapping[str, ca.SX]) -> Foot:
+    """Return the closest point on the plane z = 0 of H."""
+    R, n, w = rotation_matrix(x['q_HO']), ca.SX(ca.DM([0, 0, 1])), x['w_HO_H']
+    p_OC, radii = support_point(body, -R[2, :].T, p['object_surface'])
+    r_OC = R @ p_OC
+    r_rate = ca.cross(w, r_OC) + R @ (radii @ (R.T @ ca.cross(w, n)))
+    lowest = x['p_HO_H'] + r_OC
+    return Foot(
+        uv=lowest[0:2],
+        uv_rate=(x['v_HO_H'] + r_rate)[0:2],
+        p_HC=ca.vertcat(lowest[0:2], 0),
+        r_OC=r_OC,
+        r_rate=r_rate,
+        p_OC=p_OC,
+        frame=ca.SX.eye(3),
+        frame_rate=ca.SX(3, 3),
+        step=ca.SX.zeros(2),
+        margin=ca.SX(1),
+    )
+
+
+def on_surface(
+    body: Surface,
+    hand_surface: Surface,
+    uv: ca.SX,
+    x: Mapping[str, ca.SX],
+    params: Mapping[str, ca.SX],
+) -> Foot:
+    """
+    Return the closest point on any surface, at coordinates that the state holds.
+
+    Its rates are those of a point that is the closest one: the point of the hand moves along its
+    tangents by s, the normal by -H s, the point of the body by its turn and by the turn of the
+    normal in it; that their distance stays along the normal gives s.
+    """
+    w, v, dimensions = x['w_HO_H'], x['v_HO_H'], params['object_surface']
+    R, at = rotation_matrix(x['q_HO']), ca.SX.sym('uv', 2)
+
+    def closest(uv: ca.SX) -> tuple[LocalGeometry, ca.SX, ca.SX, ca.SX]:
+        hand = hand_surface.geometry(uv, params['hand_surface'])
+        point, radii = support_point(body, -(R.T @ hand.frame[:, 2]), dimensions)
+        tangent = hand.frame[:, :2]
+        return hand, point, radii, tangent.T @ (x['p_HO_H'] + R @ point - hand.position)
+
+    moved = closest(at)[3]
+    over_uv = ca.substitute(ca.jacobian(moved, at), at, uv)
+    hand, point, radii, away = closest(uv)
+    tangent, n, r = hand.frame[:, :2], hand.frame[:, 2], R @ point
+    gap = ca.dot(n, x['p_HO_H'] + r - hand.position)
+    T = R.T @ tangent
+    K, turning = T.T @ radii @ T, tangent.T @ ca.cross(w, n)
+    s = inverse_2x2(ca.SX.eye(2) - (K + gap * ca.SX.eye(2)) @ hand.curvature) @ (
+        tangent.T @ (v + ca.cross(w, r)) + K @ turning
+    )
+    uv_rate, bend = inverse_2x2(hand.scale) @ s, hand.curvature @ s
+    w_frame = ca.vertcat(bend[1], -bend[0], hand.connection @ uv_rate)
+    turn = over_uv @ inverse_2x2(hand.scale)  # minus the unit matrix on a plane
+    lengths = ca.fabs(hand.scale[1, 1] / hand.scale[0, 0])
+    return Foot(
+        uv=uv,
+        uv_rate=uv_rate,
+        p_HC=hand.position,
+        r_OC=r,
+        r_rate=ca.cross(w, r) + R @ (radii @ (T @ (bend + turning))),
+        p_OC=point,
+        frame=hand.frame,
+        frame_rate=hand.frame @ ca.skew(w_frame),
+        step=-inverse_2x2(over_uv) @ away,
+        margin=ca.mmin(
+            ca.vertcat(
+                ca.det(turn) - DISTINCT,
+                -ca.trace(turn) - DISTINCT,
+                ca.fmin(lengths, 1 / lengths) - CHART,
+            )
+        ),
+    )
+
+
+def settled(s: Symbols, feet: Mapping[str, Foot]) -> ca.SX:
+    """Return the state with closest points of the hand, near which they must be, by name."""
+    steps = {name: foot.step for name, foot in feet.items()}
+    moved = ca.vertcat(*(value + steps.get(name, 0) for name, value in s.values.items()))
+    nearer, x = ca.Function('nearer', [s.x, s.p], [moved]), s.x
+    for _ in range(NEWTON if feet else 0):
+        x = nearer(x, s.p)
+    return x
