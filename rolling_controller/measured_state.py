@@ -26,6 +26,7 @@ DRIFT = 0.1  # 1/sqrt(s), standard deviation by which unknown forces change an e
 # a gap, in periods of the slowest sensor and at least in s: then it is as unsure as at the start
 GAP, SHORTEST = 10, 0.1
 START, LOST = 0.01, 1.0  # standard deviations of the start, and of an estimate that is reopened
+ROUNDING = 1e-6  # of a period
 EXACT = 1e-6  # of its scale, standard deviation of a number that is measured without noise
 DEPENDS = 1e-10  # of the greatest singular value, of rows of contacts that depend on others
 LIMITED = 0.5  # of the greatest output of a law, while an estimate is open
@@ -143,7 +144,7 @@ class SensorFilter:
         self.output = state_inputs(system)
         self._step = Stepper(system, self._p, max_step=LONGEST).step
         self._jacobian = FastFunction(step_functions(system)[1])
-        self._says = [np.diag(s.covariance) > 0.0 for s in sensors]
+        self._says = [np.diag(s.covariance) + s.bias**2 > 0.0 for s in sensors]
         for k, sensor in enumerate(sensors):
             self._says[k] |= _moved_by_the_state(sensor, system, self._p, self._x_start)
         tangent, forces = system.tangent, dict(forces or {})
@@ -169,6 +170,31 @@ class SensorFilter:
         """Return what is known before the first measurement."""
         force, P = np.zeros(self._B.shape[1]), np.diag(self._spread**2)
         return self._closed(Belief(self._x_start, force, P, ((-math.inf, self._idle),)))
+
+    def corrections(self, period: float) -> Array:
+        """
+        Return the variance by which measurements correct each tangent number in a period [s].
+
+        So much successive estimates differ from what the equations predict, and never by more
+        than the errors of both. It is that of a machine at its start, after it was measured for a
+        while, and has the shape (n,).
+        """
+        until = self._gap + max(period, 1.0 / min(s.rate for s in self.sensors.values()))
+        before, after = self._measured_until(self._gap), self._measured_until(until)
+        without, P = (np.diag(b.P) for b in (self._predicted(before, until), after))
+        return np.clip(without - P, 0.0, 4.0 * P)[: len(self._B)]
+
+    def _measured_until(self, end: float) -> Belief:
+        """Return what is known at the start of the machine, of what is known at a time [s]."""
+        belief, least, times = self.start(), min(s.delay for s in self.sensors.values()), []
+        for k, s in enumerate(self.sensors.values()):
+            count = math.floor((end + least - s.delay) * s.rate + ROUNDING)
+            times += [(i / s.rate, k, s) for i in range(count + 1)]
+        for t, k, sensor in sorted(times, key=lambda one: one[:2]):
+            y = np.zeros(sensor.output.size)
+            after = self._corrected(self._predicted(belief, t), k, y, self._says[k], t)[1]
+            belief = belief._replace(P=after.P, t=t)
+        return self._predicted(belief, end)
 
     def given(self, measurement: Measurement) -> Array:
         """Return inputs for a measurement of an emulation: shape (inputs.size,), units of y."""
@@ -323,7 +349,9 @@ def _correction(sensor: Sensor, system: RollingSystem, forces: int) -> ca.Functi
     y, used = ca.SX.sym('y', m), ca.SX.sym('used', m)
     function = sensor.function(system, next(iter(system.modes)))
     scales = np.array([e.scale for e in sensor.output.entries for _ in range(e.size)])
-    exact = np.where(np.diag(sensor.covariance) > 0.0, 0.0, EXACT * scales)
+    exact = np.where(
+        np.diag(sensor.covariance) + sensor.bias**2 > 0.0, sensor.bias, EXACT * scales
+    )
     H = ca.substitute(ca.jacobian(function(system.retract(x, d), u, t, p), d), d, 0)
     expected, near = ca.SX(function(x, u, t, p)), ca.SX(y)
     for entry in sensor.output.entries:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
+from rolling_controller.measured_state import SensorFilter
 from rolling_controller.supervisor import Memory, OPENING, Sample, Source, step, Verdict
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.rolling_system import Layout, RollingSystem
 from rolling_dynamics.rotations import (
     conjugate,
@@ -110,7 +112,7 @@ class Predictor:
         return self._step(x, u, (end - begin) * 1e-9, (begin - self.origin) * 1e-9)
 
 
-PERIOD = 10_000_000  # ns between two states that are judged
+PERIOD = 0.01  # s between two states that are judged
 LONGEST = 100_000_000  # ns, beyond which the motion begins again
 # standard deviations of measured numbers by their units, of the emulated arm and camera; and what
 # the model adds to them in a period
@@ -150,6 +152,7 @@ class MotionWatch:
         limits: ArrayLike | None = None,
         noisy: bool = False,
         period: float = 0.0,
+        corrections: Array | None = None,
     ) -> None:
         """
         Compile the difference of states.
@@ -164,6 +167,9 @@ class MotionWatch:
             Whether states come with noise, so that a repeated one is not a measurement.
         period
             Time between two states [s]; not judged where 0.
+        corrections
+            Variance of each tangent number by which sensors correct a state in :data:`PERIOD`;
+            None where it is not known of which sensors a state is, and has the usual noise.
 
         """
         size = system.control.size
@@ -177,6 +183,9 @@ class MotionWatch:
         self._R, self._Q = (
             np.array([table.get(unit, OTHER) for unit in units]) ** 2 for table in (NOISE, DRIFT)
         )
+        self._corrections = np.zeros(len(units)) if corrections is None else corrections
+        if corrections is not None:
+            self._R = np.zeros(len(units))  # all of it is in how much states are corrected
         hand = np.array([HAND in entry.name for entry in entries for _ in range(entry.size)])
         self._declared, self._rates = (
             ~hand[:, None] * np.array([[unit == of for of in DECLARED] for unit in known])
@@ -234,7 +243,7 @@ class MotionWatch:
             if verdict.fault:
                 self._verdict = verdict
                 return verdict
-        if self._last is not None and stamp - self._last[0] < PERIOD:
+        if self._last is not None and stamp - self._last[0] < PERIOD * 1e9:
             return self._verdict
         last, excess = self._last, _excess(covariances)
         self._last = stamp, x.copy(), excess
@@ -245,6 +254,7 @@ class MotionWatch:
         expected = self._predictor.model(was, before, stamp)
         change, r = self._apart(expected, was), self._apart(x, expected)
         S = self._P + self._R + self._Q + (CHANGE * change) ** 2
+        S = S + self._corrections * max(h / PERIOD, 1.0)
         # errors of an estimate last, and are not averaged out as noise is
         S = S + self._declared @ (last[2] + excess) + h**2 * (self._rates @ last[2])
         known = np.arange(r.size) if self._settled(stamp) else self._hand
@@ -461,13 +471,24 @@ class HandBound:
 
 
 def supervision(
-    system: RollingSystem, params: ArrayLike, limits: Array | None, value: Callable[[str], Any]
+    system: RollingSystem,
+    params: ArrayLike,
+    limits: Array | None,
+    value: Callable[[str], Any],
+    start: ArrayLike = (),
+    sensors: Sequence[Sensor] = (),
 ) -> tuple[Predictor, MotionWatch]:
-    """Return prediction and supervisor of a machine, by the parameters of its controller."""
+    """
+    Return prediction and supervisor of a machine, by the parameters of its controller.
+
+    Where its sensors are known, so is by how much a state may differ from what is predicted.
+    """
     if 'p_WH' in system.state:
         hand_motion()  # compiled with the rest
     delay, horizon = value('command_delay'), value('prediction_horizon')
     predictor = Predictor(system, params, delay=delay, horizon=horizon)
     noisy, period = value('noisy_states'), value('state_period')
-    watch = MotionWatch(system, predictor, limits=limits, noisy=noisy, period=period)
-    return predictor, watch
+    known = SensorFilter(system, params, sensors, start).corrections(PERIOD) if sensors else None
+    return predictor, MotionWatch(
+        system, predictor, limits=limits, noisy=noisy, period=period, corrections=known
+    )

@@ -21,6 +21,7 @@ from rolling_controller.motion_watch import (
 )
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.overruns import Overruns
@@ -53,6 +54,8 @@ class Machine(ABC):
         Publisher of the commands.
     watch
         Supervisor of its states; None for one of the motion that the equations predict.
+    sensors
+        The sensors that its states come from; none where they are not declared.
     holds_at
         Faults at which the machine is held where it is, see :class:`RobotView`.
 
@@ -63,6 +66,7 @@ class Machine(ABC):
     polled: Sequence[PolledSubscription]
     commands: Publisher
     watch: Unwatched | None = None
+    sensors: Sequence[Sensor] = ()
     holds_at: Collection[str] = ()
 
     @abstractmethod
@@ -167,7 +171,9 @@ class LoopEquipment:
     ) -> Self:
         """Return what the loops of a node use on a machine; ``more`` are further attributes."""
         v = node.values
-        predictor, watch = supervision(system, params, limits, v.__getitem__)
+        sensors = () if machine.watch else machine.sensors
+        given = system, params, limits, v.__getitem__, start, sensors
+        predictor, watch = supervision(*given)
         return cls(
             machine=machine,
             predictor=predictor,

@@ -253,13 +253,15 @@ class RobotMachine(Machine):
         Faults at which the robot is held where it is, see :class:`RobotView`.
     watch
         Supervisor of states that a filter makes; None where they come as they are.
+    sensors
+        The sensors of its scenario.
 
     """
 
     def __init__(self, node: SuiteNode, model: RobotModel, values: ParameterTable) -> None:
         """Create the topics."""
         self._node, self._values = node, values
-        self._limits = model.scenario.control_limits
+        self._limits, self.sensors = model.scenario.control_limits, model.scenario.sensors
         self.holds_at = model.view.holds_at or frozenset[str]()
         self._observer = Observer(model.view, model.params, next(iter(model.system.modes)))
         self._view, self._params, self._yaw = model.view, model.params, 0.0

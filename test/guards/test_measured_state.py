@@ -53,7 +53,7 @@ def sensor(name, names, measured, deviations, rate=100.0, kind=None):
     output = Layout(tuple(entries))
     noise = np.diag(np.square(deviations))
     return SimpleNamespace(
-        name=name, output=output, covariance=noise, rate=rate, function=function
+        name=name, output=output, covariance=noise, bias=0.0, rate=rate, function=function
     )
 
 
