@@ -17,6 +17,8 @@ from rolling_dynamics.scenario import load_scenario, Scenario
 if TYPE_CHECKING:
     from rolling_dynamics.contact.contact_system import ContactSystem
 
+MOST = np.array([80.0] * 3 + [15.0] * 3)  # rad/s^2, m/s^2: the greatest that a hand gets
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScenarioModel:
@@ -53,6 +55,11 @@ class Model(ScenarioModel):
     """An object on a hand, in the representation without chart singularities."""
 
     system: ContactSystem
+
+    def limited(self) -> Model:
+        """Return it with limits :data:`MOST` on the accelerations that have none."""
+        given = np.full(len(MOST), np.inf) if self.control_limits is None else self.control_limits
+        return replace(self, control_limits=np.where(np.isfinite(given), given, MOST))
 
     @property
     def mu(self) -> float:

@@ -46,7 +46,7 @@ from rolling_dynamics.errors import ParameterError, PlanningError, printable, qu
 from rolling_dynamics.hybrid_contact.from_contact_system import ObservedState, rest_state
 from rolling_dynamics.restriction import Restriction
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario_model import Model
+from rolling_dynamics.scenario_model import Model, MOST
 from rolling_planner import plan_rolling
 from rolling_planner.check_plan import check_plan
 from rolling_planner.laboratory.laboratory import (
@@ -139,7 +139,6 @@ def restricted_plan(plan: Plan, model: Restriction[Any]) -> Plan:
 
 
 ALL = (0, 1, 2, 3, 4, 5)
-MOST = np.array([80.0] * 3 + [15.0] * 3)  # rad/s^2, m/s^2: the greatest that any hand gets
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,6 +109,8 @@ class ControlledHand(PlanFollowing):
     def equip(self) -> tuple[ScenarioModel, Machine]:
         """Load the scenario and create the topics of the hand."""
         model = load_model(self.values['scenario_file'])
+        if not self.values['finite_limits']:  # by which the scenario has to name them
+            model = model.limited()
         contact_h = model.start[model.system.state.slice('contact_h')]
         source = StateSource(model.system, model.params, contact_h)
         limits = model.control_limits

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rolling_controller.laboratory.laws import MOST, subject_of
+from rolling_controller.laboratory.laws import subject_of
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.scenario_model import check_limits, load_model, load_robot
+from rolling_dynamics.scenario_model import check_limits, load_model, load_robot, MOST
 from rolling_robotics.experiments import EXPERIMENTS
 from rolling_robotics.hardware import REAL
 
@@ -42,6 +42,14 @@ def test_a_control_without_limit_is_named():
 def test_robots_without_limits_are_refused(name):
     with pytest.raises(ParameterError, match='driven within finite limits only'):
         check_limits(load_robot(name))
+
+
+@pytest.mark.parametrize(('name', 'turn'), [('ball_on_plate_hard', 50), ('butterfly_plate', 100)])
+def test_a_hand_along_plans_is_limited_by_its_scenario_then_as_all_hands(name, turn):
+    model = load_model(name).limited()
+    assert model.control_limits.tolist() == [turn] * 3 + [15] * 3
+    check_limits(model)
+    assert replace(model, control_limits=None).limited().control_limits.tolist() == MOST.tolist()
 
 
 @pytest.mark.parametrize('name', ['flip_up', 'balance_3d'])

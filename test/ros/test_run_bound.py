@@ -10,7 +10,7 @@ from rolling_controller.nodes.control_loop import HELD
 from rolling_controller.nodes.controlled_laboratory import CODES, ExperimentRun
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.execution import Execution
-from rolling_controller.nodes.machines import Hand
+from rolling_controller.nodes.machines import ControlledHand, Hand
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_planner.laboratory.laboratory import Laboratory
@@ -90,6 +90,18 @@ def test_the_bound_of_a_hand_knows_how_it_brakes(limits, way):
     moving = start + 2.0 * (np.array(STATE.names) == 'v_WH_H_x')
     bound = Hand.bound(hand, np.array([start, start]))
     assert f'is {way} m' in bound.problem(0.0, moving, start, np.zeros(3))
+
+
+@pytest.mark.parametrize('named', [False, True])
+def test_a_hand_along_plans_is_limited_unless_its_scenario_has_to_be(named):
+    """A scenario that has to name all limits is then rejected, as this one would be."""
+    values = {'scenario_file': 'ball_on_plate_hard', 'finite_limits': named, 'frame_prefix': ''}
+    node = SimpleNamespace(writer=lambda *_: None, polled=lambda *_, **__: None)
+    hand = SimpleNamespace(node=node, values={**values, 'brake_time': 0.1})
+    model, machine, *_ = ControlledHand.equip(hand)
+    x = model.start + 7.0 * (np.array(model.system.state.names) == 'v_WH_H_x')
+    assert machine.safe(x)[3] == (-70.0 if named else -15.0)
+    assert np.isfinite(model.control_limits).all() != named
 
 
 def test_an_execution_ends_where_its_hand_goes_too_far():

@@ -163,6 +163,8 @@ def replay_executions(
             'of its computation; only an experiment in simulated time is replayed bit by bit'
         )
     model = load_any(settings[0]['scenario_file'])
+    if isinstance(model, Model):
+        model = model.limited()
     stretches = _stretches(_sent(recorded, model))
     states, limits = list(_states(recorded, model)), model.control_limits
     runs = []
