@@ -212,8 +212,11 @@ def checked_folder(folder: Path, option: str = '--out') -> Path:
         there = there.parent
     if not there.is_dir():
         raise ParameterError(f'{option}: {str(there)!r} is not a folder')
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise ParameterError(f'{option}: the folder {str(there)!r} is not writable')
+    try:
+        tempfile.TemporaryDirectory(dir=there).cleanup()
+    except OSError as error:
+        reason = f'the folder {str(there)!r} is not writable: {error.strerror}'
+        raise ParameterError(f'{option}: {reason}') from None
     return folder
 
 

@@ -55,12 +55,14 @@ def run_reproduce(args: Namespace) -> int:
       rolling reproduce ivanova-pivovarova --json numbers.json --figures figures
     """
     from evidence.papers.row import NOT_MET, table
-    from rolling_robotics.files import checked_output, say_written, write_json
+    from rolling_robotics.files import checked_folder, checked_output, say_written, write_json
 
     args.name, _, only = args.name.partition(':')
     if args.name not in REPRODUCTIONS:
         raise ParameterError(f'no paper {args.name!r}; there are: {", ".join(REPRODUCTIONS)}')
     out = checked_output(args.json, '.json', '--json') if args.json else None
+    if args.figures is not None:
+        checked_folder(args.figures, '--figures')
     module = importlib.import_module(REPRODUCTIONS[args.name])
     # a paper that says what of it is LONG can shorten that
     options: dict[str, Any] = {'fast': args.fast} if hasattr(module, 'LONG') else {}

@@ -93,6 +93,7 @@ def run_demo(args: Namespace) -> int:
     """
     from rolling_robotics.demo.run import run_demo
     from rolling_robotics.experiments import EXPERIMENTS
+    from rolling_robotics.files import checked_folder
 
     laboratory = [name for name, experiment in EXPERIMENTS.items() if experiment.hardware]
     if args.name not in laboratory and (args.hardware or args.trials or args.rate):
@@ -101,7 +102,7 @@ def run_demo(args: Namespace) -> int:
         )
     return run_demo(
         args.name,
-        args.out,
+        checked_folder(args.out),
         law=args.law,
         hardware=args.hardware,
         trials=args.trials,
@@ -193,9 +194,10 @@ def run_record(args: Namespace) -> int:
       rolling record --out build/recording hand/odometry contact/wrench
     """
     need_ros('record')
+    from rolling_robotics.files import checked_folder
     from rolling_robotics.nodes.recorder_node import record
 
-    return record(args.out, args.topics, args.namespace)
+    return record(checked_folder(args.out), args.topics, args.namespace)
 
 
 def declare_replay(add: Add) -> None:

@@ -92,6 +92,18 @@ def test_version(rolling):
             ['simulate', 'point_mass_straight', '--out', '/proc/none/x.json'],
             'cannot be written|not writable',
         ),
+        (['demo', 'spin_rolling', '--out', '/proc/none/x'], "the folder '/proc' is not writable"),
+        (['export', 'lqr', '--out', '/proc/none/x'], "the folder '/proc' is not writable"),
+        (['sweep', 'x', '--out', '/proc/none/x.parquet'], "the folder '/proc' is not writable"),
+        (
+            ['reproduce', 'ivanova-pivovarova', '--figures', '/proc/none'],
+            "--figures: the folder '/proc' is not writable",
+        ),
+        pytest.param(
+            ['record', '--out', '/proc/none/x', 'topic'],
+            "the folder '/proc' is not writable",
+            marks=pytest.mark.ros,
+        ),
         (['plot', SCENARIO], 'is not JSON: .*by `rolling simulate` first'),
         (['plot', 'none.json'], 'none.json: cannot be read'),
         (['view', '--speed', '0'], '--speed: must lie between 0.001 and 1000, got 0'),
