@@ -19,6 +19,12 @@ CASES = [
     ('steps', 'spin_rolling_ball'),
     ('batches', 'ball_tossed_by_plate'),
     ('batches', 'point_mass_disk'),
+    ('emulations', 'two_wheeler'),
+    ('filters', 'two_wheeler'),
+    ('hands', 'damping'),
+    ('plans', 'ball_on_plate_straight'),
+    ('plans', 'point_mass_straight'),
+    ('fits', 'pendulum_torque'),
     ('laws', 'point_mass_disk'),
 ]
 SHORT = ('steps', 'spin_rolling_ball')
