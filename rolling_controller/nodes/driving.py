@@ -106,8 +106,11 @@ class Driving:
         self.ended = reason
         if reason or self.safe:
             self._equipment.bring_to_rest(self._node)
-        if reason:
-            self._node.get_logger().error(f'{self.name} ended: {reason}')
+        text = f'{self.name} ended: {reason}'
+        if reason == MOVED:  # by a user, as at the start of each trial
+            self._node.get_logger().info(text)
+        elif reason:
+            self._node.get_logger().error(text)
 
     def _judge(self, t: float, x: Array, u: Array) -> tuple[int, str, Array]:
         """Return why the machine cannot be held any more."""
@@ -222,7 +225,11 @@ class BetweenPlans:
             measured.fault = ''
             law = self._laws.stand(self._equipment.present)
             if law is not None:
-                self._node.get_logger().warning(f'{reason}; it is held there')
+                say, log = f'{reason}; it is held there', self._node.get_logger()
+                if reason == MOVED:
+                    log.info(say)
+                else:
+                    log.warning(say)
                 self.hold(law)
         return law is not None
 
@@ -298,7 +305,7 @@ class BetweenPlans:
             if self.holding and not driving.moves:
                 text = 'holding' if level == OK else text
                 values['not held'] = '; '.join(getattr(driving.law, 'uncontrollable', ()))
-            if driving.ended:
+            if driving.ended not in ('', MOVED):
                 level, text = ERROR, f'{driving.name} ended: {driving.ended}'
         if self._refused:
             level, text, self._refused = max(level, WARN), self._refused, ''

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 
+from asking import assert_nothing_else_warned
 import pytest
 from rolling_robotics.experiments import EXPERIMENTS
 from rolling_robotics.nodes.recorded import Recorded
@@ -57,6 +58,7 @@ def demonstrated(folder, *arguments):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert 'did not stop cleanly' not in done.stdout
+    assert_nothing_else_warned(folder / 'logs')
     return done.stdout
 
 

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+from asking import assert_nothing_else_warned
 import pytest
 from rolling_robotics.demo.laboratory import LABORATORY
 import yaml
@@ -37,6 +38,7 @@ def demonstrated(folder, name, hardware, trials, law=''):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert 'did not stop cleanly' not in done.stdout
+    assert_nothing_else_warned(folder / 'logs')
     return done.stdout
 
 

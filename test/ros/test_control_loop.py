@@ -17,6 +17,7 @@ from rolling_controller.nodes.machines import braking
 from rolling_controller.nodes.plan_following import PlanFollowing
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_interfaces.msg import RollingContact
+from rolling_node_kit.suite_node import ERROR, OK
 
 MS = 1_000_000  # ns
 CONTROL = Layout((Entry('u', ('u', 'w'), 'm/s^2'),))
@@ -160,7 +161,8 @@ def between(monkeypatch):
     measured = SimpleNamespace(fault='', replaced=False)
     machine = SimpleNamespace(measured=measured, holds_at=())
     equipment = SimpleNamespace(machine=machine, present='there')
-    node = SimpleNamespace(get_logger=lambda: SimpleNamespace(warning=lambda _: None))
+    said = SimpleNamespace(info=lambda _: None)  # no warning: a user put it there
+    node = SimpleNamespace(get_logger=lambda: said)
     entered, go = threading.Event(), threading.Event()
 
     def stand(place):
@@ -202,6 +204,24 @@ def test_a_hold_that_was_stopped_does_not_begin_anew(between, safe):
     assert first.moved() is not safe  # a safe command is then due
     assert between.driving is None
     assert not entered.is_set()
+
+
+@pytest.mark.parametrize(
+    ('reason', 'level', 'kind'), [(MOVED, OK, 'info'), ('it fell', ERROR, 'error')]
+)
+def test_a_machine_that_a_user_moved_is_no_error(equipment, reason, level, kind):
+    """Where nothing holds it, it waits as before it was held."""
+    said = []
+    log = {name: lambda text, name=name: said.append((name, text)) for name in ('info', 'error')}
+    node = SimpleNamespace(**vars(NODE), get_logger=lambda: SimpleNamespace(**log))
+    held = SimpleNamespace(
+        name='holding', safe=True, ended='', holds=True, _node=node, _equipment=equipment
+    )
+    held._held = lambda *_: False
+    Driving._finish(held, CODES.NONE, reason)
+    assert said == [(kind, f'holding ended: {reason}')]
+    between = SimpleNamespace(driving=held, holding=False, _refused='')
+    assert BetweenPlans.health(between, OK, 'waiting', {})[0] == level
 
 
 def test_a_command_on_its_way_goes_before_the_end(machine, equipment):
