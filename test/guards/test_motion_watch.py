@@ -170,6 +170,17 @@ def test_innovations_of_noise_as_declared_are_white_and_of_the_stated_covariance
     assert (r[1:] * r[:-1]).mean(0) == pytest.approx([0.0, 0.0], abs=0.06)
 
 
+def test_where_sensors_are_known_their_corrections_stand_for_the_usual_noise(cart, samples):
+    """By the time between two states, and no less than of a period."""
+    corrections = np.array([4e-6, 9e-4])
+    made = watch_of(cart, corrections=corrections)
+    for at in (0, 10, 40, 50):
+        made.judge(at * MS, AT_REST)
+    drift = [DRIFT[unit] ** 2 for unit in ('m', 'm/s')]
+    for (sample, _), periods in zip(samples, (1, 3, 1), strict=True):
+        assert sample.covariance == pytest.approx(drift + periods * corrections)
+
+
 def declared(*deviations):
     """Return covariances by the greatest deviation of place, turn, speed and rate of turn."""
     variances = np.outer(np.square(deviations), (0.1, 0.2, 1.0))
