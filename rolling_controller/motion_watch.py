@@ -241,7 +241,6 @@ class MotionWatch:
             arrived = Sample(np.zeros(0), np.zeros(0), x)
             self._arrivals, verdict = step(self._arrival, self._arrivals, arrived, stamp * 1e-9)
             if verdict.fault:
-                self._verdict = verdict
                 return verdict
         if self._last is not None and stamp - self._last[0] < PERIOD * 1e9:
             return self._verdict

@@ -7,13 +7,19 @@ import pytest
 from rolling_controller.law import FunctionLaw, TOUCHING
 from rolling_controller.motion_watch import HandBound
 from rolling_controller.nodes.control_loop import HELD
-from rolling_controller.nodes.controlled_laboratory import CODES, ExperimentRun
+from rolling_controller.nodes.controlled_laboratory import (
+    CODES,
+    ControlledLaboratory,
+    ExperimentRun,
+)
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.execution import Execution
-from rolling_controller.nodes.machines import ControlledHand, Hand
+from rolling_controller.nodes.machines import ControlledHand, Hand, hand_velocity
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.rolling_system import Layout
+from rolling_dynamics.scenario_model import load_model
 from rolling_planner.laboratory.laboratory import Laboratory
+from rolling_robotics.experiments import EXPERIMENTS
 
 STATE = Laboratory.of_paper().model()[0].state
 BOUND, PERIOD = 0.1, 1_000_000  # m, ns
@@ -102,6 +108,26 @@ def test_a_hand_along_plans_is_limited_unless_its_scenario_has_to_be(named):
     x = model.start + 7.0 * (np.array(model.system.state.names) == 'v_WH_H_x')
     assert machine.safe(x)[3] == (-70.0 if named else -15.0)
     assert np.isfinite(model.control_limits).all() != named
+
+
+@pytest.mark.parametrize('experiment', ['damping', 'balance_3d'])
+def test_the_hand_of_an_experiment_brakes_within_its_limits(monkeypatch, experiment):
+    """Those of its scenario, or of all hands where it names none."""
+    monkeypatch.setattr(ControlledLaboratory, '_make_topics', lambda _: None)
+    values = {entry.name: entry.default for entry in ControlledLaboratory.table}
+    scenario = EXPERIMENTS[experiment].scenario_file
+    node = SimpleNamespace(
+        values=values | {'experiment': experiment, 'scenario_file': scenario},
+        writer=lambda *_: None,
+        polled=lambda *_, **__: None,
+        get_parameter=lambda _: SimpleNamespace(value=True),
+        get_logger=lambda: SimpleNamespace(info=lambda _: None, warning=lambda _: None),
+    )
+    made = ControlledLaboratory(node)
+    limits, x = made.subject.limits(load_model(scenario).control_limits), made.subject.start.copy()
+    x[hand_velocity(made.subject.system.state)] = 100.0
+    assert np.isfinite(limits).all()
+    assert made.equipment.machine.safe(x).tolist() == (-limits).tolist()
 
 
 def test_an_execution_ends_where_its_hand_goes_too_far():

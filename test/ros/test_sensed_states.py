@@ -149,3 +149,33 @@ def test_nothing_is_lost_without_a_fault(model):
     found, state = robot.run(2.0)
     assert found is None
     assert lean(model, state) < 0.02
+
+
+def measured(robot, name, k):
+    """Publish what a sensor would measure at its start, in a turn; return the newest stamp."""
+    scenario = robot.scenario
+    sensor = next(s for s in scenario.sensors if s.name == name)
+    at_start = sensor.function(scenario.system, next(iter(scenario.system.modes)))
+    value = np.array(at_start(scenario.x0, np.zeros(3), 0.0, scenario.p)).ravel()
+    robot.topics[name].publish(value + 1e-4 * k, 10**9 + round(k * PERIOD * 1e9))
+    robot.states.poll()
+    now = robot.states.state()
+    return None if now is None else round((now[0] * 1e-9 - 1.0) / PERIOD)
+
+
+def test_a_state_is_new_once_all_sensors_have_measured_in_its_turn(model):
+    robot = Robot(model, model.view.holds_at)
+    assert measured(robot, 'imu', 1) is None
+    assert measured(robot, 'encoders', 1) == 1
+    assert measured(robot, 'imu', 2) == 1
+    assert measured(robot, 'encoders', 2) == 2
+
+
+def test_a_measurement_that_comes_twice_or_late_counts_once(model):
+    once, often = (Robot(model, model.view.holds_at) for _ in range(2))
+    for k in range(1, 5):
+        for name in ('imu', 'encoders'):
+            measured(once, name, k)
+            for again in (k, k, k - 1):
+                measured(often, name, again)
+    np.testing.assert_array_equal(once.states.state()[1], often.states.state()[1])
