@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Iterable, Mapping
 import copy
 from dataclasses import replace
 from functools import cached_property
@@ -133,7 +133,7 @@ class HandOver(MachineSystem):
         """Return the machine on the roller of a state."""
         return self.parts[self.on_roller(p, x)]
 
-    def placed(self, p: ArrayLike, x: ArrayLike, kept: Container[str] = ()) -> Array:
+    def placed(self, p: ArrayLike, x: ArrayLike, kept: Iterable[str] = ()) -> Array:
         """Return the nearest state that rolls, on the roller that is lowest there."""
         return self.part_at(p, x).placed(p, x, kept)
 

@@ -86,6 +86,8 @@ class Contact:
         shape and surface.
     name
         What reports and errors call it, beside its bodies.
+    closed
+        Whether a start that does not say otherwise is closed and rolls, as on a Rolling joint.
 
     """
 
@@ -111,6 +113,7 @@ class Contact:
     slow: float = 0.0
     rows: ContactRows | None = None
     name: str = ''
+    closed: bool = False
 
     def __post_init__(self) -> None:
         """Raise ParameterError for a resistance without kinetic friction, a depth of none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple, TYPE_CHECKING
 
 import casadi as ca
@@ -99,12 +99,13 @@ IDLE = 1e-12  # least eigenvalue of a mass matrix with a diagonal of 1 that coun
 DEPENDS = 1e-9  # of a derivative by a prescribed speed that counts
 
 
-def placed(system: MachineSystem, p: ArrayLike, x: ArrayLike, kept: Container[str]) -> Array:
+def placed(system: MachineSystem, p: ArrayLike, x: ArrayLike, kept: Iterable[str]) -> Array:
     """
     Return the state near another one in which contacts are closed and roll.
 
     Positions are moved first, then speeds, both by the least change. Contacts that may part or
-    slip, and those that give way, are left as they are.
+    slip, and those that give way, are left as they are; those that stand for a Rolling joint only
+    where what stays leaves them open or slipping.
 
     Parameters
     ----------
@@ -122,36 +123,55 @@ def placed(system: MachineSystem, p: ArrayLike, x: ArrayLike, kept: Container[st
 
     """
     x = np.array(x, dtype=float)
-    pairs = enumerate(zip(system.machine.contacts, system.closures, strict=True))
+    pairs = list(enumerate(zip(system.machine.contacts, system.closures, strict=True)))
     held = [(c, r) for i, (c, r) in pairs if i not in system.able]
-    gaps = [(c, r.gap) for c, r in held if c.rigid]
-    slips = [(c, r.velocity[k]) for c, r in held for k in c.holds(r, 'rolling')]
-    entries = list(zip(system.state.entries, system.tangent.entries, strict=True))
-    free = [e.name not in kept for e, t in entries for _ in range(t.size)]
-    symbols = system.symbols
-    d = ca.SX.sym('d', system.tangent.size)
-    moved = system.retract(symbols.x, d)
-    for rows, steps in ((gaps, STEPS), (slips, 1)):
-        if not rows:
-            continue
-        of, values = zip(*rows, strict=True)
-        value = ca.vertcat(*values)
-        J = ca.substitute(ca.jacobian(ca.substitute(value, symbols.x, moved), d), d, 0 * d)
-        both = ca.Function('rows', [symbols.x, symbols.p], [ca.densify(value), ca.densify(J)])
-        speeds = set(system.speed_names)
-        own = [(e.name in speeds) == (rows is slips) for e, t in entries for _ in range(t.size)]
-        which = np.flatnonzero(np.logical_and(free, own))
-        for _ in range(steps):
-            at, by = (np.array(a) for a in both(x, p))
-            if not (np.isfinite(at).all() and np.isfinite(by).all()):
-                wrong = ~(np.isfinite(at[:, 0]) & np.isfinite(by).all(axis=1))
-                raise _not_finite(of[int(wrong.argmax())])
-            if np.abs(at).max() < CLOSED:
-                break
-            step = np.zeros(d.numel())
-            step[which] = -np.linalg.lstsq(by[:, which], at[:, 0], rcond=1e-12)[0]
-            x = np.array(system.retract(x, step)).ravel()
+    speeds = set(system.speed_names)
+    places = {e.name for e in system.state.entries} - speeds
+    joints = [(i, c, r, system.machine.bodies[c.body].joint) for i, (c, r) in pairs if c.closed]
+    for _, c, r, joint in joints:
+        if (name := joint.configuration[0].name) not in kept:
+            x = _moved(system, p, x, [(c, r.gap)], {name})
+    x = _moved(system, p, x, [(c, r.gap) for c, r in held if c.rigid], places.difference(kept))
+    for i, c, r, joint in joints:
+        free = [e.name for e in joint.speeds if e.name not in kept]
+        if free and float(np.array(system.gap_function(x, p))[i, 0]) <= OPEN:
+            rows = [(c, r.velocity[k]) for k in c.holds(r, 'rolling')]
+            x = _moved(system, p, x, rows, set(free[:1]), 1)
+    rows = [(c, r.velocity[k]) for c, r in held for k in c.holds(r, 'rolling')]
+    x = _moved(system, p, x, rows, speeds.difference(kept), 1)
     system.check_state(p, x)
+    return x
+
+
+def _moved(
+    system: MachineSystem,
+    p: ArrayLike,
+    x: Array,
+    rows: Sequence[tuple[Contact, ca.SX]],
+    names: Container[str],
+    steps: int = STEPS,
+) -> Array:
+    """Return a state after Newton steps of some entries towards rows of contacts that vanish."""
+    if not rows:
+        return x
+    of, values = zip(*rows, strict=True)
+    symbols, value = system.symbols, ca.vertcat(*values)
+    d = ca.SX.sym('d', system.tangent.size)
+    moved = ca.substitute(value, symbols.x, system.retract(symbols.x, d))
+    J = ca.substitute(ca.jacobian(moved, d), d, 0 * d)
+    both = ca.Function('rows', [symbols.x, symbols.p], [ca.densify(value), ca.densify(J)])
+    entries = zip(system.state.entries, system.tangent.entries, strict=True)
+    which = np.flatnonzero([e.name in names for e, t in entries for _ in range(t.size)])
+    for _ in range(steps):
+        at, by = (np.array(a) for a in both(x, p))
+        if not (np.isfinite(at).all() and np.isfinite(by).all()):
+            wrong = ~(np.isfinite(at[:, 0]) & np.isfinite(by).all(axis=1))
+            raise _not_finite(of[int(wrong.argmax())])
+        if np.abs(at).max() < CLOSED:
+            break
+        step = np.zeros(d.numel())
+        step[which] = -np.linalg.lstsq(by[:, which], at[:, 0], rcond=1e-12)[0]
+        x = np.array(system.retract(x, step)).ravel()
     return x
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -638,7 +638,7 @@ class MachineSystem(WrittenSystem):
         """Return what the contacts leave free, in sentences; see :meth:`structure`."""
         return self.structure(p, x).lines
 
-    def placed(self, p: ArrayLike, x: ArrayLike, kept: Container[str] = ()) -> Array:
+    def placed(self, p: ArrayLike, x: ArrayLike, kept: Iterable[str] = ()) -> Array:
         """Return the nearest state with closed contacts that roll; see :func:`.placed`."""
         return placed(self, p, x, kept)
 

@@ -386,7 +386,7 @@ class MachineFile(ScenarioFile):
     def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
         """Return the scenario."""
         builder = self.machine.described()
-        hybrid = any(c.mu_kinetic is not None for c in self.machine.contacts.values())
+        hybrid = any(c.mu_kinetic is not None for c in builder.machine.contacts)
         try:  # an error begins with the name of the machine, which is the entry
             kind = HandOver if self.machine.rings else HybridMachine if hybrid else MachineSystem
             system = kind(builder.machine)
@@ -399,7 +399,8 @@ class MachineFile(ScenarioFile):
         x0 = self._start(system, p)
         if isinstance(system, HybridMachine):
             system = system.starting(p, x0)
-        for k, (contact, given) in enumerate(self.machine.contacts.items()):
+        joined = sum(c.closed for c in builder.machine.contacts)
+        for k, (contact, given) in enumerate(self.machine.contacts.items(), joined):
             with located(f'machine.contacts.{contact}'):
                 given.elastic(contact, k, system, p, x0)
         limits = np.full(system.control.size, np.inf)

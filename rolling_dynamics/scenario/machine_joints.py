@@ -56,7 +56,7 @@ IMPERFECT = ('dead_time', 'rate', 'slew', 'dead_band', 'topic')
 RATES = {'m/s': 'm/s^2', 'rad/s': 'rad/s^2'}
 
 
-def end_at_edges(builder: Builder, name: str, place: ca.SX, edges: Array) -> None:
+def end_at_edges(builder: Builder, name: str, edges: Array, place: ca.SX | None = None) -> None:
     """
     End the motion where a contact leaves a surface.
 
@@ -64,10 +64,10 @@ def end_at_edges(builder: Builder, name: str, place: ca.SX, edges: Array) -> Non
     ----------
     builder, name
         The machine, and the name of joint or contact.
-    place
-        Coordinates (n) [m] of the contact on the surface.
     edges
-        Lowest and highest of each, shape (2 n,) [m].
+        Lowest and highest of each coordinate, shape (2 n,) [m].
+    place
+        Coordinates (n) [m] of the contact on the surface; None for those of a closing contact.
 
     Raises
     ------
@@ -75,12 +75,69 @@ def end_at_edges(builder: Builder, name: str, place: ca.SX, edges: Array) -> Non
         The edges are of another number, or not increasing.
 
     """
+    if place is None:
+        machine = builder.machine
+        contact = next(c for c in machine.contacts if (c.name or c.body) == name)
+        surface, on = contact.surface, machine.links[contact.on] if contact.on else ground()
+        along_z = isinstance(surface, Cylinder) or getattr(surface, 'axes', 3) == 2
+        rows = contact_rows(contact, machine.links, machine.symbols.values)
+        p_PC = on.R_WB.T @ (rows.place_W - on.p_WB)
+        place = p_PC[2] if along_z else p_PC[:2]
     pairs = edges.reshape(-1, 2) if edges.size == 2 * place.numel() else np.zeros((1, 2))
     if not (pairs[:, 0] < pairs[:, 1]).all():
         wanted = 'x_min < x_max, y_min < y_max' if place.numel() == 2 else 'z_min < z_max'
         raise ParameterError(f'edges: takes {wanted}, got {edges.tolist()}')
     inside = ca.mmin(ca.vertcat(place - pairs[:, 0], pairs[:, 1] - place))
     builder.machine.guard(f'edge_{name}', inside)
+
+
+class SurfaceSection(MachinePiece):
+    """On what a body rolls, and how its contact slips, parts and meets."""
+
+    surface: Literal['plane', 'inside', 'cylinder', 'outside'] = note(
+        'of what it rolls on: a plane through its origin, the inside of a sphere about it or of '
+        'an upright cylinder, or its outside',
+        default='plane',
+    )
+    normal: Array = vector('of the plane, to the free side', default=np.array([0.0, 0.0, 1.0]))
+    radius: float | None = quantity(
+        'of the inside or the cylinder; that of the body if left out',
+        'm',
+        positive=True,
+        default=None,
+    )
+    mu: float = quantity('coefficient of static friction', least=0, default=1.0)
+    mu_kinetic: float | None = quantity(
+        'coefficient of kinetic friction: with it the contact may slip, part and meet again',
+        least=0,
+        default=None,
+    )
+    restitution: float = quantity(
+        'fraction of work that an impact here alone gives back', least=0, most=1, default=0.0
+    )
+
+    def of(self, builder: Builder, name: str, on: str) -> Surface:
+        """Return what is rolled on."""
+        if self.surface == 'plane':
+            return Plane(unit(self.normal, 'normal'))
+        if self.surface == 'outside':
+            shape = (builder.made[on].side or builder.made[on].shape) if on else None
+            if not isinstance(shape, Sphere | Cylinder):
+                key = 'parent' if isinstance(self, JointSection) else 'against'
+                raise ParameterError(
+                    f'{key}: a ball, a shell or a cylinder is needed, to roll on its outside'
+                )
+            return shape
+        axes, hollow = (3 if self.surface == 'inside' else 2), None
+        if self.radius is not None:
+            title = f'{name}_radius'  # the body of this name may have one
+            title = f'{name}_hollow' if title in builder.values else title
+            hollow = builder.number(title, self.radius, 'm', f'hollow of {name}')
+        elif on and axes == 3:
+            hollow = builder.made[on].inside
+        if hollow is None:
+            raise ParameterError('radius: is missing; only a shell has one of its own')
+        return Hollow(hollow, axes)
 
 
 class JointSection(MachinePiece):
@@ -113,14 +170,19 @@ class OnPlaneSection(JointSection):
     )
 
     def limit(self, builder: Builder, name: str) -> None:
-        """End at the edges of the plane."""
+        """End at the edges of what it rolls on."""
         if self.edges is not None:
-            end_at_edges(builder, name, builder.machine.symbols.values[f'c_{name}'], self.edges)
+            at = builder.machine.symbols.values.get(f'c_{name}')
+            end_at_edges(builder, name, self.edges, at)
 
 
 @JOINTS.add
-class RollingSection(OnPlaneSection):
-    """It rolls on the plane z = 0 of what carries it; its body needs a surface."""
+class RollingSection(OnPlaneSection, SurfaceSection):
+    """
+    It rolls on what carries it, usually on its plane z = 0; its body needs a surface.
+
+    On another surface, or with a `mu_kinetic`, its state is that of a `free` body.
+    """
 
     kind: Literal['rolling']
     resistance: float = quantity('lever arm of rolling resistance', 'm', least=0, default=0.0)
@@ -129,19 +191,26 @@ class RollingSection(OnPlaneSection):
     def make(self, builder: Builder, name: str) -> Joint:
         """Return the joint."""
         shape = builder.shape(name)
-        world = isinstance(shape, Sphere)
+        world, flat = isinstance(shape, Sphere), not self.given & {'surface', 'normal'}
+        surface = None if flat else self.of(builder, name, builder.body(self.parent, 'parent'))
+        parts = surface is not None or self.mu_kinetic is not None
+        place = vector_entry(f'c_{name}', 'm', self.carrier, f'contact of {name}', 'xy')
+        if parts:
+            place = vector_entry(f'p_{name}', 'm', 'W', f'origin of {name}')
+        texts = {'mu': f'static friction of {name}', 'mu_kinetic': f'kinetic friction of {name}'}
+        numbers = [n for n in ('resistance', 'damping', 'restitution') if getattr(self, n)]
+        numbers += ['mu_kinetic'] if self.mu_kinetic is not None else []
         return Rolling(
             shape=shape,
-            contact=vector_entry(f'c_{name}', 'm', self.carrier, f'contact of {name}', 'xy'),
+            contact=place,
             attitude=quaternion_entry(f'q_{name}', f'attitude of {name}', 'W'),
             speed=vector_entry(f'w_{name}', 'rad/s', 'W' if world else name),
+            velocity=vector_entry(f'v_{name}', 'm/s', 'W', f'velocity of {name}')
+            if parts
+            else None,
             axes='world' if world else 'body',
-            mu=self.number(builder, name, 'mu', f'static friction of {name}'),
-            **{
-                entry: self.number(builder, name, entry)
-                for entry in ('resistance', 'damping')
-                if getattr(self, entry)
-            },
+            surface=surface,
+            **{n: self.number(builder, name, n, texts.get(n, '')) for n in ('mu', *numbers)},
         )
 
 
@@ -331,32 +400,11 @@ class CurveSection(JointSection):
         return Custom(coordinates=along, speed=rate, R_PB=ca.SX.eye(3), p_PB=place)
 
 
-class ContactSection(MachinePiece):
+class ContactSection(SurfaceSection):
     """A contact beside the joints: a body rolls on another one, or on the ground."""
 
     body: str | None = note('body that rolls; the name of the contact if left out', default=None)
     against: str = note('body that it rolls on, or `ground`', default=GROUND)
-    surface: Literal['plane', 'inside', 'cylinder', 'outside'] = note(
-        'of what it rolls on: a plane through its origin, the inside of a sphere about it or of '
-        'an upright cylinder, or its outside',
-        default='plane',
-    )
-    normal: Array = vector('of the plane, to the free side', default=np.array([0.0, 0.0, 1.0]))
-    radius: float | None = quantity(
-        'of the inside or the cylinder; that of the body if left out',
-        'm',
-        positive=True,
-        default=None,
-    )
-    mu: float = quantity('coefficient of static friction', least=0, default=1.0)
-    mu_kinetic: float | None = quantity(
-        'coefficient of kinetic friction: with it the contact may slip, part and meet again',
-        least=0,
-        default=None,
-    )
-    restitution: float = quantity(
-        'fraction of work that an impact here alone gives back', least=0, most=1, default=0.0
-    )
     normal_force: float | None = quantity(
         'preload where joints keep the body there already', 'N', default=None
     )
@@ -427,22 +475,15 @@ class ContactSection(MachinePiece):
             elif value is not None and (key == 'mu' or value or key.endswith('force')):
                 given[key] = self.number(builder, name, key, f'at {name}')
         moved = '' if self.side_stiffness is None else f'displacement_{name}'
-        surface = self._surface(builder, name, on)
+        surface = self.of(builder, name, on)
         called = name if name != body else ''
         contact = Contact(body=body, on=on, shape=shape, surface=surface, name=called, **given)
         builder.machine.contact(replace(contact, rollers=self.rollers, displacement=moved))
 
     def limit(self, builder: Builder, name: str) -> None:
         """End where the contact passes an edge of what it rolls on."""
-        if self.edges is None:
-            return
-        machine = builder.machine
-        contact = next(c for c in machine.contacts if (c.name or c.body) == name)
-        surface, on = contact.surface, machine.links[contact.on] if contact.on else ground()
-        along_z = isinstance(surface, Cylinder) or getattr(surface, 'axes', 3) == 2
-        rows = contact_rows(contact, machine.links, machine.symbols.values)
-        place = on.R_WB.T @ (rows.place_W - on.p_WB)
-        end_at_edges(builder, name, place[2] if along_z else place[:2], self.edges)
+        if self.edges is not None:
+            end_at_edges(builder, name, self.edges)
 
     def elastic(self, name: str, number: int, system: MachineSystem, p: Array, x: Array) -> None:
         """Put the patch that follows from a material into p."""
@@ -454,25 +495,6 @@ class ContactSection(MachinePiece):
         values = np.array(found(x, np.zeros(system.control.size), 0, p))
         radius = self.material.patch(values[:, :2], float(values[1, 2]))
         p[system.parameters.slice(f'{name}_patch')] = max(radius, LEAST)
-
-    def _surface(self, builder: Builder, name: str, on: str) -> Surface:
-        if self.surface == 'plane':
-            return Plane(unit(self.normal, 'normal'))
-        if self.surface == 'outside':
-            shape = (builder.made[on].side or builder.made[on].shape) if on else None
-            if not isinstance(shape, Sphere | Cylinder):
-                raise ParameterError(
-                    'against: a ball, a shell or a cylinder is needed, to roll on its outside'
-                )
-            return shape
-        axes, hollow = (3 if self.surface == 'inside' else 2), None
-        if self.radius is not None:
-            hollow = self.number(builder, name, 'radius', f'hollow of {name}')
-        elif on and axes == 3:
-            hollow = builder.made[on].inside
-        if hollow is None:
-            raise ParameterError('radius: is missing; only a shell has one of its own')
-        return Hollow(hollow, axes)
 
 
 class DriveSection(Section):
