@@ -212,6 +212,6 @@ def _contact(
         restitution=p['restitution'],
         patch=patch if spin.numel() else None,
         resistance=p.get(LEVER_ARM.name),
-        viscous=p['rolling_resistance'],
+        rolling_resistance=p['rolling_resistance'],
         rows=rows,
     )

@@ -73,9 +73,9 @@ class Contact:
     resistance
         Lever arm [m] of dry rolling resistance: its torque is at most this times the normal force,
         and what turns slowly enough comes to rest. At least 1e-5 m, with a mu_kinetic.
-    viscous
-        Torque of viscous rolling resistance over the normal force and the rate of rolling
-        [m s/rad]. None for none.
+    rolling_resistance
+        Torque against rolling over the normal force and the rate of rolling [m s/rad]; None for
+        none.
     rollers
         Angle [rad] from the axis of a wheel, about the normal, of the way that ideal rollers on
         its rim leave free: 0 of an omni wheel, pi/4 of a mecanum wheel. None of a plain wheel.
@@ -108,7 +108,7 @@ class Contact:
     depth: ca.SX | float | None = None
     patch: ca.SX | float | None = None
     resistance: ca.SX | float | None = None
-    viscous: ca.SX | float | None = None
+    rolling_resistance: ca.SX | float | None = None
     rollers: float | None = None
     slow: float = 0.0
     rows: ContactRows | None = None
@@ -127,11 +127,11 @@ class Contact:
                 'contact with modes comes to rest'
             )
         slides = self.side_stiffness is not None and self.mu_kinetic is not None
-        over = self.patch is not None or self.resistance is not None
+        over = self.patch is not None or self.lever is not None
         if slides and (self.rigid or ca.SX(self.side_damping).is_zero() or over):
             raise ParameterError(
                 f'the contact of {self.body!r}: with side_stiffness and mu_kinetic give a '
-                'side_damping, and a stiffness or normal_force; leave out patch and resistance'
+                'side_damping, and a stiffness or normal_force; leave out patch and resistances'
             )
 
     @property
@@ -149,7 +149,7 @@ class Contact:
     @property
     def resists(self) -> bool:
         """True if it resists rolling."""
-        return self.resistance is not None or self.viscous is not None
+        return self.resistance is not None or self.rolling_resistance is not None
 
     @property
     def rigid(self) -> bool:
@@ -210,8 +210,8 @@ class Contact:
             slow = SLOW if phase == 'slipping' else self.slow  # what slides need not roll
             lever = ca.SX(self.resistance)
             units[first:, 2] = lever * against(lever * u[first:], STILL + lever * slow)
-        if self.viscous is not None:
-            units[first:, 2] -= self.viscous * u[first:]
+        if self.rolling_resistance is not None:
+            units[first:, 2] -= self.rolling_resistance * u[first:]
         if phase == 'rolling':
             return {k: units[:, k] for k in able if k < first}
         mu = ca.SX(0 if self.mu_kinetic is None else self.mu_kinetic)

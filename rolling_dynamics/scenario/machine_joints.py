@@ -441,6 +441,12 @@ class ContactSection(SurfaceSection):
         least=LEAST,
         default=None,
     )
+    rolling_resistance: float | None = quantity(
+        'torque against rolling over normal force and rate of rolling',
+        'm s/rad',
+        least=0,
+        default=None,
+    )
     rollers: float | None = quantity(
         'angle of ideal rollers on a rim, from its axle: 0 of an omni wheel, pi/4 of a mecanum '
         'wheel',
