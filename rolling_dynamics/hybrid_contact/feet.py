@@ -32,10 +32,6 @@ STATE = Layout(
     )
 )
 FOOT = Entry('contact_h', ('u_h', 'v_h'), 'chart', 'hand', text='closest point of the hand')
-SECOND_FOOT = Entry('contact_2', ('u_2', 'v_2'), 'chart', 'hand', text='the next closest point')
-CURVED_STATE = Layout((*STATE.entries, FOOT))  # over a hand that is not a plane
-# over one that the body may touch in two places
-PAIRED_STATE = Layout((*CURVED_STATE.entries, SECOND_FOOT), {SECOND_FOOT.name: (0.0, 0.0)})
 LOOKED = vector_entry('looked', 'm', 'H', 'where closest points were looked for last')
 DEFAULTS = {'rolling_resistance': (0.0,), 'restitution': (0.0,), LOOKED.name: (0.0, 0.0, 0.0)}
 _named = {e.name: e for e in STATE.entries}
@@ -52,6 +48,20 @@ def friction_parameters(*, dry: bool) -> tuple[Entry, ...]:
     text = 'fraction of the work of compression that a landing gives back'
     restitution = number_entry('restitution', '', text, 'zero or positive')
     return MU, MU_KINETIC, MU_SPIN, RESISTANCE, *((LEVER_ARM,) if dry else ()), restitution
+
+
+def state_over(places: int) -> Layout:
+    """Return the state over a hand that is not a plane, with its closest points."""
+    more = [
+        Entry(f'contact_{k}', (f'u_{k}', f'v_{k}'), 'chart', 'hand', text='the next closest point')
+        for k in range(2, places + 1)
+    ]
+    return Layout((*STATE.entries, FOOT, *more), {e.name: (0.0, 0.0) for e in more})
+
+
+def feet_in(state: Layout) -> list[str]:
+    """Return the entries of the closest points of a hand."""
+    return [e.name for e in state.entries if e.unit == FOOT.unit]
 
 
 NEWTON = 3  # steps to the closest point in a projection, from one that is nearly so

@@ -71,6 +71,7 @@ def hybrid_of(
     resistance: float = 0.0,
     restitution: float = 0.0,
     lever_arm: float = 0.0,
+    contacts: int = 2,
 ) -> tuple[HybridContactSystem, Array]:
     """
     Return the hybrid plant of the bodies of a contact system, and its parameters.
@@ -87,6 +88,8 @@ def hybrid_of(
         Fraction of the work of compression that a landing gives back.
     lever_arm
         Of dry rolling resistance [m].
+    contacts
+        In how many places the object may touch a hand that is not a plane.
 
     Raises
     ------
@@ -99,7 +102,8 @@ def hybrid_of(
     if not 0.0 <= slip_share <= 1.0:
         raise ParameterError(f'slip_share must lie between 0 and 1, got {slip_share!r}')
     d = model.parameters.unpack(np.asarray(params, dtype=float))
-    system = _system(model.object_surface, model.hand_surface, lever_arm > 0)
+    surfaces = model.object_surface, model.hand_surface
+    system = _system(*surfaces, lever_arm > 0, contacts)
     p = system.pack_parameters(
         mass=float(d['mass'][0]),
         inertia=inertia_of(d['inertia']),
@@ -136,9 +140,11 @@ def planar_hybrid_of(
 
 
 @lru_cache(maxsize=8)
-def _system(object_surface: Surface, hand: Surface, dry: bool) -> HybridContactSystem:
+def _system(
+    object_surface: Surface, hand: Surface, dry: bool, contacts: int
+) -> HybridContactSystem:
     """Return the system of two bodies, the same each time: its equations are written once."""
-    return HybridContactSystem(object_surface, hand, dry=dry)
+    return HybridContactSystem(object_surface, hand, dry=dry, contacts=contacts)
 
 
 PlanarModel = Restriction[ContactSystem]

@@ -15,12 +15,12 @@ from rolling_dynamics.contact.representation import support_point
 from rolling_dynamics.contract.rolling_system import Layout, Mode
 from rolling_dynamics.friction import LEVER_ARM, SPINNING
 from rolling_dynamics.hybrid_contact.feet import (
+    feet_in,
     FLYING,
     FOOT,
     Foot,
     on_plane,
     on_surface,
-    SECOND_FOOT,
     settled,
 )
 from rolling_dynamics.mechanism.hybrid import HybridMachine, INERT
@@ -31,7 +31,6 @@ from rolling_dynamics.mechanism.system import MachineSystem
 from rolling_dynamics.mechanism.transitions import CLEAR, CREEP
 from rolling_dynamics.surfaces.surface import Surface
 
-FEET = FOOT.name, SECOND_FOOT.name
 DIRECTIONS = 500  # in which surfaces are looked at
 NONE = 1e-300  # keeps the patch of a contact without spin friction a number, and what it holds
 
@@ -95,15 +94,15 @@ class HandContacts(HybridMachine):
         hand: Surface,
         state: Layout,
         parameters: Layout,
-        feet: Sequence[str] = FEET[:1],
+        feet: Sequence[str] = (FOOT.name,),
     ) -> None:
         """Describe the bodies, which have these surfaces, with contacts at some closest points."""
         machine, x, p = hand_machine(state, parameters)
         if len(feet) == 1:
             machine.creep, machine.clear = CREEP, CLEAR
-            machine.inert = dict.fromkeys(('d_HO', 'w_HO_H', *FEET), INERT)
+            machine.inert = dict.fromkeys(('d_HO', 'w_HO_H', *feet), INERT)
         machine.body('object', FLYING, solid(p), on='hand')
-        machine.rates |= {name: ca.SX(2, 1) for name in FEET if name in state}
+        machine.rates |= {name: ca.SX(2, 1) for name in feet_in(state)}
         self.closest: dict[str, Foot] = {}
         self._free: list[Contact] = []  # with the spin free, and held, in rolling
         self._held: list[Contact] = []
@@ -161,15 +160,20 @@ class HandContacts(HybridMachine):
 
 def _dependent(part: MachineSystem) -> int:
     """
-    Return how many rows of a body's contacts at different points depend on others.
+    Return how many rows of contacts of one body depend on others, wherever these are.
 
-    Two points of a body keep their distance wherever they are: of rolling at both one row says
-    nothing new. All other rows do, up to six. Spin that a patch may hold is not counted.
+    Spin that a patch may hold is not counted.
     """
-    idle = part.idle()
-    sizes = [row.numel() for row in part.rows]
-    count = sum(sizes) - sum(not idle[k].is_zero() for k in range(idle.numel()))
-    return int(count - (5 if sizes == [3, 3] else min(count, 6)))
+    rng, J = np.random.default_rng(0), [np.zeros((0, 6))]
+    for i, (contact, of) in enumerate(zip(part.machine.contacts, part.closures, strict=True)):
+        R, place = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=3)
+        moves = np.hstack([R.T, -R.T @ np.cross(np.eye(3), place)])
+        turns = np.hstack([np.zeros((3, 3)), R.T])
+        rows = np.vstack([moves, *[turns[2:]] * (contact.turning - 3), turns[:2]])
+        held = contact.holds(of, part.phases.of(i))
+        J.append(rows[[k for k in held if of.idle is None or of.idle[k].is_zero()]])
+    found = np.vstack(J)
+    return len(found) - int(np.linalg.matrix_rank(found))
 
 
 def _contact(

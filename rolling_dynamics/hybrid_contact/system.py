@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 import math
@@ -23,15 +23,16 @@ from rolling_dynamics.contract.rolling_system import (
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.friction import LEVER_ARM
 from rolling_dynamics.hybrid_contact.feet import (
-    CURVED_STATE,
     DEFAULTS,
+    feet_in,
+    FOOT,
     Foot,
     friction_parameters,
     LOOKED,
-    PAIRED_STATE,
     STATE,
+    state_over,
 )
-from rolling_dynamics.hybrid_contact.hand_contacts import FEET, HandContacts, touches_once
+from rolling_dynamics.hybrid_contact.hand_contacts import HandContacts, touches_once
 from rolling_dynamics.inertia import inertia_moments
 from rolling_dynamics.mechanism import rebound
 from rolling_dynamics.mechanism.start import OPEN
@@ -96,12 +97,9 @@ def placed_on_closest_point(system: HybridContactSystem, p: Array, x: Array) -> 
             'closest to the object'
         )
     touching = [f for f in found if f.gap <= OPEN]
-    if len(touching) > system.most:
-        raise ParameterError(f'{_touching_text(touching)}; {LIMIT}')
-    out = x.copy()
-    for name, at in zip(system.feet, [*found, found[0]], strict=False):
-        out[system.state.slice(name)] = at.uv
-    return out
+    if len(touching) > len(system.feet):
+        raise ParameterError(f'{_touching_text(touching)}; {system.limit}')
+    return system.on_feet(x, [f.uv for f in found])
 
 
 def _touching_text(points: list[ClosestPoint]) -> str:
@@ -109,7 +107,6 @@ def _touching_text(points: list[ClosestPoint]) -> str:
     return f'the object touches the hand in several points (u_h, v_h): {places}'
 
 
-LIMIT = 'at most two contacts are simulated'
 NO_FOOT = (
     'the closest point of the hand is not determined: another one comes as near, or its chart '
     'degenerates; choose another pole of its surface'
@@ -134,7 +131,7 @@ class HybridContactSystem(HandContacts):
     curved
         Whether the hand is not a plane.
     paired
-        Whether the body may touch the hand in two places.
+        Whether the body may touch the hand in several places.
     feet
         Entries of the state with closest points of the hand.
 
@@ -145,7 +142,6 @@ class HybridContactSystem(HandContacts):
         'edge': ('off_hand', 'the contact runs over the edge of the plate'),
         'foot': ('', NO_FOOT),
     }
-    limit = LIMIT
 
     def __init__(
         self,
@@ -153,9 +149,19 @@ class HybridContactSystem(HandContacts):
         hand_surface: Surface | None = None,
         *,
         dry: bool = False,
+        contacts: int = 2,
     ) -> None:
         """
-        Build the system, with dry rolling resistance or without.
+        Build the system.
+
+        Parameters
+        ----------
+        object_surface, hand_surface
+            Surfaces of the body and the hand.
+        dry
+            Whether there is dry rolling resistance.
+        contacts
+            In how many places the body may touch a hand that is not a plane.
 
         Raises
         ------
@@ -171,10 +177,10 @@ class HybridContactSystem(HandContacts):
         self.object_surface = object_surface
         self.hand_surface = Plane() if hand_surface is None else hand_surface
         self.curved = self.hand_surface.name != 'plane'
-        self.paired = self.curved and not touches_once(object_surface, self.hand_surface)
-        state = CURVED_STATE if self.curved else STATE
-        state = PAIRED_STATE if self.paired else state
-        self.feet = [name for name in FEET if name in state]
+        once = not self.curved or touches_once(object_surface, self.hand_surface)
+        self.paired = not once and contacts > 1
+        state = state_over(contacts if self.paired else 1) if self.curved else STATE
+        self.feet = feet_in(state)
         friction = *friction_parameters(dry=dry), *((LOOKED,) if self.paired else ())
         surfaces = self.object_surface, self.hand_surface
         super().__init__(*surfaces, state, parameter_layout(*surfaces, friction, DEFAULTS))
@@ -245,36 +251,48 @@ class HybridContactSystem(HandContacts):
     @property
     def at(self) -> Foot:
         """The closest points of body and hand, as expressions in H."""
-        return self.closest[FEET[0]]
+        return self.closest[FOOT.name]
 
-    # two contacts
+    # several contacts
 
     @cached_property
-    def pair(self) -> HandContacts:
-        """The body, close to a curved hand in two places."""
-        surfaces = self.object_surface, self.hand_surface
-        return HandContacts(*surfaces, self.state, self.parameters, FEET)
+    def several(self) -> Mapping[int, HandContacts]:
+        """The body, close to a curved hand in several places, by their number."""
+        given = self.object_surface, self.hand_surface, self.state, self.parameters
+        counts = range(2, len(self.feet) + 1)
+        return {n: HandContacts(*given, self.feet[:n]) for n in counts}
 
     @property
-    def most(self) -> int:
-        """Greatest number of contacts with which motion goes on."""
-        return 1 + self.paired
+    def pair(self) -> HandContacts:
+        """The body, close to a curved hand in two places."""
+        return self.several[2]
+
+    @property
+    def limit(self) -> str:
+        """Text of an error of more contacts."""
+        return f'at most {max(len(self.feet), 1)} contacts are simulated'
+
+    def on_feet(self, x: Array, places: Sequence[Array]) -> Array:
+        """Return a state with closest points of the hand; where there are few, the first again."""
+        out = x.copy()
+        for k, name in enumerate(self.feet):
+            out[self.state.slice(name)] = places[k if k < len(places) else 0]
+        return out
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
-        """Modes of motion by name: over one closest point, and over two of a curved hand."""
+        """Modes of motion by name: over one closest point, and over more of a curved hand."""
         out = {**super().modes}
         lands = out['separated']
         guards, resets = dict(lands.guards), dict(lands.resets)
-        del (
-            guards['edge'],
-            resets['edge'],
-        )  # :meth:`_close` decides whether it lands beside the hand
+        for of in guards, resets:  # :meth:`_close` decides whether it lands beside the hand
+            del of['edge']
         out['separated'] = replace(lands, guards=guards, resets=resets)
         off = replace(out.pop('off_hand'), guards={}, resets={})
         if not self.paired:
             return {**out, 'off_hand': off}
-        out |= {name: self._joined(mode) for name, mode in self.pair.modes.items()}
+        for several in self.several.values():
+            out |= {name: self._joined(mode, several) for name, mode in several.modes.items()}
         s = self.symbols
         way = ca.norm_2(s.values['p_HO_H'] - s.params[LOOKED.name])
         left = {'moved': self.function('moved', LOOK * ca.norm_2(self.at.p_OC) - way)}
@@ -283,18 +301,23 @@ class HybridContactSystem(HandContacts):
             out[name] = replace(m, guards={**m.guards, **left}, resets={**m.resets, **then})
         return {**out, 'off_hand': off}
 
-    def _joined(self, mode: Mode) -> Mode:
-        """Return a mode over two closest points with what follows its events here."""
+    def _joined(self, mode: Mode, several: HandContacts) -> Mode:
+        """Return a mode over several closest points with what follows its events here."""
         resets = {n: partial(self._after, f) for n, f in mode.resets.items()}
-        for k, name in enumerate(FEET):
+        for k, name in enumerate(several.closest):
             resets |= {f'{n}_{name}': partial(self._lost, k, n) for n in ('foot', 'edge')}
         return replace(mode, resets=resets)
 
     def phase(self, mode: str, i: int) -> str:
         """Return what a contact does in a mode."""
-        if self.paired and mode in self.pair.parts:
-            return self.pair.phase(mode, i)
+        if (several := self.over(mode)) is not None:
+            return several.phase(mode, i)
         return super().phase(mode, i) if i == 0 else 'separated'
+
+    def over(self, mode: str) -> HandContacts | None:
+        """Return the machine of a mode over several closest points."""
+        every = self.several.values() if self.paired else ()
+        return next((several for several in every if mode in several.parts), None)
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
         """Return a state with the mode that it is in; see :meth:`ContactModes.begin`."""
@@ -304,8 +327,9 @@ class HybridContactSystem(HandContacts):
             return super().begin(p, x, u, t)
         p, x = np.array(p, dtype=float), np.asarray(x, dtype=float)
         p[self.parameters.slice(LOOKED.name)] = x[self.state.slice('p_HO_H')]
-        two = math.dist(*(x[self.state.slice(n)] for n in FEET)) > SAME
-        return self.pair.begin(p, x, u, t) if two else super().begin(p, x, u, t)
+        first, *others = (x[self.state.slice(n)] for n in self.feet)
+        several = self.several.get(1 + sum(math.dist(first, other) > SAME for other in others))
+        return super().begin(p, x, u, t) if several is None else several.begin(p, x, u, t)
 
     def follows(self, i: int) -> dict[str, Transition]:
         """Return what follows each guard; other closest points are looked for after each."""
@@ -319,7 +343,7 @@ class HybridContactSystem(HandContacts):
         """Return the state with the closest points beside those in which it touches."""
         if s.ended is not None or s.mode == 'off_hand':
             return s
-        p, x, surface, most = s.p.copy(), s.x.copy(), self.hand_surface, self.most
+        p, x, surface, most = s.p.copy(), s.x, self.hand_surface, len(self.feet)
         if self.paired:
             p[self.parameters.slice(LOOKED.name)] = x[self.state.slice('p_HO_H')]
             s = replace(s, p=p)
@@ -330,33 +354,34 @@ class HybridContactSystem(HandContacts):
         others = [f for f in found if all(math.dist(f.uv, h.uv) > SAME for h in here)]
         near = OPEN if len(feet) == most else -OPEN
         if touching := [f for f in others if f.gap <= near and (here or f is not found[0])]:
-            text = f'{_touching_text([*here, *touching])}; {LIMIT}'
+            text = f'{_touching_text([*here, *touching])}; {self.limit}'
             return s.noted('several_contacts', text, ends=True)
         if not self.paired or not found or len(feet) == most:
             return s
-        feet = [*feet, *((f.uv, 'separated') for f in others)][:2]
-        for name, (uv, _) in zip(FEET, feet, strict=False):
-            x[self.state.slice(name)] = uv
-        then = dict(enumerate(phase for _, phase in feet))
-        mode = (self.pair if len(feet) > 1 else self).mode_with(then, p)
-        return replace(s, x=x, mode=mode)
+        return self._on_feet(s, [*feet, *((f.uv, 'separated') for f in others)][:most])
+
+    def _on_feet(self, s: MotionState, feet: Sequence[tuple[Array, str]]) -> MotionState:
+        """Return a state over closest points of the hand, and what the body does at each."""
+        phases = dict(enumerate(phase for _, phase in feet))
+        mode = (self.several[len(feet)] if len(feet) > 1 else self).mode_with(phases, s.p)
+        return replace(s, x=self.on_feet(s.x, [uv for uv, _ in feet]), mode=mode)
 
     def _lost(self, k: int, what: str, s: MotionState, u: Array) -> MotionState:
         """Go on without a closest point that is not one any more, or lies over the edge."""
-        if self.phase(s.mode, k) == 'separated':
-            x, (lost, kept) = s.x.copy(), (self.state.slice(FEET[i]) for i in (k, 1 - k))
-            x[lost] = x[kept]
-            return self._look(replace(s, x=x), u)
+        several = self.over(s.mode)
+        names = self.feet if several is None else list(several.closest)
+        feet = [(s.x[self.state.slice(n)], self.phase(s.mode, i)) for i, n in enumerate(names)]
+        others = [foot for i, foot in enumerate(feet) if i != k]
+        if feet[k][1] == 'separated':
+            return self._look(self._on_feet(s, others), u)
         mode, text = self.leads[what]
         if not mode:
             return s.noted(what, text, ends=True)
-        if self.phase(s.mode, 1 - k) == 'separated':
+        others = [foot for foot in others if foot[1] != 'separated']
+        if not others:
             return replace(s, mode=mode).noted(what, text)
-        x = s.x.copy()
-        for name in FEET:
-            x[self.state.slice(name)] = s.x[self.state.slice(FEET[1 - k])]
-        mode = self.mode_with({0: self.phase(s.mode, 1 - k)}, s.p)
-        return self.by_friction(replace(s, x=x, mode=mode).noted(what, text), u)
+        left = self._on_feet(s, others).noted(what, text)
+        return (self.several.get(len(others)) or self).by_friction(left, u)
 
     def _close(self, i: int, s: MotionState, u: Array) -> MotionState:
         """Let the body land, or pass beside the hand."""
@@ -378,7 +403,7 @@ class HybridContactSystem(HandContacts):
         s, foot, (low, high) = self.symbols, self.at, self._searched
         most, last, own = ca.SX.sym('most', 2), ca.SX.sym('last'), ca.SX.sym('own')
         way = ca.fmax(-most, ca.fmin(most, foot.step))
-        moved = ca.vertcat(*{**s.values, FEET[0]: foot.uv + way}.values())
+        moved = ca.vertcat(*{**s.values, FOOT.name: foot.uv + way}.values())
         given, after = (
             ca.vertcat(*v, most, s.p) for v in ((last, s.x), (ca.norm_inf(way), moved))
         )
@@ -397,7 +422,7 @@ class HybridContactSystem(HandContacts):
         start, first, w = (
             ca.MX.sym(name, k) for name, k in (('start', 2), ('first', 1), ('w', 2))
         )
-        at, n = self.state.slice(FEET[0]), STARTS**2 + len(self.feet)
+        at, n = self.state.slice(FOOT.name), STARTS**2 + len(self.feet)
         whole = ca.vertcat(1, x[: at.start], start, x[at.stop :], w, p)
         one = ca.Function('one', [start, first, x, w, p], [ends(search(whole), first)])
         low, high = ca.Function('box', [s.p], [low, high])(p)

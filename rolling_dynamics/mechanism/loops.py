@@ -127,7 +127,7 @@ class Contact:
                 'contact with modes comes to rest'
             )
         slides = self.side_stiffness is not None and self.mu_kinetic is not None
-        over = self.patch is not None or self.lever is not None
+        over = self.patch is not None or self.resists
         if slides and (self.rigid or ca.SX(self.side_damping).is_zero() or over):
             raise ParameterError(
                 f'the contact of {self.body!r}: with side_stiffness and mu_kinetic give a '

@@ -92,6 +92,8 @@ class Rolling(Joint):
     contact, attitude, speed
         Entries: contact point in the parent (2), unit quaternion q_WB, and angular velocity in
         the axes of the body.
+    velocity
+        Entry: velocity of the origin in W, with a ``mu_kinetic`` or another surface; else None.
     axes
         ``world`` or ``body``.
     axis
@@ -117,6 +119,7 @@ class Rolling(Joint):
     contact: Entry
     attitude: Entry
     speed: Entry
+    velocity: Entry | None = None
     axes: str = 'world'
     axis: Sequence[float] | None = None
     path: PlanePath | None = None

@@ -435,6 +435,7 @@ def _hybrid_bodies(
             resistance=friction.rolling_resistance,
             restitution=hybrid.restitution,
             lever_arm=friction.lever_arm or 0.0,
+            contacts=hybrid.contacts,
         )
     if friction.mu_kinetic is not None:
         if friction.mu_kinetic > friction.mu:

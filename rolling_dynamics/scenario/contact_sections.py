@@ -27,6 +27,7 @@ from rolling_dynamics.scenario.fields import (
     section,
     tensors,
     vector,
+    whole,
 )
 from rolling_dynamics.scenario.hand_motion import Attitude, HandStart, quaternion_of
 from rolling_dynamics.scenario.material import Material
@@ -280,6 +281,11 @@ class Hybrid(Section):
         least=0,
         most=1,
         default=0.0,
+    )
+    contacts: int = whole(
+        'places at which the object may touch a hand that is not a plane at once',
+        least=1,
+        default=2,
     )
     _gone = gone(
         rolling_resistance='is friction.rolling_resistance now',

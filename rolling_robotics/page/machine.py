@@ -10,12 +10,14 @@ from typing import Any, Protocol
 import casadi as ca
 from rolling_dynamics.contract.capabilities import offers
 from rolling_dynamics.contract.rolling_system import RollingSystem, Transition
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import impact as impacts
 from rolling_dynamics.mechanism import rebound, transitions
 from rolling_dynamics.mechanism.hybrid import HybridMachine
 from rolling_dynamics.mechanism.start import OPEN
 from rolling_dynamics.mechanism.transitions import ContactModes
 
+BOTH = 2  # contacts of an object on a hand that a page has
 DECIDES = {  # what is asked in a mode of a contact in each phase
     'rolling': ('slip', 'stop', 'turns'),
     'slipping': ('slip', 'slips'),
@@ -40,6 +42,10 @@ class OnHand(Protocol):
     @property
     def search(self) -> ca.Function:
         """``(x, p) -> u, v, gap [m], 1 or 0`` (4, n) of closest points, and whether they count."""
+        ...
+
+    def over(self, mode: str) -> HybridMachine | None:
+        """Return the machine of a mode over several closest points."""
         ...
 
     @property
@@ -70,6 +76,11 @@ def contacts_of(system: RollingSystem) -> Parts | None:
     if (hand := offers(system, OnHand)) is None:
         return _contacts(system, numbers)
     pair = hand.pair if hand.paired else None
+    if len(hand.feet) > BOTH:
+        raise ParameterError(
+            f'page: a page has at most {BOTH} contacts of an object on a hand, hybrid.contacts is '
+            f'{len(hand.feet)}'
+        )
     both = {} if pair is None else {mode: numbers.pop(mode) for mode in pair.modes}
     functions, data = _contacts(system, numbers)
     start = {e.name: system.parameters.slice(e.name).start for e in system.parameters.entries}

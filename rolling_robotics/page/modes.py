@@ -54,10 +54,9 @@ def modes_of(
 
 
 def drawn_forces(system: RollingSystem, mode: str) -> ContactForces | None:
-    """Return the forces of a mode; of a body in two places of a hand those of both."""
+    """Return the forces of a mode; of a body in several places of a hand those of all."""
     hand = offers(system, OnHand)
-    two = hand is not None and hand.paired and mode in hand.pair.modes
-    return contact_forces(hand.pair if hand is not None and two else system, mode)
+    return contact_forces((hand.over(mode) if hand is not None else None) or system, mode)
 
 
 def _guard(

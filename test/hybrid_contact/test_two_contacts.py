@@ -241,50 +241,6 @@ def test_motion_goes_on_where_one_of_two_contacts_passes_an_edge(mu, then):
         assert_allclose(values, values[0], rtol=0, atol=1e-11)
 
 
-def rolled_in_groove(duration, *, dry=False, **resistance):
-    """Return the times and angular velocities of a ball that rolls along the groove, and modes."""
-    s = over_groove(1e-7, R, dry=dry)
-    p = s.pack_parameters(
-        mass=MASS, inertia=0.4 * MASS * R**2, mu=0.6, mu_kinetic=0.5, edges=(-1, 1, -9, 9)
-    )
-    for name, value in resistance.items():
-        p[s.parameters.slice(name)] = value
-    v = 0.2
-    motion = {'v_HO_H': [0, v, 0], 'w_HO_H': [-v * np.sqrt(2) / R, 0, 0]}
-    x = s.state.pack(q_HO=[1, 0, 0, 0], p_HO_H=IN_GROOVE, contact_h=[-0.1, 0], **motion, **REST)
-    run = simulate(s, p, x, None, duration, **TIGHT)
-    return run, run.states[:, s.state.slice('w_HO_H')][:, 0], modes(run)
-
-
-def test_viscous_resistance_acts_at_both_contacts_of_a_groove():
-    """About the rolling axis 0.9 m R^2 turns, against c N w / 2 at each wall with N = m g/2^.5."""
-    c = 2e-4
-    run, w, of = rolled_in_groove(0.5, rolling_resistance=c)
-    assert set(of) == {'rolling_rolling'}
-    rate = c * G / (np.sqrt(2) * 0.9 * R**2)
-    # normal forces are those of the least friction that fits, to 1e-4
-    assert_allclose(w, w[0] * np.exp(-rate * run.times), rtol=2e-5)
-
-
-def test_dry_resistance_stops_a_ball_at_both_contacts_of_a_groove():
-    lever = 5e-3
-    run, w, of = rolled_in_groove(0.6, dry=True, lever_arm=lever)
-    start = np.sqrt(2) * 0.2 / R
-    end = start * 0.9 * R**2 / (lever * G)
-    still = [e for e in run.events if e.name == 'rest']
-    assert still[-1].time == pytest.approx(end, rel=2e-4)
-    assert of[-1] == 'resting_resting'
-    assert_allclose(w[-1], 0, atol=1e-9)
-
-
-def test_spin_friction_brakes_a_ball_that_rolls_along_a_groove():
-    """It spins by w/2^.5 at each wall against mu_spin N, less as what slides, with some creep."""
-    spin, kinetic = 4e-3, 0.5 / 0.6
-    run, w, of = rolled_in_groove(0.5, mu_spin=spin)
-    assert set(of) == {'slipping_slipping'}
-    assert_allclose(w, w[0] + kinetic * spin * G / (0.9 * R**2) * run.times, rtol=1e-2)
-
-
 def test_a_patch_holds_a_ball_in_a_groove_up_to_its_limit():
     """
     Along a tilted groove m g sin(a) R/2^.5 rests on both patches, whose torques are mu_spin N.
