@@ -1,25 +1,60 @@
-"""Machines on a ring of barrel rollers, which hand their contact over from one to the next."""
+"""Machines on rings of barrel rollers, which hand their contact over from one to the next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 import math
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.rolling_system import Jump, Mode, MotionState, Outcome
+from rolling_dynamics.contract.rolling_system import (
+    Jump,
+    Mode,
+    MotionState,
+    number_entry,
+    Outcome,
+    Transition,
+)
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.mechanism.hybrid import HybridMachine
+from rolling_dynamics.mechanism.loops import chosen, Contact
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.shapes import Barrel
 from rolling_dynamics.mechanism.system import MachineSystem
 
 WHOLE = 1e-9  # rad: by which the rollers may miss or overlap the rim of the wheel
 LATE = 1e-7  # rad beyond the end of a roller where it hands over, so that it does not return
+
+
+def on_rollers(machine: Machine) -> MachineSystem:
+    """
+    Return the system of a machine on rings of rollers.
+
+    That of one ring whose machine only rolls has a mode for each roller, others a parameter.
+    """
+    slips = any(c.mu_kinetic is not None for c in machine.contacts)
+    return Rings(machine) if slips or len(rings_of(machine)) > 1 else HandOver(machine)
+
+
+def rings_of(machine: Machine) -> dict[str, list[Contact]]:
+    """Return the contacts of each ring of Barrels, in the order of their places, by its wheel."""
+    out: dict[str, list[Contact]] = {}
+    for c in machine.contacts:
+        if isinstance(c.shape, Barrel):
+            out.setdefault(machine.bodies[c.body].parent, []).append(c)
+    for wheel, ring in out.items():
+        covered = 2 * sum(c.shape.reach for c in ring if isinstance(c.shape, Barrel))
+        if abs(covered - 2 * math.pi) > WHOLE:
+            raise ParameterError(
+                f'{machine.name}: the rollers cover {covered:.9g} rad of the rim of {wheel!r}, '
+                f'not 2 pi: {"gaps are left" if covered < 2 * math.pi else "two touch at once"}'
+            )
+    return out
 
 
 class HandOver(MachineSystem):
@@ -32,6 +67,8 @@ class HandOver(MachineSystem):
 
     Attributes
     ----------
+    whole
+        The machine as it was given.
     parts
         The machine on each roller.
 
@@ -39,25 +76,9 @@ class HandOver(MachineSystem):
 
     def __init__(self, machine: Machine) -> None:
         """Take a machine whose contacts of Barrels are a ring, in the order of their places."""
-        self._ring = [c for c in machine.contacts if isinstance(c.shape, Barrel)]
+        self.whole = machine
+        ((_, self._ring),) = rings_of(machine).items()
         self._barrels = [c.shape for c in self._ring if isinstance(c.shape, Barrel)]
-        wheels = list(dict.fromkeys(machine.bodies[c.body].parent for c in self._ring))
-        if len(wheels) > 1:
-            raise ParameterError(
-                f'{machine.name}: {" and ".join(map(repr, wheels))} have rings of rollers, one '
-                'wheel of a machine may; give contacts of the others ideal `rollers`'
-            )
-        covered = 2 * sum(barrel.reach for barrel in self._barrels)
-        if abs(covered - 2 * math.pi) > WHOLE:
-            raise ParameterError(
-                f'{machine.name}: the rollers cover {covered:.9g} rad of the rim, not 2 pi: '
-                f'{"gaps are left" if covered < 2 * math.pi else "two touch at once"}'
-            )
-        if any(c.mu_kinetic is not None for c in machine.contacts):
-            raise ParameterError(
-                f'{machine.name}: contacts of a machine with a ring of rollers only roll; leave '
-                'mu_kinetic out, or give the wheel ideal `rollers`'
-            )
         others = [c for c in machine.contacts if c not in self._ring]
         _ = machine.dynamics  # symbols, links and equations are the same on each roller
         on_one = []
@@ -153,3 +174,124 @@ class HandOver(MachineSystem):
     @property
     def _at_x(self) -> list[ca.SX]:
         return [self.symbols.x, self.symbols.p]
+
+
+class Rings(HybridMachine):
+    """
+    A machine on rings of rollers, of each of which one at a time touches.
+
+    Parameters ``roller_<wheel>`` number the rollers that touch. Where a wheel has turned to the
+    end of one, the contact moves to the next one: with a ``mu_kinetic`` that slips until friction
+    turns it, else it rolls at once, by an impact, as on one ring.
+
+    Attributes
+    ----------
+    wheels
+        Names of the wheels, with the numbers of their contacts.
+
+    """
+
+    every_contact_rolls = True
+
+    def __init__(self, machine: Machine, apart: Sequence[int] = ()) -> None:
+        """Take a machine whose contacts of Barrels are rings, in the order of their places."""
+        if not any(c.touching is not None for c in machine.contacts):
+            machine = _with_one_contact_a_ring(machine)
+        self.wheels = {c.body: i for i, c in enumerate(machine.contacts) if c.touching is not None}
+        super().__init__(machine, apart)
+
+    def _mode(self, part: MachineSystem) -> Mode:
+        mode, ends = super()._mode(part), dict[str, ca.SX]()
+        follows = dict[str, Transition]()
+        for wheel, i in self.wheels.items():
+            contact = self.machine.contacts[i]
+            barrel = contact.shape
+            assert isinstance(barrel, Barrel)  # noqa: S101  as they were made
+            axis = contact.moves_as(self.machine.links).R_WB @ barrel.axis
+            sine = -ca.dot(axis, self.closures[i].R_WP[:, 2]) / math.sin(barrel.angle)
+            end = math.sin(barrel.reach + LATE)
+            ends |= {f'ahead_{wheel}': end - sine, f'behind_{wheel}': end + sine}
+            follows |= {f'ahead_{wheel}': partial(self._next, wheel, -1)}
+            follows |= {f'behind_{wheel}': partial(self._next, wheel, 1)}
+        guards = {**mode.guards, **self.functions(ends)}
+        return replace(mode, guards=guards, resets={**mode.resets, **follows})
+
+    def _next(self, wheel: str, step: int, s: MotionState, u: Array) -> MotionState:
+        """Return the state on the next roller of a wheel."""
+        i, p, at = self.wheels[wheel], s.p.copy(), self.parameters.slice(f'roller_{wheel}')
+        ring = self.machine.contacts[i].ring
+        number = (round(float(p[at][0])) + step) % len(ring)
+        p[at], s = number, replace(s, p=p)
+        takes = f'{ring[number]} takes over'
+        if self.phase(s.mode, i) == 'separated':
+            return s
+        if i in self.able:
+            mode = self._mode_of(s.x, p, self._away(s))
+            return self.by_friction(replace(s, mode=mode).noted('hand_over', takes), u)
+        x, lost = self._impacts[s.mode](s.x, u, s.t, p)
+        held = replace(s, x=np.array(x).ravel())
+        return held.noted('hand_over', f'{takes} and loses {float(lost):.6g} J')
+
+    @cached_property
+    def _impacts(self) -> dict[str, ca.Function]:
+        """``(x, u, t, p) -> x, energy lost`` of impacts by which closed contacts roll, by mode."""
+        at = list(self.symbols)
+        every = ((name, part.held()) for name, part in self.parts.items())
+        return {n: ca.Function('next', at, [ca.densify(x), lost]) for n, (x, lost) in every}
+
+    def _lowest(self, p: ArrayLike, x: ArrayLike) -> Array:
+        """Return parameters with the roller of each wheel whose middle is lowest."""
+        out = np.array(p, dtype=float)
+        found = self._heights(x, p)
+        each = found if isinstance(found, tuple) else (found,)
+        for wheel, heights in zip(self.wheels, each, strict=True):
+            out[self.parameters.slice(f'roller_{wheel}')] = int(np.argmin(np.array(heights)))
+        return out
+
+    @cached_property
+    def _heights(self) -> ca.Function:
+        """``(x, p) -> heights`` (n) of the middles of the rollers of each wheel [m]."""
+        out, links = [], self.machine.links
+        for i in self.wheels.values():
+            normal = self.closures[i].R_WP[:, 2]
+            ring = self.machine.contacts[i].ring
+            out.append(ca.vertcat(*(ca.dot(normal, links[name].p_WB) for name in ring)))
+        return self.of_state('heights', *out)
+
+    def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
+        """Return a state with its mode, on the lowest rollers."""
+        return super().begin(self._lowest(p, x), x, u, t)
+
+    def placed(self, p: ArrayLike, x: ArrayLike, kept: Iterable[str] = ()) -> Array:
+        """Return the nearest state that rolls, on the rollers that are lowest there."""
+        return super().placed(self._lowest(p, x), x, kept)
+
+    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
+        """Refuse a state that its contacts do not allow."""
+        super().check_state(self._lowest(p, x), x)
+
+    def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
+        """Return nothing: each roller that takes over loses energy."""
+        return []
+
+
+def _with_one_contact_a_ring(machine: Machine) -> Machine:
+    """Return a machine of which each ring is one contact of its wheel, on a roller by number."""
+    rings, out = rings_of(machine), machine
+    contacts = [c for c in machine.contacts if not isinstance(c.shape, Barrel)]
+    for wheel, ring in rings.items():
+        entry = number_entry(
+            f'roller_{wheel}', '', f'number of the roller of {wheel} that touches'
+        )
+        out, number = out.with_parameter(entry, 0.0)
+        barrels = [c.shape for c in ring if isinstance(c.shape, Barrel)]
+        if len({(b.angle, b.reach) for b in barrels}) > 1:
+            raise ParameterError(
+                f'{machine.name}: the rollers of {wheel!r} differ; those of a machine with '
+                'several rings, or a mu_kinetic, are alike'
+            )
+        shape = replace(barrels[0], axis=chosen(number, [ca.SX(b.axis) for b in barrels]))
+        names = tuple(c.body for c in ring)
+        contacts.append(replace(ring[0], body=wheel, shape=shape, ring=names, touching=number))
+    out.contacts = contacts
+    return out

@@ -53,6 +53,7 @@ class HybridMachine(MachineSystem, ContactModes):
 
     called: Mapping[str, str] = {}
     leads: Mapping[str, tuple[str, str]] = {}
+    every_contact_rolls = False  # whether no contact needs a mu_kinetic
 
     def __init__(self, machine: Machine, apart: Sequence[int] = ()) -> None:
         """Take a machine, or raise ParameterError where no contact may slip."""
@@ -61,7 +62,7 @@ class HybridMachine(MachineSystem, ContactModes):
         self._names = names = list(self.contacts)[len(self.contacts) - len(machine.contacts) :]
         able = [i for i, c in enumerate(machine.contacts) if c.mu_kinetic is not None]
         self.planar = self.alone and self.closures[0].velocity[1].is_zero()
-        if not able:
+        if not (able or self.every_contact_rolls):
             raise ParameterError(f'{self.name}: no contact has a mu_kinetic')
         self.able = {i: names[i] for i in able}
         self.parting = [i for i in able if machine.contacts[i].normal_force is None]
@@ -90,7 +91,7 @@ class HybridMachine(MachineSystem, ContactModes):
         gaps = np.array(self.gap_function(x, p)).ravel()
         apart = [i for i in self.parting if gaps[i] > OPEN]
         alone = len(apart) == len(self.contacts)
-        return self if alone or not apart else HybridMachine(self.machine, apart)
+        return self if alone or not apart else type(self)(self.machine, apart)
 
     @cached_property
     def smooth_mode(self) -> Mode:

@@ -27,6 +27,17 @@ ALONG, ACROSS = 0.1, 1e3  # weights of undetermined forces by a normal: those ac
 STEEP = 0.9  # cosine between a normal and y beyond which x takes the place of y
 
 
+MOTION = ('R_WB', 'R_WF', 'p_WB', 'w', 'v', 'pivot')
+
+
+def chosen(number: ca.SX, each: Sequence[ca.SX]) -> ca.SX:
+    """Return the one of several expressions that a number from 0 chooses."""
+    out = ca.SX(each[0])
+    for k, other in enumerate(each[1:], 1):
+        out = ca.if_else(number > k - 0.5, other, out)
+    return out
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Contact:
     """
@@ -86,6 +97,9 @@ class Contact:
         shape and surface.
     name
         What reports and errors call it, beside its bodies.
+    ring, touching
+        Names of bodies of which one touches, and the number of that one, a parameter; empty where
+        it is ``body``, which is then what carries them.
     closed
         Whether a start that does not say otherwise is closed and rolls, as on a Rolling joint.
 
@@ -113,6 +127,8 @@ class Contact:
     slow: float = 0.0
     rows: ContactRows | None = None
     name: str = ''
+    ring: Sequence[str] = ()
+    touching: ca.SX | None = None
     closed: bool = False
 
     def __post_init__(self) -> None:
@@ -133,6 +149,14 @@ class Contact:
                 f'the contact of {self.body!r}: with side_stiffness and mu_kinetic give a '
                 'side_damping, and a stiffness or normal_force; leave out patch and resistances'
             )
+
+    def moves_as(self, links: Mapping[str, Link]) -> Link:
+        """Return the motion of the body that touches."""
+        if self.touching is None:
+            return links[self.body]
+        one, *others = ([getattr(links[n], f) for f in MOTION] for n in self.ring)
+        found = [chosen(self.touching, each) for each in zip(one, *others, strict=True)]
+        return Link(**dict(zip(MOTION, found, strict=True)))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -280,7 +304,7 @@ def contact_rows(
     """Return the kinematics of a contact between links, from entries of the state by name."""
     if contact.rows is not None:
         return contact.rows
-    body, carrier = links[contact.body], links[contact.on] if contact.on else ground()
+    body, carrier = contact.moves_as(links), links[contact.on] if contact.on else ground()
     R, at = carrier.R_WB, ca.SX.sym('at', 3)
     distance = contact.surface.distance(at)
     normal = ca.gradient(distance, at)
@@ -309,7 +333,7 @@ def contact_rows(
 def relative_curvature(contact: Contact, rows: ContactRows, links: Mapping[str, Link]) -> ca.SX:
     """Return the sum of the second fundamental forms (2, 2) [1/m] of both bodies at a contact."""
     at, n = ca.SX.sym('at', 3), ca.SX.sym('n', 3)
-    R_WB, over = links[contact.body].R_WB, links[contact.on] if contact.on else ground()
+    R_WB, over = contact.moves_as(links).R_WB, links[contact.on] if contact.on else ground()
     bent, _ = ca.hessian(contact.surface.distance(at), at)
     bent = ca.substitute(bent, at, ca.densify(over.R_WB.T @ (rows.place_W - over.p_WB)))
     radii = -ca.jacobian(contact.shape.touch(n), n)

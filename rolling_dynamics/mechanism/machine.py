@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -187,6 +188,17 @@ class Machine:
             self.contact(contact)
             return
         self.bodies[name] = Body(name, joint, mass, on)
+
+    def with_parameter(self, entry: Entry, default: float) -> tuple[Machine, ca.SX]:
+        """Return the machine with one more parameter, for contacts and guards, and its symbol."""
+        s, _ = self.symbols, self.dynamics  # the same of both
+        out, symbol = copy(self), ca.SX.sym(entry.name)
+        out._parameters = {**self._parameters, entry: symbol}  # noqa: SLF001  its own
+        out._defaults = {**self._defaults, entry.name: (default,)}  # noqa: SLF001  its own
+        vars(out).pop('parameters', None)
+        params = {**s.params, entry.name: symbol}
+        vars(out)['symbols'] = replace(s, p=ca.vertcat(s.p, symbol), params=params)
+        return out, symbol
 
     def contact(self, contact: Contact) -> None:
         """Add a contact that closes a loop; raise ParameterError where it cannot be one."""

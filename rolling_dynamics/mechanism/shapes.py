@@ -182,7 +182,7 @@ class Barrel:
     offset: ca.SX
     angle: float
     reach: float
-    axis: ca.DM
+    axis: ca.DM | ca.SX
     side = ca.DM.zeros(3)
 
     def profile(self, phi: ca.SX | float) -> tuple[ca.SX, ca.SX]:

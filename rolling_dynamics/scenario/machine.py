@@ -17,7 +17,7 @@ from rolling_dynamics.contract.instruments import (
 )
 from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError, ScenarioError, suggestion
-from rolling_dynamics.mechanism.hand_over import HandOver
+from rolling_dynamics.mechanism.hand_over import on_rollers
 from rolling_dynamics.mechanism.hybrid import HybridMachine
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.system import MachineSystem
@@ -388,8 +388,9 @@ class MachineFile(ScenarioFile):
         builder = self.machine.described()
         hybrid = any(c.mu_kinetic is not None for c in builder.machine.contacts)
         try:  # an error begins with the name of the machine, which is the entry
-            kind = HandOver if self.machine.rings else HybridMachine if hybrid else MachineSystem
-            system = kind(builder.machine)
+            kind = HybridMachine if hybrid else MachineSystem
+            make = on_rollers if self.machine.rings else kind
+            system: MachineSystem = make(builder.machine)
         except ParameterError as e:
             raise ScenarioError(str(e)) from None
         for named in self.machine.scales:

@@ -352,7 +352,7 @@ class RingSection(MachinePiece):
     count: int = whole('number of rollers', least=3)
     radius: float = quantity('of the rim, which the rollers envelop', 'm', positive=True)
     roller: float = quantity('radius of a roller in its middle', 'm', positive=True)
-    angle: float = quantity('between the axes of roller and wheel', 'rad', positive=True)
+    angle: float = quantity('between the axes of roller and wheel, to either side', 'rad')
     mass: float = quantity('of a roller', 'kg', positive=True)
     length: float | None = quantity(
         'of a roller; what covers the rim, which it must, if left out',
@@ -367,17 +367,25 @@ class RingSection(MachinePiece):
         default=None,
     )
     mu: float = quantity('coefficient of static friction', least=0, default=1.0)
+    mu_kinetic: float | None = quantity(
+        'coefficient of kinetic friction: with it the rollers may slip', least=0, default=None
+    )
+    normal_force: float | None = quantity(
+        'where joints keep the wheel at its height already', 'N', default=None
+    )
 
     def add(self, builder: Builder, name: str) -> None:
         """Add bodies, joints and contacts of the rollers, named by numbers."""
         on, machine = builder.body(self.wheel, 'wheel'), builder.machine
         reach = math.pi / self.count
-        if not self.angle < math.pi / 2:
-            raise ParameterError(f'angle: must be less than pi/2, got {self.angle:g}')
+        if not 0 < abs(self.angle) < math.pi / 2:
+            raise ParameterError(f'angle: must be less than pi/2, and not 0, got {self.angle:g}')
         if self.roller >= self.radius:
             raise ParameterError('roller: must be less than the radius of the rim')
-        names = 'radius', 'roller', 'mass', 'mu'
-        rim, thick, mass, mu = (self.number(builder, name, n, f'of {name}') for n in names)
+        names = 'radius', 'roller', 'mass'
+        rim, thick, mass = (self.number(builder, name, n, f'of {name}') for n in names)
+        given = (n for n in ('mu', 'mu_kinetic', 'normal_force') if getattr(self, n) is not None)
+        friction = {n: self.number(builder, name, n, f'of {name}') for n in given}
         offset, along = rim - thick, mass * thick**2 / 2
         shapes = [
             Barrel(rim=rim, offset=offset, angle=self.angle, reach=reach, axis=ca.DM(axis))
@@ -386,7 +394,7 @@ class RingSection(MachinePiece):
         self._check_length(reach)
         if self.inertia is not None:
             along = self.number(builder, name, 'inertia', f'of {name}')
-        long = 2 * shapes[0].profile(reach)[0]
+        long = 2 * ca.fabs(shapes[0].profile(reach)[0])
         across = along / 2 + mass * long**2 / 12
         for k, shape in enumerate(shapes):
             body, turn = f'{name}_{k}', 2 * math.pi * k / self.count
@@ -396,7 +404,7 @@ class RingSection(MachinePiece):
                 body, hinge, Revolution(mass, across, along - across, 0, shape.axis), on=on
             )
             builder.made[body] = Made()
-            machine.contact(Contact(body=body, shape=shape, mu=mu))
+            machine.contact(Contact(body=body, shape=shape, **friction))
             machine.drawn += self._slices(body, shape.axis)
 
     def _axes(self) -> list[list[float]]:
@@ -413,7 +421,7 @@ class RingSection(MachinePiece):
 
     def _check_length(self, reach: float) -> None:
         """Reject rollers that leave gaps between them, or overlap."""
-        least, end = self.radius * (1 - math.cos(reach)), float(self._numbers().profile(reach)[0])
+        least, end = self.radius * (1 - math.cos(reach)), abs(self._numbers().profile(reach)[0])
         if self.roller <= least:
             raise ParameterError(
                 f'roller: must be more than {least:.4g} m, so that {self.count} rollers cover the '
@@ -441,7 +449,7 @@ class RingSection(MachinePiece):
                     name='mass' if k % 2 else 'link',
                     link=f'{body}_link',
                     radius=float(middle[1]),
-                    thickness=float(high[0] - low[0]),
+                    thickness=abs(float(high[0] - low[0])),
                     centre=(at * x, at * y, at * z),
                     axis=(x, y, z),
                 )

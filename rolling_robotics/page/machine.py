@@ -17,6 +17,7 @@ from rolling_dynamics.mechanism.hybrid import HybridMachine
 from rolling_dynamics.mechanism.start import OPEN
 from rolling_dynamics.mechanism.transitions import ContactModes
 
+KNOWN = {'slip', 'stick', 'painleve', 'rest', 'turn', 'part', 'close', 'look', 'lost'}
 BOTH = 2  # contacts of an object on a hand that a page has
 DECIDES = {  # what is asked in a mode of a contact in each phase
     'rolling': ('slip', 'stop', 'turns'),
@@ -62,7 +63,8 @@ def follows(system: RollingSystem, reset: ca.Function | Transition | None) -> li
         reset = reset.args[0]
     if isinstance(reset, MethodType):
         reset = partial(reset)
-    return [reset.func.__name__.strip('_'), *reset.args] if isinstance(reset, partial) else None
+    name = reset.func.__name__.strip('_') if isinstance(reset, partial) else ''
+    return [name, *reset.args] if isinstance(reset, partial) and name in KNOWN else None
 
 
 Parts = tuple[dict[str, ca.Function], dict[str, Any]]

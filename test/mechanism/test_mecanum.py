@@ -1,6 +1,8 @@
 """A mecanum wheel with nine barrel rollers: geometry, rolling and hand-overs by hand."""
 
-from copy import copy, deepcopy
+from copy import copy
+from dataclasses import replace
+from functools import lru_cache
 import math
 import re
 
@@ -8,7 +10,8 @@ import casadi as ca
 import numpy as np
 import pytest
 from rolling_dynamics.errors import ParameterError, ScenarioError
-from rolling_dynamics.mechanism import HandOver
+from rolling_dynamics.mechanism import HandOver, MachineSystem
+from rolling_dynamics.mechanism.hand_over import Rings
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 
@@ -140,7 +143,7 @@ def test_rollers_hand_over_with_the_loss_of_a_plastic_impact(wheel):
         ({'length': 0.05}, 'length: 0.05 m lets two touch, of 9 rollers'),
         ({'count': 4}, r'roller: must be more than 0\.01464 m, so that 4 rollers cover'),
         ({'roller': 0.06}, 'roller: must be less than the radius of the rim'),
-        ({'angle': 2.0}, 'angle: must be less than pi/2, got 2'),
+        ({'angle': 2.0}, 'angle: must be less than pi/2, and not 0, got 2'),
         ({'wheel': 'whel'}, "wheel: got 'whel'; did you mean 'wheel'"),
     ],
 )
@@ -153,14 +156,165 @@ def test_rings_that_do_not_roll_are_rejected(wheel, given, text):
 
 def test_a_ring_with_a_roller_missing_is_rejected(wheel):
     machine = copy(wheel.system.machine)
-    with pytest.raises(ParameterError, match=r'cover 0\.698\d* rad of the rim, not 2 pi: gaps'):
+    with pytest.raises(
+        ParameterError, match=r"0\.698\d* rad of the rim of 'wheel', not 2 pi: gaps"
+    ):
         HandOver(machine)
 
 
-def test_rings_on_two_wheels_are_rejected(wheel):
-    given = deepcopy(wheel.raw['machine'])
-    given['bodies']['other'] = given['bodies']['wheel']
-    given['joints']['other'] = {**given['joints']['wheel'], 'place': [0, 0.3, 0]}
-    given['rings']['roll'] = {**given['rings']['roller'], 'wheel': 'other'}
-    with pytest.raises(ScenarioError, match="'wheel' and 'other' have rings of rollers"):
-        load_scenario({**wheel.raw, 'machine': given})
+def slipping(wheel, **friction):
+    """Return the wheel with rollers that may slip."""
+    ring = {**wheel.raw['machine']['rings']['roller'], **friction}
+    machine = {**wheel.raw['machine'], 'rings': {'roller': ring}}
+    return load_scenario({**wheel.raw, 'machine': machine})
+
+
+def test_a_roller_that_takes_over_slips_until_friction_turns_it(wheel):
+    """No impulse: M a = J^T f, where f is mu times the weight against the slip; then it rolls."""
+    s = slipping(wheel, mu=0.8, mu_kinetic=0.7)
+    system, t = s.system, np.linspace(0, 0.2, 21)
+    run = simulate(system, s.p, wheel.x0, np.zeros(1), 0.2, t_eval=t, rtol=1e-11, atol=1e-12)
+    assert np.abs(run.states[:, system.state.slice('carriage')]).max() < 1e-12
+    assert [e.name for e in run.events][:4] == ['hand_over', 'stick'] * 2
+    over = run.events[0]
+    M, J, _, k = by_hand(REACH + 1e-7)
+    assert over.text == f'roller_{k} takes over'
+    first = simulate(system, s.p, wheel.x0, np.zeros(1), over.time - 1e-9, rtol=1e-11, atol=1e-12)
+    before = first.states[-1]
+    np.testing.assert_allclose(over.state, before, atol=1e-6)  # nothing jumps
+    slip = J @ speeds_of(system, over.state)
+    weight = (5.5 + COUNT * MASS) * 9.81
+    push = np.linalg.solve(M, J.T @ (-0.7 * weight * slip / np.linalg.norm(slip)))
+    p = s.p.copy()
+    p[system.parameters.slice('roller_wheel')] = k
+    rate = np.array(system.modes['slipping'].dynamics(over.state, [0], 0, p)).ravel()
+    np.testing.assert_allclose(speeds_of(system, rate), push, atol=1e-6 * np.abs(push).max())
+    energy = run.evaluate(lambda s: s.invariants['energy'])[:, 0]
+    assert np.all(np.diff(energy) < 1e-11)
+
+
+def test_one_ring_that_does_not_slip_moves_alike_with_a_parameter(wheel):
+    other = Rings(wheel.system.whole)
+    p = other.parameters.pack(**wheel.system.parameters.unpack(wheel.p))
+    one = simulate(wheel.system, wheel.p, wheel.x0, np.zeros(1), 0.3, rtol=1e-11, atol=1e-12)
+    two = simulate(other, p, wheel.x0, np.zeros(1), 0.3, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(two.states[-1], one.states[-1], atol=1e-9)
+    assert [e.text for e in one.events] == [e.text for e in two.events]
+
+
+WHEELS = {'fl': (0.2, 0.15), 'fr': (0.2, -0.15), 'rl': (-0.2, 0.15), 'rr': (-0.2, -0.15)}
+
+
+@lru_cache
+def platform():
+    """Return a frame on four mecanum wheels, which joints keep at its height."""
+    bodies = {
+        'lengthwise': {'kind': 'plate', 'side': 0.02},
+        'sideways': {'kind': 'plate', 'side': 0.02},
+        'frame': {'kind': 'block', 'mass': 5, 'sides': [0.4, 0.2, 0.05]},
+    }
+    joints = {
+        'lengthwise': {'kind': 'prismatic', 'axis': [1, 0, 0]},
+        'sideways': {'kind': 'prismatic', 'parent': 'lengthwise', 'axis': [0, 1, 0]},
+        'frame': {
+            'kind': 'revolute',
+            'parent': 'sideways',
+            'axis': [0, 0, 1],
+            'place': [0, 0, RIM],
+        },
+    }
+    rings, ring = {}, {'count': COUNT, 'radius': RIM, 'roller': ROLLER, 'mass': MASS}
+    for name, (x, y) in WHEELS.items():
+        bodies[name] = {'kind': 'solid', 'mass': 0.5, 'inertia': [2e-4, WHEEL, 2e-4]}
+        place = {'axis': [0, 1, 0], 'place': [x, y, 0]}
+        joints[name] = {'kind': 'revolute', 'parent': 'frame', **place}
+        side = 1 if x * y > 0 else -1
+        given = {'wheel': name, 'angle': side * ANGLE, 'normal_force': 18.0}
+        rings[f'{name}_roller'] = {**ring, **given}
+    return load_scenario(
+        {
+            'system': 'machine',
+            'machine': {'bodies': bodies, 'joints': joints, 'rings': rings},
+            'initial': {'lengthwise_rate': 0.3, 'sideways_rate': 0.1, 'frame_rate': 0.4},
+            'duration': 0.3,
+        }
+    )
+
+
+def test_wheels_of_a_platform_turn_as_its_motion_has_it():
+    """Where a roller touches in its middle, only its axis is held: R w = v_x + v_y / tan."""
+    s = platform()
+    at = s.system.state.unpack(s.x0)
+    for name, (x, y) in WHEELS.items():
+        side = 1 if x * y > 0 else -1
+        moves = 0.3 - 0.4 * y + side * (0.1 + 0.4 * x)
+        assert at[f'{name}_rate'][0] == pytest.approx(moves / RIM, abs=1e-9)
+
+
+def on_chosen_rollers(s, numbers):
+    """Return the same machine with a plain contact on one roller of each wheel."""
+    machine = copy(s.system.machine)
+    machine.contacts = [
+        replace(
+            c,
+            body=c.ring[k],
+            shape=replace(c.shape, axis=axis_of(c.shape.angle, k)),
+            touching=None,
+            ring=(),
+        )
+        for c, k in zip(machine.contacts, numbers, strict=True)
+    ]
+    return MachineSystem(machine)
+
+
+def axis_of(angle, k):
+    turn = 2 * math.pi * k / COUNT
+    across = math.sin(angle)
+    return ca.DM([across * math.cos(turn), math.cos(angle), -across * math.sin(turn)])
+
+
+@pytest.mark.parametrize('numbers', [(0, 0, 0, 0), (8, 3, 0, 5)])
+def test_a_platform_moves_as_one_on_the_rollers_that_touch(numbers):
+    s, rng = platform(), np.random.default_rng(3)
+    plain = on_chosen_rollers(s, numbers)
+    x = s.x0.copy()
+    for name, k in zip(WHEELS, numbers, strict=True):
+        x[s.system.state.slice(name)] = -2 * REACH * k + 0.3 * REACH
+    x[s.system.state.slice('frame')] = 0.7
+    kept = ['frame', 'lengthwise_rate', 'sideways_rate', 'frame_rate', *WHEELS]
+    x = s.system.placed(s.p, x, kept)
+    begun = s.system.begin(s.p, x, np.zeros(0))
+    assert [begun.p[s.system.parameters.slice(f'roller_{n}')][0] for n in WHEELS] == list(numbers)
+    x += 1e-3 * rng.normal(size=x.size)
+    rates = [np.array(m.mode.dynamics(x, [], 0, begun.p)).ravel() for m in (s.system, plain)]
+    np.testing.assert_allclose(rates[0], rates[1], atol=1e-11 * np.abs(rates[1]).max())
+    assert np.abs(rates[0]).max() > 1
+
+
+def test_rollers_of_a_platform_take_over_with_the_loss_of_an_impact():
+    s = platform()
+    run = simulate(s.system, s.p, s.x0, np.zeros(0), 0.3, rtol=1e-11, atol=1e-12)
+    events = [e for e in run.events if e.name == 'hand_over']
+    assert {e.text[:2] for e in events} == set(WHEELS)
+    energy = run.evaluate(lambda s: s.invariants['energy'])[:, 0]
+    said = [float(re.search(r'loses (\S+) J', e.text)[1]) for e in events]
+    assert energy[0] - energy[-1] == pytest.approx(sum(said), rel=1e-5)
+    # the first one by the plastic impact of a plain machine
+    first = events[0]
+    before = simulate(s.system, s.p, s.x0, np.zeros(0), first.time - 1e-9, rtol=1e-11, atol=1e-12)
+    k = int(re.search(r'roller_(\d)', first.text)[1])
+    numbers = [k if name == first.text[:2] else 0 for name in WHEELS]
+    x, lost = on_chosen_rollers(s, numbers).held()
+    plain = ca.Function('held', [*s.system.symbols], [x, lost])
+    after, lost = plain(before.states[-1], [], first.time, s.p)
+    assert said[0] == pytest.approx(float(lost), rel=1e-5)
+    np.testing.assert_allclose(first.state, np.array(after).ravel(), atol=1e-6)
+
+
+def test_rollers_that_differ_are_rejected(wheel):
+    machine = copy(wheel.system.whole)
+    one = machine.contacts[0]
+    shape = replace(one.shape, angle=0.5)
+    machine.contacts = [replace(one, shape=shape), *machine.contacts[1:]]
+    with pytest.raises(ParameterError, match="the rollers of 'wheel' differ"):
+        Rings(machine)
