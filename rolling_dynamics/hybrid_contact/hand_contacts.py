@@ -81,7 +81,7 @@ class HandContacts(HybridMachine):
 
     Attributes
     ----------
-    closest
+    places
         The closest points, by their entries of the state.
 
     """
@@ -103,13 +103,13 @@ class HandContacts(HybridMachine):
             machine.inert = dict.fromkeys(('d_HO', 'w_HO_H', *feet), INERT)
         machine.body('object', FLYING, solid(p), on='hand')
         machine.rates |= {name: ca.SX(2, 1) for name in feet_in(state)}
-        self.closest: dict[str, Foot] = {}
+        self.places: dict[str, Foot] = {}
         self._free: list[Contact] = []  # with the spin free, and held, in rolling
         self._held: list[Contact] = []
         for name in feet:
             curved = name in state
             foot = on_surface(body, hand, x[name], x, p) if curved else on_plane(body, x, p)
-            self.closest[name] = foot
+            self.places[name] = foot
             last = f'_{name}' if len(feet) > 1 else ''
             machine.guard(f'edge{last}', inside_edges(foot.uv, p))
             if curved:
@@ -149,7 +149,7 @@ class HandContacts(HybridMachine):
         return self.mode_of(phases, spins=spins)
 
     def _mode(self, part: MachineSystem) -> Mode:
-        feet = {name: foot for name, foot in self.closest.items() if name in self.state}
+        feet = {name: foot for name, foot in self.places.items() if name in self.state}
         y = part.projection(settled(self.symbols, feet), self.symbols.p)
         on = self.of_state('projection', y, names=['y'])
         return replace(super()._mode(part), projection=on)

@@ -251,7 +251,7 @@ class HybridContactSystem(HandContacts):
     @property
     def at(self) -> Foot:
         """The closest points of body and hand, as expressions in H."""
-        return self.closest[FOOT.name]
+        return self.places[FOOT.name]
 
     # several contacts
 
@@ -304,7 +304,7 @@ class HybridContactSystem(HandContacts):
     def _joined(self, mode: Mode, several: HandContacts) -> Mode:
         """Return a mode over several closest points with what follows its events here."""
         resets = {n: partial(self._after, f) for n, f in mode.resets.items()}
-        for k, name in enumerate(several.closest):
+        for k, name in enumerate(several.places):
             resets |= {f'{n}_{name}': partial(self._lost, k, n) for n in ('foot', 'edge')}
         return replace(mode, resets=resets)
 
@@ -358,9 +358,9 @@ class HybridContactSystem(HandContacts):
             return s.noted('several_contacts', text, ends=True)
         if not self.paired or not found or len(feet) == most:
             return s
-        return self._on_feet(s, [*feet, *((f.uv, 'separated') for f in others)][:most])
+        return self._over_feet(s, [*feet, *((f.uv, 'separated') for f in others)][:most])
 
-    def _on_feet(self, s: MotionState, feet: Sequence[tuple[Array, str]]) -> MotionState:
+    def _over_feet(self, s: MotionState, feet: Sequence[tuple[Array, str]]) -> MotionState:
         """Return a state over closest points of the hand, and what the body does at each."""
         phases = dict(enumerate(phase for _, phase in feet))
         mode = (self.several[len(feet)] if len(feet) > 1 else self).mode_with(phases, s.p)
@@ -369,18 +369,18 @@ class HybridContactSystem(HandContacts):
     def _lost(self, k: int, what: str, s: MotionState, u: Array) -> MotionState:
         """Go on without a closest point that is not one any more, or lies over the edge."""
         several = self.over(s.mode)
-        names = self.feet if several is None else list(several.closest)
+        names = self.feet if several is None else list(several.places)
         feet = [(s.x[self.state.slice(n)], self.phase(s.mode, i)) for i, n in enumerate(names)]
         others = [foot for i, foot in enumerate(feet) if i != k]
         if feet[k][1] == 'separated':
-            return self._look(self._on_feet(s, others), u)
+            return self._look(self._over_feet(s, others), u)
         mode, text = self.leads[what]
         if not mode:
             return s.noted(what, text, ends=True)
         others = [foot for foot in others if foot[1] != 'separated']
         if not others:
             return replace(s, mode=mode).noted(what, text)
-        left = self._on_feet(s, others).noted(what, text)
+        left = self._over_feet(s, others).noted(what, text)
         return (self.several.get(len(others)) or self).by_friction(left, u)
 
     def _close(self, i: int, s: MotionState, u: Array) -> MotionState:

@@ -120,7 +120,7 @@ class HybridMachine(MachineSystem, ContactModes):
         found = [ca.SX(0, 1)]
         for i in self.able:
             contact, rows, phase = self.machine.contacts[i], self.closures[i], part.phases.of(i)
-            if phase == 'slipping' and not contact.entries:
+            if phase == 'slipping' and not contact.displacement:
                 found.append(contact.sliding(rows))
             if phase == 'rolling':
                 found.append(contact.turning_by(rows))
@@ -252,7 +252,7 @@ class HybridMachine(MachineSystem, ContactModes):
         determine the force (Painleve).
         """
         contact = self.machine.contacts[0]
-        if not (self.alone and contact.rigid) or contact.entries or contact.rollers is not None:
+        if not (self.alone and contact.rigid) or contact.displacement or contact.rollers is not None:
             return None
         d, machine = ca.SX.sym('direction', 2), copy(self.machine)
         rows = self.closures[0]
@@ -284,7 +284,7 @@ class HybridMachine(MachineSystem, ContactModes):
         along = v[first:] if what == 'turns' else ca.vertcat(v[:2], v[3:first])
         way = ca.SX.sym('way', along.numel())
         slip = START * self.creep * way
-        if contact.entries:
+        if contact.displacement:
             x = self._stretched(i, ca.fmax, START * self.creep * contact.side_damping)
         else:
             if what == 'turns':
@@ -300,7 +300,7 @@ class HybridMachine(MachineSystem, ContactModes):
 
     def _stops(self, what: str, part: MachineSystem, i: int) -> ca.Function:
         x = part.projection(part.held()[0], self.symbols.p)
-        if self.machine.contacts[i].entries:
+        if self.machine.contacts[i].displacement:
             x = ca.substitute(x, self.symbols.x, self._stretched(i, ca.fmin, -HELD))
         return self.function(what, x)
 

@@ -20,10 +20,12 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.friction import against, against_patch, held, SLOW, STILL
 from rolling_dynamics.mechanism.elimination import eliminate, null_space
 from rolling_dynamics.mechanism.link import ground, Link
-from rolling_dynamics.mechanism.shapes import Plane, Shape, Surface
+from rolling_dynamics.mechanism.shapes import Charted, Plane, Shape, Surface
+from rolling_dynamics.rotations import inverse_2x2
 
 RETURN = 10.0  # 1/s: rate at which a slip or gap from outside the equations vanishes
 ALONG, ACROSS = 0.1, 1e3  # weights of undetermined forces by a normal: those across it are least
+DISTINCT = 1e-2  # of the turn of a step of a closest point, and of a chart, to stand apart
 STEEP = 0.9  # cosine between a normal and y beyond which x takes the place of y
 
 
@@ -59,7 +61,7 @@ class Contact:
         Fraction of the work of compression that an impact at this contact alone gives back.
     surface
         What it rolls on; the plane z = 0 by default. A sphere rolls on every surface, a wheel
-        without a tyre also on a sphere and in a hollow one.
+        without a tyre also on a sphere and in a hollow one, and all on a Charted surface.
     normal_force, side_force
         Force along z and y [N] where joints and other contacts keep the body there already, so
         that the equations leave it undetermined: a preload. None where they determine it.
@@ -97,6 +99,9 @@ class Contact:
         shape and surface.
     name
         What reports and errors call it, beside its bodies.
+    foot
+        Name of the entry of the state with coordinates (u, v) of the point of a Charted surface
+        that is closest to the body.
     ring, touching
         Names of bodies of which one touches, and the number of that one, a parameter; empty where
         it is ``body``, which is then what carries them.
@@ -127,6 +132,7 @@ class Contact:
     slow: float = 0.0
     rows: ContactRows | None = None
     name: str = ''
+    foot: str = ''
     ring: Sequence[str] = ()
     touching: ca.SX | None = None
     closed: bool = False
@@ -141,6 +147,11 @@ class Contact:
             raise ParameterError(
                 f'the contact of {self.body!r}: resistance needs a mu_kinetic, since only a '
                 'contact with modes comes to rest'
+            )
+        if isinstance(self.surface, Charted) != bool(self.foot):
+            raise ParameterError(
+                f'the contact of {self.body!r}: a Charted surface and foot, the name of the entry '
+                'of the state for its closest point, come together'
             )
         slides = self.side_stiffness is not None and self.mu_kinetic is not None
         over = self.patch is not None or self.resists
@@ -163,7 +174,10 @@ class Contact:
         """Entries of the state that belong to the contact."""
         name = self.displacement
         entry = vector_entry(name or '', 'm', self.on or 'W')
-        return (replace(entry, relative=True),) if name else ()
+        moved = (replace(entry, relative=True),) if name else ()
+        text = f'closest point of {self.on or "the ground"}'
+        at = Entry(self.foot, (f'{self.foot}_u', f'{self.foot}_v'), 'chart', self.on, text=text)
+        return (*moved, at) if self.foot else moved
 
     @property
     def turning(self) -> int:
@@ -306,7 +320,10 @@ def contact_rows(
         return contact.rows
     body, carrier = contact.moves_as(links), links[contact.on] if contact.on else ground()
     R, at = carrier.R_WB, ca.SX.sym('at', 3)
-    distance = contact.surface.distance(at)
+    surface = contact.surface
+    if isinstance(surface, Charted):
+        surface = surface.plane(values[contact.foot])
+    distance = surface.distance(at)
     normal = ca.gradient(distance, at)
     over = ca.substitute(normal, at, ca.densify(R.T @ (body.p_WB - carrier.p_WB)))
     reach = body.R_WB @ contact.shape.touch(body.R_WB.T @ (R @ over))
@@ -315,7 +332,7 @@ def contact_rows(
     gap, normal = ca.substitute([distance, normal], [at], [ca.densify(R.T @ arm)])
     of_body = body.R_WF @ body.v_origin + ca.cross(body.R_WF @ body.w, reach)
     of_carrier = carrier.R_WF @ carrier.v_origin + ca.cross(carrier.R_WF @ carrier.w, arm)
-    own, side = contact.shape.side, ca.SX(contact.surface.side)
+    own, side = contact.shape.side, ca.SX(surface.side)
     R_WP = R @ _frame(normal, side if own.is_zero() else R.T @ body.R_WB @ own)
     if contact.rollers is not None:
         c, s = math.cos(contact.rollers), math.sin(contact.rollers)
@@ -326,16 +343,63 @@ def contact_rows(
         velocity = ca.vertcat(velocity, over[2])
     if contact.resists:
         velocity = ca.vertcat(velocity, over[:2])
-    own = [(R_WP.T @ (R @ values[e.name]))[:2] for e in contact.entries]
+    moved = [contact.displacement] if contact.displacement else []
+    own = [(R_WP.T @ (R @ values[name]))[:2] for name in moved]
     return ContactRows(velocity, gap, place, R_WP, ca.vertcat(ca.SX(0, 1), *own))
 
 
-def relative_curvature(contact: Contact, rows: ContactRows, links: Mapping[str, Link]) -> ca.SX:
+class FootEquations(NamedTuple):
+    """
+    Equations of the closest point of a Charted surface.
+
+    Attributes
+    ----------
+    off
+        Components (2) [m] in its plane of the way to the closest point of the body.
+    step
+        By how much the coordinates must change so that it vanishes, to first order.
+    margin
+        Positive where the point is one for itself and the chart regular.
+
+    """
+
+    off: ca.SX
+    step: ca.SX
+    margin: ca.SX
+
+
+def foot_equations(
+    contact: Contact, rows: ContactRows, links: Mapping[str, Link], values: Mapping[str, ca.SX]
+) -> FootEquations | None:
+    """Return the equations of the closest point; None of other surfaces."""
+    if not isinstance(contact.surface, Charted):
+        return None
+    uv, over = values[contact.foot], links[contact.on] if contact.on else ground()
+    g = contact.surface.at(uv)
+    off = g.frame[:, :2].T @ (over.R_WB.T @ (rows.place_W - over.p_WB) - g.position)
+    by = ca.jacobian(off, uv)
+    turn, lengths = by @ inverse_2x2(g.scale), ca.fabs(g.scale[1, 1] / g.scale[0, 0])
+    margins = ca.det(turn) - DISTINCT, -ca.trace(turn) - DISTINCT
+    regular = ca.fmin(lengths, 1 / lengths) - DISTINCT
+    step = -inverse_2x2(by) @ off
+    return FootEquations(off, step, ca.mmin(ca.vertcat(*margins, regular)))
+
+
+def relative_curvature(
+    contact: Contact,
+    rows: ContactRows,
+    links: Mapping[str, Link],
+    values: Mapping[str, ca.SX],
+) -> ca.SX:
     """Return the sum of the second fundamental forms (2, 2) [1/m] of both bodies at a contact."""
     at, n = ca.SX.sym('at', 3), ca.SX.sym('n', 3)
     R_WB, over = contact.moves_as(links).R_WB, links[contact.on] if contact.on else ground()
-    bent, _ = ca.hessian(contact.surface.distance(at), at)
-    bent = ca.substitute(bent, at, ca.densify(over.R_WB.T @ (rows.place_W - over.p_WB)))
+    if isinstance(contact.surface, Charted):
+        g = contact.surface.at(values[contact.foot])
+        bent = -g.frame[:, :2] @ g.curvature @ g.frame[:, :2].T
+    else:
+        bent, _ = ca.hessian(contact.surface.distance(at), at)
+        bent = ca.substitute(bent, at, ca.densify(over.R_WB.T @ (rows.place_W - over.p_WB)))
     radii = -ca.jacobian(contact.shape.touch(n), n)
     radii = ca.substitute(radii, n, ca.densify(R_WB.T @ rows.R_WP[:, 2]))
     body, other = ((R.T @ rows.R_WP)[:, :2] for R in (R_WB, over.R_WB))

@@ -15,7 +15,7 @@ from rolling_dynamics.mechanism.joints import Driven, Flying, Joint
 from rolling_dynamics.mechanism.link import Distribution, ground, Link, Revolution
 from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.rolling import PureRolling, REST_RATE, Rolling, SurfaceRolling
-from rolling_dynamics.mechanism.shapes import Cylinder, Hollow, Plane, Sphere, Wheel
+from rolling_dynamics.mechanism.shapes import Charted, Cylinder, Hollow, Plane, Sphere, Wheel
 from rolling_dynamics.robots.view import Shape
 
 
@@ -206,11 +206,13 @@ class Machine:
         sphere = isinstance(surface, Sphere) or (isinstance(surface, Hollow) and surface.axes == 3)
         edge = isinstance(shape, Wheel) and ca.SX(shape.tyre).is_zero()
         flat = isinstance(surface, Plane) and not isinstance(shape, Cylinder)  # else along a line
-        if not (flat or isinstance(shape, Sphere) or (sphere and edge)):
+        charted = isinstance(surface, Charted) and not isinstance(shape, Cylinder)
+        if not (flat or charted or isinstance(shape, Sphere) or (sphere and edge)):
             raise ParameterError(
                 f'the contact of {contact.body!r}: a {type(shape).__name__} does not '
                 f'roll on a {type(surface).__name__}; a Sphere does, a Wheel without a '
-                'tyre on a Sphere and in a Hollow sphere, and both on a Plane'
+                'tyre on a Sphere and in a Hollow sphere, both on a Plane, and all on a '
+                'Charted surface'
             )
         if contact.normal_force is not None and contact.stiffness is not None:
             raise ParameterError(
@@ -228,7 +230,7 @@ class Machine:
                 f'the contact of {contact.body!r}: side_stiffness and displacement, the name of '
                 'the entry of the state for it, come together'
             )
-        if contact.displacement:
+        if contact.entries:
             self._still_described()
         if contact.rollers is not None and not isinstance(shape, Wheel):
             raise ParameterError(

@@ -17,7 +17,7 @@ from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.mechanism.joints import Free, Joint
 from rolling_dynamics.mechanism.link import At, attitude_in, E3, held_by, in_axes, Link
 from rolling_dynamics.mechanism.loops import Contact
-from rolling_dynamics.mechanism.shapes import Plane, Shape, Sphere, Surface
+from rolling_dynamics.mechanism.shapes import Charted, Plane, Shape, Sphere, Surface
 from rolling_dynamics.rotations import rate_space, rotation_matrix
 
 REST_RATE = 1e-3  # rolling slower than this fraction of sqrt(g / r) is resisted in proportion
@@ -167,6 +167,7 @@ class Rolling(Joint):
             restitution=self.restitution,
             surface=self.surface or Plane(),
             patch=self.patch,
+            foot=f'foot_{body}' if isinstance(self.surface, Charted) else '',
             resistance=self.resistance if resists else None,
             closed=True,
         )

@@ -8,6 +8,8 @@ import math
 from typing import Protocol
 
 import casadi as ca
+from rolling_dynamics.surfaces.surface import LocalGeometry
+from rolling_dynamics.surfaces.surface import Surface as Charts
 
 BEYOND = 1e-6  # rad by which a roller touches beyond where it hands over
 
@@ -88,6 +90,39 @@ class Hollow:
     def distance(self, place: ca.SX) -> ca.SX:
         """Return the distance [m] of a place (3) from the wall."""
         return self.radius - ca.norm_2(place[: self.axes])
+
+
+@dataclass(frozen=True, eq=False)
+class Charted:
+    """
+    Any surface with a chart, of which the state holds the point that is closest to what rolls.
+
+    Attributes
+    ----------
+    surface
+        The surface, in the frame of the body that carries it.
+    dimensions
+        Its dimensions, in the order of its parameters; None for its own.
+
+    """
+
+    surface: Charts
+    dimensions: ca.SX | None = None
+    side = ca.DM.zeros(3)
+
+    def at(self, uv: ca.SX) -> LocalGeometry:
+        """Return its geometry at coordinates (2)."""
+        own = ca.SX(ca.DM(self.surface.parameter_values))
+        return self.surface.geometry(uv, own if self.dimensions is None else self.dimensions)
+
+    def distance(self, place: ca.SX) -> ca.SX:
+        """Raise: it is known at the point that the state holds only."""
+        raise NotImplementedError
+
+    def plane(self, uv: ca.SX) -> Plane:
+        """Return the plane that touches it at coordinates (2)."""
+        g = self.at(uv)
+        return Plane(ca.vertsplit(g.frame[:, 2]), foot=g.position, side=g.frame[:, 1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.mechanism.shapes import Charted
 
 if TYPE_CHECKING:
     from rolling_dynamics.mechanism.loops import Contact
@@ -93,6 +94,8 @@ def _simple(basis: Array) -> Array:
 
 
 STEPS = 12  # of Newton's method at most
+GRID, SEARCH = 8, 40  # starts along a chart for a closest point, and steps from each
+FOUND = 1e-9  # last step of coordinates at a closest point
 CLOSED = 1e-14  # m
 OPEN = 1e-6  # m or m/s beyond which a contact that closes a loop counts as open, or as slipping
 IDLE = 1e-12  # least eigenvalue of a mass matrix with a diagonal of 1 that counts as one
@@ -122,7 +125,7 @@ def placed(system: MachineSystem, p: ArrayLike, x: ArrayLike, kept: Iterable[str
         Without a change of those that stay a contact is open or slips; naming the first.
 
     """
-    x = np.array(x, dtype=float)
+    x = on_closest_points(system, p, np.array(x, dtype=float), kept)
     pairs = list(enumerate(zip(system.machine.contacts, system.closures, strict=True)))
     held = [(c, r) for i, (c, r) in pairs if i not in system.able]
     speeds = set(system.speed_names)
@@ -131,7 +134,9 @@ def placed(system: MachineSystem, p: ArrayLike, x: ArrayLike, kept: Iterable[str
     for _, c, r, joint in joints:
         if (name := joint.configuration[0].name) not in kept:
             x = _moved(system, p, x, [(c, r.gap)], {name})
+            x = on_closest_points(system, p, x)
     x = _moved(system, p, x, [(c, r.gap) for c, r in held if c.rigid], places.difference(kept))
+    x = on_closest_points(system, p, x)
     for i, c, r, joint in joints:
         free = [e.name for e in joint.speeds if e.name not in kept]
         if free and float(np.array(system.gap_function(x, p))[i, 0]) <= OPEN:
@@ -140,6 +145,45 @@ def placed(system: MachineSystem, p: ArrayLike, x: ArrayLike, kept: Iterable[str
     rows = [(c, r.velocity[k]) for c, r in held for k in c.holds(r, 'rolling')]
     x = _moved(system, p, x, rows, speeds.difference(kept), 1)
     system.check_state(p, x)
+    return x
+
+
+def on_closest_points(
+    system: MachineSystem, p: ArrayLike, x: Array, near: Iterable[str] = ()
+) -> Array:
+    """
+    Return a state with the closest points of Charted surfaces.
+
+    Newton's method starts at points of a grid of the chart, or of names in ``near`` where the
+    state has them. Of the minima it takes the one with the least gap.
+    """
+    s, x = system.symbols, x.copy()
+    each = zip(system.machine.contacts, system.closures, system.closest, strict=True)
+    for contact, rows, foot in each:
+        if foot is None or not isinstance(contact.surface, Charted):
+            continue
+        at, low_high = system.state.slice(contact.foot), contact.surface.surface.box()
+        found = ca.vertcat(foot.step, rows.gap, foot.margin)
+        f = ca.Function('foot', [s.x, s.p], [ca.densify(found)])
+        grid = (np.indices((GRID, GRID)).reshape(2, -1).T + 0.5) / GRID
+        starts = low_high[0] + grid * (low_high[1] - low_high[0])
+        most, best = (low_high[1] - low_high[0]) / GRID, np.inf
+        for start in [x[at]] if contact.foot in near else starts:
+            y = x.copy()
+            y[at] = start
+            for _ in range(SEARCH):
+                *step, gap, margin = np.array(f(y, p)).ravel()
+                if not np.isfinite(step).all() or np.abs(step).max() < CLOSED:
+                    break
+                y[at] += np.clip(step, -most, most)
+            inside = contact.surface.surface.is_inside(y[at])
+            if inside and np.abs(step).max() < FOUND and margin > 0 and gap < best:
+                x[at], best = y[at], gap
+        if not np.isfinite(best):
+            raise ParameterError(
+                f'{_name(contact)}: no point of its surface is closest to the body; place it over '
+                'the surface, away from poles of the chart'
+            )
     return x
 
 

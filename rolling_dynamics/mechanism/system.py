@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -33,8 +34,11 @@ from rolling_dynamics.mechanism.loops import (
     Closed,
     closed_rates,
     constraints,
+    Contact,
     contact_rows,
     ContactRows,
+    foot_equations,
+    FootEquations,
     idle,
     Phases,
     relative_curvature,
@@ -45,7 +49,7 @@ from rolling_dynamics.mechanism.outline import joint_entries, moving, outlines
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling, SurfaceRolling
 from rolling_dynamics.mechanism.start import check_start, independent, placed, Structure
 from rolling_dynamics.robots.view import Shape
-from rolling_dynamics.rotations import homogeneous
+from rolling_dynamics.rotations import homogeneous, inverse_2x2
 from rolling_dynamics.simulation.guards import unit_norms
 
 ROLLING = (Rolling, PureRolling, SurfaceRolling)
@@ -208,9 +212,14 @@ class MachineSystem(WrittenSystem):
                 rates[entry.name] = found[first : first + entry.size]
                 first += entry.size
         for i, contact in enumerate(machine.contacts):
-            for entry in contact.entries:
-                moved = self._displacing(i, rates, forces[i]) if forces else ca.SX(entry.size, 1)
-                rates[entry.name] = moved
+            if name := contact.displacement:
+                rates[name] = self._displacing(i, rates, forces[i]) if forces else ca.SX(3, 1)
+            if (foot := self.closest[i]) is not None:
+                rates[contact.foot] = ca.SX(2, 1)
+                each = (rates.get(e.name, ca.SX(e.size, 1)) for e in self.state.entries)
+                by = ca.jacobian(foot.off, self.symbols.values[contact.foot])
+                off = ca.jtimes(foot.off, self.symbols.x, ca.vertcat(*each))
+                rates[contact.foot] = -inverse_2x2(by) @ off
         return ca.vertcat(*({**rates, **known}[e.name] for e in self.state.entries))
 
     def _displacing(self, i: int, rates: Mapping[str, ca.SX], force: ca.SX) -> ca.SX:
@@ -246,11 +255,21 @@ class MachineSystem(WrittenSystem):
         machine, values = self.machine, self.symbols.values
         return [contact_rows(c, machine.links, values) for c in machine.contacts]
 
+    @cached_property
+    def closest(self) -> list[FootEquations | None]:
+        """Equations of the closest points of Charted surfaces at these contacts."""
+        return [foot_equations(*at) for at in self._contacts_at]
+
     @property
     def curvatures(self) -> list[ca.SX]:
         """Relative curvature (2, 2) [1/m] at the contacts beside the joints."""
-        pairs, links = zip(self.machine.contacts, self.closures, strict=True), self.machine.links
-        return [relative_curvature(c, r, links) for c, r in pairs]
+        return [relative_curvature(*at) for at in self._contacts_at]
+
+    @property
+    def _contacts_at(self) -> Iterator[tuple[Contact, ContactRows, Any, Any]]:
+        links, values = self.machine.links, self.symbols.values
+        pairs = zip(self.machine.contacts, self.closures, strict=True)
+        return ((c, r, links, values) for c, r in pairs)
 
     @cached_property
     def equations(self) -> tuple[ca.SX, ca.SX]:
@@ -453,6 +472,8 @@ class MachineSystem(WrittenSystem):
         out: dict[str, ca.SX] = {}
         for name, at in self.judged.items():
             out |= {self.named(kind, name): margin for kind, margin in at.margins.items()}
+        feet = zip(self.machine.contacts, self.closest, strict=True)
+        out |= {f'foot_{c.name or c.body}': f.margin for c, f in feet if f is not None}
         return out | self.machine.guards
 
     @cached_property
@@ -490,11 +511,23 @@ class MachineSystem(WrittenSystem):
         out = ca.vertcat(*unit_norms(self.state, x).values())
         if self.machine.contacts:
             gaps = ca.Function('gaps', [x, p], [ca.vertcat(*(r.gap for r in self._gaps))])
+            out = self._on_feet(out)
             for _ in range(NEWTON_STEPS if self._gaps else 0):
-                out = self._closer(out, gaps)
+                out = self._on_feet(self._closer(out, gaps))
             if ca.vertcat(*self.rows).numel():
                 out = ca.substitute(self._without_slip, x, out)
         return ca.Function('projection', [x, p], [ca.densify(out)], ['x', 'p'], ['y'])
+
+    def _on_feet(self, x: ca.SX) -> ca.SX:
+        """Return a state after Newton steps of the closest points of Charted surfaces."""
+        feet = zip(self.machine.contacts, self.closest, strict=True)
+        steps = {c.foot: f.step for c, f in feet if f is not None}
+        s = self.symbols
+        moved = ca.vertcat(*(value + steps.get(name, 0) for name, value in s.values.items()))
+        nearer = ca.Function('nearer', [s.x, s.p], [moved])
+        for _ in range(NEWTON_STEPS if steps else 0):
+            x = nearer(x, s.p)
+        return x
 
     @property
     def _gaps(self) -> list[ContactRows]:
@@ -614,7 +647,8 @@ class MachineSystem(WrittenSystem):
         """
         pairs = enumerate(zip(self.machine.contacts, self.closures, strict=True))
         gaps = (r.gap for i, (c, r) in pairs if 2 in c.holds(r, self.phases.of(i)))
-        kept, d = ca.vertcat(*gaps, *self.rows), ca.SX.sym('d', self.tangent.size)
+        feet = (f.off for f in self.closest if f is not None)
+        kept, d = ca.vertcat(*gaps, *self.rows, *feet), ca.SX.sym('d', self.tangent.size)
         if not kept.numel():
             return None
         G = ca.jacobian(ca.substitute(kept, self.symbols.x, self.retract(self.symbols.x, d)), d)

@@ -32,7 +32,15 @@ from rolling_dynamics.mechanism.joints import (
 from rolling_dynamics.mechanism.link import ground
 from rolling_dynamics.mechanism.loops import Contact, contact_rows
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
-from rolling_dynamics.mechanism.shapes import Cylinder, Hollow, Plane, Sphere, Surface
+from rolling_dynamics.mechanism.shapes import (
+    Charted,
+    Cylinder,
+    Ellipsoid,
+    Hollow,
+    Plane,
+    Sphere,
+    Surface,
+)
 from rolling_dynamics.mechanism.system import MachineSystem
 from rolling_dynamics.rotations import rotation_about
 from rolling_dynamics.scenario.fields import (
@@ -45,10 +53,14 @@ from rolling_dynamics.scenario.fields import (
     Section,
     several,
     Term,
+    usual,
     vector,
 )
 from rolling_dynamics.scenario.machine_parts import Builder, GROUND, MachinePiece, unit
 from rolling_dynamics.scenario.material import Material
+from rolling_dynamics.scenario.surface_section import Edges, SURFACES
+from rolling_dynamics.scenario.surface_section import SurfaceSection as ChartSection
+from rolling_dynamics.surfaces import Ellipsoid as EllipsoidOf
 
 JOINTS, DRIVES = Kinds('joint'), Kinds('drive')
 LEAST = 1e-5  # m: a smaller patch, or a shorter lever arm, is left out
@@ -94,11 +106,13 @@ def end_at_edges(builder: Builder, name: str, edges: Array, place: ca.SX | None 
 class SurfaceSection(MachinePiece):
     """On what a body rolls, and how its contact slips, parts and meets."""
 
-    surface: Literal['plane', 'inside', 'cylinder', 'outside'] = note(
+    surface: Literal['plane', 'inside', 'cylinder', 'outside', 'chart'] = note(
         'of what it rolls on: a plane through its origin, the inside of a sphere about it or of '
-        'an upright cylinder, or its outside',
+        'an upright cylinder, its outside, or any `chart`. Of an ellipsoid and a chart the state '
+        'gets coordinates of the closest point, `foot_<name>`',
         default='plane',
     )
+    chart: ChartSection | None = entry(SURFACES, 'surface of `surface: chart`', default=None)
     normal: Array = vector('of the plane, to the free side', default=np.array([0.0, 0.0, 1.0]))
     radius: float | None = quantity(
         'of the inside or the cylinder; that of the body if left out',
@@ -123,11 +137,17 @@ class SurfaceSection(MachinePiece):
         if self.surface == 'outside':
             shape = (builder.made[on].side or builder.made[on].shape) if on else None
             if not isinstance(shape, Sphere | Cylinder):
+                if isinstance(shape, Ellipsoid):
+                    return Charted(EllipsoidOf(1.0, 1.0, 1.0), shape.radii)
                 key = 'parent' if isinstance(self, JointSection) else 'against'
                 raise ParameterError(
                     f'{key}: a ball, a shell or a cylinder is needed, to roll on its outside'
                 )
             return shape
+        if self.surface == 'chart':
+            if self.chart is None:
+                raise ParameterError('chart: is missing, the surface of `surface: chart`')
+            return Charted(self.chart.surface(usual(Edges)))
         axes, hollow = (3 if self.surface == 'inside' else 2), None
         if self.radius is not None:
             title = f'{name}_radius'  # the body of this name may have one
@@ -483,7 +503,10 @@ class ContactSection(SurfaceSection):
         moved = '' if self.side_stiffness is None else f'displacement_{name}'
         surface = self.of(builder, name, on)
         called = name if name != body else ''
-        contact = Contact(body=body, on=on, shape=shape, surface=surface, name=called, **given)
+        foot = f'foot_{name}' if isinstance(surface, Charted) else ''
+        contact = Contact(
+            body=body, on=on, shape=shape, surface=surface, name=called, foot=foot, **given
+        )
         builder.machine.contact(replace(contact, rollers=self.rollers, displacement=moved))
 
     def limit(self, builder: Builder, name: str) -> None:
