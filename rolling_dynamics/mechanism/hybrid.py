@@ -252,7 +252,8 @@ class HybridMachine(MachineSystem, ContactModes):
         determine the force (Painleve).
         """
         contact = self.machine.contacts[0]
-        if not (self.alone and contact.rigid) or contact.displacement or contact.rollers is not None:
+        along = contact.displacement or contact.rollers is not None
+        if along or not (self.alone and contact.rigid):
             return None
         d, machine = ca.SX.sym('direction', 2), copy(self.machine)
         rows = self.closures[0]

@@ -349,7 +349,7 @@ SHIPPED = {  # operations of the rates in the mode of the start: lower them, nev
     'bicycle': 4192,
     'driven_shell': 488,
     'hamster_ball': 4323,
-    'mecanum_wheel': 2681,
+    'mecanum_wheel': 2682,
     'omni_cart': 4616,
     'three_fingertips': 2992,
     'three_wheel_ballbot': 8261,
