@@ -18,8 +18,9 @@ from rolling_dynamics.contract.rolling_system import (
 )
 from rolling_dynamics.friction import LEVER_ARM, MU, MU_KINETIC, MU_SPIN, RESISTANCE
 from rolling_dynamics.mechanism import Flying
+from rolling_dynamics.mechanism.loops import closest_point
 from rolling_dynamics.rotations import inverse_2x2, rotation_matrix
-from rolling_dynamics.surfaces.surface import LocalGeometry, Surface
+from rolling_dynamics.surfaces.surface import Surface
 
 STATE = Layout(
     (
@@ -65,8 +66,6 @@ def feet_in(state: Layout) -> list[str]:
 
 
 NEWTON = 3  # steps to the closest point in a projection, from one that is nearly so
-DISTINCT = 1e-2  # of the turn of d over a step of the closest point, for it to stand apart
-CHART = 2e-2  # ratio of the lengths of the chart directions, below which it is near a pole
 
 
 class Foot(NamedTuple):
@@ -139,29 +138,19 @@ def on_surface(
     tangents by s, the normal by -H s, the point of the body by its turn and by the turn of the
     normal in it; that their distance stays along the normal gives s.
     """
-    w, v, dimensions = x['w_HO_H'], x['v_HO_H'], params['object_surface']
-    R, at = rotation_matrix(x['q_HO']), ca.SX.sym('uv', 2)
-
-    def closest(uv: ca.SX) -> tuple[LocalGeometry, ca.SX, ca.SX, ca.SX]:
-        hand = hand_surface.geometry(uv, params['hand_surface'])
-        point, radii = support_point(body, -(R.T @ hand.frame[:, 2]), dimensions)
-        tangent = hand.frame[:, :2]
-        return hand, point, radii, tangent.T @ (x['p_HO_H'] + R @ point - hand.position)
-
-    moved = closest(at)[3]
-    over_uv = ca.substitute(ca.jacobian(moved, at), at, uv)
-    hand, point, radii, away = closest(uv)
-    tangent, n, r = hand.frame[:, :2], hand.frame[:, 2], R @ point
-    gap = ca.dot(n, x['p_HO_H'] + r - hand.position)
-    T = R.T @ tangent
+    w, v, R = x['w_HO_H'], x['v_HO_H'], rotation_matrix(x['q_HO'])
+    hand = hand_surface.geometry(uv, params['hand_surface'])
+    tangent, n = hand.frame[:, :2], hand.frame[:, 2]
+    point, radii = support_point(body, -(R.T @ n), params['object_surface'])
+    r = R @ point
+    way = x['p_HO_H'] + r - hand.position
+    at, gap, T = closest_point(hand, uv, way), ca.dot(n, way), R.T @ tangent
     K, turning = T.T @ radii @ T, tangent.T @ ca.cross(w, n)
     s = inverse_2x2(ca.SX.eye(2) - (K + gap * ca.SX.eye(2)) @ hand.curvature) @ (
         tangent.T @ (v + ca.cross(w, r)) + K @ turning
     )
     uv_rate, bend = inverse_2x2(hand.scale) @ s, hand.curvature @ s
     w_frame = ca.vertcat(bend[1], -bend[0], hand.connection @ uv_rate)
-    turn = over_uv @ inverse_2x2(hand.scale)  # minus the unit matrix on a plane
-    lengths = ca.fabs(hand.scale[1, 1] / hand.scale[0, 0])
     return Foot(
         uv=uv,
         uv_rate=uv_rate,
@@ -171,14 +160,8 @@ def on_surface(
         p_OC=point,
         frame=hand.frame,
         frame_rate=hand.frame @ ca.skew(w_frame),
-        step=-inverse_2x2(over_uv) @ away,
-        margin=ca.mmin(
-            ca.vertcat(
-                ca.det(turn) - DISTINCT,
-                -ca.trace(turn) - DISTINCT,
-                ca.fmin(lengths, 1 / lengths) - CHART,
-            )
-        ),
+        step=at.step,
+        margin=at.margin,
     )
 
 

@@ -22,10 +22,12 @@ from rolling_dynamics.mechanism.elimination import eliminate, null_space
 from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.shapes import Charted, Plane, Shape, Surface
 from rolling_dynamics.rotations import inverse_2x2
+from rolling_dynamics.surfaces.surface import LocalGeometry
 
 RETURN = 10.0  # 1/s: rate at which a slip or gap from outside the equations vanishes
 ALONG, ACROSS = 0.1, 1e3  # weights of undetermined forces by a normal: those across it are least
-DISTINCT = 1e-2  # of the turn of a step of a closest point, and of a chart, to stand apart
+DISTINCT = 1e-2  # of the turn over a step of a closest point, for it to stand apart
+CHART = 2e-2  # ratio of the lengths of the chart directions, below which it is near a pole
 STEEP = 0.9  # cosine between a normal and y beyond which x takes the place of y
 
 
@@ -376,11 +378,17 @@ def foot_equations(
         return None
     uv, over = values[contact.foot], links[contact.on] if contact.on else ground()
     g = contact.surface.at(uv)
-    off = g.frame[:, :2].T @ (over.R_WB.T @ (rows.place_W - over.p_WB) - g.position)
+    way = over.R_WB.T @ (rows.place_W - over.p_WB) - g.position
+    return closest_point(g, uv, way)
+
+
+def closest_point(g: LocalGeometry, uv: ca.SX, way: ca.SX) -> FootEquations:
+    """Return the equations of a point of a chart, by the way (3) [m] from it to the body's."""
+    off = g.frame[:, :2].T @ way
     by = ca.jacobian(off, uv)
     turn, lengths = by @ inverse_2x2(g.scale), ca.fabs(g.scale[1, 1] / g.scale[0, 0])
-    margins = ca.det(turn) - DISTINCT, -ca.trace(turn) - DISTINCT
-    regular = ca.fmin(lengths, 1 / lengths) - DISTINCT
+    margins = ca.det(turn) - DISTINCT, -ca.trace(turn) - DISTINCT  # turn is -1 on a plane
+    regular = ca.fmin(lengths, 1 / lengths) - CHART
     step = -inverse_2x2(by) @ off
     return FootEquations(off, step, ca.mmin(ca.vertcat(*margins, regular)))
 
