@@ -260,7 +260,7 @@ class MotorBridge:
         if u.shape != (6,) or not np.all(np.isfinite(u)):
             self.refused = 'command refused: it is not finite'
             return False
-        if not self.enabled or self.phase == 'stopped':
+        if not self.enabled:
             self.refused = f'command refused: {self.reason or "not enabled"}'
             return False
         aside = self.arm.left_out(u)

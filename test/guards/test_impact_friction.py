@@ -50,6 +50,18 @@ def test_a_contact_at_rest_slips_with_kinetic_friction_where_static_friction_doe
     assert v == pytest.approx([(0.8 - 0.2) * normal, 0.0], abs=1e-7)
 
 
+def test_the_direction_in_which_a_contact_at_rest_slips_has_kinetic_friction(monkeypatch):
+    asked = []
+
+    def onset(W, v, mu, scale):
+        asked.append(mu)
+        return slip_onset(W, v, mu, scale)
+
+    monkeypatch.setattr(impact, 'slip_onset', onset)
+    rebound_impulse(COUPLED, np.array([0.0, -1.0]), 0.79, 0.2, 0.0)
+    assert asked == [0.2]
+
+
 def test_a_slip_without_end_jams():
     """Friction lets the normal velocity fall on, faster than slip can stop."""
     W = np.array([[1.0, 2.0], [2.0, 1.0]])
