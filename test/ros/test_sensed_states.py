@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from rolling_controller.balance.hold import Hold
-from rolling_controller.nodes.machines import SensedStates
+from rolling_controller.nodes.machines import SensedStates, SensedWatch
 from rolling_controller.supervisor import OPENING
 from rolling_dynamics.nodes.topics import SensorTopic
 from rolling_dynamics.plugin import register_plugin
@@ -179,3 +179,11 @@ def test_a_measurement_that_comes_twice_or_late_counts_once(model):
             for again in (k, k, k - 1):
                 measured(often, name, again)
     np.testing.assert_array_equal(once.states.state()[1], often.states.state()[1])
+
+
+@pytest.mark.parametrize(('opened', 'most'), [(True, 1.0), (False, 9.0)])
+def test_commands_are_half_the_greatest_while_a_sensor_has_reopened_the_estimate(opened, most):
+    watch = SensedWatch(SimpleNamespace(open=opened), np.array([2.0]))
+    assert watch.limited(np.array([9.0])) == [most]
+    assert watch.limited(np.array([-9.0])) == [-most]
+    assert watch.limited(np.array([0.5])) == [0.5]
