@@ -1,26 +1,41 @@
-"""State of any machine from its sensors: a Kalman filter on its equations and its sensors."""
+"""
+State of any machine from its sensors: a Kalman filter on its equations and its sensors.
+
+A step is one CasADi function. It predicts in equal parts under controls that are ramps. The ramp
+of a part has the mean and the slope of the held controls that act in it: rates and places at its
+end are the same. A longer time without a measurement takes several steps.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import math
 from typing import Any, NamedTuple, Protocol
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rolling_controller.law import Law, STATE, state_inputs
-from rolling_controller.nominal import step_functions
+from rolling_controller.law import (
+    as_function,
+    Law,
+    LawFunction,
+    split,
+    STATE,
+    state_inputs,
+    written,
+)
 from rolling_controller.supervisor import Memory, OPENING, Sample, Source, step, Verdict
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.contract.capabilities import offers
+from rolling_dynamics.contract.capabilities import offers, smooth_mode
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem, Symbols
-from rolling_dynamics.simulation import Stepper
+from rolling_dynamics.simulation.guards import in_mode, projection
 from rolling_dynamics.simulation.sensing import Measurement
+from rolling_dynamics.simulation.stepper import step_of_order_4
 
 LONGEST = 5e-3  # s, of a step of the integration
+SENT = 32  # controls that are remembered: the one in force, and those that are to act
 STILL = 1e-9  # greatest slope of a measurement that no motion changes
 DRIFT = 0.1  # 1/sqrt(s), standard deviation by which unknown forces change an entry over its scale
 # a gap, in periods of the slowest sensor and at least in s: then it is as unsure as at the start
@@ -28,8 +43,9 @@ GAP, SHORTEST = 10, 0.1
 START, LOST = 0.01, 1.0  # standard deviations of the start, and of an estimate that is reopened
 ROUNDING = 1e-6  # of a period
 EXACT = 1e-6  # of its scale, standard deviation of a number that is measured without noise
-DEPENDS = 1e-10  # of the greatest singular value, of rows of contacts that depend on others
+DEPENDS = 1e-10  # of its variance without correlations, of what contacts keep at zero already
 LIMITED = 0.5  # of the greatest output of a law, while an estimate is open
+MISSING = 1e300  # a measurement that is as large is none
 Spread = float | Mapping[str, float]  # over the scale of each entry, or by entry in its unit
 
 
@@ -44,9 +60,10 @@ class Belief(NamedTuple):
     P
         Their covariance, in tangent units.
     sent
-        Controls by the time from which they act [s], the oldest being in force.
+        The last controls, a row each: the time from which it acts [s], and the control. The first
+        is in force until the second acts.
     t
-        Time of the estimate [s]; None before the first measurement.
+        Time of the estimate [s]; minus infinity before the first measurement.
     memories
         Memory of the supervisor by sensor.
     verdict
@@ -57,15 +74,21 @@ class Belief(NamedTuple):
     x: Array
     force: Array
     P: Array
-    sent: tuple[tuple[float, Array], ...]
-    t: float | None = None
+    sent: Array
+    t: float = -math.inf
     memories: Mapping[str, Memory] = {}
     verdict: Verdict = Verdict()
 
-    def acting(self, u: Array, at: float) -> Belief:
-        """Return the belief with a control, shape (control.size,), that acts from a time [s]."""
-        kept = tuple(pair for pair in self.sent if pair[0] < at)
-        return self._replace(sent=(*kept, (at, u)))
+    def numbers(self) -> Array:
+        """Return what the filter remembers, shape (k,) in the units above, without verdicts."""
+        return np.concatenate([[self.t], self.x, self.force, self.P.ravel(), self.sent.ravel()])
+
+    def after(self, numbers: Array) -> Belief:
+        """Return the belief with other numbers, shape (k,) in the units of :meth:`numbers`."""
+        sizes = np.cumsum([1, self.x.size, self.force.size, self.P.size])
+        t, x, force, P, sent = np.split(numbers, sizes)
+        P, sent = P.reshape(self.P.shape), sent.reshape(self.sent.shape)
+        return Belief(x, force, P, sent, float(t[0]), self.memories, self.verdict)
 
 
 class _Closed(Protocol):
@@ -85,15 +108,17 @@ class SensorFilter:
     ----------
     inputs
         Layout of the measurements of all sensors; what is not measured is not a number.
-    output
-        Layout of the state.
+    output, control
+        Layouts of the state, and of what is sent.
     sensors
         The sensors by name.
+    then_sent
+        ``(sent, u, at) -> sent``, what is remembered once a control was sent.
 
     """
 
     period = None
-    opaque = 'a filter whose steps in time follow what is measured and sent'
+    opaque = ''
 
     def __init__(
         self,
@@ -109,7 +134,7 @@ class SensorFilter:
         sources: Mapping[str, Source] | None = None,
     ) -> None:
         """
-        Compile prediction and measurements.
+        Compile a step.
 
         Parameters
         ----------
@@ -129,33 +154,29 @@ class SensorFilter:
             Tangent entries whose rate of change has an unknown part that is constant, but for a
             random walk: standard deviation at the start, and strength of the walk [1/sqrt(s)].
         sources
-            What the supervisor knows of sensors, by name; others are not supervised.
+            What the supervisor knows of sensors, by name; others are not supervised. It judges
+            beside the function, which takes every measurement.
 
         """
-        self._p, self._x_start = np.asarray(p, dtype=float), np.array(x_start, dtype=float)
+        self._p, x = np.asarray(p, dtype=float), np.array(x_start, dtype=float)
         self.sensors: Mapping[str, Sensor] = {s.name: s for s in sensors}
         self._sources = dict(sources or {})
         self._gap = max(GAP / min(s.rate for s in sensors), SHORTEST)
+        self._parts = math.ceil(1 / max(s.rate for s in sensors) / LONGEST * (1 - 1e-12))
         self.inputs = Layout(
             tuple(
                 Entry(s.name, tuple(f'{s.name}_{n}' for n in s.output.names), '') for s in sensors
             )
         )
-        self.output = state_inputs(system)
-        self._step = Stepper(system, self._p, max_step=LONGEST).step
-        self._jacobian = FastFunction(step_functions(system)[1])
-        self._says = [np.diag(s.covariance) + s.bias**2 > 0.0 for s in sensors]
-        for k, sensor in enumerate(sensors):
-            self._says[k] |= _moved_by_the_state(sensor, system, self._p, self._x_start)
+        self.output, self.control = state_inputs(system), system.control
+        says = [
+            (np.diag(s.covariance) + s.bias**2 > 0.0) | _moved_by_the_state(s, system, self._p, x)
+            for s in sensors
+        ]
+        self._says = np.concatenate(says)
         tangent, forces = system.tangent, dict(forces or {})
         rows = [k for name in forces for k in range(*tangent.slice(name).indices(tangent.size))]
         self._B = np.eye(tangent.size)[:, rows]
-        self._moved = FastFunction(compiled(_retraction(system))[0])
-        closed = offers(system, _Closed)
-        rows_of = None if closed is None else closed.closing_rows
-        self._closing = None if rows_of is None else FastFunction(compiled(rows_of)[0])
-        corrections = compiled(*(_correction(s, system, len(rows)) for s in sensors))
-        self._corrections = [FastFunction(f) for f in corrections]
         sizes = [len(tangent.entry(name).components) for name in forces]
         unsure, walk = (
             np.repeat([pair[k] for pair in forces.values()], sizes) if forces else np.zeros(0)
@@ -164,12 +185,22 @@ class SensorFilter:
         self._spread = np.concatenate([_spread(tangent, start), unsure])
         self._lost = np.concatenate([_spread(tangent, lost), np.zeros(unsure.size)])
         self._Q = np.diag(np.concatenate([_spread(tangent, drift), walk]) ** 2)
-        self._idle = np.zeros(system.control.size)
+        sent = np.zeros((SENT, 1 + system.control.size))
+        sent[:, 0] = -math.inf
+        self._start = Belief(x, np.zeros(len(rows)), np.diag(self._spread**2), sent)
+        self._whole = self._function(system)
+        self.then_sent = _then_sent(system.control.size)
+        self._evaluated, self._sent = (
+            FastFunction(f) for f in compiled(self._whole, self.then_sent)
+        )
 
     def start(self, before: Belief | None = None) -> Belief:  # noqa: ARG002
         """Return what is known before the first measurement."""
-        force, P = np.zeros(self._B.shape[1]), np.diag(self._spread**2)
-        return self._closed(Belief(self._x_start, force, P, ((-math.inf, self._idle),)))
+        return self._start
+
+    def acting(self, belief: Belief, u: ArrayLike, at: float) -> Belief:
+        """Return the belief with a control, shape (control.size,), that acts from a time [s]."""
+        return belief._replace(sent=self._sent(belief.sent.ravel(), u, at).reshape(SENT, -1))
 
     def corrections(self, period: float) -> Array:
         """
@@ -190,11 +221,16 @@ class SensorFilter:
         for k, s in enumerate(self.sensors.values()):
             count = math.floor((end + least - s.delay) * s.rate + ROUNDING)
             times += [(i / s.rate, k, s) for i in range(count + 1)]
-        for t, k, sensor in sorted(times, key=lambda one: one[:2]):
-            y = np.zeros(sensor.output.size)
-            after = self._corrected(self._predicted(belief, t), k, y, self._says[k], t)[1]
+        for t, _, sensor in sorted(times, key=lambda one: one[:2]):
+            y = self.of(sensor.name, np.zeros(sensor.output.size))
+            after, _ = self._taken(self._bridged(belief, t), y, t)
             belief = belief._replace(P=after.P, t=t)
         return self._predicted(belief, end)
+
+    def _predicted(self, belief: Belief, t: float) -> Belief:
+        """Return what is known at a later time without a measurement."""
+        nothing = np.full(self.inputs.size, np.nan)
+        return self._taken(self._bridged(belief, t), nothing, t)[0]
 
     def given(self, measurement: Measurement) -> Array:
         """Return inputs for a measurement of an emulation: shape (inputs.size,), units of y."""
@@ -220,110 +256,179 @@ class SensorFilter:
             Stamp of the measurements [s].
 
         """
-        belief = memory
-        if belief.t is None or t > belief.t:
-            belief = self._predicted(belief, t)
-        given, verdicts = np.asarray(inputs, dtype=float), []
-        for k, (name, sensor) in enumerate(self.sensors.items()):
-            y = given[self.inputs.slice(name)]
-            if np.isfinite(y).any() or len(self.sensors) == 1:
-                belief, verdict = self._taken(belief, k, sensor, y, t)
+        belief, y, verdicts = self._bridged(memory, t), np.asarray(inputs, dtype=float), []
+        rest = y.copy()
+        for name in self._sources:
+            part = self.inputs.slice(name)
+            if np.isfinite(y[part]).any() or len(self.sensors) == 1:
+                belief, verdict = self._judged(belief, name, self.of(name, y[part]), t)
                 verdicts.append(verdict)
+            rest[part] = np.nan
+        if np.isfinite(rest).any() or t > belief.t:
+            belief, _ = self._taken(belief, rest, t)
         fault = next((v.fault for v in verdicts if v.fault), '')
         limited, possible = any(v.limited for v in verdicts), all(v.possible for v in verdicts)
         belief = belief._replace(verdict=Verdict(fault, limited=limited, possible=possible))
         return belief, belief.x.copy()
 
+    def as_function(self) -> LawFunction:
+        """Return it as a function of vectors, which takes every measurement."""
+
+        def known(z: ca.SX, y: ca.SX, t: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX]:
+            z, x, _ = ca.vertsplit(self._whole(z, y, t, p, 0), self._ends(z.numel()))
+            return z, x
+
+        return written(self, known, self._p, self._start.numbers())
+
+    def _ends(self, size: int) -> list[int]:
+        """Return where memory, state and innovations begin and end in the result of a step."""
+        return [0, size, size + self.output.size, size + self.output.size + self.inputs.size]
+
+    def _bridged(self, belief: Belief, t: float) -> Belief:
+        """Return what is known at a time that a step leads to the time of a measurement."""
+        since, longest = t - belief.t, self._parts * LONGEST
+        if since > self._gap:
+            return belief._replace(memories={})
+        nothing, steps = np.full(self.inputs.size, np.nan), math.ceil(since / longest - 1e-9)
+        for k in range(1, steps):
+            belief, _ = self._taken(belief, nothing, t - since * (1 - k / steps))
+        return belief
+
     def _taken(
-        self, belief: Belief, k: int, sensor: Sensor, y: Array, t: float
-    ) -> tuple[Belief, Verdict]:
-        """Return what is known after a measurement, and what the supervisor says of it."""
-        used = self._says[k] & np.isfinite(y)
-        r, corrected = self._corrected(belief, k, y, used, t)
-        source, verdict = self._sources.get(sensor.name), Verdict()
-        if source is not None:
-            content = y[self._says[k]]
-            sample = Sample(r[used], np.ones(r[used].size), content, content)
-            memory = belief.memories.get(sensor.name, Memory())
-            memory, verdict = step(source, memory, sample, t)
-            memories = {**belief.memories, sensor.name: memory}
-            belief, corrected = (one._replace(memories=memories) for one in (belief, corrected))
-        if verdict.reopen and verdict.possible:
-            _, corrected = self._corrected(self._reopened(belief), k, y, used, t)
-        return (corrected if verdict.possible else belief), verdict
+        self, belief: Belief, y: Array, t: float, *, reopen: bool = False
+    ) -> tuple[Belief, Array]:
+        """Return what is known after measurements, and innovations of unit covariance."""
+        self._evaluated.renew()
+        numbers = belief.numbers()
+        out = self._evaluated(numbers, y, t, self._p, reopen)
+        return belief.after(out[: numbers.size]), out[numbers.size + self.output.size :]
 
-    def _corrected(
-        self, belief: Belief, k: int, y: Array, used: NDArray[np.bool_], t: float
-    ) -> tuple[Array, Belief]:
-        """Return innovations of unit covariance, shape (y.size,), and the belief with them."""
-        u = _in_force(belief.sent, t)
-        out = self._corrections[k](
-            belief.x, belief.force, belief.P.ravel(), np.where(used, y, 0.0), used, u, t, self._p
-        )
-        P, n, end = belief.P, belief.x.size, out.size - y.size
-        force, after = out[n : n + belief.force.size], out[n + belief.force.size : end]
-        return out[end:], belief._replace(x=out[:n], force=force, P=after.reshape(P.shape))
+    def _judged(self, belief: Belief, name: str, y: Array, t: float) -> tuple[Belief, Verdict]:
+        """Return what is known after one measurement, and what the supervisor says of it."""
+        corrected, r = self._taken(belief, y, t)
+        part = self.inputs.slice(name)
+        used, content = (self._says & np.isfinite(y))[part], y[part][self._says[part]]
+        sample = Sample(r[part][used], np.ones(used.sum()), content, content)
+        memory = belief.memories.get(name, Memory())
+        memory, verdict = step(self._sources[name], memory, sample, t)
+        if not verdict.possible:
+            corrected, _ = self._taken(belief, np.full_like(y, np.nan), t)
+        elif verdict.reopen:
+            corrected, _ = self._taken(belief, y, t, reopen=True)
+        return corrected._replace(memories={**belief.memories, name: memory}), verdict
 
-    def _reopened(self, belief: Belief) -> Belief:
-        """Return a belief that is as unsure as one that is lost; forces stay."""
+    def _function(self, system: RollingSystem) -> ca.Function:
+        """
+        Return ``(z, y, t, p, reopen) -> z, x, innovations``, a step.
+
+        z are the numbers of :class:`Belief`. Where ``reopen`` is 1, the estimate is as unsure as
+        one that is lost before it is corrected; forces stay.
+        """
+        start, m = self._start, system.control.size
+        sizes = [1, start.x.size, start.force.size, start.P.size, start.sent.size]
+        z, y = ca.MX.sym('z', sum(sizes)), ca.MX.sym('y', self.inputs.size)
+        t, p = ca.MX.sym('t'), ca.MX.sym('p', self._p.size)
+        reopen = ca.MX.sym('reopen')
+        was, x, force, P, numbers = ca.vertsplit(z, np.cumsum([0, *sizes]).tolist())
+        P, sent = ca.reshape(P, *start.P.shape), ca.reshape(numbers, 1 + m, SENT)
+        lost, later = t - was > self._gap, t > was
+        P = ca.if_else(lost, np.diag(self._spread**2), P)
+        h = ca.if_else(lost, 0, ca.fmax(t - was, 0)) / self._parts
+        ramp, part = _ramp(m), self._part(system)
+        for k in range(self._parts):
+            at = t - (self._parts - k) * h
+            x, P = part(x, force, P, *ramp(sent, at, h), at, h, p)
+        closing = self._closing(system)
+        P = ca.if_else(later, closing(x, P, p), P)
         which = self._lost > 0.0
-        P = np.where(np.logical_or.outer(which, which), 0.0, belief.P)
-        P[which, which] = self._lost[which] ** 2
-        return self._closed(belief._replace(P=P))
+        kept = np.where(np.logical_or.outer(which, which), 0.0, 1.0)
+        reopened = closing(x, kept * P + np.diag(self._lost**2), p)
+        P = ca.if_else(reopen, reopened, P)
+        u, innovations = _in_force(m)(sent, t), []
+        for sensor in self.sensors.values():
+            where = self.inputs.slice(sensor.name)
+            used = self._says[where] * (ca.fabs(y[where]) < MISSING)
+            measured = ca.if_else(used, y[where], 0)
+            correct = _correction(sensor, system, start.force.size)
+            out = correct(x, force, P, measured, used, u, t, p)
+            ends = np.cumsum([0, *sizes[1:4], sensor.output.size]).tolist()
+            x, force, P, r = ca.vertsplit(out, ends)
+            P = ca.reshape(P, *start.P.shape)
+            innovations.append(r)
+        now = ca.vertcat(ca.fmax(t, was), x, force, ca.vec(P), numbers)
+        out = ca.densify(ca.vertcat(now, x, *innovations))
+        return ca.Function('sensor_filter', [z, y, t, p, reopen], [out])
 
-    def _closed(self, belief: Belief) -> Belief:
-        """Return what is known, with the knowledge that contacts are closed and do not slip."""
-        if self._closing is None:
-            return belief
-        P, n = belief.P, self._B.shape[0]
-        G = self._closing(belief.x, self._p).reshape(n, -1).T
-        H = np.hstack([G, np.zeros((len(G), len(P) - n))])
-        gain = P @ H.T @ np.linalg.pinv(H @ P @ H.T, rcond=DEPENDS, hermitian=True)
-        rest = np.eye(len(P)) - gain @ H
-        return belief._replace(P=rest @ P @ rest.T)
+    def _part(self, system: RollingSystem) -> ca.Function:
+        """Return ``(x, force, P, u0, u1, t, h, p) -> x, P``, a prediction under a ramp."""
+        n, N = self._B.shape[0], len(self._spread)
+        x, force = ca.MX.sym('x', system.state.size), ca.MX.sym('force', N - n)
+        P, t, h = ca.MX.sym('P', N, N), ca.MX.sym('t'), ca.MX.sym('h')
+        u0, u1 = (ca.MX.sym(s, system.control.size) for s in ('u0', 'u1'))
+        p, u, moved = ca.MX.sym('p', self._p.size), (u0, (u0 + u1) / 2, u1), _retraction(system)
+        kick = self._B @ force * (h / 2)
+        start, f = moved(x, kick), smooth_mode(system).dynamics
+        stages, after = step_of_order_4(lambda at, k: f(at, u[k], t + k * h / 2, p), start, h)
+        slopes, away, back = _derivatives(system)
+        A = slopes(stages[0], u[1], t + h / 2, p)  # in the middle
+        turned = away(start)
+        turned += h * A @ (turned + h / 2 * A @ turned)
+        J, mode = back(after) @ turned, in_mode(system, next(iter(system.modes)))
+        after = projection(mode)(after, p)
+        beside = h / 2 * (J @ self._B + self._B)
+        F = ca.vertcat(ca.horzcat(J, beside), ca.horzcat(ca.MX(N - n, n), ca.MX.eye(N - n)))
+        P_after, end = F @ P @ F.T + h * self._Q, moved(after, kick)
+        out = [ca.if_else(h > 0, end, x), ca.densify(ca.if_else(h > 0, P_after, P))]
+        return ca.Function('predicted', [x, force, P, u0, u1, t, h, p], out)
 
-    def _predicted(self, belief: Belief, t: float) -> Belief:
-        """Return what is known at a later time, under the controls that were sent."""
-        since = belief.t
-        if since is not None and t - since > self._gap:
-            P = np.diag(self._spread**2)  # unsure as at the start, where it was left
-            belief, since = belief._replace(P=P, memories={}), None
-        x, P, n, force = belief.x, belief.P, len(self._B), belief.force
-        for u, begin, h in _pieces(belief.sent, t if since is None else since, t):
-            kick = self._B @ force * (h / 2)
-            x = self._moved(x, kick) if force.size else x
-            after = self._step(x, u, h, begin)
-            self._jacobian.renew()
-            J = self._jacobian(x, after, u, u, begin, h, self._p).reshape(-1, n).T[:, :n]
-            F = np.eye(len(P))
-            F[:n, :n] = J
-            F[:n, n:] = h / 2 * (J @ self._B + self._B)
-            P = F @ P @ F.T + h * self._Q
-            x = self._moved(after, kick) if force.size else after
-        sent = tuple(
-            pair for k, pair in enumerate(belief.sent)
-            if k + 1 == len(belief.sent) or belief.sent[k + 1][0] > t
-        )  # fmt: skip
-        return self._closed(belief._replace(x=x, P=P, t=t, sent=sent))
-
-
-def _pieces(
-    sent: Sequence[tuple[float, Array]], begin: float, end: float
-) -> Iterator[tuple[Array, float, float]]:
-    """Yield control, beginning and duration [s] of the steps between two times."""
-    ends = [at for at, _ in sent[1:]] + [math.inf]
-    for (_, u), until in zip(sent, ends, strict=True):
-        h = min(until, end) - begin
-        if h > 0.0:
-            count = math.ceil(h / LONGEST * (1 - 1e-12))
-            for k in range(count):
-                yield u, begin + k * h / count, h / count
-            begin += h
+    def _closing(self, system: RollingSystem) -> ca.Function:
+        """Return ``(x, P, p) -> P``: contacts that close loops are closed, and do not slip."""
+        n, N = self._B.shape[0], len(self._spread)
+        x, given = ca.MX.sym('x', system.state.size), ca.MX.sym('P', N, N)
+        p, closed, P = ca.MX.sym('p', self._p.size), offers(system, _Closed), given
+        if closed is not None and closed.closing_rows is not None:
+            G = closed.closing_rows(x, p)
+            for k in range(G.size1()):
+                row = ca.horzcat(G[k, :], ca.MX(1, N - n)).T
+                spread, apart = P @ row, ca.dot(row**2, ca.diag(P))
+                variance = ca.dot(row, spread)
+                says = variance > DEPENDS * apart
+                P -= ca.if_else(says, spread @ spread.T / ca.if_else(says, variance, 1), 0)
+        return ca.Function('closed', [x, given, p], [ca.densify(P)])
 
 
-def _in_force(sent: Sequence[tuple[float, Array]], t: float) -> Array:
-    """Return the control that acts at a time [s]."""
-    return next((u for at, u in reversed(sent) if at <= t), sent[0][1])
+def _ramp(size: int) -> ca.Function:
+    """
+    Return ``(sent, t, h) -> u0, u1``: the ramp that acts from a time on for a time as those sent.
+
+    Both have the same integral, and the same integral over it.
+    """
+    sent, t, h = ca.SX.sym('sent', 1 + size, SENT), ca.SX.sym('t'), ca.SX.sym('h')
+    ends = ca.fmin(ca.fmax(sent[0, 1:], t), t + h) - t - h / 2
+    begins, ends = ca.horzcat(-h / 2, ends), ca.horzcat(ends, h / 2)
+    over = ca.if_else(h > 0, h, 1)
+    mean = sent[1:, :] @ (ends - begins).T / over
+    slope = sent[1:, :] @ (ends**2 - begins**2).T * 3 / over**2
+    return ca.Function('ramp', [sent, t, h], [mean - slope, mean + slope])
+
+
+def _in_force(size: int) -> ca.Function:
+    """Return ``(sent, t) -> u``, the control that acts at a time."""
+    sent, t = ca.SX.sym('sent', 1 + size, SENT), ca.SX.sym('t')
+    u = sent[1:, 0]
+    for k in range(1, SENT):
+        u = ca.if_else(sent[0, k] <= t, sent[1:, k], u)
+    return ca.Function('in_force', [sent, t], [u])
+
+
+def _then_sent(size: int) -> ca.Function:
+    """Return ``(sent, u, at) -> sent``: a control replaces those that were to act later."""
+    sent, u, at = ca.SX.sym('sent', 1 + size, SENT), ca.SX.sym('u', size), ca.SX.sym('at')
+    row = ca.vertcat(at, u)
+    later = ca.horzcat(sent[:, 1:], row)
+    moved = ca.if_else(sent[0, -1] < at, later, sent)
+    out = [ca.if_else(moved[0, k] >= at, row, moved[:, k]) for k in range(SENT)]
+    return ca.Function('sent', [ca.vec(sent), u, at], [ca.densify(ca.vertcat(*out))])
 
 
 def _spread(tangent: Layout, given: Spread) -> Array:
@@ -388,6 +493,20 @@ def _moved_by_the_state(
     return np.asarray(np.maximum(*sizes) > STILL)
 
 
+def _derivatives(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Function]:
+    """Return derivatives: ``(x, u, t, p)`` of rates, ``x`` of ``retract`` and ``difference``."""
+    x, u, t, p = Symbols.of(system.state, system.control, system.parameters)
+    rates, d = smooth_mode(system).dynamics(x, u, t, p), ca.SX.sym('d', system.tangent.size)
+    y, still = ca.SX.sym('y', x.numel()), ca.DM.zeros(d.numel())
+    away = ca.substitute(ca.jacobian(system.retract(x, d), d), d, still)
+    back = ca.substitute(ca.jacobian(system.difference(y, x), y), y, x)
+    return (
+        ca.Function('slopes', [x, u, t, p], [ca.cse(ca.jacobian(rates, x))]),
+        ca.Function('away', [x], [away]),
+        ca.Function('back', [x], [back]),
+    )
+
+
 def _retraction(system: RollingSystem) -> ca.Function:
     x, d = ca.SX.sym('x', system.state.size), ca.SX.sym('d', system.tangent.size)
     return ca.Function('moved_state', [x, d], [ca.densify(system.retract(x, d))])
@@ -434,11 +553,11 @@ class MeasuredLaw:
     """
     A law behind a filter of what sensors measure; see :class:`rolling_controller.law.Law`.
 
-    It is opaque where one of both is. A law of the input ``state`` takes the filter's. Any other
+    It is opaque where the law is. A law of the input ``state`` takes the filter's. Any other
     takes what the first sensor measures, as many numbers as its first input has, where the
     supervisor takes that for possible; with a period, it also steps for each measurement that is
     missing. From a fault of the supervisor on the output is zero, and it is limited while the
-    estimate is open.
+    estimate is open. As a function of vectors it has no supervisor, and gets no missing ones.
     """
 
     def __init__(
@@ -446,7 +565,7 @@ class MeasuredLaw:
         state: SensorFilter,
         law: Law[Any],
         *,
-        control: Callable[[Array], Array] = np.array,
+        control: Callable[[Any], Any] = lambda u: u,
         latency: float = 0.0,
         greatest: float = math.inf,
     ) -> None:
@@ -458,7 +577,7 @@ class MeasuredLaw:
         state, law
             The filter and the law.
         control
-            From the output of the law to the control of the machine.
+            From the output of the law to the control of the machine, of numbers and of symbols.
         latency
             From a measurement until the control that answers it acts [s].
         greatest
@@ -466,7 +585,7 @@ class MeasuredLaw:
 
         """
         self.law, self.period, self.output = law, law.period, law.output
-        self.opaque = state.opaque or law.opaque
+        self.opaque = law.opaque
         first, *rest = law.inputs.entries
         self._size, self._by_state = first.size, first.name == STATE
         measured = state.inputs.entries if self._by_state else (first,)
@@ -497,7 +616,7 @@ class MeasuredLaw:
         given = np.array(inputs, dtype=float)
         y, others = np.split(given, [given.size - self._others])
         since, law, missed = memory.belief.t, memory.law, 0
-        if self.period and since is not None and not self._by_state:
+        if self.period and since > -math.inf and not self._by_state:
             missed = max(round((t - since) / self.period) - 1, 0)
         for _ in range(min(missed, GAP)):
             law, _ = self.law.step(law, [*np.full_like(y, np.nan), *others], t)
@@ -515,5 +634,26 @@ class MeasuredLaw:
         else:
             most = self._greatest * (LIMITED if verdict.limited else 1.0)
             output = np.clip(output, -most, most)
-        belief = belief.acting(self._control(output), t + self._latency)
+        belief = self._filter.acting(belief, self._control(output), t + self._latency)
         return Measured(belief, law, output, missed), output
+
+    def as_function(self) -> LawFunction:
+        """Return it as a function of vectors."""
+        known, law = self._filter.as_function(), as_function(self.law)
+        n, p = known.memory.size, known.given(0.0)
+
+        def step(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
+            (belief, own), (params, rest) = split(z, n), split(given, p.size)
+            y, others = split(y, y.numel() - self._others)
+            whole = ca.vertcat(y, np.full(self._filter.inputs.size - y.numel(), np.nan))
+            belief, x = split(known.function(belief, whole, t, params), n)
+            taken = ca.vertcat(x if self._by_state else y, others)
+            own, u = split(law.function(own, taken, t, rest), own.numel())
+            u = ca.fmin(ca.fmax(u, -self._greatest), self._greatest)
+            size = SENT * (1 + self._filter.control.size)
+            belief, sent = split(belief, n - size)
+            sent = self._filter.then_sent(sent, self._control(u), t + self._latency)
+            return ca.vertcat(belief, sent, own), u
+
+        memory = np.concatenate([known.memory, law.memory])
+        return written(self, step, lambda t: np.concatenate([p, law.given(t)]), memory)

@@ -231,7 +231,8 @@ class _Motion:
     def _estimated(self, k: int) -> Array:
         """Return the inputs of the law, from a measurement that is late."""
         if k > 0:
-            self._belief = self._belief.acting(self._controls[-1], (k - 1) * STEP)
+            sent = self._controls[-1], (k - 1) * STEP
+            self._belief = self._filter.acting(self._belief, *sent)
         seen, d = max(k - self._chance.delay, 0), np.zeros(SYSTEM.tangent.size)
         d[SYSTEM.tangent.slice('contact_h')] = NOISE * self._rng.normal(size=2)
         d[SYSTEM.tangent.slice('d_HO')] = TURN_NOISE * self._rng.normal(size=3)

@@ -217,14 +217,15 @@ class SensedStates(NewestState[Array]):
         """True if the supervisor of a sensor has just reopened the estimate."""
         belief = self._belief
         return any(
-            (belief.t or 0.0) - memory.reopened <= self._sources[name].window
+            belief.t - memory.reopened <= self._sources[name].window
             for name, memory in belief.memories.items()
         )
 
     def note(self, u: Array, stamp: int) -> None:
         """Take a control that acts from a time [ns] on."""
         if self._first:
-            self._belief = self._belief.acting(u, self._time(stamp) + self._dead_time)
+            at = self._time(stamp) + self._dead_time
+            self._belief = self._filter.acting(self._belief, u, at)
 
     def _time(self, stamp: int) -> float:
         return (stamp - self._first) * 1e-9

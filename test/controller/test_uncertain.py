@@ -74,7 +74,7 @@ def follow(steps, pushed_at=None, sources=None):
         for where, size in zip(POSE, NOISE.values(), strict=True):
             d[where] = size * rng.normal(size=where.stop - where.start)
         seen = WHOLE.state.unpack(np.array(WHOLE.retract(x, d)).ravel())
-        belief = belief.acting(u.copy(), k * STEP)
+        belief = state.acting(belief, u, k * STEP)
         measured = np.concatenate([seen['contact_h'], seen['q_HO']])
         belief, estimate = state.step(belief, measured, (k + 1) * STEP)
         estimates.append(estimate)

@@ -7,8 +7,9 @@ import casadi as ca
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 import pytest
-from rolling_controller import measured_state
+from rolling_controller import measured_state, run_batch, StateFeedback
 from rolling_controller.law import STATE
+from rolling_controller.lockstep import run_emulated
 from rolling_controller.measured_state import (
     EXACT,
     GAP,
@@ -20,7 +21,10 @@ from rolling_controller.measured_state import (
 )
 from rolling_controller.supervisor import Source, Verdict
 from rolling_dynamics.contract import Entry, Layout, Mode
+from rolling_dynamics.contract.instruments import Actuator, Sensor
+from rolling_dynamics.simulation.emulation import Emulation
 
+PARTS = 2  # of a period of the sensors, of at most LONGEST
 SWELL = 0.3  # m/s^3, rate at which the acceleration of the cart grows by itself
 NOISE = np.array([0.02, 0.3])  # standard deviations of place and of acceleration
 START, LOST, DRIFT = {'s': 0.5, 'v': 2.0}, {'s': 3.0}, {'s': 0.01, 'v': 0.1}
@@ -84,17 +88,23 @@ class Oracle:
     def __init__(self):
         self.z, self.P = np.array([*X_START, 0.0]), np.diag([0.5, 2.0, UNSURE]) ** 2
 
-    def go_on(self, u, t, end):
-        """Predict under a control."""
-        count = int(np.ceil((end - t) / LONGEST * (1 - 1e-12)))
-        h = (end - t) / count
-        for k in range(count):
-            at = t + k * h
-            F = np.array([[1, h, h**2 / 2], [0, 1, h], [0, 0, 1]])
-            known = [u * h**2 / 2 + SWELL * (at * h**2 / 2 + h**3 / 6), 0, 0]
-            known[1] = u * h + SWELL * (at * h + h**2 / 2)
-            self.z = F @ self.z + known
+    def go_on(self, t, *held):
+        """Predict under controls, each held until a time."""
+        begin = t
+        for u, end in held:
+            F, h = self.over(end - begin), end - begin
+            known = [u * h**2 / 2 + SWELL * (begin * h**2 / 2 + h**3 / 6), 0, 0]
+            known[1] = u * h + SWELL * (begin * h + h**2 / 2)
+            self.z, begin = F @ self.z + known, end
+        parts = PARTS * int(np.ceil((begin - t) / (PARTS * LONGEST) - 1e-9))
+        h = (begin - t) / parts
+        for _ in range(parts):  # of the same length, in which it is driven at the end
+            F = self.over(h)
             self.P = F @ self.P @ F.T + h * np.diag([0.01, 0.1, WALK]) ** 2
+
+    def over(self, h):
+        """Return how (s, v, force) moves on."""
+        return np.array([[1, h, h**2 / 2], [0, 1, h], [0, 0, 1]])
 
     def take(self, row, expected, y, deviation):
         """Correct by one number."""
@@ -123,24 +133,23 @@ def test_the_estimate_is_that_of_a_kalman_filter_by_hand(filter_):
     belief, _ = filter_.step(belief, [0.3, 9.0, 0.2], 1.0)
     oracle.take_both([0.3, 9.0, 0.2], 0.0, 1.0)
     assert_alike(belief, oracle)
-    belief = belief.acting(np.array([2.0]), 1.004).acting(np.array([-3.0]), 1.013)
-    oracle.go_on(0.0, 1.0, 1.004)
-    oracle.go_on(2.0, 1.004, 1.011)
+    belief = filter_.acting(filter_.acting(belief, [2.0], 1.004), [-3.0], 1.013)
+    oracle.go_on(1.0, (0.0, 1.004), (2.0, 1.011))
     belief, _ = filter_.step(belief, [np.nan, 9.0, 1.5], 1.011)
     oracle.take_both([np.nan, 9.0, 1.5], 2.0, 1.011)
     assert_alike(belief, oracle)
-    oracle.go_on(2.0, 1.011, 1.013)
+    oracle.go_on(1.011, (2.0, 1.013))
     belief, _ = filter_.step(
         belief, [0.4, np.nan, -2.5], 1.013
     )  # what acts from then on is in force
     oracle.take_both([0.4, np.nan, -2.5], -3.0, 1.013)
     assert_alike(belief, oracle)
-    assert [at for at, _ in belief.sent] == [1.013]
+    assert belief.sent[-2:].tolist() == [[1.004, 2.0], [1.013, -3.0]]
     again, _ = filter_.step(belief, [0.5, 0.0, np.nan], 1.013)  # at the same time: no prediction
     oracle.take_both([0.5, 0.0, np.nan], -3.0, 1.013)
     assert_alike(again, oracle)
     # a control that acts from the measurement on is in force in another one of this time
-    again, _ = filter_.step(again.acting(np.array([4.0]), 1.013), [np.nan, 0.0, 3.5], 1.013)
+    again, _ = filter_.step(filter_.acting(again, [4.0], 1.013), [np.nan, 0.0, 3.5], 1.013)
     oracle.take_both([np.nan, 0.0, 3.5], 4.0, 1.013)
     assert_alike(again, oracle)
 
@@ -226,7 +235,7 @@ def test_the_supervisor_knows_a_sensor_by_its_least_noise(deviations, noise):
 class Noting:
     """A law that notes what it is given, and answers by a number."""
 
-    period = None
+    period, opaque = None, 'notes in Python'
     output = Layout((Entry('u', ('u',), 'm/s^2'),))
 
     def __init__(self, inputs, answer=0.0, period=None):
@@ -283,9 +292,64 @@ def test_outputs_are_limited_by_what_the_supervisor_says(filter_, verdicts, verd
     memory, found = behind.step(behind.start(), [0.3, 9.0], 1.0)
     assert found.tolist() == memory.output.tolist() == [output]
     assert memory.fault == verdict.fault
-    at, u = memory.belief.sent[-1]
-    assert (at, u.tolist()) == (1.03, [10 * output])
+    assert memory.belief.sent[-1].tolist() == [1.03, 10 * output]
     assert np.isfinite(law.given[0][1]).all() == verdict.possible
     again = behind.start(memory)
     assert again.law == 1
     assert again.output.tolist() == [0.0]
+
+
+def test_filter_and_law_are_one_function_of_vectors(filter_):
+    """What is remembered is a vector: measurements, some missing, and controls that act later."""
+    system = Swelling()
+    law = StateFeedback(system, lambda t, x, gain: -gain * x[0] - x[1] + t, [3.0])
+    behind = MeasuredLaw(filter_, law, latency=0.013, greatest=1.5)
+    one, memory, rng = behind.as_function(), behind.start(), np.random.default_rng(1)
+    z = one.memory
+    for k in range(30):
+        y = np.array([0.2, 0.5, 0.1]) + 0.01 * rng.normal(size=3)
+        y[rng.random(3) < 0.3] = np.nan
+        t = 1.0 + 0.008 * k + 0.002 * (k % 2)
+        memory, output = behind.step(memory, y, t)
+        out = np.array(one.function(z, y, t, one.given(t))).ravel()
+        z = out[: z.size]
+        assert_allclose(out[z.size :], output, rtol=1e-12, atol=1e-13)
+        assert_allclose(z[: memory.belief.numbers().size], memory.belief.numbers(), rtol=1e-12)
+    assert np.ptp(memory.belief.sent[-6:, 1]) > 0.02  # it answered
+
+
+def test_a_batch_of_carts_behind_their_filters_stands():
+    """Each by its own noise, as one of them in lockstep; all covariances are the same."""
+    system, late = Cart(), 0.01
+    place = Sensor(
+        name='place',
+        output=Layout((Entry('position', ('cart_position',), 'm'),)),
+        measure=lambda at: at.state['s'],
+        covariance=np.array([[1e-6]]),
+        rate=100.0,
+        delay=late,
+        message='joint_states',
+        topic='joint_states',
+    )
+    motor = Actuator(
+        name='motor',
+        control='u',
+        joints=('cart',),
+        limits=np.array([5.0]),
+        dead_time=late,
+        message='accelerations',
+        topic='joint_command',
+    )
+    state = SensorFilter(system, P, [place], [0.0, 0.0], start=0.3)
+    push = StateFeedback(system, lambda _t, x, _: -4 * x[0] - 3 * x[1])
+    law, starts = MeasuredLaw(state, push, latency=2 * late), np.array([[0.2, 0.0], [-0.3, 0.1]])
+    drive = {'rate': 100.0, 'sensors': [place], 'actuators': [motor], 'seed': 3}
+    batch = run_batch(system, P, starts, law, 5.0, **drive)
+    for k, x_start in enumerate(starts):
+        plant = Emulation(system, P, [place], [motor], seed=k)
+        plant.restart(x_start, np.zeros(1))
+        one = run_emulated(plant, law, state.given, 5.0, lambda u: u)
+        assert np.abs(batch.states[-1, k]).max() < 5e-3
+        assert np.abs(one.states[-1]).max() < 5e-3
+        known = batch.memory[3:7, k]
+        assert_allclose(known, one.memory.belief.P.ravel(), rtol=1e-3)

@@ -53,7 +53,7 @@ class Wheeler:
             u = np.clip(u, -s.control_limits, s.control_limits)
             plant.send(u, k * STEP)
             acts = k * STEP + s.actuators[0].dead_time
-            belief = belief.acting(u, acts)
+            belief = self.filter.acting(belief, u, acts)
             predictor.note(SECOND + round(acts * SECOND), u)
         return None, verdicts
 
