@@ -625,7 +625,6 @@ MOVES_A_PLANT = {
     'rolling_controller.motion_watch.Predictor.__init__': 'predicts for a watch',
     'rolling_robotics.page.page.page_data': 'the first state of a page',
     'evidence.benchmarks.batch._scalar': 'times a step',
-    'evidence.benchmarks.pendulum_sphere.follow': 'torques of a paper',
     'evidence.benchmarks.predictive._Motion.__init__': 'a ball with a late estimator',
     'evidence.papers.putkaradze_rogers.stepper_rows': 'a stepper motor, no plant',
     'tools.golden._stepped': 'steps that a golden file keeps',

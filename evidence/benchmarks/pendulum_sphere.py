@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,8 +13,10 @@ import time
 from evidence.benchmarks.row import DURATION, Row, simulated, timed, TOLERANCE
 import numpy as np
 from rolling_controller.gait_following.gait_follower import GaitFollower
-from rolling_controller.law import answered
+from rolling_controller.law import Around
+from rolling_controller.lockstep import run_lockstep
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, gaits_for_speed
 from rolling_dynamics.pendulum_sphere.parameters import (
@@ -23,13 +25,11 @@ from rolling_dynamics.pendulum_sphere.parameters import (
     SphereParameters,
 )
 from rolling_dynamics.pendulum_sphere.system import PendulumSphere, STATE
-from rolling_dynamics.simulation import Stepper
 from rolling_planner.gait_planner.plan_gaits import plan_gaits
 from rolling_planner.gait_planner.problem import Circle, GaitProblem, GaitSequence, Waypoint
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem, Weights
 from rolling_planner.refinement.planner import plan_rolling
-from transforms3d.quaternions import axangle2quat, qmult
 
 DISTURBED = 100
 SHORTER, SHORTENINGS = 0.85, 6  # ratio of one horizon to the one before, and how many
@@ -198,6 +198,8 @@ def plan_effort(plan: Plan) -> dict[str, float]:
 LEAD = 2.0  # s of holding before the first swing, in which the slope is learnt
 SETTLE = 3.0  # s of holding after the last swing
 RATE = 250.0  # of measurement and command [Hz]
+# standard deviations of what is measured, by tangent entry [m, rad, rad/s]
+NOISE = {'contact': 0.005, 'd_WS': 0.0, 'd_WP': math.radians(0.3), 'w_WS_W': 0.05, 'w_WP_W': 0.03}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -301,51 +303,40 @@ def follow(plan: GaitSequence, disturbance: Disturbance) -> Arrival:
         What is not as believed.
 
     """
-    true = disturbance.applied(plan.params)
-    system, dt = PendulumSphere(), 1 / RATE
-    p = system.pack_parameters(true)
-    plant = Stepper(system, p, max_step=dt / 2)
+    true, system = disturbance.applied(plan.params), PendulumSphere()
+    p, law = system.pack_parameters(true), GaitFollower(plan)
     rng = np.random.default_rng([7, disturbance.seed])
-    x = system.rolling_state(plan.params, contact=plan.start)  # hangs as if the floor were level
-    steps = round((LEAD + plan.duration + SETTLE) * RATE)
-    states, torques = np.empty((steps + 1, STATE.size)), np.zeros((steps + 1, 3))
-    states[0] = x
-
-    def motion() -> Generator[tuple[float, Array], Array, None]:
-        for k in range(steps):
-            torques[k] = yield k * dt - LEAD, measured(states[k], disturbance.noise, rng)
-            states[k + 1] = plant.step(states[k], torques[k], dt)
-
-    _, memory = answered(GaitFollower(plan), motion())
-    x, torques[-1] = states[-1], torques[-2]
+    sizes = disturbance.noise * np.array(
+        [NOISE[e.name] for e in system.tangent.entries for _ in range(e.size)]
+    )
+    off = Entry('off', tuple(f'off_{name}' for name in system.tangent.names), '')
+    n = STATE.size
+    seen = Around(
+        law,
+        before=lambda z, y, _: (z, system.retract(y[:n], y[n:])),
+        inputs=Layout((*law.inputs.entries, off)),
+        since=LEAD,
+    )
+    run = run_lockstep(
+        system,
+        p,
+        system.rolling_state(plan.params, contact=plan.start),  # hangs as on a level floor
+        seen,
+        LEAD + plan.duration + SETTLE,
+        rate=RATE,
+        signals=lambda _: {'off': sizes * rng.normal(size=sizes.size)},
+    )
     wrench = system.function('wrench', system.expressions.wrench)
-    force = np.array(wrench(states.T, torques.T, 0, p)).T[:, 3:]
-    Omega = x[STATE.slice('w_WS_W')]
-    N = force[:, 2]
-    goal = plan.steps[-1].corner
-    path = states[:, STATE.slice('contact')]
+    force = np.array(wrench(run.states.T, run.controls.T, 0, p)).T[:, 3:]
+    Omega, loop = run.states[-1, STATE.slice('w_WS_W')], run.memory[1].loop
+    N, path = force[:, 2], run.states[:, STATE.slice('contact')]
     return Arrival(
-        times=np.array(np.arange(steps + 1) * dt - LEAD),
+        times=run.times - LEAD,
         path=path,
-        miss=float(np.hypot(*(path[-1] - goal))),
+        miss=float(np.hypot(*(path[-1] - plan.steps[-1].corner))),
         speed=float(true.shell_radius * np.hypot(Omega[0], Omega[1])),
         friction=float((np.hypot(force[:, 0], force[:, 1]) / N).max()),
         least_normal_force=float(N.min()),
-        slope_estimate=memory.loop.filter.slope,
-        resistance_estimate=float(memory.loop.filter.state[4]),
+        slope_estimate=loop.filter.slope,
+        resistance_estimate=float(loop.filter.state[4]),
     )
-
-
-def measured(x: Array, scale: float, rng: np.random.Generator) -> Array:
-    """Return a state with the sensors' noise."""
-    if scale == 0:
-        return x
-    y = x.copy()
-    y[STATE.slice('contact')] += 0.005 * scale * rng.normal(size=2)
-    y[STATE.slice('w_WS_W')] += 0.05 * scale * rng.normal(size=3)
-    y[STATE.slice('w_WP_W')] += 0.03 * scale * rng.normal(size=3)
-    turn = math.radians(0.3) * scale * rng.normal(size=3)
-    angle = float(np.linalg.norm(turn))
-    q = STATE.slice('q_WP')
-    y[q] = qmult(axangle2quat(turn / angle, angle), y[q])
-    return y
