@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+import re
 import sys
 
 import casadi as ca
@@ -320,6 +321,27 @@ def test_by_emulated_imu_and_encoders_it_follows_its_plan_and_stands(
     assert np.abs(errors[:, :2]).max() < 5e-3
     assert np.abs(errors[:, 5:7]).max() < 5e-3
     assert np.abs(run.states[-1] - run.memory.belief.x)[:2].max() < 5e-3
+
+
+def block(page, words):
+    """Return the program of a page that holds these words; it stands for 3 s, not for a minute."""
+    found = re.findall(r'^```py(?:thon)?\n(.*?)^```', page.read_text(), re.DOTALL | re.MULTILINE)
+    text = next(text for text in found if words in text).replace('+ 60.0', '+ 3.0')
+    return compile(text, str(page), 'exec')
+
+
+def test_the_programs_of_its_pages_reach_what_they_say(scenario, monkeypatch, capsys):
+    """That of docs/extending.md goes on from the first one of the example's own page."""
+    monkeypatch.chdir(FOLDER)
+    names = {'__name__': scenario.name}
+    for page, words in (
+        (FOLDER / 'README.md', 'hold.uncontrollable'),
+        (FOLDER.parents[1] / 'docs' / 'extending.md', 'ballbot.instruments'),
+    ):
+        exec(block(page, words), names)  # noqa: S102
+        assert names['run'].ended is None
+        assert np.abs(names['run'].states[-1][:2] - [1.0, 0.0]).max() < 2e-3
+    assert len(capsys.readouterr().out.splitlines()) == 2
 
 
 @pytest.mark.slow  # 7 s at 500 Hz of two sensors: 2 CPU s each
