@@ -394,6 +394,35 @@ def test_its_hold_is_exported_though_its_plug_in_names_no_law(scenario, upright)
     assert np.array_equal(blind, c)
 
 
+@pytest.mark.slow  # 35,000 operations to compile
+def test_its_filter_and_hold_are_exported(scenario):
+    """The step in C answers as the law behind the filter does, also where nothing is measured."""
+    from ballbot.instruments import ENCODERS, IMU, MOTORS
+
+    seen = replace(scenario, sensors=(IMU, ENCODERS), actuators=(MOTORS,))
+    compiled, system = CompiledLaw(source=machine_sources(seen)['measured']()), scenario.system
+    state = SensorFilter(system, scenario.p, seen.sensors, scenario.x0)
+    hold = Hold(system, scenario.p, scenario.x0, control_limits=LIMIT)
+    law, rng = (
+        MeasuredLaw(state, hold, latency=IMU.delay + MOTORS.dead_time),
+        np.random.default_rng(4),
+    )
+    memory, m, answers = law.start(), compiled.start(), []
+    measured = [s.function(system, 'rolling') for s in seen.sensors]
+    for k in range(12):
+        d = 1e-2 * rng.normal(size=system.tangent.size)
+        x = np.array(system.retract(hold.x, d)).ravel()
+        y = np.concatenate([np.array(f(x, hold.u, 0.0, scenario.p)).ravel() for f in measured])
+        y[:] = np.nan if k == 7 else y
+        memory, u = law.step(memory, y, k / IMU.rate)
+        m, c = compiled.step(m, [*y, 0.0], 0.0)
+        np.testing.assert_allclose(c, u, rtol=0, atol=1e-9)
+        answers.append(u)
+    assert np.ptp(answers) > 0.1
+    with pytest.raises(ParameterError, match='needs sensors'):
+        machine_sources(scenario)['measured']()
+
+
 @pytest.mark.slow  # a plan, and 8 s at 1 kHz
 def test_the_regulator_along_its_plan_is_exported_and_ends_in_the_hold(scenario, planned):
     """In closed loop from a lean; gains and motion as polynomials give nearly the same torque."""

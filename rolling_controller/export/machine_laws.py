@@ -1,7 +1,7 @@
 """
 Laws of any machine in discrete time, exported where a plug-in names none.
 
-Hold and drive, and follow along the plan of a scenario.
+Hold and drive, follow along the plan of a scenario, and hold by what sensors measure.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from rolling_controller.balance.hold import Hold, PERIOD
 from rolling_controller.export.c import as_c, CSource
 from rolling_controller.law import COMMANDED, split
+from rolling_controller.measured_state import GAP, MeasuredLaw, MISSING, SensorFilter
 from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_controller.robot_laws.steering import place, VelocityHold
 from rolling_controller.step_law import StepLaw
@@ -244,12 +245,59 @@ def _fitted(law: TimeVaryingLqr) -> Array:
     return found
 
 
+def measured_law(scenario: Scenario) -> StepLaw:
+    """
+    Return the hold of :func:`hold_law` behind the filter of what the scenario's sensors measure.
+
+    It steps at the rate of the fastest sensor. A step in which not all have measured predicts
+    alone. Its set point is a number that says nothing.
+
+    Raises
+    ------
+    ParameterError
+        There are no sensors, or no equilibrium that can be held.
+
+    """
+    system, sensors, x = scenario.system, scenario.sensors, scenario.x0
+    if not sensors:
+        raise ParameterError(f'{scenario.name}: a law of what sensors measure needs sensors')
+    state = SensorFilter(system, scenario.p, sensors, x)
+    hold = Hold(system, scenario.p, x, control_limits=scenario.control_limits)
+    late = max(s.delay for s in sensors)
+    late += max((a.dead_time for a in scenario.actuators), default=0.0)
+    one = MeasuredLaw(state, hold, latency=late).as_function()
+    # what was before the start was long ago
+    start = np.maximum(one.memory, -1.0 - 2 * GAP / min(s.rate for s in sensors))
+    names = tuple(f'memory_{k}' for k in range(start.size))
+    layout = Layout((Entry('clock', ('clock',), 's'), Entry('memory', names, '')))
+    period, measurement = 1 / max(s.rate for s in sensors), state.inputs
+    z, y = ca.SX.sym('z', layout.size), ca.SX.sym('y', measurement.size)
+    visible, unused = ca.SX.sym('seen'), ca.SX.sym('goal')
+    known = ca.if_else(visible > 0.5, y, 10 * MISSING)
+    out = one.function(start + z[1:], known, z[0], one.given(0.0))
+    after, u = split(out, start.size)
+    return StepLaw(
+        name='measured',
+        text='hold about the start of the scenario, by what its sensors measure',
+        period=period,
+        state=layout,
+        measurement=measurement,
+        set_point=Layout((Entry('unused', ('unused',), ''),)),
+        output=system.control,
+        function=ca.Function(
+            'measured', [z, y, visible, unused], [ca.vertcat(z[0] + period, after - start), u]
+        ),
+        limits=(FARTHEST, FARTHEST),
+    )
+
+
 def machine_sources(scenario: Scenario) -> dict[str, Callable[[], CSource]]:
     """Return what writes the laws of any machine as C, by name."""
     return {
         'hold': lambda: as_c(hold_law(scenario), library=True),
         'drive': lambda: as_c(drive_law(scenario), library=True),
         'follow': lambda: as_c(follow_law(scenario), library=True),
+        'measured': lambda: as_c(measured_law(scenario), library=True),
     }
 
 

@@ -23,11 +23,12 @@ def run_export(args: Namespace) -> int:
     Write a controller as C for a microcontroller.
 
     Write a controller in discrete time as C99: one header and one source, without allocation, the
-    state in a struct, and a function for one step. `hold`, `drive` and `follow` take sines from
-    the library of C (`-lm`), others no library. It prints how many operations a step takes at
+    state in a struct, and a function for one step. Those of any machine take sines from the
+    library of C (`-lm`), others no library. It prints how many operations a step takes at
     most, what it needs of the stack and, where there is a C compiler, the size of its code. Any
     machine with an equilibrium near its start has the controllers `hold`, `drive` where it has a
-    place on the floor, and `follow` along the plan of its scenario.
+    place on the floor, `follow` along the plan of its scenario, and `measured`, the hold by what
+    the sensors of its scenario measure.
 
     example:
       rolling export lqr --scenario ball_balancer --language c --out firmware

@@ -28,7 +28,7 @@ def law_of(scenario: Scenario, source: CSource | None) -> tuple[Functions, Data 
     if source is None:
         return {}, None
     law, system = source.law, scenario.system
-    of_state = law.measurement.size == system.state.size
+    of_state = law.measurement.names == system.state.names
     if not of_state and not (
         scenario.sensors and scenario.sensors[0].output.size >= law.measurement.size
     ):
