@@ -634,7 +634,8 @@ class MeasuredLaw:
         else:
             most = self._greatest * (LIMITED if verdict.limited else 1.0)
             output = np.clip(output, -most, most)
-        belief = self._filter.acting(belief, self._control(output), t + self._latency)
+        u = np.array(self._control(output)).ravel()
+        belief = self._filter.acting(belief, u, t + self._latency)
         return Measured(belief, law, output, missed), output
 
     def as_function(self) -> LawFunction:

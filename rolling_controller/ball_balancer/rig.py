@@ -28,6 +28,7 @@ def supervised(file: RigFile, law: Law[Any]) -> MeasuredLaw:
     """Return a law of a rig behind the supervisor of its frames, which levels the plate."""
     camera, (low, high), radius = file.camera.sensor(), file.edges, file.ball.radius
     system, p = file.nominal().system_and_parameters()
+    commanding = file.commanding(system)
     white, walk = file.unmodelled
     x = np.zeros(system.state.size)
     x[4:] = file.at_rest(file.command(system, p, np.zeros(2)))
@@ -54,7 +55,7 @@ def supervised(file: RigFile, law: Law[Any]) -> MeasuredLaw:
     return MeasuredLaw(
         state,
         law,
-        control=lambda output: file.command(system, p, output),
+        control=lambda output: commanding(output, p),
         latency=camera.delay + file.servo.dead_time,
         greatest=file.greatest / file.count,
     )

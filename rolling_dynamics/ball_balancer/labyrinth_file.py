@@ -13,7 +13,8 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth import from_walls, Labyrinth, PARAMETERS
 from rolling_dynamics.ball_balancer.plate import TURNING
 from rolling_dynamics.ball_balancer.rig_file import CameraSection, RigFile
-from rolling_dynamics.driven import driven, DrivenSystem, speed_servo
+from rolling_dynamics.driven import driven, DrivenSystem, limited, speed_servo
+from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.scenario.faults import check
 from rolling_dynamics.scenario.fields import (
     described,
@@ -165,9 +166,15 @@ class LabyrinthFile(RigFile, ScenarioFile):
         """Return the servos' part of x on a level board: zeros."""
         return np.zeros(2 * command.size)
 
-    def command(self, system: DrivenSystem[Labyrinth], p: Array, speeds: Array) -> Array:  # noqa: ARG002
-        """Return what is commanded to the servos: speeds (2) [rad/s] within their maximum."""
-        return np.clip(speeds, -self.servo.speed, self.servo.speed)
+    def commanding(self, system: DrivenSystem[Labyrinth]) -> ca.Function:
+        """Return ``(speeds, p) -> command``: speeds (2) [rad/s] within their maximum."""
+        return _commanding(system, self.servo.speed)
+
+
+@once_per_system
+def _commanding(system: DrivenSystem[Labyrinth], most: float) -> ca.Function:
+    speeds, p = ca.SX.sym('speeds', 2), ca.SX.sym('p', system.parameters.size)
+    return ca.Function('commanding', [speeds, p], [limited(speeds, ca.SX(most))])
 
 
 @cache

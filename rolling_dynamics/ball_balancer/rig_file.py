@@ -121,8 +121,12 @@ class RigFile(ABC):
         """Return the servos' part of x while they rest at a command (n) [rad, rad/s]."""
 
     @abstractmethod
+    def commanding(self, system: Any) -> ca.Function:  # noqa: ANN401
+        """Return ``(given, p) -> command``: what a law gives (2) to what servos get (n)."""
+
     def command(self, system: Any, p: Array, given: Array) -> Array:  # noqa: ANN401
         """Return what is commanded to the servos (n) [rad, rad/s] for what a law gives (2)."""
+        return np.array(self.commanding(system)(given, p)).ravel()
 
     def actuator(self, system: Any) -> Actuator:  # noqa: ANN401
         """Return the servos."""

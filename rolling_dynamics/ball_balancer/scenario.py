@@ -213,27 +213,13 @@ class BallBalancerFile(RigFile, ScenarioFile):
         lagged = [command] if self.servo.lag > 0 else []
         return np.concatenate([command, np.zeros_like(command), *lagged])
 
-    def command(self, system: DrivenSystem[BallBalancer], p: Array, tilt: Array) -> Array:
-        """
-        Return what is commanded to the servos, in whole counts within their reach.
-
-        Parameters
-        ----------
-        system, p
-            The plant.
-        tilt
-            Counts that pull the ball along x and y, shape (2,).
-
-        Returns
-        -------
-        NDArray
-            Shape (servos,) [rad].
-
-        """
-        return np.array(self.commanding(system)(tilt, p)).ravel()
-
     def commanding(self, system: DrivenSystem[BallBalancer]) -> ca.Function:
-        """Return ``(tilt, p) -> command``: counts (2) to the angles of the servos [rad]."""
+        """
+        Return ``(tilt, p) -> command``.
+
+        From the counts (2) that pull the ball along x and y to the angles of the servos [rad], in
+        whole counts within their reach.
+        """
         return _commanding(system, self.servo.count, self.servo.reach)
 
 

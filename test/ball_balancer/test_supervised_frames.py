@@ -244,6 +244,22 @@ def test_the_supervisor_of_a_rig_knows_its_camera_its_plate_and_its_servos(rig):
     assert found._greatest == file.greatest / file.count
 
 
+def test_a_law_behind_its_supervisor_is_one_function_while_frames_are_believed(rig):
+    file, law = rig
+    behind, rng = supervised(file, law), np.random.default_rng(2)
+    one, memory = behind.as_function(), behind.start()
+    z, answers = one.memory, []
+    for k in range(12):
+        given = [*(0.01 + 2e-4 * rng.normal(size=2)), 0.0, 0.005]
+        memory, counts = behind.step(memory, given, k * law.period)
+        out = np.array(one.function(z, given, k * law.period, one.given(0.0))).ravel()
+        z = out[: z.size]
+        np.testing.assert_allclose(out[z.size :], counts, rtol=1e-9)
+        answers.append(counts)
+    assert not memory.fault
+    assert np.ptp(answers, axis=0).min() > 20
+
+
 def test_a_run_of_a_rig_is_that_of_its_seed(rig):
     """Noise and maps are drawn by it; 0 is the default."""
     file, law = rig
