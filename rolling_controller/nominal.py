@@ -19,9 +19,10 @@ from rolling_dynamics.contract.capabilities import smooth_mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import CancelledError, check_choice, ParameterError, SimulationError
 from rolling_dynamics.per_system import once_per_system
-from rolling_dynamics.simulation.stepper import ramp_step
+from rolling_dynamics.simulation.stepper import ramp_step, step_of_order_4
 from rolling_planner.plan import check_states_fit, HOLD, Plan
 from rolling_planner.refinement.rollout import collocated_states, growth, UNSTABLE
+from rolling_planner.transcription.transcription import BY_DIRECTION, LARGE
 
 DERIVATION = 'steps 1'  # changes with how they follow from the dynamics
 
@@ -38,12 +39,19 @@ def step_functions(system: RollingSystem) -> tuple[ca.Function, ca.Function]:
     """Return the compiled ``ramp_step`` and ``(x, x_next, u0, u1, t, h, p) -> (A, B)``."""
     f = smooth_mode(system).dynamics
     content = ''.join(g.serialize() for g in (f, system.retract, system.difference))
+    derivation = DERIVATION + BY_DIRECTION * _large(system)
     step, jacobian = compiled_once(
-        f'{DERIVATION} {content}',
+        f'{derivation} {content}',
         ('ramp_step', 'linear_step'),
         lambda: (ramp_step(system), _linear_step(system)),
     )
     return step, jacobian
+
+
+def _large(system: RollingSystem) -> bool:
+    """Return whether the derivatives of a step take minutes to compile, written out."""
+    directions = system.tangent.size + system.control.size
+    return bool(smooth_mode(system).dynamics.n_instructions() * directions > LARGE)
 
 
 def _linear_step(system: RollingSystem) -> ca.Function:
@@ -52,10 +60,39 @@ def _linear_step(system: RollingSystem) -> ca.Function:
     d, e = ca.SX.sym('d', n), ca.SX.sym('e', m)
     u0, u1 = ca.SX.sym('u0', m), ca.SX.sym('u1', m)
     t, h, p = ca.SX.sym('t'), ca.SX.sym('h'), ca.SX.sym('p', system.parameters.size)
+    if _large(system):
+        return _linear_step_by_direction(system)
     end = ramp_step(system)(system.retract(x, d), u0 + e, u1 + e, t, h, p)
     J = ca.jacobian(system.difference(end, x_next), ca.vertcat(d, e))
     J = ca.substitute(J, ca.vertcat(d, e), ca.DM.zeros(n + m))
     return ca.Function('linear_step', [x, x_next, u0, u1, t, h, p], [ca.densify(J)])
+
+
+def _linear_step_by_direction(system: RollingSystem) -> ca.Function:
+    """Return the same as a loop over unit vectors: written out it takes minutes to compile."""
+    n, m, f = system.tangent.size, system.control.size, smooth_mode(system).dynamics
+    sizes = system.state.size, system.state.size, m, m, 1, 1, system.parameters.size
+    names = 'x', 'dx', 'u', 'du', 't', 'h', 'p'  # `cse` takes symbols of one name for one
+    x, dx, u, du, t, _, p = map(ca.SX.sym, names, sizes)
+    d, way = ca.SX.sym('d', n), ca.SX.sym('way', n)
+    slope = f(x, u, t, p)
+    slopes = ca.vertcat(slope, ca.jtimes(slope, ca.vertcat(x, u), ca.vertcat(dx, du)))
+    rate = ca.Function('rate', [ca.vertcat(x, dx), u, du, t, p], [ca.cse(slopes)])
+    moved = ca.substitute(ca.jtimes(system.retract(x, d), d, way), d, ca.DM.zeros(n))
+    start = ca.Function('start', [x, way], [ca.vertcat(x, moved)])
+    other = ca.SX.sym('other', x.numel())
+    left = ca.densify(ca.jtimes(system.difference(x, other), x, dx))
+    finish = ca.Function('finish', [ca.vertcat(x, dx), other], [left])
+    given = [ca.MX.sym(f'in_{k}', size) for k, size in enumerate(sizes)]
+    at, following, u0, u1, time, h, params = given
+    turn = ca.MX.sym('turn', n + m)
+    controls, times = (u0, (u0 + u1) / 2, u1), (time, time + h / 2, time + h)
+    _, reached = step_of_order_4(
+        lambda both, k: rate(both, controls[k], turn[n:], times[k], params), start(at, turn[:n]), h
+    )
+    one = ca.Function('one', [*given, turn], [finish(reached, following)])
+    every = one.map('every', 'serial', n + m, list(range(len(given))), [])
+    return ca.Function('linear_step', given, [every(*given, ca.MX(ca.DM.eye(n + m)))])
 
 
 class Linearization:

@@ -94,7 +94,8 @@ class RolloutSimulator:
         limits = envelope(system)
         self.envelope = list(limits)
         outputs += [limit(x, u, t, p) for limit in limits.values()]
-        judge = ca.Function('rollout_judge', [x, u, t, p], [ca.densify(ca.vertcat(*outputs))])
+        judged = ca.cse(ca.densify(ca.vertcat(*outputs)))  # limits repeat the dynamics
+        judge = ca.Function('rollout_judge', [x, u, t, p], [judged])
         step, judge = compiled(ramp_step(system), judge)
         self.step = FastFunction(step)
         self._segment = FastFunction(step.mapaccum('segment', samples, 1))

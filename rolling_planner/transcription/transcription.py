@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import casadi as ca
@@ -12,6 +12,8 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled_once
 
 DERIVATION = 'derivatives of a node, 2'  # to be changed with the way in which they are derived
+BY_DIRECTION = 'by direction, 1'  # the same of large nodes
+LARGE = 100_000  # operations of a node times its variables, from which derivatives go by direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +77,18 @@ def node_functions(
     -------
     NodeFunctions
         Value, Jacobian and Hessian; where machine code is in the cache nothing is differentiated.
+        Those of a large node are loops over directions: written out they take minutes to compile.
 
     """
     z = ca.vertcat(x, u)
     # constraints repeat the dynamics; written out once, the Hessian has a third of the operations
     y = ca.cse(ca.densify(ca.vertcat(rates, path, cost)))
     value = ca.Function('node_value', [z, data], [y])
+    large = value.n_instructions() * z.numel() > LARGE
 
     def build() -> tuple[ca.Function, ...]:
+        if large:
+            return value, *_by_direction(value, (z, data), y)
         weight = ca.SX.sym('m', y.numel())
         jacobian = ca.jacobian(y, z)
         hessian = ca.triu(ca.hessian(ca.dot(weight, y), z)[0])
@@ -101,11 +107,37 @@ def node_functions(
         'node_jacobian_pattern',
         'node_hessian_pattern',
     )
-    f, jacobian, hessian, *patterns = compiled_once(DERIVATION + value.serialize(), names, build)
+    derivation = DERIVATION + BY_DIRECTION * large
+    f, jacobian, hessian, *patterns = compiled_once(derivation + value.serialize(), names, build)
     places = [g.sparsity_out(0) for g in patterns]
     return NodeFunctions(
         f, jacobian, hessian, places[0], places[1], x.numel(), u.numel(), path.numel()
     )
+
+
+def _by_direction(
+    value: ca.Function, symbols: tuple[ca.SX, ca.SX], y: ca.SX
+) -> Iterator[ca.Function]:
+    """Yield Jacobian and Hessian of a node as loops over unit vectors, then their patterns."""
+    z, n = symbols[0], symbols[0].numel()
+    # `cse` takes symbols of one name for one
+    d, weight = ca.SX.sym('direction of a node', n), ca.SX.sym('weight of a node', y.numel())
+    weighted = *symbols, weight
+    gradient = ca.cse(ca.gradient(ca.dot(weight, y), z))
+    curved = ca.Function('gradient', weighted, [gradient]).jac_sparsity(0, 0)
+    each = (
+        ('node_jacobian', symbols, y, value.jac_sparsity(0, 0)),
+        ('node_hessian', weighted, gradient, ca.triu(curved)),
+    )
+    for name, at, of, pattern in each:
+        along = ca.densify(ca.cse(ca.jtimes(of, z, d)))
+        one = ca.Function('along', [*at, d], [along])
+        given = [ca.MX.sym(f'in_{k}', s.numel()) for k, s in enumerate(at)]
+        every = one.map('every', 'serial', n, list(range(len(at))), [])
+        columns = every(*given, ca.MX(ca.DM.eye(n)))
+        yield ca.Function(name, given, [ca.project(columns, pattern).nz[:]])
+    for name, _, _, pattern in each:
+        yield ca.Function(f'{name}_pattern', [], [ca.DM(pattern, 1)])
 
 
 @dataclass(frozen=True, eq=False)
