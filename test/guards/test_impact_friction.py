@@ -57,7 +57,7 @@ def test_the_direction_in_which_a_contact_at_rest_slips_has_kinetic_friction(mon
         asked.append(mu)
         return slip_onset(W, v, mu, scale)
 
-    monkeypatch.setattr(impact, 'slip_onset', onset)
+    monkeypatch.setattr(rebound, 'slip_onset', onset)
     rebound_impulse(COUPLED, np.array([0.0, -1.0]), 0.79, 0.2, 0.0)
     assert asked == [0.2]
 
