@@ -357,10 +357,23 @@ class Machine:
                 continue
             if ca.SX(joint.resistance).is_zero() and ca.SX(joint.damping).is_zero():
                 continue
-            link = self.links[names[b]]
+            above, link = body.parent, self.links[names[b]]
+            if not self.is_prescribed(above):
+                raise ParameterError(
+                    f'{self.name}.bodies.{body.name}: resistance and damping of a Rolling joint '
+                    f'on {above!r}, which moves freely, would not push it back; roll by a Contact '
+                    'with a resistance'
+                )
             reach, normal, *_ = link.contact
-            rolling = link.w - ca.dot(normal, link.w) * normal
+            w = link.w - link.C @ self.links[above].w if above else link.w
+            rolling = w - ca.dot(normal, w) * normal
             slow = REST_RATE**2 * ca.norm_2(self.gravity_W) / ca.norm_2(reach)
             direction = rolling / ca.sqrt(ca.sumsqr(rolling) + slow)
-            out.append(Law(b, -joint.damping * link.w, -joint.resistance * direction))
+            out.append(Law(b, -joint.damping * w, -joint.resistance * direction))
         return out
+
+    def is_prescribed(self, name: str) -> bool:
+        """Return whether the motion of a body, or of the ground, is prescribed."""
+        while name and isinstance(self.bodies[name].joint, Driven):
+            name = self.bodies[name].parent
+        return not name

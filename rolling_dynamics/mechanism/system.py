@@ -384,13 +384,7 @@ class MachineSystem(WrittenSystem):
 
     def _outside(self, body: str, on: str) -> int:
         """Return the sign of a contact force on a body in the momentum of what moves freely."""
-        return int(self._prescribed(on)) - int(self._prescribed(body))
-
-    def _prescribed(self, name: str) -> bool:
-        """Return whether the motion of a body, or of the ground, is prescribed."""
-        while name and isinstance(self.machine.bodies[name].joint, Driven):
-            name = self.machine.bodies[name].parent
-        return not name
+        return int(self.machine.is_prescribed(on)) - int(self.machine.is_prescribed(body))
 
     def _closing_force(self, name: str, forces: Sequence[ca.SX]) -> ca.SX:
         """Return the force (3) [N] in W on a body and all it carries by closing contacts."""
@@ -740,9 +734,9 @@ class MachineSystem(WrittenSystem):
         out = {}
         for name, body in self.machine.bodies.items():
             jointed = isinstance(body.joint, Custom | Prismatic | Revolute | Spherical)
-            if jointed and self._prescribed(body.parent):
+            if jointed and self.machine.is_prescribed(body.parent):
                 return {}
-            if body.mass is None or self._prescribed(name):
+            if body.mass is None or self.machine.is_prescribed(name):
                 continue
             given = [body.mass.mass, body.mass.centre, body.mass.about_centre]
             values = ca.Function('body', [self.symbols.p], [ca.densify(ca.SX(v)) for v in given])

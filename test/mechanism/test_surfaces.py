@@ -250,22 +250,30 @@ def test_a_ball_in_an_upright_cylinder_rises_and_falls_at_sqrt_2_7_of_its_rate()
     assert run.states[:, 2] == pytest.approx(expected, abs=1e-8)
 
 
-def test_a_ball_on_a_turntable_circles_at_2_7_of_its_rate():
-    machine, rate = Machine('turntable'), 3.0
+def turntable(rate, **given):
+    """Return a ball that rolls on a table that turns at a given rate, or moves freely."""
+    machine = Machine('turntable')
     hinge = Revolute(
         angle=Entry('turn', ('turn',), 'rad', kind='angle'),
         speed=Entry('turn_rate', ('turn_rate',), 'rad/s'),
         axis=[0, 0, 1],
     )
-    machine.body('table', Driven(joint=hinge, rates=ca.SX(1, 1)))
+    mass = None if rate else Revolution(ca.SX(1.0), ca.SX(1.0))
+    machine.body('table', Driven(joint=hinge, rates=ca.SX(1, 1)) if rate else hinge, mass)
     ball = Rolling(
         shape=Sphere(ca.SX(R)),
         contact=vector_entry('contact', 'm', suffixes='xy'),
         attitude=quaternion_entry('q_WB'),
         speed=vector_entry('w_WB', 'rad/s'),
+        **given,
     )
     machine.body('ball', ball, Revolution(ca.SX(MASS), ca.SX(0.4 * MASS * R**2)), on='table')
-    system = MachineSystem(machine)
+    return MachineSystem(machine)
+
+
+def test_a_ball_on_a_turntable_circles_at_2_7_of_its_rate():
+    rate = 3.0
+    system = turntable(rate)
     x, xdot = system.symbols.x, system.mode.dynamics(*system.symbols)
     where = system.pose(x, [])[1][:3, 3]
     velocity = ca.jtimes(where, x, xdot)
@@ -277,6 +285,19 @@ def test_a_ball_on_a_turntable_circles_at_2_7_of_its_rate():
         )
         v, a = (np.array(e).ravel() for e in both(state))
         assert a == pytest.approx(2 / 7 * rate * np.cross([0, 0, 1], v), abs=1e-12)
+
+
+def test_what_turns_with_its_table_is_not_damped():
+    """A spin over the table is damped, by exp(-5 d t / (2 m R^2))."""
+    rate, damping = 3.0, 1e-3
+    system = turntable(rate, damping=damping, resistance=1e-3)
+    for over in (0.0, 2.0):
+        state = system.state.pack(turn_rate=rate, w_WB=[0, 0, rate + over])
+        slows = np.array(system.mode.dynamics(state, [], 0, [])).ravel()[-3:]
+        expected = [0, 0, -2.5 * damping * over / (MASS * R**2)]
+        np.testing.assert_allclose(slows, expected, atol=1e-12)
+    with pytest.raises(ParameterError, match="on 'table', which moves freely"):
+        _ = turntable(0.0, damping=damping).mode
 
 
 def test_a_ball_between_fingertips_turns_where_they_move_apart():
