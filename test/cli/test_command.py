@@ -99,11 +99,6 @@ def test_version(rolling):
             ['reproduce', 'ivanova-pivovarova', '--figures', '/proc/none'],
             "--figures: the folder '/proc' is not writable",
         ),
-        pytest.param(
-            ['record', '--out', '/proc/none/x', 'topic'],
-            "the folder '/proc' is not writable",
-            marks=pytest.mark.ros,
-        ),
         (['plot', SCENARIO], 'is not JSON: .*by `rolling simulate` first'),
         (['plot', 'none.json'], 'none.json: cannot be read'),
         (['view', '--speed', '0'], '--speed: must lie between 0.001 and 1000, got 0'),

@@ -34,12 +34,13 @@ ALL = {
     if isinstance(c, type) and getattr(c, '_is_protocol', False) and c is not Protocol
 } - {capabilities.Atlas, capabilities.RollingSystem}
 BALL = ContactSystem(Sphere(0.02), Plane())
+MACHINE = {Conservation, ContactReport, DrivenContacts, Envelope, Projection, RestGoal}
+MACHINE |= {RigidBodies, SmoothMode, StartMode, StateBounds, StateCheck}
 OFFERED = {
     'contact': (BALL, ALL - {GivenFormulas, SmoothMode, StartMode}),
     'point_mass_ball': (
         PointMassBall(),
-        {Envelope, StateBounds, StateCheck, RestGoal, DefaultWeights, PlanSeeds}
-        | {Conservation, GivenFormulas, RigidBodies, StartMode},
+        MACHINE | {DefaultWeights, GivenFormulas, PlanSeeds},
     ),
     'pendulum_sphere': (
         PendulumSphere(),
@@ -47,7 +48,10 @@ OFFERED = {
         | {DrivenContacts, StateBounds},
     ),
     'spin_rolling_sphere': (SpinRollingSphere(), {StateCheck, DefaultWeights}),
-    'hybrid_contact': (HybridContactSystem(Sphere(0.02)), {Conservation, RigidBodies, StartMode}),
+    'hybrid_contact': (
+        HybridContactSystem(Sphere(0.02)),
+        MACHINE,
+    ),
 }
 
 

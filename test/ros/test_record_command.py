@@ -50,3 +50,18 @@ def test_named_topic_is_recorded_until_ctrl_c(peer, domain, tmp_path):
     assert seen == [0, 1, 2, 3, 4]
     peer.node.destroy_publisher(odometry)
     peer.node.destroy_publisher(other)
+
+
+def test_a_folder_that_cannot_be_made_is_refused():
+    command = [
+        sys.executable,
+        '-m',
+        'rolling_robotics.cli',
+        'record',
+        '--out',
+        '/proc/none/x',
+        't',
+    ]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.returncode == 2
+    assert "the folder '/proc' is not writable" in ended.stderr
