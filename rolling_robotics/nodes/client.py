@@ -223,8 +223,10 @@ class Client:
         client = self._services.get(name)
         if client is None:
             client = self._services[name] = self._node.create_client(kind, name)
+        end = time.monotonic() + timeout
         self._wait(f'no service {name}', client.service_is_ready, timeout)
-        return self._answered(f'no answer of {name}', client.call_async, request)
+        left = max(SHORT, end - time.monotonic())
+        return self._answered(f'no answer of {name}', client.call_async, request, timeout=left)
 
     def set_parameters(self, node: str, values: Mapping[str, Any]) -> None:
         """Set parameters of a node, or raise ClientError with the node's reason."""
@@ -278,21 +280,23 @@ class Client:
         """
         return self._result('the client is stuck', self._executor.create_task(call, *args), SHORT)
 
-    def _answered(self, what: str, send: Callable[..., Future], *args: Any) -> Any:
+    def _answered(
+        self, what: str, send: Callable[..., Future], *args: Any, timeout: float = SHORT
+    ) -> Any:
         """
         Return the answer to a request, which is sent again while none comes.
 
         A server that knows the request of a client and not yet where its answers go drops the
         answer.
         """
-        end = time.monotonic() + SHORT
+        end = time.monotonic() + timeout
         while True:
             future = self._in_turn(send, *args)
             try:
                 return self._result(what, future, AGAIN)
             except LateAnswerError:
                 if time.monotonic() > end:
-                    raise LateAnswerError(f'{what} within {SHORT:g} s') from None
+                    raise LateAnswerError(f'{what} within {timeout:.3g} s') from None
 
     def _run(
         self,
