@@ -11,7 +11,7 @@ import casadi as ca
 from rolling_dynamics.contract.rolling_system import Entry, Layout, number_entry, Symbols
 from rolling_dynamics.errors import ParameterError, suggestion
 from rolling_dynamics.mechanism.dynamics import Dynamics, Law, Wrench
-from rolling_dynamics.mechanism.joints import Driven, Flying, Joint
+from rolling_dynamics.mechanism.joints import Flying, Joint
 from rolling_dynamics.mechanism.link import Distribution, ground, Link, Revolution
 from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.rolling import PureRolling, REST_RATE, Rolling, SurfaceRolling
@@ -176,17 +176,6 @@ class Machine:
                     f'{self.name}: the mass of {name!r} is not the same about every axis; '
                     'give its PureRolling joint an attitude'
                 )
-        rolls = joint.joint if isinstance(joint, Driven) else joint
-        if isinstance(rolls, Rolling) and rolls.parts:
-            if rolls is not joint:
-                raise ParameterError(
-                    f'{self.name}: the motion of {name!r} is prescribed, so that it rolls on a '
-                    'plane without mu_kinetic'
-                )
-            joint, contact = rolls.parted(name, on)
-            self.bodies[name] = Body(name, joint, mass, '')
-            self.contact(contact)
-            return
         self.bodies[name] = Body(name, joint, mass, on)
 
     def with_parameter(self, entry: Entry, default: float) -> tuple[Machine, ca.SX]:

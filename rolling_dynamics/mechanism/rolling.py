@@ -14,10 +14,9 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.expressions import parse_expression
-from rolling_dynamics.mechanism.joints import Free, Joint
+from rolling_dynamics.mechanism.joints import Joint
 from rolling_dynamics.mechanism.link import At, attitude_in, E3, held_by, in_axes, Link
-from rolling_dynamics.mechanism.loops import Contact
-from rolling_dynamics.mechanism.shapes import Charted, Plane, Shape, Sphere, Surface
+from rolling_dynamics.mechanism.shapes import Shape, Sphere
 from rolling_dynamics.rotations import rate_space, rotation_matrix
 
 REST_RATE = 1e-3  # rolling slower than this fraction of sqrt(g / r) is resisted in proportion
@@ -82,8 +81,8 @@ class Rolling(Joint):
 
     There is no constraint that could drift: the state holds the contact point on the plane, the
     attitude and the angular velocity of the body, both in W. The pivot of a body in axes of its
-    own is the contact, about which it turns. With a ``mu_kinetic``, or on another surface, a
-    machine takes :meth:`parted` in its place.
+    own is the contact, about which it turns. A body that may slip, or rolls on another surface, is
+    on a Free joint, with a :class:`Contact` that is ``closed``.
 
     Attributes
     ----------
@@ -92,8 +91,6 @@ class Rolling(Joint):
     contact, attitude, speed
         Entries: contact point in the parent (2), unit quaternion q_WB, and angular velocity in
         the axes of the body.
-    velocity
-        Entry: velocity of the origin in W, with a ``mu_kinetic`` or another surface; else None.
     axes
         ``world`` or ``body``.
     axis
@@ -107,11 +104,6 @@ class Rolling(Joint):
         Lever arm of the rolling resistance [m]: its torque is this times the normal force.
     damping
         Torque against the rate of turning over the parent, per rad/s [N m s].
-    mu_kinetic, restitution, patch
-        As of a :class:`Contact`: with a coefficient of kinetic friction the contact may slip, part
-        and meet again. ``contact`` and ``velocity`` are then of the origin, in W.
-    surface
-        What it rolls on, as of a :class:`Contact`; the plane z = 0 if None.
 
     """
 
@@ -119,58 +111,14 @@ class Rolling(Joint):
     contact: Entry
     attitude: Entry
     speed: Entry
-    velocity: Entry | None = None
     axes: str = 'world'
     axis: Sequence[float] | None = None
     path: PlanePath | None = None
     mu: ca.SX | float = 1.0
     resistance: ca.SX | float = 0.0
     damping: ca.SX | float = 0.0
-    mu_kinetic: ca.SX | float | None = None
-    restitution: ca.SX | float = 0.0
-    patch: ca.SX | float | None = None
-    surface: Surface | None = None
 
     configured: ClassVar[tuple[str, ...]] = ('contact', 'attitude')
-
-    @property
-    def parts(self) -> bool:
-        """True if a free body with a contact takes its place."""
-        return self.mu_kinetic is not None or self.surface is not None
-
-    def parted(self, body: str, on: str) -> tuple[Free, Contact]:
-        """Return the joint of a free body, and the contact by which it rolls on another one."""
-        if self.velocity is None or self.axis is not None or self.path is not None:
-            raise ParameterError(
-                f'the Rolling joint of {body!r} has a mu_kinetic or a surface: give it a '
-                'velocity, and neither axis nor path'
-            )
-        if not ca.SX(self.damping).is_zero():
-            raise ParameterError(
-                f'the Rolling joint of {body!r}: damping is of one without mu_kinetic and '
-                'surface; give a resistance'
-            )
-        resists = not ca.SX(self.resistance).is_zero()
-        free = Free(
-            position=self.contact,
-            attitude=self.attitude,
-            velocity=self.velocity,
-            speed=self.speed,
-            axes=self.axes,
-        )
-        return free, Contact(
-            body=body,
-            shape=self.shape,
-            on=on,
-            mu=self.mu,
-            mu_kinetic=self.mu_kinetic,
-            restitution=self.restitution,
-            surface=self.surface or Plane(),
-            patch=self.patch,
-            foot=f'foot_{body}' if isinstance(self.surface, Charted) else '',
-            resistance=self.resistance if resists else None,
-            closed=True,
-        )
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
         """Return the body on its parent."""

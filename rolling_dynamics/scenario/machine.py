@@ -19,6 +19,7 @@ from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_e
 from rolling_dynamics.errors import ParameterError, ScenarioError, suggestion
 from rolling_dynamics.mechanism.hand_over import on_rollers
 from rolling_dynamics.mechanism.hybrid import HybridMachine
+from rolling_dynamics.mechanism.joints import Free
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.system import MachineSystem
 from rolling_dynamics.rotations import exponential, matrix_quaternion
@@ -342,7 +343,8 @@ class MachineSection(Section):
                 if name in moved:
                     joint = self.drives[moved[name]].drive(builder, moved[name], joint)
                 parent = builder.body(self.joints[name].parent, 'parent')
-                machine.body(name, joint, made.mass, on=parent)
+                machine.body(name, joint, made.mass, on='' if isinstance(joint, Free) else parent)
+                self.joints[name].touch(builder, name)
             machine.drawn += made.drawn
         for name, contact in self.contacts.items():
             with located(f'machine.contacts.{name}', inner=True):

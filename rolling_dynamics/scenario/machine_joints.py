@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 import math
-from typing import cast, ClassVar, Literal
+from typing import Any, cast, ClassVar, Literal
 
 import casadi as ca
 import numpy as np
@@ -174,6 +174,9 @@ class JointSection(MachinePiece):
         """Return the joint of a body."""
         raise NotImplementedError
 
+    def touch(self, builder: Builder, name: str) -> None:
+        """Add the contact that holds the body on what carries it, where it is on a Free joint."""
+
     def limit(self, builder: Builder, name: str) -> None:
         """Let the motion end at the limits of the joint, once all bodies are there."""
 
@@ -208,29 +211,60 @@ class RollingSection(OnPlaneSection, SurfaceSection):
     resistance: float = quantity('lever arm of rolling resistance', 'm', least=0, default=0.0)
     damping: float = quantity('torque per rate of turning', 'N m s', least=0, default=0.0)
 
+    @property
+    def parts(self) -> bool:
+        """True if the body is free and rolls in a contact."""
+        return self.mu_kinetic is not None or bool(self.given & {'surface', 'normal'})
+
     def make(self, builder: Builder, name: str) -> Joint:
         """Return the joint."""
         shape = builder.shape(name)
-        world, flat = isinstance(shape, Sphere), not self.given & {'surface', 'normal'}
-        surface = None if flat else self.of(builder, name, builder.body(self.parent, 'parent'))
-        parts = surface is not None or self.mu_kinetic is not None
+        world = isinstance(shape, Sphere)
+        turning: dict[str, Any] = {
+            'attitude': quaternion_entry(f'q_{name}', f'attitude of {name}', 'W'),
+            'speed': vector_entry(f'w_{name}', 'rad/s', 'W' if world else name),
+            'axes': 'world' if world else 'body',
+        }
+        if self.parts:
+            return Free(
+                position=vector_entry(f'p_{name}', 'm', 'W', f'origin of {name}'),
+                velocity=vector_entry(f'v_{name}', 'm/s', 'W', f'velocity of {name}'),
+                **turning,
+            )
         place = vector_entry(f'c_{name}', 'm', self.carrier, f'contact of {name}', 'xy')
-        if parts:
-            place = vector_entry(f'p_{name}', 'm', 'W', f'origin of {name}')
+        resisting = self._numbers(builder, name, 'resistance', 'damping')
+        return Rolling(shape=shape, contact=place, **resisting, **turning)
+
+    def _numbers(self, builder: Builder, name: str, *more: str) -> dict[str, Any]:
+        """Declare friction, and more that is given, as parameters, and return their symbols."""
         texts = {'mu': f'static friction of {name}', 'mu_kinetic': f'kinetic friction of {name}'}
-        numbers = [n for n in ('resistance', 'damping', 'restitution') if getattr(self, n)]
-        numbers += ['mu_kinetic'] if self.mu_kinetic is not None else []
-        return Rolling(
-            shape=shape,
-            contact=place,
-            attitude=quaternion_entry(f'q_{name}', f'attitude of {name}', 'W'),
-            speed=vector_entry(f'w_{name}', 'rad/s', 'W' if world else name),
-            velocity=vector_entry(f'v_{name}', 'm/s', 'W', f'velocity of {name}')
-            if parts
-            else None,
-            axes='world' if world else 'body',
-            surface=surface,
-            **{n: self.number(builder, name, n, texts.get(n, '')) for n in ('mu', *numbers)},
+        given = (
+            n for n in (*more, 'mu_kinetic') if getattr(self, n) or n in self.given & {*texts}
+        )
+        return {n: self.number(builder, name, n, texts.get(n, '')) for n in ('mu', *given)}
+
+    def touch(self, builder: Builder, name: str) -> None:
+        """Add the contact of a body that may slip and part, or rolls on another surface."""
+        if not self.parts:
+            return
+        if self.damping:
+            raise ParameterError('damping: is without mu_kinetic and surface; give a resistance')
+        if isinstance(builder.machine.bodies[name].joint, Driven):
+            raise ParameterError(
+                'its motion is prescribed: it rolls on a plane, without mu_kinetic'
+            )
+        on, flat = builder.body(self.parent, 'parent'), not self.given & {'surface', 'normal'}
+        surface = Plane() if flat else self.of(builder, name, on)
+        builder.machine.contact(
+            Contact(
+                body=name,
+                shape=builder.shape(name),
+                on=on,
+                surface=surface,
+                foot=f'foot_{name}' if isinstance(surface, Charted) else '',
+                closed=True,
+                **self._numbers(builder, name, 'resistance', 'restitution'),
+            )
         )
 
 

@@ -5,9 +5,7 @@ import math
 import casadi as ca
 import numpy as np
 import pytest
-from rolling_dynamics.contract.rolling_system import quaternion_entry, vector_entry
-from rolling_dynamics.errors import ParameterError, ScenarioError
-from rolling_dynamics.mechanism import Driven, Machine, Revolution, Rolling, Sphere
+from rolling_dynamics.errors import ScenarioError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 
@@ -214,28 +212,25 @@ def test_a_start_with_a_speed_alone_rolls():
     np.testing.assert_allclose(s.system.state.unpack(s.x0)['w_ball'], [0, 1 / R, 0], atol=1e-12)
 
 
-def rolling(**given):
-    entries = {
-        'contact': vector_entry('p', 'm', 'W'),
-        'attitude': quaternion_entry('q'),
-        'speed': vector_entry('w', 'rad/s', 'W'),
-        'velocity': vector_entry('v', 'm/s', 'W'),
-    }
-    return Rolling(shape=Sphere(ca.SX(R)), mu_kinetic=0.5, **{**entries, **given})
-
-
 @pytest.mark.parametrize(
-    ('joint', 'text'),
+    ('more', 'text'),
     [
-        (rolling(velocity=None), "'ball' has a mu_kinetic or a surface: give it a velocity"),
-        (rolling(axis=[0, 1, 0]), 'and neither axis nor path'),
-        (rolling(damping=0.1), 'damping is of one without mu_kinetic'),
-        (Driven(joint=rolling(), rates=ca.SX(3, 1)), "the motion of 'ball' is prescribed"),
+        (
+            {'joints': {'ball': {'kind': 'rolling', 'mu_kinetic': 0.5, 'damping': 0.1}}},
+            'damping: ',
+        ),
+        (
+            {
+                'joints': {'ball': {'kind': 'rolling', 'mu_kinetic': 0.5}},
+                'drives': {'hand': {'kind': 'motion', 'of': 'ball'}},
+            },
+            'its motion is prescribed',
+        ),
     ],
 )
-def test_what_has_no_modes_is_refused(joint, text):
-    with pytest.raises(ParameterError, match=text):
-        Machine('ball').body('ball', joint, Revolution(ca.SX(MASS), ca.SX(1e-3)))
+def test_what_has_no_modes_is_refused(more, text):
+    with pytest.raises(ScenarioError, match=text):
+        ball({}, **more)
 
 
 def test_a_joint_on_the_outside_of_nothing_is_refused():
