@@ -275,14 +275,10 @@ class SensorFilter:
         """Return it as a function of vectors, which takes every measurement."""
 
         def known(z: ca.SX, y: ca.SX, t: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX]:
-            z, x, _ = ca.vertsplit(self._whole(z, y, t, p, 0), self._ends(z.numel()))
-            return z, x
+            z, rest = split(self._whole(z, y, t, p, 0), z.numel())
+            return z, rest[: self.output.size]
 
         return written(self, known, self._p, self._start.numbers())
-
-    def _ends(self, size: int) -> list[int]:
-        """Return where memory, state and innovations begin and end in the result of a step."""
-        return [0, size, size + self.output.size, size + self.output.size + self.inputs.size]
 
     def _bridged(self, belief: Belief, t: float) -> Belief:
         """Return what is known at a time that a step leads to the time of a measurement."""
@@ -365,9 +361,9 @@ class SensorFilter:
         x, force = ca.MX.sym('x', system.state.size), ca.MX.sym('force', N - n)
         P, t, h = ca.MX.sym('P', N, N), ca.MX.sym('t'), ca.MX.sym('h')
         u0, u1 = (ca.MX.sym(s, system.control.size) for s in ('u0', 'u1'))
-        p, u, moved = ca.MX.sym('p', self._p.size), (u0, (u0 + u1) / 2, u1), _retraction(system)
+        p, u = ca.MX.sym('p', self._p.size), (u0, (u0 + u1) / 2, u1)
         kick = self._B @ force * (h / 2)
-        start, f = moved(x, kick), smooth_mode(system).dynamics
+        start, f = system.retract(x, kick), smooth_mode(system).dynamics
         stages, after = step_of_order_4(lambda at, k: f(at, u[k], t + k * h / 2, p), start, h)
         slopes, away, back = _derivatives(system)
         A = slopes(stages[0], u[1], t + h / 2, p)  # in the middle
@@ -377,7 +373,7 @@ class SensorFilter:
         after = projection(mode)(after, p)
         beside = h / 2 * (J @ self._B + self._B)
         F = ca.vertcat(ca.horzcat(J, beside), ca.horzcat(ca.MX(N - n, n), ca.MX.eye(N - n)))
-        P_after, end = F @ P @ F.T + h * self._Q, moved(after, kick)
+        P_after, end = F @ P @ F.T + h * self._Q, system.retract(after, kick)
         out = [ca.if_else(h > 0, end, x), ca.densify(ca.if_else(h > 0, P_after, P))]
         return ca.Function('predicted', [x, force, P, u0, u1, t, h, p], out)
 
@@ -505,11 +501,6 @@ def _derivatives(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Fu
         ca.Function('away', [x], [away]),
         ca.Function('back', [x], [back]),
     )
-
-
-def _retraction(system: RollingSystem) -> ca.Function:
-    x, d = ca.SX.sym('x', system.state.size), ca.SX.sym('d', system.tangent.size)
-    return ca.Function('moved_state', [x, d], [ca.densify(system.retract(x, d))])
 
 
 def sensor_source(sensor: Sensor) -> Source:

@@ -175,9 +175,7 @@ class MotionWatch:
         size = system.control.size
         self._most = np.full(size, np.inf) if limits is None else np.array(limits, dtype=float)
         self._predictor = predictor
-        x, y = ca.SX.sym('x', system.state.size), ca.SX.sym('y', system.state.size)
-        difference = ca.Function('state_difference', [x, y], [system.difference(x, y)])
-        self._difference = FastFunction(compiled(difference)[0])
+        self._difference = FastFunction(compiled(system.difference)[0])
         entries = system.tangent.entries
         units = [entry.unit.replace('chart', 'm') for entry in entries for _ in range(entry.size)]
         self._R, self._Q = (

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.rotations import product
 from transforms3d.euler import euler2mat, euler2quat
@@ -447,9 +448,7 @@ class Structure(NamedTuple):
         numbers = self._all(c)[FRAME * (len(self.axes) + 1) : -3]
         for k in range(len(self.axes) + 1):
             n = numbers[BODY * k : BODY * (k + 1)]
-            xx, yy, zz, xy, xz, yz = (n[j] for j in range(4, 10))
-            J = ca.vertcat(ca.horzcat(xx, xy, xz), ca.horzcat(xy, yy, yz), ca.horzcat(xz, yz, zz))
-            yield n[0], n[1:4], J
+            yield n[0], n[1:4], inertia_matrix(n[4:10])
 
     def gravity(self, c: ca.SX) -> ca.SX:
         """Return gravity in the world."""

@@ -24,6 +24,7 @@ from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import posed_state
 from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.rotations import conjugate, exponential, product, rotation_matrix
 from transforms3d.quaternions import qmult, quat2mat
@@ -137,8 +138,7 @@ def _prediction(system: ContactSystem) -> ca.Function:
     x, gap = found[: system.state.size], found[system.state.size]
     force_W, torque_W = _contact_force(system, x, u, touching, p)
     mass = p[system.parameters.slice('mass')]
-    xx, yy, zz, xy, xz, yz = ca.vertsplit(p[system.parameters.slice('inertia')])
-    J = ca.vertcat(ca.horzcat(xx, xy, xz), ca.horzcat(xy, yy, yz), ca.horzcat(xz, yz, zz))
+    J = inertia_matrix(p[system.parameters.slice('inertia')])
     R = rotation_matrix(body[:4])
     w_O = R.T @ body[7:10]
     alpha = R @ ca.solve(J, R.T @ torque_W - ca.cross(w_O, J @ w_O))
@@ -225,19 +225,8 @@ def update_function(rows: int, states: int) -> ca.Function:
     """
     C, S = ca.SX.sym('C', states, states), ca.SX.sym('S', rows, rows)
     CH, innovation = ca.SX.sym('CH', states, rows), ca.SX.sym('r', rows)
-    # by columns: column k of L needs those before it
-    L = [[ca.SX(0)] * rows for _ in range(rows)]
-    for j in range(rows):
-        L[j][j] = ca.sqrt(S[j, j] - sum(L[j][k] ** 2 for k in range(j)))
-        for i in range(j + 1, rows):
-            L[i][j] = (S[i, j] - sum(L[i][k] * L[j][k] for k in range(j))) / L[j][j]
-    whitened: list[ca.SX] = []  # rows of L^-1 (innovation, H C)
-    for i in range(rows):
-        given = ca.horzcat(innovation[i], CH[:, i].T)
-        rest = sum((L[i][k] * whitened[k] for k in range(i)), ca.SX.zeros(1, states + 1))
-        whitened.append((given - rest) / L[i][i])
-    W = ca.vertcat(*whitened)
-    r, Y = W[:, 0], W[:, 1:]
+    L = ca.chol(S).T
+    r, Y = ca.solve(L, innovation), ca.solve(L, CH.T)
     upper = ca.triu(ca.densify(C - Y.T @ Y))
     new = upper + ca.triu(upper, False).T
     out = ca.vertcat(ca.sumsqr(r), Y.T @ r, ca.vec(ca.densify(new)))

@@ -59,9 +59,8 @@ SYSTEMS: dict[str, tuple[str, float, dict[str, str]]] = {
     'labyrinth': ('labyrinth', 0.5, {'plate': 'P', 'ball': 'B', 'contact': 'C'}),
 }
 WHOLE = ('butterfly',)  # whose hand is seen as a whole
-CHANGED: dict[
-    str, dict[str, Any]
-] = {  # entries of an example, so that no two frames fall together
+# entries of an example, so that no two frames fall together
+CHANGED: dict[str, dict[str, Any]] = {
     'labyrinth': {
         'ball': {'radius': 0.03, 'mass': 0.3},
         'board': {

@@ -22,6 +22,7 @@ from rolling_dynamics.contract.rolling_system import turn_between
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.from_contact_system import model_state
 from rolling_dynamics.rotations import product, rotation_matrix
+from rolling_dynamics.simulation.stepper import step_of_order_4
 from rolling_hw_interface.arm import Arm, hand_equations
 from rolling_hw_interface.emulated_motors import (
     motors_of,
@@ -190,8 +191,7 @@ class Period:
         nothing = ca.DM.zeros(6)
         moved = hand(s['q'], s['qd'], (qd - s['qd']) / PERIOD, nothing, numbers)[13:19]
         control = moved[self._model.control_index.tolist()]
-        rate = self._equations.dynamics(s['plant'], control, 0, p)
-        ahead, guards = self._rolled(s['plant'], rate, control, p)
+        ahead, guards = self._rolled(s['plant'], control, p)
         plant = ca.if_else(held, s['plant'], ahead)
         plant = self._on_hand(plant, hand(q, qd, ca.DM.zeros(JOINTS), nothing, numbers))
         away = ca.fabs(self._turned(plant, self.experiment.goal))
@@ -259,13 +259,11 @@ class Period:
         out: list[ca.SX] = ca.vertsplit(state, JOINTS)
         return out
 
-    def _rolled(self, x: ca.SX, rate: ca.SX, u: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX]:
+    def _rolled(self, x: ca.SX, u: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return the object after a Runge-Kutta step, and the guards of rolling there."""
-        f, h = self._equations.dynamics, PERIOD
-        k2 = f(x + h / 2 * rate, u, 0, p)
-        k3 = f(x + h / 2 * k2, u, 0, p)
-        k4 = f(x + h * k3, u, 0, p)
-        ahead = self._equations.project(x + h / 6 * (rate + 2 * k2 + 2 * k3 + k4), p)
+        f = self._equations.dynamics
+        _, ahead = step_of_order_4(lambda at, _: f(at, u, 0, p), x, PERIOD)
+        ahead = self._equations.project(ahead, p)
         return ahead, self._equations.guards(ahead, u, 0, p)
 
     def _on_hand(self, plant: ca.SX, hand: ca.SX) -> ca.SX:

@@ -145,12 +145,11 @@ class PlanFollowing(Controlled):
         self._between = BetweenPlans(node, self.equipment, self._laws)
         if self.driven:
             self._between.listen(lambda: self.executing)
-        self._prediction, self._ask = Prediction(node), None
+        given = self.system, self.model.params
+        self._prediction, self._ask = Prediction(node, *given, shown=self.replanned), None
         if self.replanned:
-            self._prediction.create(self.system, self.model.params)
             replanner = Replanner(node)
             self._ask = replanner.ask
-            node.at_cleanup(self._prediction.destroy)
             node.at_cleanup(replanner.destroy)
         node.reader(RollingPlan, 'plan/newest', self._take_planned, LATCHED)
         self._executed = node.writer(RollingPlan, 'execution/plan', LATCHED)

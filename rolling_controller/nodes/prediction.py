@@ -30,28 +30,20 @@ class Prediction:
 
     """
 
-    def __init__(self, node: SuiteNode) -> None:
-        """Note who publishes; the topic comes with :meth:`create`."""
-        self._node = node
+    def __init__(
+        self, node: SuiteNode, system: RollingSystem, params: Array, *, shown: bool
+    ) -> None:
+        """Create the topic if predictions are shown; the node removes it at its cleanup."""
+        self._node, self._pose, self._params = node, system.pose, params
         self.pursuit: Pursuit | None = None
         self._law: PredictingBeside | None = None
-        self._timer: Any = None
-        self._path: Any = None
-
-    def create(self, system: RollingSystem, params: Array) -> None:
-        """Create the topic."""
-        self._pose, self._params = system.pose, params
-        self._object = system.pose.name_out().index('object')
-        self._path = self._node.create_publisher(Path, PATH, EVENT)
-        self._timer = self._node.create_timer(PERIOD, self._publish)
-
-    def destroy(self) -> None:
-        """Remove the topic; callable twice."""
-        self._law = self.pursuit = None
-        if self._path is not None:
-            self._node.destroy_timer(self._timer)
-            self._node.destroy_publisher(self._path)
-            self._path = None
+        if shown:
+            self._object = system.pose.name_out().index('object')
+            self._path = node.create_publisher(Path, PATH, EVENT)
+            timer = node.create_timer(PERIOD, self._publish)
+            node.at_cleanup(lambda: node.destroy_publisher(self._path))
+            node.at_cleanup(lambda: node.destroy_timer(timer))
+            node.at_cleanup(lambda: self.show(None))
 
     def show(self, law: Law[Any] | None) -> None:
         """Show the predictions of a law from now on, if it makes any."""
@@ -74,7 +66,7 @@ class Prediction:
 
     def _publish(self) -> None:
         law = self._law
-        if law is None or self._path is None:
+        if law is None:
             return
         poses = [np.array(self._pose(x, self._params)[self._object]) for x in law.predicted()]
         stamp = self._node.get_clock().now().to_msg()
