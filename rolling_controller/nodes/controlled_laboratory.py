@@ -30,7 +30,7 @@ from rolling_controller.laboratory.run_log import NO_STATE, RunLog, SAFE, TOUCHI
 from rolling_controller.law import Law
 from rolling_controller.motion_watch import HandBound
 from rolling_controller.nodes.control_loop import Controlled, ControlLoop, Task
-from rolling_controller.nodes.controller_parameters import EXECUTION
+from rolling_controller.nodes.controller_parameters import LOOP
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.machines import ControlledHand, Hand
 from rolling_controller.nodes.prediction import Prediction
@@ -42,7 +42,7 @@ from rolling_dynamics.errors import ParameterError, quoted, RollingError
 from rolling_dynamics.scenario_model import check_limits, load_model
 from rolling_interfaces.action import RunExperiment
 from rolling_node_kit.conversions import nanoseconds_to_time
-from rolling_node_kit.parameters import fixed, OVERRUN, Parameter
+from rolling_node_kit.parameters import fixed, Parameter
 from rolling_node_kit.periodic_loop import Punctuality
 from rolling_node_kit.qos import JOURNAL
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
@@ -168,20 +168,6 @@ class ExperimentRun:
 PHASES = RunExperiment.Feedback
 COMPILE_LIMIT = 120.0  # longest wait for what a run evaluates to be compiled [s]
 LOOK_PERIOD = 0.05  # between two looks for a first state [s]
-SHARED = (
-    'scenario_file',
-    'rate',
-    'feedback_rate',
-    'finite_limits',
-    'state_timeout',
-    'stamp_tolerance',
-    'brake_time',
-    'noisy_states',
-    'state_period',
-    'prediction_horizon',
-    'command_delay',
-    *(entry.name for entry in OVERRUN),
-)
 TABLE = (
     fixed('experiment', '', 'experiment', choices=('', *EXPERIMENTS)),
     fixed(
@@ -212,7 +198,7 @@ TABLE = (
         limits=(0.01, 100.0),
     ),
     fixed('frame_prefix', '', 'prefix of the hand frame'),
-    *(entry for entry in EXECUTION if entry.name in SHARED),
+    *LOOP,
 )
 
 

@@ -25,13 +25,10 @@ def law_parameters(kind: RobotKind) -> tuple[Parameter, ...]:
     return tuple(option_parameter(option, kind.group) for option in kind.options)
 
 
-EXECUTION = (
+LOOP = (  # of what follows plans, and of the laboratory
     SCENARIO,
     fixed('rate', 1000.0, 'control rate', limits=(50.0, 2000.0), unit='Hz'),
     fixed('feedback_rate', 20.0, 'rate of action feedback', limits=(1.0, 200.0), unit='Hz'),
-    Parameter(
-        'open_loop', False, 'play the planned controls back without feedback, for comparison'
-    ),
     fixed(
         'finite_limits',
         False,
@@ -68,6 +65,30 @@ EXECUTION = (
         'rarely are a fault; 0 = not judged',
         limits=(0.0, 1.0),
         unit='s',
+    ),
+    Parameter(
+        'brake_time',
+        0.1,
+        'time constant of the safe command, which brings the drive to rest',
+        limits=(0.01, 5.0),
+        unit='s',
+    ),
+    fixed(
+        'prediction_horizon',
+        0.05,
+        'maximum state age compensated by prediction; 0 = off; not with use_sim_time',
+        limits=(0.0, 0.5),
+        unit='s',
+    ),
+    fixed(
+        'command_delay', 0.001, 'actuation delay, for the prediction', limits=(0.0, 0.1), unit='s'
+    ),
+    *OVERRUN,
+)
+EXECUTION = (
+    *LOOP,
+    Parameter(
+        'open_loop', False, 'play the planned controls back without feedback, for comparison'
     ),
     Parameter(
         'start_tolerance',
@@ -114,24 +135,6 @@ EXECUTION = (
         limits=(0.0, 60.0),
         unit='s',
     ),
-    Parameter(
-        'brake_time',
-        0.1,
-        'time constant of the safe command, which brings the drive to rest',
-        limits=(0.01, 5.0),
-        unit='s',
-    ),
-    fixed(
-        'prediction_horizon',
-        0.05,
-        'maximum state age compensated by prediction; 0 = off; not with use_sim_time',
-        limits=(0.0, 0.5),
-        unit='s',
-    ),
-    fixed(
-        'command_delay', 0.001, 'actuation delay, for the prediction', limits=(0.0, 0.1), unit='s'
-    ),
-    *OVERRUN,
 )
 HOLD = Parameter(
     'hold_at_start',
