@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
-from functools import cache
 import time
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from rolling_dynamics.contract import default_weights, Entry, Layout, quaternion
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.surfaces import Plane, Sphere
+from rolling_dynamics.testing.motion import values
 from rolling_dynamics.uncertain import UncertainSystem
 from rolling_planner import Plan, plan_rolling, PlanProblem
 from rolling_planner.progress import InfeasibleError
@@ -81,15 +81,6 @@ def _parameters(mass: float, inertia: float, mu: float = MU) -> Array:
     return p
 
 
-def _moved(x: Array, d: Array) -> Array:
-    return _retract()(x, d)
-
-
-@cache
-def _retract() -> FastFunction:
-    return FastFunction(compiled(SYSTEM.retract)[0])
-
-
 class Drawn(NamedTuple):
     """Random values of a trial."""
 
@@ -112,7 +103,7 @@ def drawn(rng: np.random.Generator) -> Drawn:
         _parameters(MASS, inertia, CAREFUL * MU),
         SYSTEM.state.pack(**REST, q_HO=[1, 0, 0, 0], w_HO_H=[0] * 3),
     )
-    x = _moved(start, aside(SYSTEM, rng, OFF, TURNED))
+    x = values(SYSTEM.retract, start, aside(SYSTEM, rng, OFF, TURNED))
     delay, pushed_at = int(rng.integers(6, 11)), rng.uniform(0.5, 3.0)
     heading = rng.uniform(0, 2 * np.pi)
     part = 1 / (1 + plant[SYSTEM.parameters.slice('inertia')][0] / (MASS * mass_off * RADIUS**2))
@@ -236,7 +227,7 @@ class _Motion:
         seen, d = max(k - self._chance.delay, 0), np.zeros(SYSTEM.tangent.size)
         d[SYSTEM.tangent.slice('contact_h')] = NOISE * self._rng.normal(size=2)
         d[SYSTEM.tangent.slice('d_HO')] = TURN_NOISE * self._rng.normal(size=3)
-        measured = _moved(self._states[seen], d)
+        measured = values(SYSTEM.retract, self._states[seen], d)
         y = np.concatenate([measured[SYSTEM.state.slice(n)] for n in ('contact_h', 'q_HO')])
         self._belief, x = self._filter.step(self._belief, y, seen * STEP)
         for j in range(seen, k):
