@@ -11,7 +11,7 @@ import casadi as ca
 from rolling_dynamics.contract.rolling_system import Entry, Layout, number_entry, Symbols
 from rolling_dynamics.errors import ParameterError, suggestion
 from rolling_dynamics.mechanism.dynamics import Dynamics, Law, Wrench
-from rolling_dynamics.mechanism.joints import Flying, Joint
+from rolling_dynamics.mechanism.joints import Driven, Flying, Joint
 from rolling_dynamics.mechanism.link import Distribution, ground, Link, Revolution
 from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.rolling import PureRolling, REST_RATE, Rolling, SurfaceRolling
