@@ -23,12 +23,12 @@ from rolling_dynamics.hybrid_contact.feet import (
     on_surface,
     settled,
 )
-from rolling_dynamics.mechanism.hybrid import HybridMachine, INERT
+from rolling_dynamics.mechanism.hybrid import INERT
 from rolling_dynamics.mechanism.loops import Contact, ContactRows, Phases
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.shapes import Plane
 from rolling_dynamics.mechanism.system import MachineSystem
-from rolling_dynamics.mechanism.transitions import CLEAR, CREEP
+from rolling_dynamics.mechanism.transitions import CLEAR, CREEP, HybridMachine
 from rolling_dynamics.surfaces.surface import Surface
 
 DIRECTIONS = 500  # in which surfaces are looked at

@@ -320,7 +320,7 @@ class HybridContactSystem(HandContacts):
         return next((several for several in every if mode in several.parts), None)
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
-        """Return a state with the mode that it is in; see :meth:`ContactModes.begin`."""
+        """Return a state with the mode that it is in; see :meth:`HybridMachine.begin`."""
         if self.curved:
             x = placed_on_closest_point(self, np.asarray(p), np.asarray(x))
         if not self.paired:

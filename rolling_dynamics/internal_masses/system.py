@@ -43,11 +43,11 @@ from rolling_dynamics.internal_masses.masses import (
     SIDES,
 )
 from rolling_dynamics.mechanism import Contact, Flying, Machine, Rolling, Solid, Sphere
-from rolling_dynamics.mechanism.hybrid import HybridMachine, INERT
+from rolling_dynamics.mechanism.hybrid import INERT, PhasedMachine
 from rolling_dynamics.mechanism.link import ground, Link
 from rolling_dynamics.mechanism.rolling import PlanePath
 from rolling_dynamics.mechanism.system import MachineSystem
-from rolling_dynamics.mechanism.transitions import CLEAR, CREEP
+from rolling_dynamics.mechanism.transitions import CLEAR, CREEP, HybridMachine
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -162,7 +162,7 @@ class MassDrivenSystem(HybridMachine):
             super().__init__(machine)
             self.able = {0: 'the contact'}
         else:
-            super(HybridMachine, self).__init__(machine)
+            super(PhasedMachine, self).__init__(machine)
 
     # the description
 
@@ -425,7 +425,7 @@ class MassDrivenSystem(HybridMachine):
         )
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
-        """Return a state with the mode that it is in; see :meth:`ContactModes.begin`."""
+        """Return a state with the mode that it is in; see :meth:`HybridMachine.begin`."""
         if not self.unilateral:
             return MotionState(t=t, x=np.array(x), mode='rolling', p=np.array(p))
         return super().begin(p, x, u, t)

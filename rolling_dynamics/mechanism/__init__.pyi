@@ -1,5 +1,4 @@
 from .hand_over import HandOver as HandOver
-from .hybrid import HybridMachine as HybridMachine
 from .joints import Custom as Custom
 from .joints import Driven as Driven
 from .joints import Flying as Flying
@@ -23,3 +22,4 @@ from .shapes import Plane as Plane
 from .shapes import Sphere as Sphere
 from .shapes import Wheel as Wheel
 from .system import MachineSystem as MachineSystem
+from .transitions import HybridMachine as HybridMachine

@@ -21,11 +21,11 @@ from rolling_dynamics.contract.rolling_system import (
     Transition,
 )
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.mechanism.hybrid import HybridMachine
 from rolling_dynamics.mechanism.loops import chosen, Contact
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.shapes import Barrel
 from rolling_dynamics.mechanism.system import MachineSystem
+from rolling_dynamics.mechanism.transitions import HybridMachine
 
 WHOLE = 1e-9  # rad: by which the rollers may miss or overlap the rim of the wheel
 LATE = 1e-7  # rad beyond the end of a roller where it hands over, so that it does not return

@@ -1,4 +1,4 @@
-"""Machines whose contacts beside the joints slip, part and meet, by Coulomb's law."""
+"""Equations of machines whose contacts slip, part and meet, by Coulomb's law, in each mode."""
 
 from __future__ import annotations
 
@@ -12,47 +12,43 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import (
-    Jump,
     Mode,
     MotionState,
-    Outcome,
-    Transition,
 )
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.friction import SLOW, SPINNING
 from rolling_dynamics.mechanism.loops import Phases
 from rolling_dynamics.mechanism.machine import Machine
-from rolling_dynamics.mechanism.start import OPEN
 from rolling_dynamics.mechanism.system import MachineSystem, ROLLING
-from rolling_dynamics.mechanism.transitions import ContactModes, HELD, START, TINY
 
+START = 3.0  # slip starts at this many times the creep
+HELD = 1e-9  # N s: an impulse this far beyond a cone lies in it
+TINY = 1e-300  # N: no force at all has no direction, and the slip starts with none
 INERT = 1e9  # weight of what hardly moves where a state comes back to its contacts
 
 
-class HybridMachine(MachineSystem, ContactModes):
+class PhasedMachine(MachineSystem):
     """
     A machine of which every contact with a ``mu_kinetic`` may slip, part and meet.
-
-    A mode is a choice of rolling, slipping and separated for each of these contacts, and of
-    resting where it has a resistance. It is named by those that do not roll, such as
-    ``slipping_front_separated_rear``, or ``slipping`` of the
-    only contact. A contact whose ``normal_force`` is given does not part. In the first mode, in
-    which plans and laws are made, all roll but those that are given as apart.
 
     Attributes
     ----------
     parts
         The machine in each mode.
-    called
-        Names of guards of an only contact, where they have others than here.
-    leads
-        Beginning of the name of a guard of the description to the mode that follows, empty where
-        the motion ends, and the text of the event.
+    able
+        Contacts that may slip, by their number: what events call them.
+    parting
+        Those of them that may part and meet.
+    resisted
+        Those that come to rest by a resistance.
+    planar
+        Whether slip has the first direction only.
+    creep, clear
+        Speed [m/s] below which a contact counts as sticking, and what lies between bodies after a
+        rebound [m].
 
     """
 
-    called: Mapping[str, str] = {}
-    leads: Mapping[str, tuple[str, str]] = {}
     every_contact_rolls = False  # whether no contact needs a mu_kinetic
 
     def __init__(self, machine: Machine, apart: Sequence[int] = ()) -> None:
@@ -82,17 +78,6 @@ class HybridMachine(MachineSystem, ContactModes):
         """True if there is one contact beside the joints."""
         return len(self.machine.contacts) == 1
 
-    def starting(self, p: ArrayLike, x: ArrayLike) -> HybridMachine:
-        """
-        Return the machine whose first mode is that of a start: contacts open there are separated.
-
-        Where nothing would touch, they roll in the first mode, as in a throw that is to land.
-        """
-        gaps = np.array(self.gap_function(x, p)).ravel()
-        apart = [i for i in self.parting if gaps[i] > OPEN]
-        alone = len(apart) == len(self.contacts)
-        return self if alone or not apart else type(self)(self.machine, apart)
-
     @cached_property
     def smooth_mode(self) -> Mode:
         """Rolling, for plans and laws: slow turning is resisted in proportion to its rate."""
@@ -108,41 +93,6 @@ class HybridMachine(MachineSystem, ContactModes):
         for phase, these in phases._asdict().items():
             words += [phase, *(self.able[i] for i in these if not self.alone)] if these else []
         return '_'.join(words) or 'rolling'
-
-    @cached_property
-    def modes(self) -> Mapping[str, Mode]:
-        """Rolling, and what the contacts may do else."""
-        return {name: self._mode(part) for name, part in self.parts.items()}
-
-    def _mode(self, part: MachineSystem) -> Mode:
-        mode, slip = part.modes['rolling' if part.contacts else 'separated'], None
-        guards = {self.called.get(name, name): guard for name, guard in mode.guards.items()}
-        found = [ca.SX(0, 1)]
-        for i in self.able:
-            contact, rows, phase = self.machine.contacts[i], self.closures[i], part.phases.of(i)
-            if phase == 'slipping' and not contact.displacement:
-                found.append(contact.sliding(rows))
-            if phase == 'rolling':
-                found.append(contact.turning_by(rows))
-        if (fading := ca.vertcat(*found)).numel():
-            slip = self.of_state('slip', fading)
-        resets, on = self.resets(part), part.projection
-        return replace(mode, guards=guards, resets=resets, projection=on, slip=slip)
-
-    def resets(self, part: MachineSystem) -> dict[str, Transition]:
-        """Return what follows each guard in a mode."""
-        out: dict[str, Transition] = {}
-        for name in self.machine.guards:
-            for mode, text in (to for start, to in self.leads.items() if name.startswith(start)):
-                out[name] = Jump(function=None, outcomes=(Outcome(mode, name, text),))
-        for i in self.able:
-            margins = part.judged[self._names[i]].margins
-            named = {k: part.named(k, self._names[i]) for k in margins}
-            follows = self.follows(i)
-            out |= {self.called.get(n, n): follows[k] for k, n in named.items() if k in follows}
-        return out
-
-    # which mode a state is in
 
     def phase(self, mode: str, i: int) -> str:
         """Return what a contact does in a mode."""
@@ -162,10 +112,6 @@ class HybridMachine(MachineSystem, ContactModes):
     def mode_in(self, phases: Phases, p: ArrayLike) -> str:  # noqa: ARG002
         """Return the mode with these phases, for parameters."""
         return self.mode_of(phases)
-
-    def part_at(self, p: ArrayLike, x: ArrayLike) -> MachineSystem:
-        """Return the machine in the mode of a state."""
-        return self.parts[self._mode_at(p, x)]
 
     def rigid(self, i: int) -> bool:
         """Return whether a contact keeps its gap closed."""
@@ -244,12 +190,13 @@ class HybridMachine(MachineSystem, ContactModes):
         return out
 
     @cached_property
-    def onset(self) -> ca.Function | None:  # type: ignore[override]
+    def onset(self) -> ca.Function | None:
         """
         ``(x, u, t, p, direction (2)) -> acceleration of slip (2), normal force, margin``.
 
-        None but for one rigid contact. Where the margin is not positive, Coulomb friction does not
-        determine the force (Painleve).
+        In the direction slip grows. None but for one rigid contact; slip is then against the
+        force. Where the margin is not positive, Coulomb friction does not determine the force
+        (Painleve).
         """
         contact = self.machine.contacts[0]
         along = contact.displacement or contact.rollers is not None
@@ -264,8 +211,33 @@ class HybridMachine(MachineSystem, ContactModes):
         outputs = part.contact_rate(0)[:2], at.wrench[5], at.push
         return ca.Function('onset', [*self.symbols, d], [ca.densify(o) for o in outputs])
 
+    def at_event(self, what: str, mode: str, i: int) -> ca.Function:
+        """Return :meth:`evaluation`, written out once."""
+        key = what, mode, i
+        if key not in self._evaluations:
+            self._evaluations[key] = self.evaluation(what, mode, i)
+        return self._evaluations[key]
+
+    @cached_property
+    def _evaluations(self) -> dict[tuple[str, str, int], ca.Function]:
+        return {}
+
     def evaluation(self, what: str, mode: str, i: int) -> ca.Function:
-        """Return a function by which it is decided what follows an event at a contact."""
+        """
+        Return a function by which it is decided what follows an event at a contact.
+
+        Parameters
+        ----------
+        what
+            ``slip`` or ``turn``: ``(x, u, t, p) -> `` force or torque against which the contact
+            would, its normal force [N], and its margin; Painleve's where it slips. ``slips`` or
+            ``turns``: ``(x, u, t, p, direction) -> x`` just above the creep. ``stop``:
+            ``(x, u, t, p) -> x`` after an impulse by which the closed contacts hold. ``lift``:
+            ``(x, u, t, p) ->`` acceleration of its gap [m/s^2].
+        mode, i
+            Mode in which, and number of the contact.
+
+        """
         make = {'slips': self._begins, 'turns': self._begins, 'stop': self._stops}
         make |= {'slip': self._carried, 'turn': self._carried, 'lift': self._lifts}
         return make[what](what, self.parts[mode], i)
@@ -321,6 +293,16 @@ class HybridMachine(MachineSystem, ContactModes):
     def _lifts(self, what: str, part: MachineSystem, i: int) -> ca.Function:
         return self.function(what, part.contact_rate(i)[2])
 
-    def conserved(self, p: Array, x: Array) -> list[str]:
-        """Return what rolling keeps; nothing while a contact slips."""
-        return [] if self.part_at(p, x).phases.slipping else super().conserved(p, x)
+    @cached_property
+    def gap_rows(self) -> ca.Function:
+        """``(x, p) -> gaps (n), their derivatives by a tangent vector (n, m)``."""
+        x, p, d = self.symbols.x, self.symbols.p, ca.SX.sym('d', self.tangent.size)
+        moved = ca.substitute(self.gaps, x, self.retract(x, d))
+        G = ca.substitute(ca.jacobian(moved, d), d, ca.SX.zeros(d.numel()))
+        return ca.Function('gap_rows', [x, p], [ca.densify(self.gaps), ca.densify(G)])
+
+    @cached_property
+    def speed_places(self) -> list[int]:
+        """Numbers of the speeds in the state, in the order of the equations."""
+        slices = [self.state.slice(name) for name in self.speed_names]
+        return [k for at in slices for k in range(at.start, at.stop)]

@@ -1,8 +1,7 @@
-"""Transitions at contacts with friction: stick, slip, part, meet, rest and turn."""
+"""Machines with transitions at contacts: stick, slip, part, meet, rest and turn."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -14,23 +13,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import (
+    Jump,
+    Mode,
     MotionState,
+    Outcome,
     Transition,
-    WrittenSystem,
 )
 from rolling_dynamics.errors import JammingError, ParameterError
+from rolling_dynamics.mechanism.hybrid import HELD, PhasedMachine, TINY
 from rolling_dynamics.mechanism.impact import Friction, impact, STILL
 from rolling_dynamics.mechanism.start import OPEN
+from rolling_dynamics.mechanism.system import MachineSystem
 
 CREEP = 1e-8  # m/s, below which a contact that slips sticks, of one that does not say another
-START = 3.0  # slip starts at this many times the creep
 CLEAR = 1e-12  # m between bodies after a rebound
-HELD = 1e-9  # N s: an impulse this far beyond a cone lies in it
 NOISE = 1e-12  # N: a force that is on the friction cone to rounding lies in it
 LIFTS = -1e-5  # m/s^2: a free acceleration of the gap below this presses the bodies together
 FAINT = 1e-7  # fraction of the greatest normal force, that one which only touches has by rounding
 PERFECT = 1e-8  # a normal force of this fraction of friction, which no friction is, has vanished
-TINY = 1e-300  # N: no force at all has no direction, and the slip starts with none
 ENDS = {'slipping': 'which slips', 'separated': 'which rebounds'} | dict.fromkeys(
     ('rolling', 'resting'), 'which sticks'
 )
@@ -49,9 +49,13 @@ DETACHED = (
 )
 
 
-class ContactModes(WrittenSystem):
+class HybridMachine(PhasedMachine):
     """
-    A system whose modes are what its contacts do: each rolls, slips, rests or is separated.
+    A machine in modes that are what its contacts do: each rolls, slips, rests or is separated.
+
+    A mode is named by those that do not roll, such as ``slipping_front_separated_rear``, or
+    ``slipping`` of the only contact. A contact whose ``normal_force`` is given does not part. In
+    the first mode, in which plans and laws are made, all roll but those that are given as apart.
 
     Slip begins against the static friction at its limit; where it ends, the contact sticks if
     friction can hold it. Where a contact closes there is an impact, whose impulses act at all
@@ -60,117 +64,65 @@ class ContactModes(WrittenSystem):
 
     Attributes
     ----------
-    able
-        Contacts that may slip, by their number: what events call them.
-    parting
-        Those of them that may part and meet.
-    resisted
-        Those that come to rest by a resistance.
+    called
+        Names of guards of an only contact, where they have others than here.
+    leads
+        Beginning of the name of a guard of the description to the mode that follows, empty where
+        the motion ends, and the text of the event.
     slides
         Whether the motion goes on after slip begins.
-    planar
-        Whether slip has the first direction only.
-    creep, clear
-        Speed [m/s] below which a contact counts as sticking, and what lies between bodies after a
-        rebound [m].
-    onset
-        ``(x, u, t, p, direction (2)) -> acceleration of slip (2), normal force, margin``, where
-        the direction is chosen in which slip grows; None where it is against the force.
     overlap
         What an error says where bodies lie in each other; empty where `check_state` says it.
 
     """
 
-    able: Mapping[int, str]
-    parting: Sequence[int]
-    resisted: Sequence[int] = ()
-    slides, planar = True, False
-    creep, clear = CREEP, CLEAR
-    onset: ca.Function | None = None
-    overlap = ''
+    called: Mapping[str, str] = {}
+    leads: Mapping[str, tuple[str, str]] = {}
+    slides, overlap = True, ''
 
-    # what a subclass fills in
-
-    @abstractmethod
-    def phase(self, mode: str, i: int) -> str:
-        """Return what a contact does in a mode."""
-
-    @abstractmethod
-    def moved(self, s: MotionState, i: int, phase: str = 'rolling') -> str:
-        """Return the mode in which one contact does something else than in the mode of a state."""
-
-    @abstractmethod
-    def mode_with(self, phases: Mapping[int, str], p: ArrayLike) -> str:
-        """Return the mode in which contacts do what is given."""
-
-    @abstractmethod
-    def evaluation(self, what: str, mode: str, i: int) -> ca.Function:
+    def starting(self, p: ArrayLike, x: ArrayLike) -> HybridMachine:
         """
-        Return a function by which it is decided what follows an event at a contact.
+        Return the machine whose first mode is that of a start: contacts open there are separated.
 
-        Parameters
-        ----------
-        what
-            ``slip`` or ``turn``: ``(x, u, t, p) -> `` force or torque against which the contact
-            would, its normal force [N], and its margin; Painleve's where it slips. ``slips`` or
-            ``turns``: ``(x, u, t, p, direction) -> x`` just above the creep. ``stop``:
-            ``(x, u, t, p) -> x`` after an impulse by which the closed contacts hold. ``lift``:
-            ``(x, u, t, p) ->`` acceleration of its gap [m/s^2].
-        mode, i
-            Mode in which, and number of the contact.
-
+        Where nothing would touch, they roll in the first mode, as in a throw that is to land.
         """
-
-    def at_event(self, what: str, mode: str, i: int) -> ca.Function:
-        """Return :meth:`evaluation`, written out once."""
-        key = what, mode, i
-        if key not in self._evaluations:
-            self._evaluations[key] = self.evaluation(what, mode, i)
-        return self._evaluations[key]
+        gaps = np.array(self.gap_function(x, p)).ravel()
+        apart = [i for i in self.parting if gaps[i] > OPEN]
+        alone = len(apart) == len(self.contacts)
+        return self if alone or not apart else type(self)(self.machine, apart)
 
     @cached_property
-    def _evaluations(self) -> dict[tuple[str, str, int], ca.Function]:
-        return {}
+    def modes(self) -> Mapping[str, Mode]:
+        """Rolling, and what the contacts may do else."""
+        return {name: self._mode(part) for name, part in self.parts.items()}
 
-    @property
-    @abstractmethod
-    def contact_motion(self) -> ca.Function:
-        """``(x, p) -> gaps (n), velocities (3, n)`` of the contacts."""
+    def _mode(self, part: MachineSystem) -> Mode:
+        mode, slip = part.modes['rolling' if part.contacts else 'separated'], None
+        guards = {self.called.get(name, name): guard for name, guard in mode.guards.items()}
+        found = [ca.SX(0, 1)]
+        for i in self.able:
+            contact, rows, phase = self.machine.contacts[i], self.closures[i], part.phases.of(i)
+            if phase == 'slipping' and not contact.displacement:
+                found.append(contact.sliding(rows))
+            if phase == 'rolling':
+                found.append(contact.turning_by(rows))
+        if (fading := ca.vertcat(*found)).numel():
+            slip = self.of_state('slip', fading)
+        resets, on = self.resets(part), part.projection
+        return replace(mode, guards=guards, resets=resets, projection=on, slip=slip)
 
-    @property
-    @abstractmethod
-    def pace(self) -> ca.Function:
-        """``(x, p) -> speeds (n) of slip and spin, of turning against a resistance`` [m/s]."""
-
-    @property
-    @abstractmethod
-    def impact_terms(self) -> ca.Function:
-        """``(x, u, t, p) ->`` mass matrix, rows (3 n) of contacts, coefficients of friction."""
-
-    @property
-    @abstractmethod
-    def gaps(self) -> ca.SX:
-        """Distances [m] at the contacts (n)."""
-
-    @property
-    @abstractmethod
-    def speed_names(self) -> Sequence[str]:
-        """Entries of the speeds, in the order of the mass matrix."""
-
-    @property
-    def bound(self) -> Sequence[int]:
-        """Numbers, among the components of all contacts, of those that cannot but hold."""
-        return ()
-
-    def rigid(self, i: int) -> bool:  # noqa: ARG002
-        """Return whether a contact keeps its gap closed."""
-        return True
-
-    def holding(
-        self, _s: MotionState, _u: Array, _change: Array, _whole: Array
-    ) -> Mapping[str, tuple[Array, float]]:
-        """Return impulses [N s] (3) that what cannot slip gives in an impact, and its friction."""
-        return {}
+    def resets(self, part: MachineSystem) -> dict[str, Transition]:
+        """Return what follows each guard in a mode."""
+        out: dict[str, Transition] = {}
+        for name in self.machine.guards:
+            for mode, text in (to for start, to in self.leads.items() if name.startswith(start)):
+                out[name] = Jump(function=None, outcomes=(Outcome(mode, name, text),))
+        for i in self.able:
+            margins = part.judged[self._names[i]].margins
+            named = {k: part.named(k, self._names[i]) for k in margins}
+            follows = self.follows(i)
+            out |= {self.called.get(n, n): follows[k] for k, n in named.items() if k in follows}
+        return out
 
     # which mode a state is in
 
@@ -208,6 +160,10 @@ class ContactModes(WrittenSystem):
                 s = self._turn(i, s, u)
         return s
 
+    def part_at(self, p: ArrayLike, x: ArrayLike) -> MachineSystem:
+        """Return the machine in the mode of a state."""
+        return self.parts[self._mode_at(p, x)]
+
     def _mode_at(self, p: ArrayLike, x: ArrayLike) -> str:
         gaps, v = self._moves(x, p)
         away = [i for i in self.parting if gaps[i] > OPEN or v[i][2] > STILL]
@@ -228,6 +184,10 @@ class ContactModes(WrittenSystem):
         """Return a state on the constraints of its mode."""
         on = self.modes[s.mode].projection
         return s if on is None else replace(s, x=np.array(on(s.x, s.p)).ravel())
+
+    def conserved(self, p: Array, x: Array) -> list[str]:
+        """Return what rolling keeps; nothing while a contact slips."""
+        return [] if self.part_at(p, x).phases.slipping else super().conserved(p, x)
 
     # what follows the fall of a guard
 
@@ -384,20 +344,6 @@ class ContactModes(WrittenSystem):
             return x
         moved = self.retract(x, np.linalg.pinv(G[low]) @ (self.clear - gaps[low, 0]))
         return np.array(moved).ravel()
-
-    @cached_property
-    def gap_rows(self) -> ca.Function:
-        """``(x, p) -> gaps (n), their derivatives by a tangent vector (n, m)``."""
-        x, p, d = self.symbols.x, self.symbols.p, ca.SX.sym('d', self.tangent.size)
-        moved = ca.substitute(self.gaps, x, self.retract(x, d))
-        G = ca.substitute(ca.jacobian(moved, d), d, ca.SX.zeros(d.numel()))
-        return ca.Function('gap_rows', [x, p], [ca.densify(self.gaps), ca.densify(G)])
-
-    @cached_property
-    def speed_places(self) -> list[int]:
-        """Numbers of the speeds in the state, in the order of the equations."""
-        slices = [self.state.slice(name) for name in self.speed_names]
-        return [k for at in slices for k in range(at.start, at.stop)]
 
     def _moves(self, x: ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
         gaps, velocities = self.contact_motion(x, p)

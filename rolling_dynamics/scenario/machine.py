@@ -18,10 +18,10 @@ from rolling_dynamics.contract.instruments import (
 from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
 from rolling_dynamics.errors import ParameterError, ScenarioError, suggestion
 from rolling_dynamics.mechanism.hand_over import on_rollers
-from rolling_dynamics.mechanism.hybrid import HybridMachine
 from rolling_dynamics.mechanism.joints import Free
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.system import MachineSystem
+from rolling_dynamics.mechanism.transitions import HybridMachine
 from rolling_dynamics.rotations import exponential, matrix_quaternion
 from rolling_dynamics.scenario.control import check_finite, Control
 from rolling_dynamics.scenario.faults import located

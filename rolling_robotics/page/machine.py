@@ -13,9 +13,8 @@ from rolling_dynamics.contract.rolling_system import RollingSystem, Transition
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism import impact as impacts
 from rolling_dynamics.mechanism import rebound, transitions
-from rolling_dynamics.mechanism.hybrid import HybridMachine
 from rolling_dynamics.mechanism.start import OPEN
-from rolling_dynamics.mechanism.transitions import ContactModes
+from rolling_dynamics.mechanism.transitions import HybridMachine
 
 KNOWN = {'slip', 'stick', 'painleve', 'rest', 'turn', 'part', 'close', 'look', 'lost'}
 BOTH = 2  # contacts of an object on a hand that a page has
@@ -57,7 +56,7 @@ class OnHand(Protocol):
 
 def follows(system: RollingSystem, reset: ca.Function | Transition | None) -> list[Any] | None:
     """Return what follows an event at a contact, and its number; None of other events."""
-    if not isinstance(system, ContactModes):
+    if not isinstance(system, HybridMachine):
         return None
     while isinstance(reset, partial) and isinstance(reset.args[0], partial):
         reset = reset.args[0]
@@ -72,7 +71,7 @@ Parts = tuple[dict[str, ca.Function], dict[str, Any]]
 
 def contacts_of(system: RollingSystem) -> Parts | None:
     """Return functions and numbers by which motion goes on after events; None without contacts."""
-    if not isinstance(system, ContactModes) or len(system.modes) == 1:
+    if not isinstance(system, HybridMachine) or len(system.modes) == 1:
         return None
     numbers = {mode: k for k, mode in enumerate(system.modes)}
     if (hand := offers(system, OnHand)) is None:
@@ -102,7 +101,7 @@ def contacts_of(system: RollingSystem) -> Parts | None:
     return functions, data
 
 
-def _contacts(system: ContactModes, numbers: Mapping[str, int]) -> Parts:
+def _contacts(system: HybridMachine, numbers: Mapping[str, int]) -> Parts:
     """Return functions and numbers of the contacts of a system, in modes with their numbers."""
     functions = {'pace': system.pace, 'contact_motion': system.contact_motion}
     functions |= {'impact_terms': system.impact_terms, 'gap_rows': system.gap_rows}

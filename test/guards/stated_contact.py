@@ -4,14 +4,15 @@ from types import SimpleNamespace
 
 import numpy as np
 from rolling_dynamics.contract import Entry, Layout, MotionState
-from rolling_dynamics.mechanism.transitions import ContactModes, START
+from rolling_dynamics.mechanism.hybrid import START
+from rolling_dynamics.mechanism.transitions import CLEAR, CREEP, HybridMachine
 
 XYZ = ('x', 'y', 'z')
 MODES = ('rolling', 'slipping', 'resting', 'separated')
 AXES = np.eye(3)[:, [1, 2, 0]]  # of the contact, in the frame of the velocities; its normal is x
 
 
-class StatedContact(ContactModes):
+class StatedContact(HybridMachine):
     """
     A ball of 1 kg at a gap over a plate, which the contact pushes in its centre.
 
@@ -45,6 +46,8 @@ class StatedContact(ContactModes):
     )
     speed_names = ('v',)
     gaps = symbols = modes = retract = None
+    resisted = bound = ()
+    planar, creep, clear = False, CREEP, CLEAR
 
     def __init__(self, **given):
         self.forces = {mode: np.array([0, 0, 10.0]) for mode in MODES}
@@ -75,6 +78,9 @@ class StatedContact(ContactModes):
     def rigid(self, i):
         assert i == 0
         return not self.soft
+
+    def holding(self, *_):
+        return {}
 
     def _placed(self, mode, x, _):
         x = x.copy()

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 from rolling_dynamics.errors import JammingError, ParameterError
-from rolling_dynamics.mechanism.transitions import CREEP, NOISE, START
+from rolling_dynamics.mechanism.hybrid import START
+from rolling_dynamics.mechanism.transitions import CREEP, NOISE
 from stated_contact import at, contact_velocity, state, StatedContact, U, values
 
 SLOW = START * CREEP

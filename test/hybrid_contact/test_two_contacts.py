@@ -12,9 +12,9 @@ from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.emulated_object import hybrid_views
 from rolling_dynamics.hybrid_contact.hand_contacts import touches_once
 from rolling_dynamics.mechanism import Contact, Free, Machine, Solid
-from rolling_dynamics.mechanism.hybrid import HybridMachine
 from rolling_dynamics.mechanism.shapes import Plane
 from rolling_dynamics.mechanism.shapes import Sphere as Ball
+from rolling_dynamics.mechanism.transitions import HybridMachine
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_dynamics.surfaces import Ellipsoid, Sphere
 from rolling_dynamics.surfaces.surface import Chart, Surface
