@@ -13,7 +13,6 @@ from rolling_dynamics.contract.rolling_system import (
     Layout,
     number_entry,
     quaternion_entry,
-    Symbols,
     vector_entry,
 )
 from rolling_dynamics.friction import LEVER_ARM, MU, MU_KINETIC, MU_SPIN, RESISTANCE
@@ -63,9 +62,6 @@ def state_over(places: int) -> Layout:
 def feet_in(state: Layout) -> list[str]:
     """Return the entries of the closest points of a hand."""
     return [e.name for e in state.entries if e.unit == FOOT.unit]
-
-
-NEWTON = 3  # steps to the closest point in a projection, from one that is nearly so
 
 
 class Foot(NamedTuple):
@@ -163,13 +159,3 @@ def on_surface(
         step=at.step,
         margin=at.margin,
     )
-
-
-def settled(s: Symbols, feet: Mapping[str, Foot]) -> ca.SX:
-    """Return the state with closest points of the hand, near which they must be, by name."""
-    steps = {name: foot.step for name, foot in feet.items()}
-    moved = ca.vertcat(*(value + steps.get(name, 0) for name, value in s.values.items()))
-    nearer, x = ca.Function('nearer', [s.x, s.p], [moved]), s.x
-    for _ in range(NEWTON if feet else 0):
-        x = nearer(x, s.p)
-    return x

@@ -21,7 +21,6 @@ from rolling_dynamics.hybrid_contact.feet import (
     Foot,
     on_plane,
     on_surface,
-    settled,
 )
 from rolling_dynamics.mechanism.hybrid import INERT
 from rolling_dynamics.mechanism.loops import Contact, ContactRows, Phases
@@ -149,8 +148,8 @@ class HandContacts(HybridMachine):
         return self.mode_of(phases, spins=spins)
 
     def _mode(self, part: MachineSystem) -> Mode:
-        feet = {name: foot for name, foot in self.places.items() if name in self.state}
-        y = part.projection(settled(self.symbols, feet), self.symbols.p)
+        steps = {name: foot.step for name, foot in self.places.items() if name in self.state}
+        y = part.projection(self.settled(self.symbols.x, steps), self.symbols.p)
         on = self.of_state('projection', y, names=['y'])
         return replace(super()._mode(part), projection=on)
 

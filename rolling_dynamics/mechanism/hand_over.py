@@ -21,7 +21,8 @@ from rolling_dynamics.contract.rolling_system import (
     Transition,
 )
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.mechanism.loops import chosen, Contact
+from rolling_dynamics.mechanism.link import Link
+from rolling_dynamics.mechanism.loops import chosen, Contact, ContactRows
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.shapes import Barrel
 from rolling_dynamics.mechanism.system import MachineSystem
@@ -57,6 +58,15 @@ def rings_of(machine: Machine) -> dict[str, list[Contact]]:
     return out
 
 
+def ends_of(contact: Contact, links: Mapping[str, Link], rows: ContactRows) -> dict[str, ca.SX]:
+    """Return what is positive while a Barrel does not touch beyond its ends, by their names."""
+    barrel = contact.shape
+    assert isinstance(barrel, Barrel)  # noqa: S101  as rings are made
+    axis, end = contact.moves_as(links).R_WB @ barrel.axis, math.sin(barrel.reach + LATE)
+    sine = -ca.dot(axis, rows.R_WP[:, 2]) / math.sin(barrel.angle)  # of the turn from its middle
+    return {'ahead': end - sine, 'behind': end + sine}
+
+
 class HandOver(MachineSystem):
     """
     A machine with a ring of rollers, of which one at a time touches.
@@ -78,7 +88,6 @@ class HandOver(MachineSystem):
         """Take a machine whose contacts of Barrels are a ring, in the order of their places."""
         self.whole = machine
         ((_, self._ring),) = rings_of(machine).items()
-        self._barrels = [c.shape for c in self._ring if isinstance(c.shape, Barrel)]
         others = [c for c in machine.contacts if c not in self._ring]
         _ = machine.dynamics  # symbols, links and equations are the same on each roller
         on_one = []
@@ -93,33 +102,18 @@ class HandOver(MachineSystem):
         }
 
     @cached_property
-    def _angles(self) -> list[ca.SX]:
-        """Sine of the angle about the axle from where a roller touches in its middle, of each."""
-        out = []
-        each = zip(self._ring, self._barrels, self.parts.values(), strict=True)
-        for contact, barrel, part in each:
-            axis = self.machine.links[contact.body].R_WB @ barrel.axis
-            normal = part.closures[-1].R_WP[:, 2]
-            out.append(-ca.dot(axis, normal) / math.sin(barrel.angle))
-        return out
-
-    @cached_property
     def modes(self) -> Mapping[str, Mode]:
         """Rolling on each roller."""
         out, names = {}, list(self.parts)
         nexts = {name: self._next(name) for name in names}
         for k, (name, part) in enumerate(self.parts.items()):
             mode = part.modes['rolling']
-            end = math.sin(self._barrels[k].reach + LATE)
-            ends = {'ahead': end - self._angles[k], 'behind': end + self._angles[k]}
+            ends = ends_of(self._ring[k], self.machine.links, part.closures[-1])
             follows = {'ahead': names[k - 1], 'behind': names[(k + 1) % len(names)]}
             out[name] = replace(
                 mode,
                 guards={**mode.guards, **self.functions(ends)},
-                resets={
-                    **mode.resets,
-                    **{n: nexts[to] for n, to in follows.items()},
-                },
+                resets={**mode.resets, **{n: nexts[to] for n, to in follows.items()}},
                 projection=part.projection,
             )
         return out
@@ -167,13 +161,10 @@ class HandOver(MachineSystem):
         """``(x, p) -> X_WC``: axes of what carries the lowest roller, at its contact."""
         low, X = ca.SX(ca.inf), ca.SX(4, 4)
         for height, part in zip(self._heights, self.parts.values(), strict=True):
-            X = ca.if_else(height < low, part.contact_frame(*self._at_x), X)
+            own = part.contact_frame(self.symbols.x, self.symbols.p)
+            X = ca.if_else(height < low, own, X)
             low = ca.fmin(height, low)
-        return ca.Function('contact_frame', self._at_x, [ca.densify(X)])
-
-    @property
-    def _at_x(self) -> list[ca.SX]:
-        return [self.symbols.x, self.symbols.p]
+        return self.of_state('contact_frame', X)
 
 
 class Rings(HybridMachine):
@@ -204,15 +195,10 @@ class Rings(HybridMachine):
         mode, ends = super()._mode(part), dict[str, ca.SX]()
         follows = dict[str, Transition]()
         for wheel, i in self.wheels.items():
-            contact = self.machine.contacts[i]
-            barrel = contact.shape
-            assert isinstance(barrel, Barrel)  # noqa: S101  as they were made
-            axis = contact.moves_as(self.machine.links).R_WB @ barrel.axis
-            sine = -ca.dot(axis, self.closures[i].R_WP[:, 2]) / math.sin(barrel.angle)
-            end = math.sin(barrel.reach + LATE)
-            ends |= {f'ahead_{wheel}': end - sine, f'behind_{wheel}': end + sine}
-            follows |= {f'ahead_{wheel}': partial(self._next, wheel, -1)}
-            follows |= {f'behind_{wheel}': partial(self._next, wheel, 1)}
+            found = ends_of(self.machine.contacts[i], self.machine.links, self.closures[i])
+            ends |= {f'{name}_{wheel}': margin for name, margin in found.items()}
+            steps = zip(found, (-1, 1), strict=True)
+            follows |= {f'{name}_{wheel}': partial(self._next, wheel, k) for name, k in steps}
         guards = {**mode.guards, **self.functions(ends)}
         return replace(mode, guards=guards, resets={**mode.resets, **follows})
 

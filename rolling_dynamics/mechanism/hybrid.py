@@ -142,10 +142,8 @@ class PhasedMachine(MachineSystem):
     @cached_property
     def contact_motion(self) -> ca.Function:
         """``(x, p) -> gaps (n), velocities (3, n)`` of the contacts beside the joints."""
-        rows = self.closures
-        outputs = [self.gaps, ca.horzcat(*(r.velocity[:3] for r in rows))]
-        inputs = [self.symbols.x, self.symbols.p]
-        return ca.Function('motion', inputs, [ca.densify(o) for o in outputs])
+        velocities = ca.horzcat(*(r.velocity[:3] for r in self.closures))
+        return self.of_state('motion', self.gaps, velocities)
 
     @cached_property
     def pace(self) -> ca.Function:
@@ -153,8 +151,7 @@ class PhasedMachine(MachineSystem):
         pairs = list(zip(self.machine.contacts, self.closures, strict=True))
         slips = (c.slip_speed(r, c.mu) for c, r in pairs)
         turns = (ca.norm_2(c.turning_by(r)) for c, r in pairs)
-        outputs = [ca.densify(ca.vertcat(*v)) for v in (slips, turns)]
-        return ca.Function('pace', [self.symbols.x, self.symbols.p], outputs)
+        return self.of_state('pace', ca.vertcat(*slips), ca.vertcat(*turns))
 
     @cached_property
     def impact_terms(self) -> ca.Function:
@@ -296,10 +293,7 @@ class PhasedMachine(MachineSystem):
     @cached_property
     def gap_rows(self) -> ca.Function:
         """``(x, p) -> gaps (n), their derivatives by a tangent vector (n, m)``."""
-        x, p, d = self.symbols.x, self.symbols.p, ca.SX.sym('d', self.tangent.size)
-        moved = ca.substitute(self.gaps, x, self.retract(x, d))
-        G = ca.substitute(ca.jacobian(moved, d), d, ca.SX.zeros(d.numel()))
-        return ca.Function('gap_rows', [x, p], [ca.densify(self.gaps), ca.densify(G)])
+        return self.of_state('gap_rows', self.gaps, self.by_tangent(self.gaps))
 
     @cached_property
     def speed_places(self) -> list[int]:

@@ -199,11 +199,8 @@ def _moved(
     if not rows:
         return x
     of, values = zip(*rows, strict=True)
-    symbols, value = system.symbols, ca.vertcat(*values)
-    d = ca.SX.sym('d', system.tangent.size)
-    moved = ca.substitute(value, symbols.x, system.retract(symbols.x, d))
-    J = ca.substitute(ca.jacobian(moved, d), d, 0 * d)
-    both = ca.Function('rows', [symbols.x, symbols.p], [ca.densify(value), ca.densify(J)])
+    value = ca.vertcat(*values)
+    both = system.of_state('rows', value, system.by_tangent(value))
     entries = zip(system.state.entries, system.tangent.entries, strict=True)
     which = np.flatnonzero([e.name in names for e, t in entries for _ in range(t.size)])
     for _ in range(steps):
@@ -213,7 +210,7 @@ def _moved(
             raise _not_finite(of[int(wrong.argmax())])
         if np.abs(at).max() < CLOSED:
             break
-        step = np.zeros(d.numel())
+        step = np.zeros(system.tangent.size)
         step[which] = -np.linalg.lstsq(by[:, which], at[:, 0], rcond=1e-12)[0]
         x = np.array(system.retract(x, step)).ravel()
     return x

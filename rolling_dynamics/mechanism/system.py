@@ -515,7 +515,10 @@ class MachineSystem(WrittenSystem):
     def _on_feet(self, x: ca.SX) -> ca.SX:
         """Return a state after Newton steps of the closest points of Charted surfaces."""
         feet = zip(self.machine.contacts, self.closest, strict=True)
-        steps = {c.foot: f.step for c, f in feet if f is not None}
+        return self.settled(x, {c.foot: f.step for c, f in feet if f is not None})
+
+    def settled(self, x: ca.SX, steps: Mapping[str, ca.SX]) -> ca.SX:
+        """Return a state after Newton steps of entries of the state, by name."""
         s = self.symbols
         moved = ca.vertcat(*(value + steps.get(name, 0) for name, value in s.values.items()))
         nearer = ca.Function('nearer', [s.x, s.p], [moved])
@@ -642,11 +645,14 @@ class MachineSystem(WrittenSystem):
         pairs = enumerate(zip(self.machine.contacts, self.closures, strict=True))
         gaps = (r.gap for i, (c, r) in pairs if 2 in c.holds(r, self.phases.of(i)))
         feet = (f.off for f in self.closest if f is not None)
-        kept, d = ca.vertcat(*gaps, *self.rows, *feet), ca.SX.sym('d', self.tangent.size)
-        if not kept.numel():
-            return None
-        G = ca.jacobian(ca.substitute(kept, self.symbols.x, self.retract(self.symbols.x, d)), d)
-        return self.of_state('closing_rows', ca.substitute(G, d, ca.SX.zeros(d.numel())))
+        kept = ca.vertcat(*gaps, *self.rows, *feet)
+        return self.of_state('closing_rows', self.by_tangent(kept)) if kept.numel() else None
+
+    def by_tangent(self, value: ca.SX) -> ca.SX:
+        """Return the derivatives (k, n) of an expression by a tangent vector, at zero."""
+        x, d = self.symbols.x, ca.SX.sym('d', self.tangent.size)
+        moved = ca.substitute(value, x, self.retract(x, d))
+        return ca.substitute(ca.jacobian(moved, d), d, ca.SX.zeros(d.numel()))
 
     def structure(self, p: ArrayLike, x: ArrayLike) -> Structure:
         """Return what the contacts beside the joints leave free at a state."""
