@@ -132,6 +132,7 @@ class SensorFilter:
         drift: Spread = DRIFT,
         forces: Mapping[str, tuple[float, float]] | None = None,
         sources: Mapping[str, Source] | None = None,
+        fast: bool = True,
     ) -> None:
         """
         Compile a step.
@@ -156,6 +157,8 @@ class SensorFilter:
         sources
             What the supervisor knows of sensors, by name; others are not supervised. It judges
             beside the function, which takes every measurement.
+        fast
+            Whether the step is compiled, which is not worth it for some hundred of them.
 
         """
         self._p, x = np.asarray(p, dtype=float), np.array(x_start, dtype=float)
@@ -190,9 +193,9 @@ class SensorFilter:
         self._start = Belief(x, np.zeros(len(rows)), np.diag(self._spread**2), sent)
         self._whole = self._function(system)
         self.then_sent = _then_sent(system.control.size)
-        self._evaluated, self._sent = (
-            FastFunction(f) for f in compiled(self._whole, self.then_sent)
-        )
+        steps = self._whole, self.then_sent
+        steps = compiled(*steps) if fast else steps
+        self._evaluated, self._sent = (FastFunction(f) for f in steps)
 
     def start(self, before: Belief | None = None) -> Belief:  # noqa: ARG002
         """Return what is known before the first measurement."""

@@ -485,7 +485,9 @@ def supervision(
     delay, horizon = value('command_delay'), value('prediction_horizon')
     predictor = Predictor(system, params, delay=delay, horizon=horizon)
     noisy, period = value('noisy_states'), value('state_period')
-    known = SensorFilter(system, params, sensors, start).corrections(PERIOD) if sensors else None
+    known = None
+    if sensors:
+        known = SensorFilter(system, params, sensors, start, fast=False).corrections(PERIOD)
     return predictor, MotionWatch(
         system, predictor, limits=limits, noisy=noisy, period=period, corrections=known
     )

@@ -28,6 +28,7 @@ from rolling_dynamics.compiled.policy import cache_folder, Target
 FORMAT = 1  # of the C that is compiled; to be raised when source.py changes
 LOG = logging.getLogger(__name__)
 TIME_LIMIT = 600.0  # for one run of the compiler [s]
+LARGE = 40_000  # lines beyond which code is optimised less, in half of the compiler's time
 FAILURE_KEPT = 3600.0  # a function that could not be compiled is tried again after this time [s]
 UNUSED_KEPT = 90 * 86400.0  # a library that nobody loaded for this time is removed [s]
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -175,7 +176,9 @@ class Library:
         """Compile in a folder, put the library in its place; return what went wrong."""
         source, built = folder / 'code.c', folder / 'code.so'
         source.write_text(content)
-        command = [self.compiler, *self.target.flags, str(source), '-o', str(built), '-lm']
+        level = ['-O1'] if content.count('\n') > LARGE else []
+        given = *self.target.flags, *level, str(source)
+        command = [self.compiler, *given, '-o', str(built), '-lm']
         trouble = run_compiler(command, TIME_LIMIT)
         if trouble:
             return trouble
