@@ -51,6 +51,8 @@ class PhasedMachine(MachineSystem):
 
     every_contact_rolls = False  # whether no contact needs a mu_kinetic
 
+    resisted: Sequence[int] = ()
+
     def __init__(self, machine: Machine, apart: Sequence[int] = ()) -> None:
         """Take a machine, or raise ParameterError where no contact may slip."""
         super().__init__(machine, Phases(separated=tuple(apart)))
