@@ -230,11 +230,15 @@ class ControlledLaboratory(Controlled):
         self._failed, self._runs = '', 0
         predicted = v['experiment'] in PREDICTED
         self._prediction = Prediction(node, system, params, shown=predicted)
+        self._make_topics()
+        node.get_logger().info(f'{model.title}: {v["experiment"]}, {v["rate"]:g} steps per second')
+
+    def _make_topics(self) -> None:
+        node = self.node
         self._steps = node.writer(Int64MultiArray, '~/steps', JOURNAL)
         self._settings = node.writer(ParameterEvent, '~/settings', JOURNAL)
         self._server = SingleGoalServer(node, RunExperiment, 'run_experiment', self._run)
         node.at_cleanup(self._server.destroy)
-        node.get_logger().info(f'{model.title}: {v["experiment"]}, {v["rate"]:g} steps per second')
 
     def _predicting(self, law: PredictiveLaw) -> Law[Any]:
         """Return what commands by a predictive law, without the loop waiting for a program."""

@@ -281,7 +281,7 @@ class Client:
         return self._result('the client is stuck', self._executor.create_task(call, *args), SHORT)
 
     def _answered(
-        self, what: str, send: Callable[..., Future], *args: Any, timeout: float = SHORT
+        self, what: str, send: Callable[..., Future], *args: Any, timeout: float | None = None
     ) -> Any:
         """
         Return the answer to a request, which is sent again while none comes.
@@ -289,14 +289,14 @@ class Client:
         A server that knows the request of a client and not yet where its answers go drops the
         answer.
         """
-        end = time.monotonic() + timeout
+        end = time.monotonic() + (timeout or SHORT)
         while True:
             future = self._in_turn(send, *args)
             try:
                 return self._result(what, future, AGAIN)
             except LateAnswerError:
                 if time.monotonic() > end:
-                    raise LateAnswerError(f'{what} within {timeout:.3g} s') from None
+                    raise LateAnswerError(f'{what} within {timeout or SHORT:.3g} s') from None
 
     def _run(
         self,
