@@ -72,7 +72,7 @@ def _linear_step_by_direction(system: RollingSystem) -> ca.Function:
     """Return the same as a loop over unit vectors: written out it takes minutes to compile."""
     n, m, f = system.tangent.size, system.control.size, smooth_mode(system).dynamics
     sizes = system.state.size, system.state.size, m, m, 1, 1, system.parameters.size
-    names = 'x', 'dx', 'u', 'du', 't', 'h', 'p'  # `cse` takes symbols of one name for one
+    names = 'x', 'dx', 'u', 'du', 't', 'h', 'p'
     x, dx, u, du, t, _, p = map(ca.SX.sym, names, sizes)
     d, way = ca.SX.sym('d', n), ca.SX.sym('way', n)
     slope = f(x, u, t, p)

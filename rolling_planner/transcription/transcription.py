@@ -120,7 +120,6 @@ def _by_direction(
 ) -> Iterator[ca.Function]:
     """Yield Jacobian and Hessian of a node as loops over unit vectors, then their patterns."""
     z, n = symbols[0], symbols[0].numel()
-    # `cse` takes symbols of one name for one
     d, weight = ca.SX.sym('direction of a node', n), ca.SX.sym('weight of a node', y.numel())
     weighted = *symbols, weight
     gradient = ca.cse(ca.gradient(ca.dot(weight, y), z))

@@ -303,7 +303,7 @@ def test_the_programs_in_c_are_those_of_the_law_here(rig, tmp_path):
     pytest.importorskip('daqp')
     rng, program = np.random.default_rng(2), AxisProgram(rig)
     size = [0.05, 0.2, 0.6 * rig.reach, 0.6 * rig.speed, 0.05, 15.0, 10.0, 10.0]
-    asked = rng.normal(size=(300, 8)) * size
+    asked = rng.normal(size=(60, 8)) * size
     predictive_as_c(predictive_law(rig)).write(tmp_path)
     (tmp_path / 'main.c').write_text(PROBLEMS)
     command = [COMPILER, *WARNINGS, '-O1', 'main.c', '-o', 'problems']
@@ -327,7 +327,7 @@ def test_the_programs_in_c_are_those_of_the_law_here(rig, tmp_path):
         limited += bool((rows @ y > high).any() or (rows @ y < low).any())
         planned = program.plan(row[:4], *row[4:])[0, 2]
         assert out[-1] == pytest.approx(planned, abs=1e-6 * rig.reach)
-    assert limited > 200, 'most of these programs meet a limit'
+    assert limited > 40, 'most of these programs meet a limit'
 
 
 # What the sketch needs of a board: lines of the standard input come every 34 ms, "-" does not.
