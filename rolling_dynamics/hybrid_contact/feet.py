@@ -78,8 +78,9 @@ class Foot(NamedTuple):
         Closest point of the body from its origin [m], and its rate as seen from the hand [m/s].
     p_OC
         The same in the frame of the body [m].
-    frame, frame_rate
-        Contact frame Ch of the hand, z along the normal, and its rate as seen from the hand.
+    frame, w_frame
+        Contact frame Ch of the hand, z along the normal, and its angular velocity over the hand,
+        in Ch [rad/s].
     step
         By how much uv must change so that it is the closest point, to first order.
     margin
@@ -94,7 +95,7 @@ class Foot(NamedTuple):
     r_rate: ca.SX
     p_OC: ca.SX
     frame: ca.SX
-    frame_rate: ca.SX
+    w_frame: ca.SX
     step: ca.SX
     margin: ca.SX
 
@@ -114,7 +115,7 @@ def on_plane(body: Surface, x: Mapping[str, ca.SX], p: Mapping[str, ca.SX]) -> F
         r_rate=r_rate,
         p_OC=p_OC,
         frame=ca.SX.eye(3),
-        frame_rate=ca.SX(3, 3),
+        w_frame=ca.SX(3, 1),
         step=ca.SX.zeros(2),
         margin=ca.SX(1),
     )
@@ -146,7 +147,6 @@ def on_surface(
         tangent.T @ (v + ca.cross(w, r)) + K @ turning
     )
     uv_rate, bend = inverse_2x2(hand.scale) @ s, hand.curvature @ s
-    w_frame = ca.vertcat(bend[1], -bend[0], hand.connection @ uv_rate)
     return Foot(
         uv=uv,
         uv_rate=uv_rate,
@@ -155,7 +155,7 @@ def on_surface(
         r_rate=ca.cross(w, r) + R @ (radii @ (T @ (bend + turning))),
         p_OC=point,
         frame=hand.frame,
-        frame_rate=hand.frame @ ca.skew(w_frame),
+        w_frame=ca.vertcat(bend[1], -bend[0], hand.connection @ uv_rate),
         step=at.step,
         margin=at.margin,
     )

@@ -23,7 +23,7 @@ from rolling_dynamics.hybrid_contact.feet import (
     on_surface,
 )
 from rolling_dynamics.mechanism.hybrid import INERT
-from rolling_dynamics.mechanism.loops import Contact, ContactRows, Phases
+from rolling_dynamics.mechanism.loops import Along, Contact, ContactRows, Phases
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.shapes import Plane
 from rolling_dynamics.mechanism.system import MachineSystem
@@ -192,15 +192,18 @@ def _contact(
     solved = machine.links['object'].solved
     w_rate, v_rate = (solved[name][1] for name in ('w_HO_H', 'v_HO_H'))
     moved = v_rate + ca.cross(w_rate, foot.r_OC) + ca.cross(w, foot.r_rate)
-    V, turns = v + ca.cross(w, foot.r_OC), C.T @ w
-    V_rate, turns_rate = C.T @ moved + foot.frame_rate.T @ V, C.T @ w_rate + foot.frame_rate.T @ w
+    over = v + ca.cross(w, foot.r_OC)
+    V, turns = C.T @ over, C.T @ w
+    V_rate = C.T @ moved - ca.cross(foot.w_frame, V)
+    turns_rate = C.T @ w_rate - ca.cross(foot.w_frame, turns)
     spin = ca.SX(0, 1) if holds is None else ca.SX(1)
     holds = 0.0 if holds is None else holds
     rows = ContactRows(
-        velocity=ca.vertcat(C.T @ V, holds * spin * turns[2], turns[:2]),
+        velocity=ca.vertcat(V, holds * spin * turns[2], turns[:2]),
         gap=ca.dot(C[:, 2], x['p_HO_H'] + foot.r_OC - foot.p_HC),
         place_W=hand.p_WB + hand.R_WB @ foot.p_HC,
         R_WP=hand.R_WB @ C,
+        along=Along(C, over, moved),
         bias=ca.vertcat(V_rate, holds * spin * turns_rate[2], turns_rate[:2]),
         idle=ca.vertcat(ca.SX(3, 1), (1 - holds) * spin, ca.SX(2, 1)),
     )

@@ -7,7 +7,9 @@ contacts as can be hold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 import casadi as ca
@@ -36,6 +38,53 @@ def eliminate(matrix: ca.SX, right: ca.SX, *, symmetric: bool) -> ca.SX:
 
     """
     n = matrix.shape[0]
+    left = reduced(matrix, right, n, symmetric=n if symmetric else 0)
+    return left.whole(ca.SX(0, right.shape[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """
+    Linear equations for the last of some unknowns.
+
+    Attributes
+    ----------
+    matrix, right
+        The equations (k, k), (k, m).
+    whole
+        ``unknowns that are left (k, l) -> all (n, l)``, for the first l right sides.
+
+    """
+
+    matrix: ca.SX
+    right: ca.SX
+    whole: Callable[[ca.SX], ca.SX]
+
+
+def reduced(
+    matrix: ca.SX,
+    right: ca.SX,
+    first: int,
+    *,
+    symmetric: int,
+    after: Mapping[int, int] = MappingProxyType({}),
+) -> Reduced:
+    """
+    Return the equations without the first unknowns, which are eliminated.
+
+    Parameters
+    ----------
+    matrix, right
+        See :func:`eliminate`.
+    first
+        Number of unknowns to eliminate.
+    symmetric
+        Number of the first unknowns whose part of the matrix is symmetric.
+    after
+        Later ones that are eliminated too, each after one of the first, by its number.
+
+    """
+    n = matrix.shape[0]
     a = {
         (i, j): matrix[i, j]
         for i in range(n)
@@ -43,27 +92,42 @@ def eliminate(matrix: ca.SX, right: ca.SX, *, symmetric: bool) -> ca.SX:
         if not (matrix[i, j].is_zero() and matrix[j, i].is_zero())
     }
     b = [right[i, :] for i in range(n)]
-    left, order = list(range(n)), []
+    left, order, open_ = list(range(n)), list[int](), set(range(first))
     inverse: dict[int, ca.SX] = {}
-    while left:
-        k = min(left, key=lambda i: sum((i, j) in a for j in left))
+    while open_:
+        k = min(open_, key=lambda i: sum((i, j) in a for j in left))
         left.remove(k)
+        open_.remove(k)
+        open_ |= {i for i, one in after.items() if one == k}
         order.append(k)
         inverse[k] = 1 / a[k, k]
         rows = [i for i in left if (i, k) in a]
         for i in rows:
-            factor = (a[k, i] if symmetric else a[i, k]) * inverse[k]
+            factor = (a[k, i] if max(i, k) < symmetric else a[i, k]) * inverse[k]
             b[i] = b[i] - factor * b[k]
             for j in rows:
-                if symmetric and left.index(j) < left.index(i):
+                if max(i, j) < symmetric and left.index(j) < left.index(i):
                     a[i, j] = a[j, i]
                 else:
                     a[i, j] = a.get((i, j), ca.SX(0)) - factor * a[k, j]
-    x: list[ca.SX] = [ca.SX(0)] * n
-    for k in reversed(order):
-        later = [j for j in order[order.index(k) + 1 :] if (k, j) in a]
-        x[k] = (b[k] - sum((a[k, j] * x[j] for j in later), ca.SX(0))) * inverse[k]
-    return ca.vertcat(*x)
+
+    def whole(last: ca.SX) -> ca.SX:
+        m = last.shape[1]
+        x = dict(zip(left, ca.vertsplit(last), strict=True)) if left else {}
+        for at, k in reversed(list(enumerate(order))):
+            later = [j for j in (*order[at + 1 :], *left) if (k, j) in a]
+            if b[k][:, :m].is_zero():  # these factors are known
+                x[k] = -sum((a[k, j] * inverse[k] * x[j] for j in later), ca.SX(1, m))
+            else:
+                rest = sum((a[k, j] * x[j] for j in later), ca.SX(1, m))
+                x[k] = (b[k][:, :m] - rest) * inverse[k]
+        return ca.vertcat(*(x[k] for k in range(n)))
+
+    rest = ca.SX(len(left), len(left))
+    for (i, j), value in a.items():
+        if i in left and j in left:
+            rest[left.index(i), left.index(j)] = value
+    return Reduced(rest, ca.vertcat(ca.SX(0, right.shape[1]), *(b[i] for i in left)), whole)
 
 
 REACH = 1e3  # greatest internal force, by the norm of the forces without it

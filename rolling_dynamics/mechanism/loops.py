@@ -18,9 +18,9 @@ import numpy as np
 from rolling_dynamics.contract.rolling_system import Entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.friction import against, against_patch, held, SLOW, STILL
-from rolling_dynamics.mechanism.elimination import eliminate, null_space
+from rolling_dynamics.mechanism.elimination import eliminate, null_space, reduced
 from rolling_dynamics.mechanism.link import ground, Link
-from rolling_dynamics.mechanism.shapes import Charted, Plane, Shape, Surface
+from rolling_dynamics.mechanism.shapes import Charted, Plane, Shape, Surface, touching
 from rolling_dynamics.rotations import inverse_2x2
 from rolling_dynamics.surfaces.surface import LocalGeometry
 
@@ -276,6 +276,25 @@ class Contact:
         return held(force[:2], spin)
 
 
+class Along(NamedTuple):
+    """
+    Motion at a contact along axes in which it is simpler than in the frame of the plane.
+
+    Attributes
+    ----------
+    axes
+        Frame of the plane in these axes.
+    velocity, bias
+        Of the body over the plane (3) [m/s], and its rate where the speeds are constant; none
+        where that is to be derived.
+
+    """
+
+    axes: ca.SX
+    velocity: ca.SX
+    bias: ca.SX = ca.SX(0, 1)
+
+
 class ContactRows(NamedTuple):
     """
     Kinematics of a contact.
@@ -294,6 +313,8 @@ class ContactRows(NamedTuple):
         Frame of the plane.
     displacement
         Elastic displacement (2) [m] along the surfaces, in their frame; empty where it has none.
+    along
+        Its motion in axes in which it is simpler; None where there are no such axes.
     bias
         Rate of ``velocity`` where the speeds are constant [m/s^2]; None where it is to be derived.
     slip
@@ -309,6 +330,7 @@ class ContactRows(NamedTuple):
     place_W: ca.SX
     R_WP: ca.SX
     displacement: ca.SX = ca.SX(0, 1)
+    along: Along | None = None
     bias: ca.SX | None = None
     slip: ca.SX | None = None
     idle: ca.SX | None = None
@@ -328,7 +350,7 @@ def contact_rows(
     distance = surface.distance(at)
     normal = ca.gradient(distance, at)
     over = ca.substitute(normal, at, ca.densify(R.T @ (body.p_WB - carrier.p_WB)))
-    reach = body.R_WB @ contact.shape.touch(body.R_WB.T @ (R @ over))
+    reach = touching(contact.shape, body.R_WB, R @ over)
     place = body.p_WB + reach
     arm = place - carrier.p_WB
     gap, normal = ca.substitute([distance, normal], [at], [ca.densify(R.T @ arm)])
@@ -339,7 +361,8 @@ def contact_rows(
     if contact.rollers is not None:
         c, s = math.cos(contact.rollers), math.sin(contact.rollers)
         R_WP = R_WP @ ca.DM([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-    velocity = R_WP.T @ (of_body - of_carrier)
+    along = Along(R_WP, of_body - of_carrier)
+    velocity = R_WP.T @ along.velocity
     over = R_WP.T @ (body.R_WF @ body.w - carrier.R_WF @ carrier.w)
     if contact.patch is not None:
         velocity = ca.vertcat(velocity, over[2])
@@ -347,7 +370,7 @@ def contact_rows(
         velocity = ca.vertcat(velocity, over[:2])
     moved = [contact.displacement] if contact.displacement else []
     own = [(R_WP.T @ (R @ values[name]))[:2] for name in moved]
-    return ContactRows(velocity, gap, place, R_WP, ca.vertcat(ca.SX(0, 1), *own))
+    return ContactRows(velocity, gap, place, R_WP, ca.vertcat(ca.SX(0, 1), *own), along)
 
 
 class FootEquations(NamedTuple):
@@ -505,76 +528,151 @@ def closed_rates(
         Number of internal forces that are wanted.
 
     """
-    matrix, right = equations
-    known, columns, each = [], [], []
-    weights: list[float] = []
-    for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
-        J = ca.jacobian(r.velocity, speeds[0])
-        given, n, units = c.given(r), r.velocity.numel(), c.directions(r, phases.of(i))
-        known.append(sum((f * units[k] for k, f in given.items() if k in units), ca.SX(n, 1)))
-        free = {k: u for k, u in units.items() if k not in given}
-        columns.append(ca.horzcat(ca.SX(n, 0), *free.values()))
-        weights += [ALONG if k == 2 else ACROSS for k in free]
-        if i in phases.slipping:  # one column: backward it costs less than by the matrix
-            column = ca.jtimes(r.velocity, speeds[0], columns[-1], True)
-        else:
-            column = J.T @ columns[-1]
-        each.append(speeds[1].T @ column)
-        right = right + speeds[1].T @ (J.T @ known[-1])
-    velocity = ca.vertcat(*constraints(contacts, rows, phases))
-    J = ca.jacobian(velocity, speeds[0]) @ speeds[1]
-    solved = eliminate(matrix, ca.horzcat(right, *each), symmetric=symmetric)
-    if not velocity.numel():
-        return Closed(solved[:, 0], known, {}, [])
-    alone, answer = solved[:, 0], solved[:, 1:]
-    bias = [ca.SX(0, 1)]
-    for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
-        held = c.holds(r, phases.of(i))
-        bias.append(ca.jtimes(r.velocity[held], *drift) if r.bias is None else r.bias[held])
-    needed = -ca.vertcat(*bias) - J @ alone - returning(contacts, rows, phases)
-    starts = [0, *np.cumsum([u.shape[1] for u in columns]).tolist()]
-    slips = [i for i in phases.slipping if columns[i].shape[1]]
-    units = ca.SX(ca.DM.eye(starts[-1])[:, [starts[i] for i in slips]])
-    both = ca.horzcat(needed, units)
-    symmetric = symmetric and not phases.slipping and not any(c.resists for c in contacts)
-    exact = J @ answer
-    exact += ca.diag(idle(contacts, rows, phases))
-    matrix = spread_over(exact, spread, weights)
-    found = eliminate(matrix, both, symmetric=symmetric)
-    multipliers = found[:, 0]
+    (matrix, right), n = equations, equations[0].shape[0]
+    numbered = enumerate(zip(contacts, rows, strict=True))
+    every = [_held(c, r, phases.of(i), speeds, drift) for i, (c, r) in numbered]
+    right = right + sum((h.push for h in every), ca.SX(n, 1))
+    starts = [0, *np.cumsum([len(h.numbers) for h in every]).tolist()]
+    size = starts[-1]
+    slips = [i for i in phases.slipping if every[i].numbers]
+    J = ca.vertcat(ca.SX(0, n), *(h.rows for h in every))
+    C = ca.horzcat(ca.SX(n, 0), *(h.columns for h in every))
+    even = symmetric and not slips and not any(c.resists for c in contacts)
+    first = [starts[i] + k for i, h in enumerate(every) for k in range(3 * h.whole)]
+    alone = {} if spread else _alone(matrix, J, first)
+    left = reduced(
+        ca.vertcat(ca.horzcat(matrix, C), ca.horzcat(J, -ca.diag(idle(contacts, rows, phases)))),
+        ca.horzcat(
+            ca.vertcat(right, *(h.needed for h in every)),
+            ca.DM.eye(n + size)[:, [n + starts[i] for i in slips]],
+        ),
+        n,
+        symmetric=n + size if even else n * (symmetric and not alone),
+        after={n + i: k for i, k in alone.items()},
+    )
+    exact = left.matrix
+    regular = spread_over(exact, spread, ca.diagcat(*(h.weights for h in every)))
+    found = eliminate(regular, left.right, symmetric=even)
+    reverse = found[:, :1]
     if spread:  # what the weights take from the constraints, given back
-        rest = needed - exact @ multipliers
-        multipliers += eliminate(matrix, rest, symmetric=symmetric)
-    pushes = {i: 1 / found[starts[i], 1 + k] for k, i in enumerate(slips)}
-    parts = ca.vertsplit(multipliers, starts)
-    forces = [f + u @ part for f, u, part in zip(known, columns, parts, strict=True)]
-    internal = null_space(matrix, matrix - exact, dependent) if dependent else ca.SX(starts[-1], 0)
-    each = ca.vertsplit(internal, starts)
-    internal = [u @ part for u, part in zip(columns, each, strict=True)]
-    return Closed(alone + answer @ multipliers, forces, pushes, internal)
+        rest = left.right[:, 0] - exact @ reverse
+        reverse += eliminate(regular, rest, symmetric=even)
+    rates, reverse = ca.vertsplit(left.whole(reverse), [0, n, n + size])
+    each = zip(every, ca.vertsplit(reverse, starts), strict=True)
+    forces = [h.known - h.base @ part for h, part in each]
+    rest = [k for k in range(size) if k not in alone]
+    pushes = {i: -1 / found[rest.index(starts[i]), 1 + k] for k, i in enumerate(slips)}
+    open_ = null_space(regular, regular - exact, dependent) if dependent else ca.SX(size, 0)
+    each = zip(every, ca.vertsplit(open_, starts), strict=True)
+    return Closed(rates, forces, pushes, [h.base @ part for h, part in each])
 
 
-def returning(contacts: Sequence[Contact], rows: Sequence[ContactRows], phases: Phases) -> ca.SX:
+class _Held(NamedTuple):
     """
-    Return what is added to the rates of the rows; it vanishes where they and the gaps do.
+    Rows of a contact in the equations of the speeds.
+
+    Attributes
+    ----------
+    numbers
+        Components that vanish, along which the force is unknown.
+    rows, needed
+        Rates of their velocities for unit rates of the speeds (k, n), and what they must be (k).
+    base, columns
+        Components of the force for unit multipliers, and what these push (n, k).
+    known, push
+        Components of the force that is given, and what it pushes (n).
+    weights
+        Of the components of the force where they are undetermined (k, k).
+    whole
+        Whether the first three stand for all velocities of the contact, in axes of their own.
+
+    """
+
+    numbers: list[int]
+    rows: ca.SX
+    needed: ca.SX
+    base: ca.SX
+    columns: ca.SX
+    known: ca.SX
+    push: ca.SX
+    weights: ca.SX
+    whole: bool
+
+
+def _held(
+    c: Contact, r: ContactRows, phase: str, speeds: tuple[ca.SX, ca.SX], drift: tuple[ca.SX, ca.SX]
+) -> _Held:
+    """Return the rows of a contact in a phase; see :func:`closed_rates`."""
+    given, units, velocity, bias = c.given(r), c.directions(r, phase), r.velocity, r.bias
+    numbers, (of, turns) = [k for k in units if k not in given], speeds
+    zero = ca.SX(velocity.numel(), 1)
+    known = sum((f * units[k] for k, f in given.items() if k in units), zero)
+    base = own = ca.horzcat(zero[:, []], *(units[k] for k in numbers))
+    back, weights = (
+        returning(r, numbers),
+        ca.diag(ca.SX([ALONG if k == 2 else ACROSS for k in numbers])),
+    )
+    if whole := r.along is not None and numbers[:3] == [0, 1, 2]:
+        R, more = r.along.axes, ca.SX.eye(len(numbers) - 3)
+        turned = ca.diagcat(R, more)
+        base, back, weights = base @ turned.T, turned @ back, turned @ weights @ turned.T
+        own, velocity = ca.SX(base), ca.vertcat(r.along.velocity, velocity[3:])
+        own[:3, :3] = ca.SX.eye(3)
+        bias = bias if bias is None else ca.vertcat(r.along.bias, bias[3:])
+    by = ca.jacobian(velocity, of)
+    slips = phase == 'slipping'  # one column: backward it costs less than by the matrix
+    column = ca.jtimes(velocity, of, own, True) if slips else by.T @ own
+    rate = ca.jtimes(velocity[numbers], *drift) if bias is None else bias[numbers]
+    return _Held(
+        numbers=numbers,
+        rows=by[numbers, :] @ turns,
+        needed=-rate - back,
+        base=base,
+        columns=turns.T @ column,
+        known=known,
+        push=turns.T @ (by.T @ known),
+        weights=weights,
+        whole=whole,
+    )
+
+
+def _alone(matrix: ca.SX, rows: ca.SX, numbers: Sequence[int]) -> dict[int, int]:
+    """
+    Return rows that give the rate of a speed which no other equation has, with its number.
+
+    Where the mass matrix is diagonal there, eliminating both is as safe as inverting a mass.
+    """
+    out: dict[int, int] = {}
+    for i in numbers:
+        for k in range(rows.shape[1]):
+            others = [j for j in range(rows.shape[1]) if j != k]
+            free = matrix[k, others].is_zero() and all(rows[o, k].is_zero() for o in out)
+            if free and rows[i, k].is_one() and rows[i, list(out.values())].is_zero():
+                out[i] = k
+                break
+    return out
+
+
+def returning(rows: ContactRows, numbers: Sequence[int]) -> ca.SX:
+    """
+    Return what is added to the rates of some rows; it vanishes where they and the gap do.
 
     What a step of an integrator, a linearisation or a plan leaves beside the constraints comes
     back to them (Baumgarte 1972), so that it is neither kept nor grows.
     """
-    out = [ca.SX(0, 1)]
-    for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
-        for k in c.holds(r, phases.of(i)):
-            back = 2 * r.velocity[k] + RETURN * r.gap if k == 2 else r.velocity[k]
-            out.append(RETURN * back)
-    return ca.vertcat(*out)
+    v = rows.velocity
+    back = ((2 * v[k] + RETURN * rows.gap if k == 2 else v[k]) for k in numbers)
+    return ca.vertcat(ca.SX(0, 1), *(RETURN * each for each in back))
 
 
-def spread_over(matrix: ca.SX, fraction: float, weights: Sequence[float] = ()) -> ca.SX:
-    """Return a matrix with a fraction of its mean diagonal, by weights, added to the diagonal."""
+def spread_over(matrix: ca.SX, fraction: float, weights: ca.SX | None = None) -> ca.SX:
+    """Return a matrix with a fraction of its mean diagonal, by weights (n, n), added to it."""
     if not fraction:
         return matrix
     n = matrix.shape[0]
-    return matrix + fraction / n * ca.trace(matrix) * ca.diag(ca.SX(weights or [1.0] * n))
+    return matrix + fraction / n * ca.trace(matrix) * (
+        ca.SX.eye(n) if weights is None else weights
+    )
 
 
 def idle(contacts: Sequence[Contact], rows: Sequence[ContactRows], phases: Phases) -> ca.SX:

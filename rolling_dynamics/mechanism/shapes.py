@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import math
 from typing import Protocol
 
@@ -25,6 +25,27 @@ class Shape(Protocol):
     def touch(self, normal_B: ca.SX) -> ca.SX:
         """Return the point (3) [m] that touches a plane of this normal (3), out of the plane."""
         ...
+
+
+def touching(shape: Shape, R: ca.SX, normal: ca.SX) -> ca.SX:
+    """
+    Return the point (3) [m], from the origin of a body, that touches a plane.
+
+    Parameters
+    ----------
+    shape, R
+        The surface of the body, and its attitude.
+    normal
+        Of the plane, in the axes of the result (3).
+
+    """
+    if isinstance(shape, Sphere):
+        return shape.touch(normal)
+    if isinstance(shape, Wheel):
+        return replace(shape, side=R @ shape.side).touch(normal)
+    if isinstance(shape, Barrel):
+        return replace(shape, axis=R @ shape.axis).touch(normal)
+    return R @ shape.touch(R.T @ normal)
 
 
 class Surface(Protocol):
@@ -254,7 +275,7 @@ class Wheel:
 
     radius: ca.SX
     tyre: ca.SX | float = 0.0
-    side: ca.DM = field(default_factory=lambda: ca.DM([0, 1, 0]))
+    side: ca.DM | ca.SX = field(default_factory=lambda: ca.DM([0, 1, 0]))
 
     def touch(self, normal_B: ca.SX) -> ca.SX:
         """Return the point (3) [m] that touches a plane of this normal (3)."""

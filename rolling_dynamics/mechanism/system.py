@@ -403,7 +403,8 @@ class MachineSystem(WrittenSystem):
     def expressions(self) -> MachineExpressions:
         """The equations, written once."""
         (R_WC, place), torque, force = self._first_contact, ca.SX(3, 1), ca.SX(3, 1)
-        for other in self.contacts.values():
+        first = [at.outside * at.wrench for at in self.contacts.values()][:1]
+        for other in list(self.contacts.values())[1:]:
             pushed = other.outside * (other.R_WP @ other.wrench[3:])
             force += pushed
             torque += other.outside * (other.R_WP @ other.wrench[:3])
@@ -411,7 +412,7 @@ class MachineSystem(WrittenSystem):
         return MachineExpressions(
             **vars(self.symbols),
             xdot=self.rate_of_state(self._solution.rates, self._solution.forces),
-            wrench=ca.vertcat(R_WC.T @ torque, R_WC.T @ force),
+            wrench=sum(first, ca.vertcat(R_WC.T @ torque, R_WC.T @ force)),
         )
 
     def wrench(self, rates: ca.SX, body: str) -> ca.SX:

@@ -44,7 +44,8 @@ class Scene:
         w, frame = self.body.w_HO_H, system.at.frame
         V = self.body.v_HO_H + ca.cross(w, system.at.r_OC)
         # rate of the contact's velocity in Ch at zero rates of the velocities
-        self.bias = frame.T @ ca.cross(w, system.at.r_rate) + system.at.frame_rate.T @ V
+        frame_rate = frame @ ca.skew(system.at.w_frame)
+        self.bias = frame.T @ ca.cross(w, system.at.r_rate) + frame_rate.T @ V
         self.R_HO = R = rotation_matrix(self.body.q_HO)
         self.J = R @ self.inertia_O @ R.T
         self.rolling_torque = -self.resistance * (frame[:, 0:2] @ (frame.T @ w)[0:2])

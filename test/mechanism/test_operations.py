@@ -314,10 +314,8 @@ def test_contact_under_friction_is_as_by_hand_and_costs_no_more(name, mode):
     found = (own[w], own[v], system.modes[mode].wrench(*s))
     functions = [system.function('motion', ca.vertcat(*values)) for values in (given, found)]
     agree(system, *functions, mode)
-    # the contact is one of a machine, whose constraint is solved with its equations
-    assert operations(functions[1]) <= (1.18 if mode == 'slipping' else 1.22) * operations(
-        functions[0]
-    )
+    most = 1.05 if mode == 'slipping' else 0.92  # lower them, never raise them
+    assert operations(functions[1]) <= most * operations(functions[0])
 
 
 @pytest.mark.parametrize('name', HANDS)
@@ -343,18 +341,18 @@ def test_an_impact_that_sticks_is_as_by_hand(name):
 
 
 SHIPPED = {  # operations of the rates in the mode of the start: lower them, never raise them
-    'ball_and_wall': 295,
-    'ball_between_plates': 1285,
-    'ball_in_groove': 972,
-    'bicycle': 4192,
+    'ball_and_wall': 57,
+    'ball_between_plates': 1052,
+    'ball_in_groove': 287,
+    'bicycle': 3162,
     'driven_shell': 488,
-    'hamster_ball': 4323,
-    'mecanum_wheel': 2682,
-    'omni_cart': 4616,
-    'three_fingertips': 2992,
-    'three_wheel_ballbot': 8261,
-    'two_fingertips': 2265,
-    'two_wheeler': 2542,
+    'hamster_ball': 3226,
+    'mecanum_wheel': 2545,
+    'omni_cart': 3562,
+    'three_fingertips': 2327,
+    'three_wheel_ballbot': 6726,
+    'two_fingertips': 1761,
+    'two_wheeler': 1958,
 }
 
 
