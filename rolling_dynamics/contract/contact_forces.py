@@ -60,12 +60,13 @@ def contact_forces(system: RollingSystem, mode: str) -> ContactForces | None:
 
     """
     phased = offers(system, _Phased)
-    several = offers(system if phased is None else phased.parts[mode], _Several)
+    part = system if phased is None else phased.parts.get(mode)
+    several = offers(part, _Several)  # none over several points of a hand: the force is of all
     contacts: Mapping[str, Any] = {} if several is None else several.contacts
     wrench, framed = system.modes[mode].wrench, offers(system, _Frame)
     given = Symbols.of(system.state, system.control, system.parameters)
     given = given if several is None else several.symbols
-    if len(contacts) > 1 or phased is not None:
+    if len(contacts) > 1 or not (phased is None or several is None):
         carried = contacts.values()
         forces = [c.wrench[3:] if c.gap is None else ca.SX(3, 1) for c in carried]
         mu, X = [c.mu for c in carried], [homogeneous(c.R_WP, c.place_W) for c in carried]

@@ -483,6 +483,10 @@ class HybridContactSystem(HandContacts):
         power = ca.dot(C @ wrench[3:6], v_hand) + ca.dot(C @ wrench[0:3], s['w_WH_H'])
         return self.function('hand_power', power)
 
+    def rest_goal(self, x_start: Array) -> dict[str, Array]:  # noqa: ARG002
+        """Return nothing: a body that slides or flies need not come to rest."""
+        return {}
+
     def conserved(self, p: Array, x: Array) -> list[str]:
         """Return ``energy`` where the plate rests and rolling meets no resistance."""
         values = self.state.unpack(x)

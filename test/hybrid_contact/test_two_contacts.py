@@ -7,6 +7,7 @@ from hybrid_samples import energy_balance, INERTIA, world_motion
 import numpy as np
 from numpy.testing import assert_allclose
 import pytest
+from rolling_dynamics.contract.contact_forces import contact_forces
 from rolling_dynamics.contract.rolling_system import quaternion_entry, vector_entry
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.emulated_object import hybrid_views
@@ -205,6 +206,16 @@ def test_fixed_steps_and_views_go_through_two_contacts():
     assert_allclose(state.x[:26], run.states[-1][:26], atol=1e-6)
     seen = hybrid_views(s)[state.mode](state.x, np.zeros(6), 0.0, state.p)
     assert_allclose(seen[26:42].reshape(4, 4).T[:3, :3] @ seen[45:48], [0, 0, MASS * G], atol=1e-9)
+
+
+def test_the_force_at_the_contacts_is_known_in_every_mode():
+    """Over several points of the hand it is the force in all: here it carries the ball."""
+    s, p, x = posed(IN_GROOVE)
+    x[s.state.slice('contact_2')] = 0.1, 0.0
+    for mode in s.modes:
+        assert contact_forces(s, mode).names == ('',)
+    held = np.array(contact_forces(s, 'rolling_rolling').forces(x, np.zeros(6), 0.0, p))
+    assert np.linalg.norm(held) == pytest.approx(MASS * G, rel=1e-9)
 
 
 def test_which_hands_a_body_may_touch_twice():

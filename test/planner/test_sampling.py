@@ -9,7 +9,7 @@ from rolling_dynamics.errors import ParameterError, PlanningError, ScenarioError
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner import Plan, PlanProblem
 from rolling_planner.check_plan import check_plan
-from rolling_planner.problem.goal import goal_error
+from rolling_planner.problem.goal import goal_error, goal_misses
 from rolling_planner.problem.scenario import read_problem
 from rolling_planner.sampling import plan_by_samples
 from rolling_robotics.cli import main
@@ -71,6 +71,11 @@ def test_collocation_is_refused_for_an_object_that_may_slide():
     document['plan'] = document['plan'] | {'method': 'trapezoidal'}
     with pytest.raises(ScenarioError, match=r'plan\.method: must be cross_entropy'):
         read_problem(load_scenario(document))
+
+
+def test_a_goal_of_a_ball_that_may_slide_says_nothing_of_its_rest():
+    problem = read_problem(load_scenario(THROWN))
+    assert set(goal_misses(problem, problem.x_start)) == {'p_HO_H', 'v_WH_H'}
 
 
 @pytest.mark.slow
