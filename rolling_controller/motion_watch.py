@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import casadi as ca
 import numpy as np
@@ -27,6 +27,7 @@ from rolling_dynamics.simulation import Stepper
 
 KEPT = 2000  # commands that are remembered
 LONGEST_STEP = 5e-3  # of the integration [s]
+Step: TypeAlias = Callable[[Array, Array, float, float], Array]  # of x, u, duration and time
 
 
 class Predictor:
@@ -92,8 +93,8 @@ class Predictor:
         end = min(now, stamp + self._horizon)
         return (end, self.model(x, stamp, end)) if end > stamp else (stamp, x)
 
-    def model(self, x: Array, stamp: int, end: int) -> Array:
-        """Return the state at a later time [ns] of the model under the commands remembered."""
+    def model(self, x: Array, stamp: int, end: int, step: Step | None = None) -> Array:
+        """Return the state at a later time [ns], by ``step`` of another model where given."""
         acting, later = self._idle, []
         for since, u in reversed(self._commands):
             if since <= stamp:
@@ -104,25 +105,27 @@ class Predictor:
         at = stamp
         for sent, u in reversed(later):
             since = max(sent, at)  # one that acts before the one sent earlier replaces it
-            x = self._between(x, acting, at, since)
+            x = self._between(x, acting, at, since, step)
             at, acting = since, u
-        return self._between(x, acting, at, end)
+        return self._between(x, acting, at, end, step)
 
-    def _between(self, x: Array, u: Array, begin: int, end: int) -> Array:
-        return self._step(x, u, (end - begin) * 1e-9, (begin - self.origin) * 1e-9)
+    def _between(self, x: Array, u: Array, begin: int, end: int, step: Step | None) -> Array:
+        given = x, u, (end - begin) * 1e-9, (begin - self.origin) * 1e-9
+        return (step or self._step)(*given)
 
 
 PERIOD = 0.01  # s between two states that are judged
 LONGEST = 100_000_000  # ns, beyond which the motion begins again
-# standard deviations of measured numbers by their units, of the emulated arm and camera; and what
-# the model adds to them in a period
+# standard deviations of measured numbers by their units where their source declares none, and the
+# most of what it declares that is noise; and what the model adds to them in a period
 NOISE: Mapping[str, float] = {'m': 3e-4, 'rad': 2e-3, 'm/s': 6e-3, 'rad/s': 0.05}
 DRIFT: Mapping[str, float] = {'m': 1e-4, 'rad': 1e-3, 'm/s': 5e-3, 'rad/s': 0.05}
 OTHER = 0.01  # of numbers in other units
-RATES: Mapping[str, str] = {'m': 'm/s', 'rad': 'rad/s'}  # by which numbers of these units change
-DECLARED = 'm', 'rad', 'm/s', 'rad/s'  # units along the diagonals of the covariances of odometry
+# units along the diagonals of the covariances of odometry: of numbers, and of their rates
+DECLARED = 'm', 'rad', 'm/s', 'rad/s'
+USUAL = np.array([*[NOISE[unit] for unit in DECLARED] * 2, OTHER]) ** 2  # of hand, object, others
 UNKNOWN = 1e4  # greatest of such variances that counts: of infinite ones nothing could be judged
-CHANGE = 0.3  # of a predicted change, standard deviation: masses, gains and delays are not exact
+CHANGE = 0.3  # of a predicted change, standard deviation: gains and delays are not exact
 LIMITED = 0.5  # of the greatest control, while the estimate is open
 SETTLED = 0.2  # s after a contact was made, in which only the hand is judged
 HAND = 'WH'  # in the names of what the control moves whatever the object does
@@ -153,6 +156,7 @@ class MotionWatch:
         noisy: bool = False,
         period: float = 0.0,
         corrections: Array | None = None,
+        errors: Array | None = None,
     ) -> None:
         """
         Compile the difference of states.
@@ -170,27 +174,32 @@ class MotionWatch:
         corrections
             Variance of each tangent number by which sensors correct a state in :data:`PERIOD`;
             None where it is not known of which sensors a state is, and has the usual noise.
+        errors
+            Standard deviations of the parameters of the model; None for exact ones.
 
         """
         size = system.control.size
         self._most = np.full(size, np.inf) if limits is None else np.array(limits, dtype=float)
         self._predictor = predictor
+        params = np.asarray(predictor.params, dtype=float)
+        wrong = np.diag(np.zeros(params.size) if errors is None else errors)
+        self._others: list[Step] = [
+            Stepper(system, params + off, max_step=LONGEST_STEP).step for off in wrong if off.any()
+        ]
         self._difference = FastFunction(compiled(system.difference)[0])
         entries = system.tangent.entries
         units = [entry.unit.replace('chart', 'm') for entry in entries for _ in range(entry.size)]
-        self._R, self._Q = (
-            np.array([table.get(unit, OTHER) for unit in units]) ** 2 for table in (NOISE, DRIFT)
-        )
+        self._Q = np.array([DRIFT.get(unit, OTHER) for unit in units]) ** 2
         self._corrections = np.zeros(len(units)) if corrections is None else corrections
-        if corrections is not None:
-            self._R = np.zeros(len(units))  # all of it is in how much states are corrected
+        # all of the noise is in how much sensors correct, where that is known
+        self._usual = USUAL if corrections is None else 0.0 * USUAL
         hand = np.array([HAND in entry.name for entry in entries for _ in range(entry.size)])
-        self._declared, self._rates = (
-            ~hand[:, None] * np.array([[unit == of for of in DECLARED] for unit in known])
-            for known in (units, [RATES.get(unit) for unit in units])
+        kind = np.array([(*DECLARED, unit).index(unit) for unit in units])
+        self._column, self._rate = (
+            np.where(of < len(DECLARED), of + len(DECLARED) * ~hand, -1) for of in (kind, kind + 2)
         )
         self._hand = np.flatnonzero(hand) if hand.any() else np.arange(len(units))
-        self._place, low, high = _edges(system, np.asarray(predictor.params, dtype=float))
+        self._place, low, high = _edges(system, params)
         # the noise of the numbers of a state is not theirs alone: only whole states are compared
         self.source = Source(
             name='the measured state', noise=float(noisy), opening=OPENING, low=low, high=high
@@ -202,11 +211,10 @@ class MotionWatch:
         """Begin with the next state."""
         self._memory, self._arrivals, self._verdict = Memory(), Memory(), Verdict()
         self._last: tuple[int, Array, Array] | None = None
-        self._open(None)
+        self._since: int | None = None
 
-    def _open(self, contact_since: int | None) -> None:
-        self._noise, self._P = np.zeros(self._R.size), self._R
-        self._since = contact_since
+    def _open(self, R: Array) -> None:
+        self._noise, self._P = np.zeros(R.size), R
 
     def judge(
         self,
@@ -219,8 +227,9 @@ class MotionWatch:
         """
         Return what the supervisor says of a state.
 
-        A source may say that it knows the object less well than usual, as an estimator does that
-        began again: its state may then be that much further from the one that is predicted.
+        A source may declare how well it knows hand and object, as encoders and a camera do. An
+        estimator that began again knows the object less well than usual: its state may then be
+        that much further from the one that is predicted.
 
         Parameters
         ----------
@@ -229,8 +238,8 @@ class MotionWatch:
         touching
             Whether the object touches; in flight only the hand is judged.
         covariances
-            Of pose and twist of the object, shape (2, 6, 6), in the order of ``Odometry``; None or
-            zeros where they are not declared.
+            Of pose and twist of hand and object, shape (2, 2, 6, 6), in the order of ``Odometry``;
+            None or zeros where they are not declared.
 
         """
         if not touching:
@@ -242,27 +251,32 @@ class MotionWatch:
                 return verdict
         if self._last is not None and stamp - self._last[0] < PERIOD * 1e9:
             return self._verdict
-        last, excess = self._last, _excess(covariances)
+        declared = _declared(covariances)
+        noise = np.where(declared > 0.0, np.minimum(declared, self._usual), self._usual)
+        last, excess, R = self._last, np.maximum(declared - self._usual, 0.0), noise[self._column]
         self._last = stamp, x.copy(), excess
         if last is None or stamp - last[0] > LONGEST:
-            self._open(stamp)
+            self._since = stamp
+            self._open(R)
             return self._verdict
         before, was, h = last[0], last[1], (stamp - last[0]) * 1e-9
         expected = self._predictor.model(was, before, stamp)
         change, r = self._apart(expected, was), self._apart(x, expected)
-        S = self._P + self._R + self._Q + (CHANGE * change) ** 2
+        S = self._P + R + self._Q + (CHANGE * change) ** 2
         S = S + self._corrections * max(h / PERIOD, 1.0)
         # errors of an estimate last, and are not averaged out as noise is
-        S = S + self._declared @ (last[2] + excess) + h**2 * (self._rates @ last[2])
+        S = S + (last[2] + excess)[self._column] + h**2 * last[2][self._rate]
+        for step_of in self._others:
+            S = S + self._apart(self._predictor.model(was, before, stamp, step_of), expected) ** 2
         known = np.arange(r.size) if self._settled(stamp) else self._hand
         r = r + self._noise
         place = x[self._place] if self._settled(stamp) else self.source.low
         sample = Sample(r[known], S[known], x, place)
         self._memory, self._verdict = step(self.source, self._memory, sample, stamp * 1e-9)
         if self._verdict.reopen:
-            self._open(self._since)
+            self._open(R)
         else:  # what of the innovation is noise of this state, and comes back with the next one
-            self._noise, self._P = self._R / S * r, self._R - self._R**2 / S
+            self._noise, self._P = R / S * r, R - R**2 / S
         return self._verdict
 
     def _apart(self, x: Array, y: Array) -> Array:
@@ -289,13 +303,14 @@ def _edges(system: RollingSystem, params: Array) -> tuple[list[int], Array, Arra
     return [names.index(f'{k}_h') for k in axes], low - slack, high + slack
 
 
-def _excess(covariances: Array | None) -> Array:
-    """Return the variances of the object in units :data:`DECLARED`, beyond noise."""
+def _declared(covariances: Array | None) -> Array:
+    """Return the variances that are declared, as :data:`USUAL` has them; zero where none are."""
     if covariances is None:
-        return np.zeros(len(DECLARED))
-    found = np.diagonal(covariances, axis1=1, axis2=2).reshape(len(DECLARED), 3).max(1)
-    noise = np.array([NOISE[unit] for unit in DECLARED]) ** 2
-    return np.asarray(np.fmin(np.fmax(found - noise, 0.0), UNKNOWN))  # of what is not a number too
+        return np.zeros(USUAL.size)
+    found = np.diagonal(covariances, axis1=2, axis2=3).reshape(2, len(DECLARED), 3).max(2)
+    hand, object_ = np.clip(np.nan_to_num(found, posinf=UNKNOWN), 0.0, UNKNOWN)
+    # the object is known by where it is on the hand
+    return np.array([*hand, *np.where(object_ > 0.0, object_ + hand, 0.0), 0.0])
 
 
 class Unwatched:
@@ -474,11 +489,13 @@ def supervision(
     value: Callable[[str], Any],
     start: ArrayLike = (),
     sensors: Sequence[Sensor] = (),
+    errors: Array | None = None,
 ) -> tuple[Predictor, MotionWatch]:
     """
     Return prediction and supervisor of a machine, by the parameters of its controller.
 
-    Where its sensors are known, so is by how much a state may differ from what is predicted.
+    Where its sensors and the errors of its parameters are known, so is by how much a state may
+    differ from what is predicted.
     """
     if 'p_WH' in system.state:
         hand_motion()  # compiled with the rest
@@ -488,6 +505,5 @@ def supervision(
     known = None
     if sensors:
         known = SensorFilter(system, params, sensors, start, fast=False).corrections(PERIOD)
-    return predictor, MotionWatch(
-        system, predictor, limits=limits, noisy=noisy, period=period, corrections=known
-    )
+    declared = {'noisy': noisy, 'period': period, 'corrections': known, 'errors': errors}
+    return predictor, MotionWatch(system, predictor, limits=limits, **declared)

@@ -49,6 +49,15 @@ class ScenarioModel:
     control_limits: Array | None
     scenario: Scenario
 
+    @property
+    def errors(self) -> Array:
+        """Standard deviations of its parameters, of uniform ones within their bounds."""
+        layout, out = self.system.parameters, np.zeros(self.params.size)
+        for name, (low, high) in self.scenario.uncertain.items():
+            if name in (*layout.names, *(entry.name for entry in layout.entries)):
+                out[layout.index(name)] = (high - low) / 12**0.5
+        return out
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model(ScenarioModel):

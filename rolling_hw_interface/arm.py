@@ -18,7 +18,7 @@ from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.rotations import product
 from transforms3d.euler import euler2mat, euler2quat
-from transforms3d.quaternions import qconjugate, qmult
+from transforms3d.quaternions import qconjugate, qmult, quat2mat
 
 STEPS, LONGEST, REACHED = 60, 0.5, 1e-9  # of Newton's method: number, maximum step [rad], error
 
@@ -250,6 +250,27 @@ class Arm:
         origin and in W, are ``-J.T @ wrench``.
         """
         return self._known(q)[19 + self.joints : -1].reshape(self.joints, 6).T.copy()
+
+    def hand_covariances(self, q: ArrayLike, variances: Array) -> Array:
+        """
+        Return the covariances of pose and twist of the hand, in the order of ``Odometry``.
+
+        Parameters
+        ----------
+        q
+            Joint angles [rad].
+        variances
+            Of the errors of angle [rad^2] and rate [rad^2/s^2] of each joint, shape (2, n).
+
+        Returns
+        -------
+        NDArray
+            Shape (2, 6, 6).
+
+        """
+        J = self.jacobian(q)
+        turned = np.kron(np.eye(2), quat2mat(self.hand_state(q)[:4]).T) @ J
+        return np.array([J * variances[0] @ J.T, turned * variances[1] @ turned.T])
 
     def dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike = 0.0

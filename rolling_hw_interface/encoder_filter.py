@@ -28,7 +28,7 @@ class JointEstimate(NamedTuple):
     qdd: Array
 
 
-def steady_gain(dt: float, wander: float, noise: float) -> Array:
+def steady_filter(dt: float, wander: float, noise: float) -> tuple[Array, Array]:
     """
     Return the Kalman gain of (angle, rate, unknown acceleration) for a measured angle.
 
@@ -43,8 +43,8 @@ def steady_gain(dt: float, wander: float, noise: float) -> Array:
 
     Returns
     -------
-    NDArray
-        Shape (3,).
+    gain, covariance
+        The gain, shape (3,), and the covariance of the errors after a measurement, (3, 3).
 
     """
     F = np.array([[1.0, dt, dt * dt / 2], [0.0, 1.0, dt], [0.0, 0.0, 1.0]])
@@ -58,7 +58,7 @@ def steady_gain(dt: float, wander: float, noise: float) -> Array:
         new = C[:, 0] / (C[0, 0] + noise**2)
         C = C - np.outer(new, C[0])
         if np.max(np.abs(new - gain) / (np.abs(new) + 1e-300)) < CONVERGED:
-            return np.asarray(new, dtype=float)
+            return np.asarray(new, dtype=float), C
         gain = new
     raise ParameterError(
         f'encoders: no steady filter for a period of {dt:g} s, a wander of {wander:g} rad/s^2.5 '
@@ -74,6 +74,8 @@ class EncoderFilter:
     ----------
     missing
         Measurements in a row that a joint did not give, the worst joint.
+    variances
+        Of the errors of angle [rad^2] and rate [rad^2/s^2] of each joint, shape (2, n).
 
     """
 
@@ -88,12 +90,14 @@ class EncoderFilter:
         dt
             Time between two measurements [s].
         wander
-            See :func:`steady_gain`.
+            See :func:`steady_filter`.
 
         """
         counts = np.asarray(resolution, dtype=float)
         self._half, self._dt = (counts / 2).tolist(), dt
-        self._gain = [steady_gain(dt, wander, c / math.sqrt(12)).tolist() for c in counts]
+        found = [steady_filter(dt, wander, c / math.sqrt(12)) for c in counts]
+        self._gain = [gain.tolist() for gain, _ in found]
+        self.variances = np.array([np.diag(C)[:2] for _, C in found]).T
         self._state: list[tuple[float, float, float]] | None = None
         self._missing = [0] * counts.size
 

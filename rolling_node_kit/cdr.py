@@ -8,7 +8,7 @@ CDR is part of the DDS standard and the same for every vendor.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import struct
 from typing import NamedTuple
 
@@ -167,7 +167,7 @@ class OdometryEncoder:
         self,
         stamp: int,
         state: Sequence[float],
-        covariances: Sequence[NDArray[np.float64]] = _UNKNOWN,
+        covariances: Iterable[NDArray[np.float64]] = _UNKNOWN,
     ) -> bytes:
         """
         Return the serialized message.

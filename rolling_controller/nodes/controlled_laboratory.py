@@ -223,7 +223,7 @@ class ControlledLaboratory(Controlled):
         self._limits = self.subject.limits(model.control_limits)
         source, widened = self.subject.source, self.subject.widened
         self._hand = Hand(node, v, source, system.state, self._limits, widened)
-        given = system, params, self.subject.start, self._limits
+        given = system, params, self.subject.start, self._limits, model.errors
         self.equipment = LoopEquipment.of(node, self._hand, *given)
         self._prepared: Prepared | None = None
         self._running: ExperimentRun | None = None

@@ -167,12 +167,13 @@ class LoopEquipment:
         params: Array,
         start: Array,
         limits: Array | None,
+        errors: Array | None = None,
         **more: Any,
     ) -> Self:
-        """Return what the loops of a node use on a machine; ``more`` are further attributes."""
+        """Return what loops of a node use; errors are those of params, ``more`` attributes."""
         v = node.values
         sensors = () if machine.watch else machine.sensors
-        given = system, params, limits, v.__getitem__, start, sensors
+        given = system, params, limits, v.__getitem__, start, sensors, errors
         predictor, watch = supervision(*given)
         return cls(
             machine=machine,

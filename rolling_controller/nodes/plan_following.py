@@ -174,7 +174,7 @@ class PlanFollowing(Controlled):
             limits=model.control_limits,
             patience=v['patience'],
         )
-        given = model.system, model.params, model.start, model.control_limits
+        given = model.system, model.params, model.start, model.control_limits, model.errors
         return Equipment.of(self.node, machine, *given, tracker=tracker)
 
     def prepare(self) -> None:

@@ -116,9 +116,9 @@ class Measurements(PlantStates[Bodies]):
 
     @property
     def covariances(self) -> Array | None:
-        """Covariances of pose and twist of the object, shape (2, 6, 6), in the newest state."""
+        """Covariances of pose and twist of hand and object in the newest state: (2, 2, 6, 6)."""
         used = self._used
-        return None if used is None else used[1][1][1]
+        return None if used is None else np.array([known for _, known in used[1]])
 
     def restart(self) -> None:
         """Forget what came: the object was put elsewhere."""

@@ -74,6 +74,8 @@ class Scenario:
         How the system is measured and driven; empty where its state and control are.
     seed
         Random seed of the noise of the sensors.
+    uncertain
+        Least and greatest value of the parameters that are not known exactly, by name.
 
     """
 
@@ -93,6 +95,7 @@ class Scenario:
     sensors: tuple[Sensor, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     seed: int = 0
+    uncertain: Mapping[str, list[float]] = field(default_factory=dict)
 
     @np.errstate(all='ignore')
     def __post_init__(self) -> None:
@@ -262,6 +265,7 @@ class ScenarioFile(Section):
             'events': watched if len(system.modes) == 1 else {},
             'tolerances': self.tolerances,
             'raw': raw,
+            'uncertain': self.uncertain,
         }
 
 

@@ -74,6 +74,8 @@ class Estimation:
         Of the newest joint state [ns], or None.
     last
         The newest estimate, or None.
+    hand_covariances
+        Covariances of the newest pose and twist of the hand, shape (2, 6, 6).
     refused
         What was refused last, and why.
 
@@ -110,6 +112,12 @@ class Estimation:
         self._commands.forget()
         self.encoders.forget()
         self.estimator.forget()
+
+    @property
+    def hand_covariances(self) -> Array:
+        """By the counts of the encoders."""
+        assert self._guess is not None  # noqa: S101 - of the type checker
+        return self.arm.hand_covariances(self._guess.q, self.encoders.variances)
 
     @property
     def idle(self) -> bool:

@@ -266,7 +266,7 @@ class EstimatorNode(CompilingNode, LoopNode):
     def _publish_states(self, estimated: Estimated) -> None:
         """Publish hand and object."""
         stamp, hand, found = estimated
-        self._hand.publish(self._encode_hand(stamp, hand.tolist()))
+        self._hand.publish(self._encode_hand(stamp, hand.tolist(), self._core.hand_covariances))
         if found is not None:
             known = found.pose_covariance, found.twist_covariance
             self._object.publish(self._encode_object(stamp, found.object_.tolist(), known))

@@ -89,14 +89,11 @@ def run_identify(args: Namespace) -> int:
     """
     from rolling_dynamics.identification.identify import identify
     from rolling_dynamics.scenario import load_scenario
-    from rolling_dynamics.scenario.faults import check
-    from rolling_dynamics.scenario.scenario import model_of
     from rolling_robotics import identified
     from rolling_robotics.files import checked_output, say_written, write_json
 
     scenario = load_scenario(args.scenario)
-    marked = check(model_of(scenario.raw), scenario.raw).uncertain
-    bounds = {name: (low, high) for name, (low, high) in marked.items()}
+    bounds = {name: (low, high) for name, (low, high) in scenario.uncertain.items()}
     bounds |= dict(args.fit)
     out = checked_output(args.json, '.json', '--json') if args.json else None
     figure = checked_output(args.figure, '.png', '--figure') if args.figure else None

@@ -148,7 +148,7 @@ class Observation(NamedTuple):
     Output of the estimator.
 
     State of planar rolling, whether the object is thought to touch, its moments of inertia over
-    those believed, and the covariances of its pose and twist, shape (2, 6, 6).
+    those believed, and the covariances of pose and twist of hand and object, shape (2, 2, 6, 6).
     """
 
     x: Array
@@ -263,7 +263,12 @@ class HardwareInterface:
             self._observed.state(hand, found.object_)[0],
             touching=found.mode != 'separated',
             inertia=self.estimator.inertia,
-            covariances=np.array((found.pose_covariance, found.twist_covariance)),
+            covariances=np.array(
+                (
+                    self._arm.hand_covariances(q, self._encoders.variances),
+                    (found.pose_covariance, found.twist_covariance),
+                )
+            ),
         )
 
     def _commanded(self) -> Array:

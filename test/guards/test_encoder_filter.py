@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from rolling_hw_interface.encoder_filter import EncoderFilter, steady_gain
+from rolling_hw_interface.encoder_filter import EncoderFilter, steady_filter
 from scipy.linalg import solve_discrete_are
 
 COUNT, PERIOD, WANDER = 1e-3, 2e-3, 150.0
@@ -55,7 +55,7 @@ def transition(h):
 def test_angles_rates_and_accelerations_follow_the_motion_that_is_commanded():
     """Against the observer in matrices, over motions and gaps at random."""
     rng, F = np.random.default_rng(1), transition(PERIOD)
-    gains = [steady_gain(PERIOD, WANDER, c * COUNT / math.sqrt(12)) for c in (1, 4)]
+    gains = [steady_filter(PERIOD, WANDER, c * COUNT / math.sqrt(12))[0] for c in (1, 4)]
     encoders, x = EncoderFilter([COUNT, 4 * COUNT], PERIOD), None
     for k in range(60):
         seen = rng.normal(size=2) + np.array([0.1, -0.3]) * k
@@ -99,9 +99,27 @@ def test_another_number_of_joints_is_refused(measured, commanded):
 
 
 @pytest.mark.parametrize('noise', [1e-5, 1e-2])
-def test_the_gain_is_steady(noise):
+def test_gain_and_covariance_are_steady(noise):
     F, h = transition(PERIOD), PERIOD
     rows = (h**5 / 20, h**4 / 8, h**3 / 6), (h**4 / 8, h**3 / 3, h**2 / 2), (h**3 / 6, h**2 / 2, h)
     C = solve_discrete_are(F.T, np.eye(3)[:, :1], WANDER**2 * np.array(rows), [[noise**2]])
     gain = C[:, 0] / (C[0, 0] + noise**2)
-    assert steady_gain(PERIOD, WANDER, noise) == pytest.approx(gain, rel=2e-8)
+    found, after = steady_filter(PERIOD, WANDER, noise)
+    assert found == pytest.approx(gain, rel=2e-8)
+    assert after == pytest.approx(C - np.outer(gain, C[0]), rel=1e-6)
+
+
+def test_errors_of_angles_and_rates_have_the_variances_that_are_declared():
+    """Angles move by white jerk of the stated strength and are rounded down to whole counts."""
+    counts = np.array([COUNT, 4 * COUNT])
+    encoders, rng = EncoderFilter(counts, PERIOD), np.random.default_rng(1)
+    x, F, h = np.zeros((2, 3)), transition(PERIOD), PERIOD
+    Q = np.array([[h**5 / 20, h**4 / 8, h**3 / 6], [h**4 / 8, h**3 / 3, h**2 / 2],
+                  [h**3 / 6, h**2 / 2, h]])  # fmt: skip
+    L, off = WANDER * np.linalg.cholesky(Q), []
+    for k in range(20_000):
+        x = x @ F.T + rng.normal(size=(2, 3)) @ L.T
+        found = encoders.step(np.floor(x[:, 0] / counts) * counts, [0.0, 0.0])
+        if k > 200:
+            off.append((found.q - x[:, 0], found.qd - x[:, 1]))
+    assert np.var(off, axis=0) == pytest.approx(encoders.variances, rel=0.1)

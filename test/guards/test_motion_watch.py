@@ -9,6 +9,7 @@ import pytest
 from rolling_controller import motion_watch
 from rolling_controller.motion_watch import (
     CHANGE,
+    DECLARED,
     DRIFT,
     hand_motion,
     LIMITED,
@@ -181,10 +182,10 @@ def test_where_sensors_are_known_their_corrections_stand_for_the_usual_noise(car
         assert sample.covariance == pytest.approx(drift + periods * corrections)
 
 
-def declared(*deviations):
+def declared(*deviations, hand=(0.0,) * 4):
     """Return covariances by the greatest deviation of place, turn, speed and rate of turn."""
-    variances = np.outer(np.square(deviations), (0.1, 0.2, 1.0))
-    return np.array([np.diag(v) for v in variances.reshape(2, 6)])
+    variances = np.outer(np.square([hand, deviations]), (0.1, 0.2, 1.0))
+    return np.array([np.diag(v) for v in variances.reshape(4, 6)]).reshape(2, 2, 6, 6)
 
 
 UNSURE = 0.01, 0.2, 0.3, 5.0
@@ -193,7 +194,7 @@ UNSURE = 0.01, 0.2, 0.3, 5.0
 @pytest.mark.parametrize('when', [0, 1])
 def test_an_error_that_the_source_declares_is_expected(cart, samples, when):
     """That of a speed shows in the position of the next state too."""
-    made, nothing = watch_of(cart), np.zeros((2, 6, 6))
+    made, nothing = watch_of(cart), np.zeros((2, 2, 6, 6))
     for k in range(2):
         made.judge(10 * MS * k, AT_REST, covariances=declared(*UNSURE) if k == when else nothing)
     ((sample, _),) = samples
@@ -215,7 +216,7 @@ def test_an_error_that_is_declared_is_not_averaged_out(cart, samples):
 
 @pytest.mark.parametrize('known', [None, declared(0, 0, 0, 0), declared(*[math.nan] * 4),
                                    declared(3e-4, 2e-3, 6e-3, 0.05)])  # fmt: skip
-def test_less_than_the_usual_noise_may_be_declared(cart, samples, known):
+def test_where_nothing_is_declared_noise_is_the_usual_one(cart, samples, known):
     made = watch_of(cart)
     for k in range(3):
         made.judge(10 * MS * k, AT_REST, covariances=known)
@@ -246,6 +247,61 @@ def test_what_is_declared_of_an_object_is_not_said_of_the_hand(carried, samples)
     assert made.judge(310 * MS, carried_at(p_x=0.03), covariances=declared(*UNSURE)).reopen
     usual = 2 * NOISE['m'] ** 2 + DRIFT['m'] ** 2
     assert samples[-1][0].covariance.min() < usual < samples[-1][0].covariance[0]
+
+
+SURE = 1e-4, 1e-3, 1e-3, 0.01
+
+
+def test_sensors_that_are_better_than_usual_are_judged_by_what_they_declare(carried, samples):
+    """Each by its own unit; an object that is known on a hand has the errors of both."""
+    for of_hand in (SURE, (0.0,) * 4):
+        made = watch_of(carried)
+        for k in range(23):
+            known = declared(*(2.0 * s for s in SURE), hand=of_hand) if k else None
+            made.judge(k * 10 * MS, carried_at(), covariances=known)
+        names = [e.name for e in Carried.tangent.entries for _ in range(e.size)]
+        units = [e.unit for e in Carried.tangent.entries for _ in range(e.size)]
+        usual = of_hand != SURE
+        for name, unit, found in zip(names, units, samples[-1][0].covariance, strict=True):
+            noise = SURE[DECLARED.index(unit)] ** 2
+            hand_noise = NOISE[unit] ** 2 if usual else noise
+            R = hand_noise if 'WH' in name else 4 * noise + (0.0 if usual else noise)
+            P = 0.5 * (math.sqrt(DRIFT[unit] ** 4 + 4 * R * DRIFT[unit] ** 2) - DRIFT[unit] ** 2)
+            assert found == pytest.approx(P + R + DRIFT[unit] ** 2, rel=1e-4), name
+
+
+def test_a_hand_may_be_known_less_well_than_usual(carried, samples):
+    made, unsure = watch_of(carried), declared(*SURE, hand=UNSURE)
+    for k in range(3):
+        made.judge(k * 10 * MS, carried_at(), covariances=unsure)
+    assert not made.judge(30 * MS, carried_at(p_x=0.03), covariances=unsure).reopen
+    variance = samples[-1][0].covariance[3]  # of a place
+    assert variance == pytest.approx(2 * (0.01**2 + (0.01 * 0.3) ** 2 / 2), rel=0.02)
+
+
+class Heavy(Cart):
+    """A cart with a mass of which the control is the force."""
+
+    def __init__(self):
+        super().__init__()
+        x, u, t, p = (ca.SX.sym(n, k) for n, k in zip('xutp', (2, 1, 1, 1), strict=True))
+        f = ca.Function('f', [x, u, t, p], [ca.vertcat(x[1], u / p)])
+        self.modes = {'rolling': Mode(dynamics=f)}
+
+
+def test_errors_of_parameters_are_expected_as_far_as_they_show(samples):
+    """A mass that is known to a tenth makes an acceleration wrong by as much."""
+    heavy, spread = Heavy(), []
+    for errors in (None, np.zeros(1), np.array([0.1 * P[0]])):
+        predictor = predictor_of(heavy)
+        made = MotionWatch(heavy, predictor, errors=errors)
+        predictor.note(0, np.array([10.0]))
+        made.judge(0, AT_REST)
+        made.judge(10 * MS, AT_REST)
+        spread.append(samples[-1][0].covariance)
+    assert spread[0] == pytest.approx(spread[1])
+    change = np.array([5e-4, 0.1])
+    assert spread[2] - spread[0] == pytest.approx((change * (1 - 1 / 1.1)) ** 2, rel=1e-6)
 
 
 def test_states_are_judged_every_10_ms(cart, samples):

@@ -177,9 +177,10 @@ def test_a_later_sensor_a_slower_one_and_a_bias_say_less(wheelers):
 def test_the_controller_of_a_robot_watches_it_by_the_sensors_of_its_scenario(monkeypatch):
     """Unless its states are watched as they are estimated."""
     s, given = load_scenario('two_wheeler'), []
+    errors = 0.01 * s.p
 
     def noted(*arguments):
-        given.append(arguments[5])
+        given.append(arguments[5:])
         return supervision(*arguments)
 
     monkeypatch.setattr('rolling_controller.nodes.equipment.supervision', noted)
@@ -192,6 +193,7 @@ def test_the_controller_of_a_robot_watches_it_by_the_sensors_of_its_scenario(mon
     )
     for watch in (None, object()):
         machine = SimpleNamespace(watch=watch, sensors=s.sensors)
-        made = LoopEquipment.of(node, machine, s.system, s.p, s.x0, s.control_limits)
+        model = s.system, s.p, s.x0, s.control_limits
+        made = LoopEquipment.of(node, machine, *model, errors)
         assert watch is None or made.watch is watch
-    assert given == [s.sensors, ()]
+    assert given == [(s.sensors, errors), ((), errors)]

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.testing import assert_allclose
 import pytest
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.quaternions import rotation_vector
 from rolling_hw_interface.arm import Arm
 from rolling_hw_interface.arm_urdf import arm_of_urdf, arm_urdf, model_from
 from rolling_hw_interface.emulated_motors import EmulatedMotors
 from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_robotics.calibration_report import read_parameters
-from transforms3d.quaternions import quat2mat
+from transforms3d.quaternions import qconjugate, qmult, quat2mat
 
 ROOT = Path(__file__).resolve().parents[2]
 URDF = ROOT / 'config/ur5e.urdf'
@@ -158,3 +159,19 @@ def test_twenty_of_twenty_are_balanced():
     assert value['balanced on a UR5e'] == benchmark.TRIALS
     fallen = benchmark.BalanceOnArm().trial(3, 'open_loop')
     assert benchmark.Balanced().outcome(fallen).failure
+
+
+def test_errors_of_joints_show_in_pose_and_twist_of_the_hand(arm):
+    """Drawn at random; those of a pose along the world's axes, of a twist along the hand's."""
+    q, qd = RNG.uniform(-1, 1, (2, 6))
+    sigma = RNG.uniform(1e-4, 3e-4, (2, 6))
+    here, off = arm.hand_state(q, qd), []
+    for dq, dqd in RNG.normal(size=(4000, 2, 6)) * sigma:
+        moved = arm.hand_state(q + dq)
+        turn = rotation_vector(qmult(moved[:4], qconjugate(here[:4])))
+        rates = (arm.hand_state(q, qd + dqd) - here)[[10, 11, 12, 7, 8, 9]]
+        off.append([[*moved[4:7] - here[4:7], *turn], rates])
+    drawn = np.array([np.cov(one.T) for one in np.swapaxes(off, 0, 1)])
+    found = arm.hand_covariances(q, sigma**2)
+    scale = np.array([np.sqrt(np.outer(np.diag(C), np.diag(C))) for C in found])
+    assert_allclose((drawn - found) / scale, 0.0, atol=0.08)

@@ -30,6 +30,17 @@ def test_a_controller_on_real_hardware_checks_the_limits(name):
     assert REAL in by_kind
 
 
+def test_a_model_has_the_errors_of_its_parameters_that_its_scenario_declares():
+    """Of a uniform one within its bounds; what is no parameter of the system has none."""
+    model = load_model('ball_on_plate_hard')
+    assert not model.errors.any()
+    uncertain = {'mass': [0.1, 0.2], 'mu': [0.3, 0.9], 'dead_time': [0.0, 0.01]}
+    errors = replace(model, scenario=replace(model.scenario, uncertain=uncertain)).errors
+    names = [name for name, off in zip(model.system.parameters.names, errors, strict=True) if off]
+    assert names == ['mass', 'mu']
+    assert errors[errors > 0] == pytest.approx([0.1 / 12**0.5, 0.6 / 12**0.5])
+
+
 def test_a_control_without_limit_is_named():
     model = load_model('ball_on_plate_hard')  # limits the angular acceleration only
     with pytest.raises(ParameterError, match=r'a_WH_H has none.*limits: {a_WH_H'):

@@ -108,6 +108,9 @@ def test_object_and_hand_come_with_equal_stamps(peer, sensors):
     )
     peer.collect(Odometry, 'object/odometry', STREAM_READER, accept=take_body)
     peer.node.destroy_subscription(subscription)
+    hand = peer.collect(Odometry, 'hand/odometry', STREAM_READER)[0]
+    for known, most in ((hand.pose, 1e-4), (hand.twist, 0.1)):  # by the counts of encoders
+        assert 0.0 < np.diag(np.reshape(known.covariance, (6, 6))).max() < most**2
 
 
 def test_contact_and_clock_are_known(peer, sensors):

@@ -242,7 +242,7 @@ def test_pair_with_a_bad_body_is_no_state(clocks, check, where, value, text):
 TOPICS = 'object/odometry', 'hand/odometry'
 
 
-def test_the_covariances_of_the_object_come_with_its_state(clocks, check):
+def test_the_covariances_of_hand_and_object_come_with_their_state(clocks, check):
     measured, encode = Measurements(Both(), check), OdometryEncoder('world', 'body').encode
     assert measured.covariances is None
     for k in range(3):
@@ -250,11 +250,13 @@ def test_the_covariances_of_the_object_come_with_its_state(clocks, check):
         measured.take(encode(clocks.node, REST, known), TOPICS[k % 2])
         measured.take(encode(clocks.node, REST), TOPICS[1 - k % 2])
         assert measured.state() is not None
-        assert_array_equal(measured.covariances, np.zeros_like(known) if k % 2 else known)
+        of_hand, of_object = measured.covariances
+        assert_array_equal(of_hand if k % 2 else of_object, known)
+        assert not (of_object if k % 2 else of_hand).any()
         clocks.go_on(0.1)
     measured.take(encode(clocks.node, REST)[:-8], 'object/odometry')
     assert 'too short' in measured.refused
-    assert_array_equal(measured.covariances, known)
+    assert_array_equal(measured.covariances[1], known)
 
 
 def test_hand_without_object_is_no_state(clocks, check):

@@ -15,7 +15,7 @@ from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import fingerprint
 from rolling_dynamics.nodes.measurements import Measurements
-from rolling_dynamics.scenario_model import load_model
+from rolling_dynamics.scenario_model import load_model, MOST
 from rolling_node_kit.cdr import OdometryEncoder
 from rolling_node_kit.conversions import list_to_vector, nanoseconds_to_time
 from rolling_node_kit.parameters import parameter_values
@@ -49,10 +49,12 @@ def settings(**changes):
     }
 
 
-def small_plan(model):
-    count, m = 5, model.system.control.size
-    controls = np.zeros((count, m))
-    controls[:, :2] = 0.01  # what a plan leaves at zero, its feedback leaves alone
+WEAK = 0.01, 0.01, 0.0, 0.0, 0.0, 0.0  # what a plan leaves at zero, its feedback leaves alone
+STRONG = 100.0, -100.0, 0.0, 100.0, -3.0, 0.0  # rad/s^2, m/s^2
+
+
+def small_plan(model, control):
+    count = 5
     return Plan(
         system=model.system.name,
         model_hash=model.system.model_hash,
@@ -60,7 +62,7 @@ def small_plan(model):
         control_names=model.system.control.names,
         times=np.linspace(0, STEPS * STEP * 1e-9, count),
         states=np.tile(model.start, (count, 1)),
-        controls=controls,
+        controls=np.tile(control, (count, 1)),
     )
 
 
@@ -74,16 +76,16 @@ def bodies(rng):
 
 
 @cache
-def recorded_machine(open_loop):
+def recorded_machine(open_loop, control):
     """Return the model, the plan, and the law along it by the weights of the parameters."""
-    model = load_model(SCENARIO)
-    plan = small_plan(model)
+    model = load_model(SCENARIO).limited()
+    plan = small_plan(model, control)
     return model, plan, follow(model, plan, settings(open_loop=open_loop)).law
 
 
-def write_recording(folder, values, change=lambda _k, u: u):
+def write_recording(folder, values, change=lambda _k, u: u, control=WEAK):
     """Write what a controller in simulated time would have seen and sent; return the folder."""
-    model, plan, law = recorded_machine(values['open_loop'])
+    model, plan, law = recorded_machine(values['open_loop'], control)
     contact_h = model.start[model.system.state.slice('contact_h')]
     seen = Measurements(StateSource(model.system, model.params, contact_h))
     recording = Recording(folder, ('rolling_interfaces',), longest_queue=1000)
@@ -135,6 +137,15 @@ def test_open_loop_is_replayed_without_feedback(tmp_path):
     assert (run.title, run.equal) == ('execution 1, open loop', STEPS)
     computed = np.array([a.computed for a in run.answers])
     assert computed == pytest.approx(np.tile([0.01, 0.01, 0, 0, 0, 0], (STEPS, 1)))
+
+
+def test_commands_beyond_the_limits_are_replayed_as_they_were_sent(tmp_path):
+    """Also along a scenario that limits the turning of the hand alone."""
+    folder = write_recording(tmp_path / 'bag', settings(open_loop=True), control=STRONG)
+    with Recorded(folder) as recorded:
+        (run,) = replay_executions(recorded)
+    assert run.equal == STEPS
+    assert run.answers[0].computed == pytest.approx([50, -50, 0, MOST[3], -3, 0])
 
 
 def test_command_line_tells_and_finds_a_single_changed_bit(good, tmp_path, capsys):

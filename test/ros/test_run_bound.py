@@ -26,7 +26,7 @@ BOUND, PERIOD = 0.1, 1_000_000  # m, ns
 AWAY = np.array([0.0, 10.0, 0.0])  # a law that believes what does not change
 
 
-KNOWN = np.ones((2, 6, 6))  # covariances that the source declares
+KNOWN = np.ones((2, 2, 6, 6))  # covariances that the source declares
 
 
 def run(control):

@@ -241,17 +241,17 @@ class _Laboratory:
         model = load_model(values['scenario_file'])
         plan_file = values.get('plan_file', '')  # older recordings have none
         self._subject = subject_of(values['experiment'], model, plan_file, self._predicting)
-        self._brake_time = values['brake_time']
+        self._brake_time, self._errors = values['brake_time'], model.errors
         self._limits = self._subject.limits(model.control_limits)
         self._velocity = hand_velocity(self._subject.system.state)
         self._prepared = self._subject.prepare()
         self._bodies: dict[str, dict[int, Array]] = {HAND: {}, OBJECT: {}}
         for topic, found in self._bodies.items():
             found.update(recorded_values(recorded, topic))
-        self._declared = {
-            stamp: covariances
-            for stamp, _, covariances in (decode_odometry(d) for *_, d in recorded.raw([OBJECT]))
-        }
+        self._declared = [
+            {stamp: known for stamp, _, known in (decode_odometry(d) for *_, d in raw)}
+            for raw in (recorded.raw([topic]) for topic in (HAND, OBJECT))
+        ]
         self._read: tuple[int, Array] | None = None  # what was read last, and its stamp [ns]
 
     def commands(
@@ -279,7 +279,7 @@ class _Laboratory:
                     x,
                     step.acts,
                     touching=touching,
-                    covariances=self._declared.get(step.stamp),
+                    covariances=np.array([known[step.stamp] for known in self._declared]),
                 )
                 u = answers.sent(at, answers.command(at, x, touching=touching))
             yield step, at, subject.widened(u)
@@ -293,7 +293,8 @@ class _Laboratory:
         self._read = None
         known = {'noisy_states': False, 'state_period': 0.0, **values}  # older ones have none
         given = subject.system, subject.params, self._limits, known.__getitem__
-        return Answers(chosen_law(self._prepared, values['law']), *supervision(*given))
+        watched = supervision(*given, errors=self._errors)
+        return Answers(chosen_law(self._prepared, values['law']), *watched)
 
     def _predicting(self, law: PredictiveLaw) -> Law[Any]:
         """Return a predictive law as the controller has it in simulated time."""
