@@ -18,7 +18,7 @@ from rolling_dynamics.contract.capabilities import CarriedObject, offers
 from rolling_dynamics.errors import RollingError
 from rolling_interfaces.action import PlanRolling
 from rolling_interfaces.srv import CheckPlan
-from rolling_node_kit.parameters import fixed, Parameter, ParameterTable, SCENARIO
+from rolling_node_kit.parameters import fixed, Parameter, SCENARIO
 from rolling_node_kit.process import run_node
 from rolling_node_kit.qos import REQUESTS
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
@@ -44,54 +44,40 @@ from rolling_planner.workers.worker_pool import WorkerPool
 
 WORK = 'rolling_planner.planners.job:work'
 
+
+def _option(name: str, text: str, **more: Any) -> Parameter:
+    """Return the parameter that gives an option of planning, of those in DEFAULTS."""
+    return Parameter(name, DEFAULTS[name], text, **more)
+
+
 TABLE = (
     SCENARIO,
     fixed('work', WORK, 'function that the worker process runs, package.module:name'),
-    Parameter(
-        'method',
-        DEFAULTS['method'],
-        'collocation scheme if a goal has no planner_id',
-        choices=tuple(METHODS),
-    ),
-    Parameter(
-        'segments',
-        DEFAULTS['segments'],
-        'number of segments of the first, coarsest grid',
-        limits=(2, 1600),
-    ),
-    Parameter(
-        'refinements',
-        DEFAULTS['refinements'],
-        'maximum number of times that the segments are doubled',
-        limits=(0, 8),
-    ),
-    Parameter(
+    _option('method', 'collocation scheme if a goal has no planner_id', choices=tuple(METHODS)),
+    _option('segments', 'number of segments of the first, coarsest grid', limits=(2, 1600)),
+    _option('refinements', 'maximum number of times that the segments are doubled', limits=(0, 8)),
+    _option(
         'goal_tolerance',
-        DEFAULTS['goal_tolerance'],
         'maximum goal error of a simulated plan if a goal has no tolerances',
         limits=(1e-9, 10.0),
     ),
-    Parameter(
+    _option(
         'normal_force_min',
-        DEFAULTS['normal_force_min'],
         'minimum normal force as a fraction of the weight of the object',
         limits=(0.0, 10.0),
     ),
-    Parameter(
+    _option(
         'quiet_ends',
-        DEFAULTS['quiet_ends'],
         'whether controls are zero at start and end, so that a late last command does little',
     ),
-    Parameter(
+    _option(
         'sample_rate',
-        DEFAULTS['sample_rate'],
         'minimum sample rate of the plan of a rolling robot',
         limits=(10.0, 2000.0),
         unit='Hz',
     ),
-    Parameter(
+    _option(
         'time_budget',
-        DEFAULTS['time_budget'],
         'planning time if a goal has no time_budget',
         limits=(0.01, 3600.0),
         unit='s',
@@ -113,14 +99,6 @@ TABLE = (
     fixed('world_frame', 'world', 'name of the world frame'),
     fixed('frame_prefix', '', 'prefix of that frame, where it belongs to a robot'),
 )
-
-OPTIONS = tuple(DEFAULTS)
-
-
-def planning_options(values: ParameterTable) -> dict[str, Any]:
-    """Return the values of the parameters that a job of planning takes along."""
-    return {name: values[name] for name in OPTIONS}
-
 
 NEAR = 0.5  # of the newest plan: a motion that takes over from it begins there
 GRACE = 3.0  # beyond its time budget in which a worker may still answer [s]
@@ -148,7 +126,7 @@ class PlannerNode(SuiteNode):
     def configure(self) -> None:
         """Load the scenario, start the workers, create action, service and topics."""
         self._model = planning_model(self.values['scenario_file'])
-        idle = {'horizon': 1.0, 'method': '', 'options': planning_options(self.values)}
+        idle = {'horizon': 1.0, 'method': '', 'options': self._options()}
         self._pool = WorkerPool(self.values['work'], {**self._job('plan'), **idle})
         self.at_cleanup(self._pool.close)
         scenario = self._model.scenario
@@ -195,7 +173,7 @@ class PlannerNode(SuiteNode):
         frame, duration = self._frame, self.values['place_duration']
         try:
             job = self._job('plan') | goal_job(
-                request, self._model, planning_options(self.values), frame, duration
+                request, self._model, self._options(), frame, duration
             )
             state, job['start_controls'] = split_start(request, self._model)
             start, reason = await self._start(state, goal)
@@ -221,6 +199,9 @@ class PlannerNode(SuiteNode):
 
     def _job(self, kind: str) -> dict[str, Any]:
         return {'kind': kind, 'scenario_file': self.values['scenario_file']}
+
+    def _options(self) -> dict[str, Any]:
+        return {name: self.values[name] for name in DEFAULTS}
 
     async def _start(
         self, given: Mapping[str, float], goal: Goal | None
