@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -12,21 +13,15 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.equations import hand_machine, inside_edges, solid
 from rolling_dynamics.contact.representation import support_point
-from rolling_dynamics.contract.rolling_system import Layout, Mode
+from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.friction import LEVER_ARM, SPINNING
-from rolling_dynamics.hybrid_contact.feet import (
-    feet_in,
-    FLYING,
-    FOOT,
-    Foot,
-    on_plane,
-    on_surface,
-)
+from rolling_dynamics.hybrid_contact.feet import feet_in, FLYING, FOOT
 from rolling_dynamics.mechanism.hybrid import INERT
-from rolling_dynamics.mechanism.loops import Along, Contact, ContactRows, Phases
+from rolling_dynamics.mechanism.loops import Contact, Phases
 from rolling_dynamics.mechanism.machine import Machine
-from rolling_dynamics.mechanism.shapes import Plane
+from rolling_dynamics.mechanism.shapes import Charted, Sphere
 from rolling_dynamics.mechanism.system import MachineSystem
+from rolling_dynamics.mechanism.touch import contact_rows
 from rolling_dynamics.mechanism.transitions import CLEAR, CREEP, HybridMachine
 from rolling_dynamics.surfaces.surface import Surface
 
@@ -45,6 +40,11 @@ class Convex:
     def touch(self, normal_B: ca.SX) -> ca.SX:
         """Return the point (3) [m] that touches a plane of this normal (3)."""
         return support_point(self.surface, -normal_B, self.dimensions)[0]
+
+
+def _shape(surface: Surface, dimensions: ca.SX) -> Sphere | Convex:
+    """Return the shape of a body with this surface, of some dimensions [m]."""
+    return Sphere(dimensions) if surface.name == 'sphere' else Convex(surface, dimensions)
 
 
 def touches_once(body: Surface, hand: Surface) -> bool:
@@ -96,44 +96,36 @@ class HandContacts(HybridMachine):
         feet: Sequence[str] = (FOOT.name,),
     ) -> None:
         """Describe the bodies, which have these surfaces, with contacts at some closest points."""
-        machine, x, p = hand_machine(state, parameters)
+        machine, _, p = hand_machine(state, parameters)
         if len(feet) == 1:
             machine.creep, machine.clear = CREEP, CLEAR
             machine.inert = dict.fromkeys(('d_HO', 'w_HO_H', *feet), INERT)
         machine.body('object', FLYING, solid(p), on='hand')
         machine.rates |= {name: ca.SX(2, 1) for name in feet_in(state)}
         self.places: dict[str, Foot] = {}
-        self._free: list[Contact] = []  # with the spin free, and held, in rolling
-        self._held: list[Contact] = []
+        self._free: list[Contact] = []  # with the spin free in rolling
+        curved = Charted(hand, p['hand_surface'])
         for name in feet:
-            curved = name in state
-            foot = on_surface(body, hand, x[name], x, p) if curved else on_plane(body, x, p)
-            self.places[name] = foot
             last = f'_{name}' if len(feet) > 1 else ''
-            machine.guard(f'edge{last}', inside_edges(foot.uv, p))
-            if curved:
-                machine.rates[name] = foot.uv_rate
-                machine.guard(f'foot{last}', foot.margin)
-            given = machine, Convex(body, p['object_surface']), foot, x, p
-            self._free.append(_contact(*given, None))
-            self._held.append(_contact(*given, 1.0))
-            machine.contact(_contact(*given, ca.if_else(p['mu_spin'] > 0, 1, 0)))
+            contact = _contact(_shape(body, p['object_surface']), p)
+            if name in state:
+                contact = replace(contact, surface=curved, foot=name, name=name)
+            contact, self.places[name] = _at(contact, machine)
+            machine.guard(f'edge{last}', inside_edges(self.places[name].uv, p))
+            machine.contact(contact)
+            self._free.append(_at(replace(contact, rows=None, patch=None), machine)[0])
         super().__init__(machine)
         self.state = state  # of which most entries have to be given
         self.able = dict.fromkeys(self.able, 'the contact') if self.alone else self.able
-        for part in (self, *self.parts.values()):
-            part.dependent = _dependent(part)
 
     def _parts_in(self, every: Sequence[Phases]) -> dict[str, MachineSystem]:
         """Return the machine in each mode: with its spin free and held where it may be."""
-        out, free, held = {}, copy(self.machine), copy(self.machine)
-        free.contacts, held.contacts = self._free, self._held
+        out, free = {}, copy(self.machine)
+        free.contacts = self._free
         for phases in every:
-            rolls = 'rolling' in {phases.of(i) for i in range(len(self._free))}
-            if rolls:
+            if 'rolling' in {phases.of(i) for i in range(len(self._free))}:
                 out[self.mode_of(phases)] = MachineSystem(free, phases)
-            machine = held if rolls else self.machine
-            out[self.mode_of(phases, spins=True)] = MachineSystem(machine, phases)
+            out[self.mode_of(phases, spins=True)] = MachineSystem(self.machine, phases)
         return out
 
     def mode_of(self, phases: Phases, *, spins: bool = False) -> str:
@@ -147,77 +139,66 @@ class HandContacts(HybridMachine):
         spins = float(np.asarray(p)[self.parameters.slice('mu_spin')][0]) > 0
         return self.mode_of(phases, spins=spins)
 
-    def _mode(self, part: MachineSystem) -> Mode:
-        steps = {name: foot.step for name, foot in self.places.items() if name in self.state}
-        y = part.projection(self.settled(self.symbols.x, steps), self.symbols.p)
-        on = self.of_state('projection', y, names=['y'])
-        return replace(super()._mode(part), projection=on)
-
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
         """Accept any state: where it begins, :meth:`begin` decides in which mode."""
 
 
-def _dependent(part: MachineSystem) -> int:
+class Foot(NamedTuple):
     """
-    Return how many rows of contacts of one body depend on others, wherever these are.
+    A closest point of the hand, in H.
 
-    Spin that a patch may hold is not counted.
+    Attributes
+    ----------
+    uv
+        Its coordinates; x and y of a plane [m].
+    p_HC
+        Closest point of the hand [m].
+    r_OC
+        Closest point of the body from its origin [m].
+    frame
+        Contact frame Ch of the hand, z along the normal.
+    step
+        By how much uv must change so that it is the closest point, to first order.
+    margin
+        Positive where the closest point is one for itself and the chart regular.
+
     """
-    rng, J = np.random.default_rng(0), [np.zeros((0, 6))]
-    for i, (contact, of) in enumerate(zip(part.machine.contacts, part.closures, strict=True)):
-        R, place = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=3)
-        moves = np.hstack([R.T, -R.T @ np.cross(np.eye(3), place)])
-        turns = np.hstack([np.zeros((3, 3)), R.T])
-        rows = np.vstack([moves, *[turns[2:]] * (contact.turning - 3), turns[:2]])
-        held = contact.holds(of, part.phases.of(i))
-        J.append(rows[[k for k in held if of.idle is None or of.idle[k].is_zero()]])
-    found = np.vstack(J)
-    return len(found) - int(np.linalg.matrix_rank(found))
+
+    uv: ca.SX
+    p_HC: ca.SX
+    r_OC: ca.SX
+    frame: ca.SX
+    step: ca.SX
+    margin: ca.SX
 
 
-def _contact(
-    machine: Machine,
-    shape: Convex,
-    foot: Foot,
-    x: Mapping[str, ca.SX],
-    p: Mapping[str, ca.SX],
-    holds: ca.SX | float | None,
-) -> Contact:
-    """
-    Return the contact of the body at a closest point, with its kinematics.
-
-    In rolling it holds the spin where ``holds`` is 1; None leaves friction of the spin out.
-    """
-    w, v, C, hand = x['w_HO_H'], x['v_HO_H'], foot.frame, machine.links['hand']
-    solved = machine.links['object'].solved
-    w_rate, v_rate = (solved[name][1] for name in ('w_HO_H', 'v_HO_H'))
-    moved = v_rate + ca.cross(w_rate, foot.r_OC) + ca.cross(w, foot.r_rate)
-    over = v + ca.cross(w, foot.r_OC)
-    V, turns = C.T @ over, C.T @ w
-    V_rate = C.T @ moved - ca.cross(foot.w_frame, V)
-    turns_rate = C.T @ w_rate - ca.cross(foot.w_frame, turns)
-    spin = ca.SX(0, 1) if holds is None else ca.SX(1)
-    holds = 0.0 if holds is None else holds
-    rows = ContactRows(
-        velocity=ca.vertcat(V, holds * spin * turns[2], turns[:2]),
-        gap=ca.dot(C[:, 2], x['p_HO_H'] + foot.r_OC - foot.p_HC),
-        place_W=hand.p_WB + hand.R_WB @ foot.p_HC,
-        R_WP=hand.R_WB @ C,
-        along=Along(C, over, moved),
-        bias=ca.vertcat(V_rate, holds * spin * turns_rate[2], turns_rate[:2]),
-        idle=ca.vertcat(ca.SX(3, 1), (1 - holds) * spin, ca.SX(2, 1)),
-    )
-    patch = p['mu_spin'] / (SPINNING * p['mu'] + NONE) + NONE
+def _contact(shape: Sphere | Convex, p: Mapping[str, ca.SX]) -> Contact:
+    """Return the contact of a body on the plane of a hand."""
     return Contact(
         body='object',
         shape=shape,
         on='hand',
-        surface=Plane(ca.vertsplit(C[:, 2]), foot=foot.p_HC, side=C[:, 1]),
         mu=p['mu'],
         mu_kinetic=p['mu_kinetic'],
         restitution=p['restitution'],
-        patch=patch if spin.numel() else None,
+        patch=p['mu_spin'] / (SPINNING * p['mu'] + NONE) + NONE,
+        spins=ca.if_else(p['mu_spin'] > 0, 1, 0),
         resistance=p.get(LEVER_ARM.name),
         rolling_resistance=p['rolling_resistance'],
-        rows=rows,
     )
+
+
+def _at(contact: Contact, machine: Machine) -> tuple[Contact, Foot]:
+    """Return a contact that is at the closest point of the hand, and that point."""
+    rows, values, on = contact_rows(contact, machine), machine.symbols.values, contact.surface
+    reach, foot = rows.along.reach, rows.foot
+    if foot is not None and isinstance(on, Charted):
+        uv = values[contact.foot]
+        p_HC, step, margin = on.at(uv).position, foot.step, foot.margin
+    else:
+        uv = (values['p_HO_H'] + reach)[:2]
+        p_HC, step, margin = ca.vertcat(uv, 0), ca.SX.zeros(2), ca.SX(1)
+    hand = machine.links['hand']
+    rows = rows._replace(place_W=hand.p_WB + hand.R_WB @ p_HC)
+    at = Foot(uv, p_HC, reach, rows.along.axes, step, margin)
+    return replace(contact, rows=rows), at

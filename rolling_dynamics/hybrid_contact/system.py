@@ -26,13 +26,12 @@ from rolling_dynamics.hybrid_contact.feet import (
     DEFAULTS,
     feet_in,
     FOOT,
-    Foot,
     friction_parameters,
     LOOKED,
     STATE,
     state_over,
 )
-from rolling_dynamics.hybrid_contact.hand_contacts import HandContacts, touches_once
+from rolling_dynamics.hybrid_contact.hand_contacts import Foot, HandContacts, touches_once
 from rolling_dynamics.inertia import inertia_moments
 from rolling_dynamics.mechanism import rebound
 from rolling_dynamics.mechanism.start import OPEN
@@ -137,7 +136,7 @@ class HybridContactSystem(HandContacts):
 
     """
 
-    called = {'stick': 'slip'}  # noqa: RUF012
+    called = {'stick': 'slip', 'foot_contact_h': 'foot'}  # noqa: RUF012
     leads = {  # noqa: RUF012
         'edge': ('off_hand', 'the contact runs over the edge of the plate'),
         'foot': ('', NO_FOOT),
@@ -295,7 +294,7 @@ class HybridContactSystem(HandContacts):
             out |= {name: self._joined(mode, several) for name, mode in several.modes.items()}
         s = self.symbols
         way = ca.norm_2(s.values['p_HO_H'] - s.params[LOOKED.name])
-        left = {'moved': self.function('moved', LOOK * ca.norm_2(self.at.p_OC) - way)}
+        left = {'moved': self.function('moved', LOOK * ca.norm_2(self.at.r_OC) - way)}
         then = {'moved': self._look}
         for name, m in out.items():
             out[name] = replace(m, guards={**m.guards, **left}, resets={**m.resets, **then})

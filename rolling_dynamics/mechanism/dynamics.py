@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import casadi as ca
 from rolling_dynamics.mechanism.elimination import eliminate
-from rolling_dynamics.mechanism.link import Link, Moments, point_second, together
+from rolling_dynamics.mechanism.link import accelerations, Link, Moments, point_second, together
 
 
 class Wrench(NamedTuple):
@@ -175,19 +175,10 @@ class Dynamics:
     def _bias(self) -> list[Wrench]:
         """Load of each joint without gravity where all rates are zero."""
         zero = ca.SX(3, 1)
-        turns: list[ca.SX] = []
-        moves: list[ca.SX] = []
         out: list[Wrench] = []
         passed: list[Wrench] = []
-        for b, link in enumerate(self.links):
-            turn, move, above = link.turn_bias, link.move_bias, self.parents[b]
-            if above >= 0:
-                w, r = self.links[above].w, link.point
-                carried = moves[above] + ca.cross(turns[above], r) + ca.cross(w, ca.cross(w, r))
-                move = link.C @ carried + move
-                turn = link.C @ turns[above] + turn if link.follows else turn
-            turns.append(turn)
-            moves.append(move)
+        free = accelerations(self.links, self.parents, zero)
+        for b, (link, (turn, move)) in enumerate(zip(self.links, free, strict=True)):
             m, w = self._moments[b], link.w
             force = m.mass * move + ca.cross(turn, m.first) + ca.cross(w, ca.cross(w, m.first))
             torque = m.second @ turn + m.gyroscopic(w) + ca.cross(m.first, move)

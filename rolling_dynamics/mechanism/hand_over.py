@@ -21,11 +21,12 @@ from rolling_dynamics.contract.rolling_system import (
     Transition,
 )
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.mechanism.link import Link
-from rolling_dynamics.mechanism.loops import chosen, Contact, ContactRows
+from rolling_dynamics.mechanism.link import Motion
+from rolling_dynamics.mechanism.loops import chosen, Contact
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.shapes import Barrel
 from rolling_dynamics.mechanism.system import MachineSystem
+from rolling_dynamics.mechanism.touch import ContactRows
 from rolling_dynamics.mechanism.transitions import HybridMachine
 
 WHOLE = 1e-9  # rad: by which the rollers may miss or overlap the rim of the wheel
@@ -58,11 +59,11 @@ def rings_of(machine: Machine) -> dict[str, list[Contact]]:
     return out
 
 
-def ends_of(contact: Contact, links: Mapping[str, Link], rows: ContactRows) -> dict[str, ca.SX]:
+def ends_of(contact: Contact, bodies: Mapping[str, Motion], rows: ContactRows) -> dict[str, ca.SX]:
     """Return what is positive while a Barrel does not touch beyond its ends, by their names."""
     barrel = contact.shape
     assert isinstance(barrel, Barrel)  # noqa: S101  as rings are made
-    axis, end = contact.moves_as(links).R_WB @ barrel.axis, math.sin(barrel.reach + LATE)
+    axis, end = contact.moves_as(bodies).R @ barrel.axis, math.sin(barrel.reach + LATE)
     sine = -ca.dot(axis, rows.R_WP[:, 2]) / math.sin(barrel.angle)  # of the turn from its middle
     return {'ahead': end - sine, 'behind': end + sine}
 
@@ -108,7 +109,7 @@ class HandOver(MachineSystem):
         nexts = {name: self._next(name) for name in names}
         for k, (name, part) in enumerate(self.parts.items()):
             mode = part.modes['rolling']
-            ends = ends_of(self._ring[k], self.machine.links, part.closures[-1])
+            ends = ends_of(self._ring[k], self.machine.motions, part.closures[-1])
             follows = {'ahead': names[k - 1], 'behind': names[(k + 1) % len(names)]}
             out[name] = replace(
                 mode,
@@ -195,7 +196,7 @@ class Rings(HybridMachine):
         mode, ends = super()._mode(part), dict[str, ca.SX]()
         follows = dict[str, Transition]()
         for wheel, i in self.wheels.items():
-            found = ends_of(self.machine.contacts[i], self.machine.links, self.closures[i])
+            found = ends_of(self.machine.contacts[i], self.machine.motions, self.closures[i])
             ends |= {f'{name}_{wheel}': margin for name, margin in found.items()}
             steps = zip(found, (-1, 1), strict=True)
             follows |= {f'{name}_{wheel}': partial(self._next, wheel, k) for name, k in steps}

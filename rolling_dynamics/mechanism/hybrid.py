@@ -57,7 +57,7 @@ class PhasedMachine(MachineSystem):
         """Take a machine, or raise ParameterError where no contact may slip."""
         super().__init__(machine, Phases(separated=tuple(apart)))
         self.creep, self.clear = machine.creep, machine.clear
-        self._names = names = list(self.contacts)[len(self.contacts) - len(machine.contacts) :]
+        names = self.closing_names
         able = [i for i, c in enumerate(machine.contacts) if c.mu_kinetic is not None]
         self.planar = self.alone and self.closures[0].velocity[1].is_zero()
         if not (able or self.every_contact_rolls):
@@ -133,7 +133,7 @@ class PhasedMachine(MachineSystem):
         coefficients = np.array(self.impact_terms(s.x, u, s.t, s.p)[2])
         held = {
             f'contact {name}': (whole[3 * i : 3 * i + 3], float(coefficients[i][0]))
-            for i, name in enumerate(self._names)
+            for i, name in enumerate(self.closing_names)
             if i not in self.able
         }
         for name, f in self.joint_impulses.items():
@@ -206,7 +206,7 @@ class PhasedMachine(MachineSystem):
         way = ca.vertcat(d[0], 0 if self.planar else d[1], 0 * rows.velocity[2:])
         machine.contacts = [replace(contact, rows=rows._replace(slip=way))]
         part = MachineSystem(machine, Phases(slipping=(0,)))
-        at = part.contacts[self._names[0]]
+        at = part.contacts[self.closing_names[0]]
         outputs = part.contact_rate(0)[:2], at.wrench[5], at.push
         return ca.Function('onset', [*self.symbols, d], [ca.densify(o) for o in outputs])
 
@@ -242,7 +242,7 @@ class PhasedMachine(MachineSystem):
         return make[what](what, self.parts[mode], i)
 
     def _carried(self, what: str, part: MachineSystem, i: int) -> ca.Function:
-        contact, at = self.machine.contacts[i], part.judged[self._names[i]]
+        contact, at = self.machine.contacts[i], part.judged[self.closing_names[i]]
         along = at.wrench[:2] if what == 'turn' else at.wrench[3:5]
         if what == 'slip' and contact.patch is not None:  # the normal of the limit surface
             along = ca.vertcat(along, at.wrench[2] / (contact.patch + TINY) / SPINNING**2)
@@ -264,10 +264,11 @@ class PhasedMachine(MachineSystem):
             elif patch is not None:
                 slip[2] /= patch + TINY
             free = [k for k in range(along.numel()) if not along[k].is_zero()]
-            of = self.closures[i].idle
-            rest = ca.SX(len(free), 1) if of is None else ca.vertcat(of[:2], of[3:first])[free]
+            rest = ca.SX(along.numel(), 1)
+            if what == 'slips' and patch is not None:
+                rest[2] = 1 - contact.spins
             slips = ca.vertcat(*part.rows, (along - slip)[free])
-            x, _ = part.pushed(slips, ca.vertcat(part.idle(), rest))
+            x, _ = part.pushed(slips, ca.vertcat(part.idle(), rest[free]))
         return ca.Function(what, [*self.symbols, way], [ca.densify(x)])
 
     def _stops(self, what: str, part: MachineSystem, i: int) -> ca.Function:

@@ -280,6 +280,54 @@ class Link:
         return self.v - ca.cross(self.w, self.pivot)
 
 
+class Motion(NamedTuple):
+    """
+    Motion of a body in some axes.
+
+    Attributes
+    ----------
+    R, p
+        Attitude, and the origin of the body [m].
+    w, v
+        Angular velocity [rad/s], and velocity of the origin [m/s].
+    alpha, a
+        Their rates where those of the speeds are zero.
+
+    """
+
+    R: ca.SX
+    p: ca.SX
+    w: ca.SX
+    v: ca.SX
+    alpha: ca.SX
+    a: ca.SX
+
+
+AT_REST = Motion(ca.SX.eye(3), *[ca.SX(3, 1)] * 5)
+
+
+def accelerations(
+    links: Sequence[Link], parents: Sequence[int], gravity_W: ca.SX
+) -> list[tuple[ca.SX, ca.SX]]:
+    """
+    Return the accelerations of bodies where the rates of all speeds are zero, in their axes.
+
+    Those of a body in free fall count from that of gravity (3) [m/s^2] in W.
+    """
+    out: list[tuple[ca.SX, ca.SX]] = []
+    for link, above in zip(links, parents, strict=True):
+        turn, move = link.turn_bias, link.move_bias
+        if link.falls:
+            move = move + link.R_WF.T @ gravity_W
+        if above >= 0:
+            turns, moves = out[above]
+            w, r = links[above].w, link.point
+            move = link.C @ (moves + ca.cross(turns, r) + ca.cross(w, ca.cross(w, r))) + move
+            turn = link.C @ turns + turn if link.follows else turn
+        out.append((turn, move))
+    return out
+
+
 def ground() -> Link:
     """Return the world as a body."""
     zero = ca.SX(3, 1)

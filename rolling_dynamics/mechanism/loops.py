@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-import math
 from typing import NamedTuple
 
 import casadi as ca
@@ -19,19 +18,12 @@ from rolling_dynamics.contract.rolling_system import Entry, vector_entry
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.friction import against, against_patch, held, SLOW, STILL
 from rolling_dynamics.mechanism.elimination import eliminate, null_space, reduced
-from rolling_dynamics.mechanism.link import ground, Link
-from rolling_dynamics.mechanism.shapes import Charted, Plane, Shape, Surface, touching
-from rolling_dynamics.rotations import inverse_2x2
-from rolling_dynamics.surfaces.surface import LocalGeometry
+from rolling_dynamics.mechanism.link import Motion
+from rolling_dynamics.mechanism.shapes import Charted, Plane, Shape, Surface
+from rolling_dynamics.mechanism.touch import ContactRows
 
 RETURN = 10.0  # 1/s: rate at which a slip or gap from outside the equations vanishes
 ALONG, ACROSS = 0.1, 1e3  # weights of undetermined forces by a normal: those across it are least
-DISTINCT = 1e-2  # of the turn over a step of a closest point, for it to stand apart
-CHART = 2e-2  # ratio of the lengths of the chart directions, below which it is near a pole
-STEEP = 0.9  # cosine between a normal and y beyond which x takes the place of y
-
-
-MOTION = ('R_WB', 'R_WF', 'p_WB', 'w', 'v', 'pivot')
 
 
 def chosen(number: ca.SX, each: Sequence[ca.SX]) -> ca.SX:
@@ -101,6 +93,8 @@ class Contact:
         shape and surface.
     name
         What reports and errors call it, beside its bodies.
+    spins
+        1 where a patch holds the spin in rolling, for these parameters; 0 where it is free there.
     foot
         Name of the entry of the state with coordinates (u, v) of the point of a Charted surface
         that is closest to the body.
@@ -133,6 +127,7 @@ class Contact:
     rollers: float | None = None
     slow: float = 0.0
     rows: ContactRows | None = None
+    spins: ca.SX | float = 1.0
     name: str = ''
     foot: str = ''
     ring: Sequence[str] = ()
@@ -163,13 +158,12 @@ class Contact:
                 'side_damping, and a stiffness or normal_force; leave out patch and resistances'
             )
 
-    def moves_as(self, links: Mapping[str, Link]) -> Link:
+    def moves_as(self, bodies: Mapping[str, Motion]) -> Motion:
         """Return the motion of the body that touches."""
         if self.touching is None:
-            return links[self.body]
-        one, *others = ([getattr(links[n], f) for f in MOTION] for n in self.ring)
-        found = [chosen(self.touching, each) for each in zip(one, *others, strict=True)]
-        return Link(**dict(zip(MOTION, found, strict=True)))
+            return bodies[self.body]
+        each = zip(*(bodies[name] for name in self.ring), strict=True)
+        return Motion(*(chosen(self.touching, of) for of in each))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -276,178 +270,6 @@ class Contact:
         return held(force[:2], spin)
 
 
-class Along(NamedTuple):
-    """
-    Motion at a contact along axes in which it is simpler than in the frame of the plane.
-
-    Attributes
-    ----------
-    axes
-        Frame of the plane in these axes.
-    velocity, bias
-        Of the body over the plane (3) [m/s], and its rate where the speeds are constant; none
-        where that is to be derived.
-
-    """
-
-    axes: ca.SX
-    velocity: ca.SX
-    bias: ca.SX = ca.SX(0, 1)
-
-
-class ContactRows(NamedTuple):
-    """
-    Kinematics of a contact.
-
-    Attributes
-    ----------
-    velocity
-        Of the body over the plane at the contact, in the frame of the plane (3) [m/s]; with a
-        patch the rate of spin, and with a resistance the rates of rolling over x and y [rad/s].
-        The force has components along each: force [N] and torques [N m].
-    gap
-        Height of the body's lowest point over the plane [m].
-    place_W
-        The contact in W (3) [m].
-    R_WP
-        Frame of the plane.
-    displacement
-        Elastic displacement (2) [m] along the surfaces, in their frame; empty where it has none.
-    along
-        Its motion in axes in which it is simpler; None where there are no such axes.
-    bias
-        Rate of ``velocity`` where the speeds are constant [m/s^2]; None where it is to be derived.
-    slip
-        Velocity that kinetic friction opposes, as ``velocity`` has it; None for that itself.
-    idle
-        1 for each component that is zero and holds nothing for some parameters, such as the spin
-        of a patch of radius zero, else 0; None where there is none.
-
-    """
-
-    velocity: ca.SX
-    gap: ca.SX
-    place_W: ca.SX
-    R_WP: ca.SX
-    displacement: ca.SX = ca.SX(0, 1)
-    along: Along | None = None
-    bias: ca.SX | None = None
-    slip: ca.SX | None = None
-    idle: ca.SX | None = None
-
-
-def contact_rows(
-    contact: Contact, links: Mapping[str, Link], values: Mapping[str, ca.SX]
-) -> ContactRows:
-    """Return the kinematics of a contact between links, from entries of the state by name."""
-    if contact.rows is not None:
-        return contact.rows
-    body, carrier = contact.moves_as(links), links[contact.on] if contact.on else ground()
-    R, at = carrier.R_WB, ca.SX.sym('at', 3)
-    surface = contact.surface
-    if isinstance(surface, Charted):
-        surface = surface.plane(values[contact.foot])
-    distance = surface.distance(at)
-    normal = ca.gradient(distance, at)
-    over = ca.substitute(normal, at, ca.densify(R.T @ (body.p_WB - carrier.p_WB)))
-    reach = touching(contact.shape, body.R_WB, R @ over)
-    place = body.p_WB + reach
-    arm = place - carrier.p_WB
-    gap, normal = ca.substitute([distance, normal], [at], [ca.densify(R.T @ arm)])
-    of_body = body.R_WF @ body.v_origin + ca.cross(body.R_WF @ body.w, reach)
-    of_carrier = carrier.R_WF @ carrier.v_origin + ca.cross(carrier.R_WF @ carrier.w, arm)
-    own, side = contact.shape.side, ca.SX(surface.side)
-    R_WP = R @ _frame(normal, side if own.is_zero() else R.T @ body.R_WB @ own)
-    if contact.rollers is not None:
-        c, s = math.cos(contact.rollers), math.sin(contact.rollers)
-        R_WP = R_WP @ ca.DM([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-    along = Along(R_WP, of_body - of_carrier)
-    velocity = R_WP.T @ along.velocity
-    over = R_WP.T @ (body.R_WF @ body.w - carrier.R_WF @ carrier.w)
-    if contact.patch is not None:
-        velocity = ca.vertcat(velocity, over[2])
-    if contact.resists:
-        velocity = ca.vertcat(velocity, over[:2])
-    moved = [contact.displacement] if contact.displacement else []
-    own = [(R_WP.T @ (R @ values[name]))[:2] for name in moved]
-    return ContactRows(velocity, gap, place, R_WP, ca.vertcat(ca.SX(0, 1), *own), along)
-
-
-class FootEquations(NamedTuple):
-    """
-    Equations of the closest point of a Charted surface.
-
-    Attributes
-    ----------
-    off
-        Components (2) [m] in its plane of the way to the closest point of the body.
-    step
-        By how much the coordinates must change so that it vanishes, to first order.
-    margin
-        Positive where the point is one for itself and the chart regular.
-
-    """
-
-    off: ca.SX
-    step: ca.SX
-    margin: ca.SX
-
-
-def foot_equations(
-    contact: Contact, rows: ContactRows, links: Mapping[str, Link], values: Mapping[str, ca.SX]
-) -> FootEquations | None:
-    """Return the equations of the closest point; None of other surfaces."""
-    if not isinstance(contact.surface, Charted):
-        return None
-    uv, over = values[contact.foot], links[contact.on] if contact.on else ground()
-    g = contact.surface.at(uv)
-    way = over.R_WB.T @ (rows.place_W - over.p_WB) - g.position
-    return closest_point(g, uv, way)
-
-
-def closest_point(g: LocalGeometry, uv: ca.SX, way: ca.SX) -> FootEquations:
-    """Return the equations of a point of a chart, by the way (3) [m] from it to the body's."""
-    off = g.frame[:, :2].T @ way
-    by = ca.jacobian(off, uv)
-    turn, lengths = by @ inverse_2x2(g.scale), ca.fabs(g.scale[1, 1] / g.scale[0, 0])
-    margins = ca.det(turn) - DISTINCT, -ca.trace(turn) - DISTINCT  # turn is -1 on a plane
-    regular = ca.fmin(lengths, 1 / lengths) - CHART
-    step = -inverse_2x2(by) @ off
-    return FootEquations(off, step, ca.mmin(ca.vertcat(*margins, regular)))
-
-
-def relative_curvature(
-    contact: Contact,
-    rows: ContactRows,
-    links: Mapping[str, Link],
-    values: Mapping[str, ca.SX],
-) -> ca.SX:
-    """Return the sum of the second fundamental forms (2, 2) [1/m] of both bodies at a contact."""
-    at, n = ca.SX.sym('at', 3), ca.SX.sym('n', 3)
-    R_WB, over = contact.moves_as(links).R_WB, links[contact.on] if contact.on else ground()
-    if isinstance(contact.surface, Charted):
-        g = contact.surface.at(values[contact.foot])
-        bent = -g.frame[:, :2] @ g.curvature @ g.frame[:, :2].T
-    else:
-        bent, _ = ca.hessian(contact.surface.distance(at), at)
-        bent = ca.substitute(bent, at, ca.densify(over.R_WB.T @ (rows.place_W - over.p_WB)))
-    radii = -ca.jacobian(contact.shape.touch(n), n)
-    radii = ca.substitute(radii, n, ca.densify(R_WB.T @ rows.R_WP[:, 2]))
-    body, other = ((R.T @ rows.R_WP)[:, :2] for R in (R_WB, over.R_WB))
-    return ca.inv(body.T @ radii @ body) + other.T @ bent @ other
-
-
-def _frame(normal: ca.SX, side: ca.SX) -> ca.SX:
-    """Return axes with z along a normal and y as near as can be to a side, or to y, or to x."""
-    if side.is_zero():
-        if (normal - ca.DM([0, 0, 1])).is_zero():
-            return ca.SX.eye(3)
-        side = ca.if_else(ca.fabs(normal[1]) < STEEP, ca.DM([0, 1, 0]), ca.DM([1, 0, 0]))
-    y = side - ca.dot(side, normal) * normal
-    y /= ca.norm_2(y)
-    return ca.horzcat(ca.cross(y, normal), y, normal)
-
-
 class Phases(NamedTuple):
     """Numbers of the contacts that slip, are separated, or rest; the others roll."""
 
@@ -496,7 +318,6 @@ def closed_rates(
     contacts: Sequence[Contact],
     rows: Sequence[ContactRows],
     speeds: tuple[ca.SX, ca.SX],
-    drift: tuple[ca.SX, ca.SX],
     *,
     symmetric: bool,
     phases: Phases,
@@ -514,8 +335,6 @@ def closed_rates(
         The contacts and their kinematics.
     speeds
         Symbols of the speeds (n), and their axes in those of the equations (n, n).
-    drift
-        Symbols of the state, and its rate where the speeds are constant.
     symmetric
         Whether the matrix is.
     phases
@@ -530,7 +349,7 @@ def closed_rates(
     """
     (matrix, right), n = equations, equations[0].shape[0]
     numbered = enumerate(zip(contacts, rows, strict=True))
-    every = [_held(c, r, phases.of(i), speeds, drift) for i, (c, r) in numbered]
+    every = [_held(c, r, phases.of(i), speeds) for i, (c, r) in numbered]
     right = right + sum((h.push for h in every), ca.SX(n, 1))
     starts = [0, *np.cumsum([len(h.numbers) for h in every]).tolist()]
     size = starts[-1]
@@ -599,9 +418,7 @@ class _Held(NamedTuple):
     whole: bool
 
 
-def _held(
-    c: Contact, r: ContactRows, phase: str, speeds: tuple[ca.SX, ca.SX], drift: tuple[ca.SX, ca.SX]
-) -> _Held:
+def _held(c: Contact, r: ContactRows, phase: str, speeds: tuple[ca.SX, ca.SX]) -> _Held:
     """Return the rows of a contact in a phase; see :func:`closed_rates`."""
     given, units, velocity, bias = c.given(r), c.directions(r, phase), r.velocity, r.bias
     numbers, (of, turns) = [k for k in units if k not in given], speeds
@@ -612,21 +429,20 @@ def _held(
         returning(r, numbers),
         ca.diag(ca.SX([ALONG if k == 2 else ACROSS for k in numbers])),
     )
-    if whole := r.along is not None and numbers[:3] == [0, 1, 2]:
+    if whole := numbers[:3] == [0, 1, 2]:
         R, more = r.along.axes, ca.SX.eye(len(numbers) - 3)
         turned = ca.diagcat(R, more)
         base, back, weights = base @ turned.T, turned @ back, turned @ weights @ turned.T
         own, velocity = ca.SX(base), ca.vertcat(r.along.velocity, velocity[3:])
         own[:3, :3] = ca.SX.eye(3)
-        bias = bias if bias is None else ca.vertcat(r.along.bias, bias[3:])
+        bias = ca.vertcat(r.along.bias, bias[3:])
     by = ca.jacobian(velocity, of)
     slips = phase == 'slipping'  # one column: backward it costs less than by the matrix
     column = ca.jtimes(velocity, of, own, True) if slips else by.T @ own
-    rate = ca.jtimes(velocity[numbers], *drift) if bias is None else bias[numbers]
     return _Held(
         numbers=numbers,
         rows=by[numbers, :] @ turns,
-        needed=-rate - back,
+        needed=-bias[numbers] - back,
         base=base,
         columns=turns.T @ column,
         known=known,
@@ -679,8 +495,8 @@ def idle(contacts: Sequence[Contact], rows: Sequence[ContactRows], phases: Phase
     """Return 1 for each of the rows that is zero and holds nothing, else 0."""
     out = [ca.SX(0, 1)]
     for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
-        held = c.holds(r, phases.of(i))
-        out.append(ca.SX(len(held), 1) if r.idle is None else r.idle[held])
+        spin = 3 if c.patch is not None else -1
+        out += [1 - ca.SX(c.spins) if k == spin else ca.SX(1, 1) for k in c.holds(r, phases.of(i))]
     return ca.vertcat(*out)
 
 

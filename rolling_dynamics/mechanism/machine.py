@@ -12,7 +12,14 @@ from rolling_dynamics.contract.rolling_system import Entry, Layout, number_entry
 from rolling_dynamics.errors import ParameterError, suggestion
 from rolling_dynamics.mechanism.dynamics import Dynamics, Law, Wrench
 from rolling_dynamics.mechanism.joints import Driven, Flying, Joint
-from rolling_dynamics.mechanism.link import Distribution, ground, Link, Revolution
+from rolling_dynamics.mechanism.link import (
+    accelerations,
+    Distribution,
+    ground,
+    Link,
+    Motion,
+    Revolution,
+)
 from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.rolling import PureRolling, REST_RATE, Rolling, SurfaceRolling
 from rolling_dynamics.mechanism.shapes import Charted, Cylinder, Hollow, Plane, Sphere, Wheel
@@ -219,7 +226,7 @@ class Machine:
                 f'the contact of {contact.body!r}: side_stiffness and displacement, the name of '
                 'the entry of the state for it, come together'
             )
-        if contact.entries:
+        if {e.name for e in contact.entries} - {e.name for e in self._variables}:
             self._still_described()
         if contact.rollers is not None and not isinstance(shape, Wheel):
             raise ParameterError(
@@ -262,15 +269,16 @@ class Machine:
     def state(self) -> Layout:
         """Layout of x; what is not given is at rest at the origin."""
         joints = [b.joint for b in self.bodies.values()]
-        declared = dict.fromkeys(
-            (
-                *self._variables,
-                *(e for j in joints for e in j.configuration),
-                *(e for j in joints for e in j.speeds),
-                *(e for c in self.contacts for e in c.entries),
-            )
+        every = (
+            *self._variables,
+            *(e for j in joints for e in j.configuration),
+            *(e for j in joints for e in j.speeds),
+            *(e for c in self.contacts for e in c.entries),
         )
-        entries = self._scaled(declared)
+        declared: dict[str, Entry] = {}
+        for entry in every:
+            declared.setdefault(entry.name, entry)
+        entries = self._scaled(declared.values())
         rest = {'quaternion': (1.0, 0.0, 0.0, 0.0)}
         return Layout(tuple(entries), {e.name: rest.get(e.kind, (0.0,) * e.size) for e in entries})
 
@@ -317,13 +325,28 @@ class Machine:
         return out
 
     @cached_property
+    def _parents(self) -> list[int]:
+        """Number of the parent of each body; -1 of the ground, and of one in free fall."""
+        names = list(self.bodies)
+        of = ((b.parent, self.links[b.name].falls) for b in self.bodies.values())
+        return [names.index(parent) if parent and not falls else -1 for parent, falls in of]
+
+    @cached_property
+    def motions(self) -> dict[str, Motion]:
+        """The motion of the bodies in W, by name."""
+        links, out = self.links, dict[str, Motion]()
+        free = accelerations(list(links.values()), self._parents, self.gravity_W)
+        for (name, link), (turn, move) in zip(links.items(), free, strict=True):
+            R, w, r = link.R_WF, link.w, link.pivot
+            at_origin = move - ca.cross(turn, r) - ca.cross(w, ca.cross(w, r))
+            moving = (R @ vector for vector in (w, link.v_origin, turn, at_origin))
+            out[name] = Motion(link.R_WB, link.p_WB, *moving)
+        return out
+
+    @cached_property
     def dynamics(self) -> Dynamics:
         """Equations of motion."""
         names = list(self.bodies)
-        parents = [
-            names.index(b.parent) if b.parent and not self.links[b.name].falls else -1
-            for b in self.bodies.values()
-        ]
         applied: dict[int, Wrench] = {}
         for name, given, frame in self._wrenches:
             b, R_WF = names.index(name), self.links[name].R_WF
@@ -333,7 +356,11 @@ class Machine:
             torque -= ca.cross(self.links[name].pivot, force)
             applied[b] = Wrench(before.torque + torque, before.force + force)
         return Dynamics(
-            list(self.links.values()), parents, self.gravity_W, applied, list(self._laws(names))
+            list(self.links.values()),
+            self._parents,
+            self.gravity_W,
+            applied,
+            list(self._laws(names)),
         )
 
     def _laws(self, names: Sequence[str]) -> list[Law]:

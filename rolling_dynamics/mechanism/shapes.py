@@ -27,7 +27,7 @@ class Shape(Protocol):
         ...
 
 
-def touching(shape: Shape, R: ca.SX, normal: ca.SX) -> ca.SX:
+def reach_of(shape: Shape, R: ca.SX, normal: ca.SX) -> ca.SX:
     """
     Return the point (3) [m], from the origin of a body, that touches a plane.
 

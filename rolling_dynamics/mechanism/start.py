@@ -158,9 +158,8 @@ def on_closest_points(
     state has them. Of the minima it takes the one with the least gap.
     """
     s, x = system.symbols, x.copy()
-    each = zip(system.machine.contacts, system.closures, system.closest, strict=True)
-    for contact, rows, foot in each:
-        if foot is None or not isinstance(contact.surface, Charted):
+    for contact, rows in zip(system.machine.contacts, system.closures, strict=True):
+        if (foot := rows.foot) is None or not isinstance(contact.surface, Charted):
             continue
         at, low_high = system.state.slice(contact.foot), contact.surface.surface.box()
         found = ca.vertcat(foot.step, rows.gap, foot.margin)

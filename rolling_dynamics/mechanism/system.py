@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -34,22 +33,22 @@ from rolling_dynamics.mechanism.loops import (
     Closed,
     closed_rates,
     constraints,
-    Contact,
-    contact_rows,
-    ContactRows,
-    foot_equations,
-    FootEquations,
     idle,
     Phases,
-    relative_curvature,
     spread_over,
 )
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.outline import joint_entries, moving, outlines
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling, SurfaceRolling
 from rolling_dynamics.mechanism.start import check_start, independent, placed, Structure
+from rolling_dynamics.mechanism.touch import (
+    contact_rows,
+    ContactRows,
+    Foot,
+    relative_curvature,
+)
 from rolling_dynamics.robots.view import Shape
-from rolling_dynamics.rotations import homogeneous, inverse_2x2
+from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.simulation.guards import unit_norms
 
 ROLLING = (Rolling, PureRolling, SurfaceRolling)
@@ -214,12 +213,8 @@ class MachineSystem(WrittenSystem):
         for i, contact in enumerate(machine.contacts):
             if name := contact.displacement:
                 rates[name] = self._displacing(i, rates, forces[i]) if forces else ca.SX(3, 1)
-            if (foot := self.closest[i]) is not None:
-                rates[contact.foot] = ca.SX(2, 1)
-                each = (rates.get(e.name, ca.SX(e.size, 1)) for e in self.state.entries)
-                by = ca.jacobian(foot.off, self.symbols.values[contact.foot])
-                off = ca.jtimes(foot.off, self.symbols.x, ca.vertcat(*each))
-                rates[contact.foot] = -inverse_2x2(by) @ off
+            if (foot := self.closures[i].foot) is not None:
+                rates[contact.foot] = foot.rate
         return ca.vertcat(*({**rates, **known}[e.name] for e in self.state.entries))
 
     def _displacing(self, i: int, rates: Mapping[str, ca.SX], force: ca.SX) -> ca.SX:
@@ -252,24 +247,19 @@ class MachineSystem(WrittenSystem):
     @cached_property
     def closures(self) -> list[ContactRows]:
         """Kinematics of the contacts beside the joints."""
-        machine, values = self.machine, self.symbols.values
-        return [contact_rows(c, machine.links, values) for c in machine.contacts]
+        return [contact_rows(c, self.machine) for c in self.machine.contacts]
 
-    @cached_property
-    def closest(self) -> list[FootEquations | None]:
-        """Equations of the closest points of Charted surfaces at these contacts."""
-        return [foot_equations(*at) for at in self._contacts_at]
+    @property
+    def closest(self) -> dict[str, Foot]:
+        """Equations of the closest points of Charted surfaces, by their entries of the state."""
+        pairs = zip(self.machine.contacts, self.closures, strict=True)
+        return {c.foot: r.foot for c, r in pairs if r.foot is not None}
 
     @property
     def curvatures(self) -> list[ca.SX]:
         """Relative curvature (2, 2) [1/m] at the contacts beside the joints."""
-        return [relative_curvature(*at) for at in self._contacts_at]
-
-    @property
-    def _contacts_at(self) -> Iterator[tuple[Contact, ContactRows, Any, Any]]:
-        links, values = self.machine.links, self.symbols.values
         pairs = zip(self.machine.contacts, self.closures, strict=True)
-        return ((c, r, links, values) for c, r in pairs)
+        return [relative_curvature(c, r, self.machine) for c, r in pairs]
 
     @cached_property
     def equations(self) -> tuple[ca.SX, ca.SX]:
@@ -297,7 +287,6 @@ class MachineSystem(WrittenSystem):
             contacts,
             self.closures,
             (self._speeds, self._turns),
-            (self.symbols.x, self.rate_of_state(ca.SX.zeros(dynamics.size))),
             symmetric=not dynamics.laws,
             phases=self.phases,
             spread=SPREAD if self.dependent else 0.0,
@@ -312,17 +301,36 @@ class MachineSystem(WrittenSystem):
     def contact_rate(self, i: int) -> ca.SX:
         """Return the rate of the velocity at a contact beside the joints [m/s^2]."""
         rows = self.closures[i]
-        if rows.bias is None:
-            return ca.jtimes(rows.velocity, self.symbols.x, self.expressions.xdot)
         return rows.bias + ca.jacobian(rows.velocity, self._speeds) @ (self._turns @ self.rates)
 
     @cached_property
     def dependent(self) -> int:
-        """Number of rows of contacts that depend on others in all states."""
+        """
+        Number of rows of contacts that depend on others in all states.
+
+        Spin that a patch may hold is not counted where parameters say whether it does.
+        """
         rng = np.random.default_rng(0)
         x, p = rng.normal(size=self.state.size), rng.uniform(0.5, 1.5, self.parameters.size)
-        J = np.array(self.row_function(x, p)[1])
+        sure = [k for k, row in enumerate(ca.vertsplit(self.idle())) if row.is_zero()]
+        J = np.array(self.row_function(x, p)[1])[sure]
         return len(J) - independent(J)
+
+    @property
+    def contact_names(self) -> list[str]:
+        """Names of the contacts: bodies that roll on joints, then those of contacts beside."""
+        bodies = self.machine.bodies.items()
+        out = [name for name, body in bodies if isinstance(body.joint, ROLLING)]
+        for i, contact in enumerate(self.machine.contacts):
+            one, second = contact.body, f'{contact.body}_{contact.on or 2}'
+            options = (one, second, *(f'{one}_{k + 3}' for k in range(i)))
+            out.append(next(name for name in options if name not in out))
+        return out
+
+    @cached_property
+    def closing_names(self) -> list[str]:
+        """Names of the contacts beside the joints."""
+        return self.contact_names[len(self.contact_names) - len(self.machine.contacts) :]
 
     @cached_property
     def contacts(self) -> dict[str, _Carrying]:
@@ -355,11 +363,8 @@ class MachineSystem(WrittenSystem):
                 if isinstance(body.joint, SurfaceRolling) and link.spin_rate is not None:
                     holds = ca.vertcat(holds, mu / (body.joint.mu_spin + SPINLESS) * wrench[2])
                 out[name] = _Carrying(mu, holds, place, R, both, outside)
-        closing = zip(machine.contacts, self.closures, forces, strict=True)
-        for i, (contact, rows, force) in enumerate(closing):
-            one, second = contact.body, f'{contact.body}_{contact.on or 2}'
-            options = (one, second, *(f'{one}_{k + 3}' for k in range(i)))
-            name = next(n for n in options if n not in out)
+        closing = zip(self.closing_names, machine.contacts, self.closures, forces, strict=True)
+        for i, (name, contact, rows, force) in enumerate(closing):
             phase, first = self.phases.of(i), contact.turning
             spin = 0 if contact.patch is None else force[3]
             turn = force[first:] if contact.resists else ca.SX(2, 1)
@@ -454,7 +459,7 @@ class MachineSystem(WrittenSystem):
         """One mode: rolling while every contact holds; flight of what touches nothing."""
         e = self.expressions
         return {
-            'rolling' if self.contacts else 'separated': Mode(
+            'rolling' if self.contact_names else 'separated': Mode(
                 dynamics=self.function('dynamics', e.xdot),
                 wrench=self.function('wrench', e.wrench),
                 guards=self.functions(self.guards),
@@ -467,8 +472,9 @@ class MachineSystem(WrittenSystem):
         out: dict[str, ca.SX] = {}
         for name, at in self.judged.items():
             out |= {self.named(kind, name): margin for kind, margin in at.margins.items()}
-        feet = zip(self.machine.contacts, self.closest, strict=True)
-        out |= {f'foot_{c.name or c.body}': f.margin for c, f in feet if f is not None}
+        pairs = zip(self.machine.contacts, self.closures, strict=True)
+        feet = ((c.name or c.body, r.foot) for c, r in pairs)
+        out |= {f'foot_{name}': foot.margin for name, foot in feet if foot is not None}
         return out | self.machine.guards
 
     @cached_property
@@ -497,7 +503,7 @@ class MachineSystem(WrittenSystem):
 
     def named(self, what: str, contact: str) -> str:
         """Return the name of something of a contact, as guards and the envelope have it."""
-        return f'{what}_{contact}' if len(self.contacts) > 1 else what
+        return f'{what}_{contact}' if len(self.contact_names) > 1 else what
 
     @cached_property
     def projection(self) -> ca.Function:
@@ -515,8 +521,7 @@ class MachineSystem(WrittenSystem):
 
     def _on_feet(self, x: ca.SX) -> ca.SX:
         """Return a state after Newton steps of the closest points of Charted surfaces."""
-        feet = zip(self.machine.contacts, self.closest, strict=True)
-        return self.settled(x, {c.foot: f.step for c, f in feet if f is not None})
+        return self.settled(x, {name: foot.step for name, foot in self.closest.items()})
 
     def settled(self, x: ca.SX, steps: Mapping[str, ca.SX]) -> ca.SX:
         """Return a state after Newton steps of entries of the state, by name."""
@@ -645,7 +650,7 @@ class MachineSystem(WrittenSystem):
         """
         pairs = enumerate(zip(self.machine.contacts, self.closures, strict=True))
         gaps = (r.gap for i, (c, r) in pairs if 2 in c.holds(r, self.phases.of(i)))
-        feet = (f.off for f in self.closest if f is not None)
+        feet = (foot.off for foot in self.closest.values())
         kept = ca.vertcat(*gaps, *self.rows, *feet)
         return self.of_state('closing_rows', self.by_tangent(kept)) if kept.numel() else None
 
@@ -659,8 +664,8 @@ class MachineSystem(WrittenSystem):
         """Return what the contacts beside the joints leave free at a state."""
         if (part := self.part_at(p, x)) is not self:
             return part.structure(p, x)
-        names, rows = list(self.contacts)[len(self.contacts) - len(self.closures) :], []
-        closing = zip(names, self.machine.contacts, self.closures, strict=True)
+        rows: list[str] = []
+        closing = zip(self.closing_names, self.machine.contacts, self.closures, strict=True)
         for i, (name, contact, of) in enumerate(closing):
             kept = contact.holds(of, self.phases.of(i))
             along = ('x', 'y', 'z', *('spin',) * (contact.turning - 3), 'turn_x', 'turn_y')

@@ -88,7 +88,7 @@ class HybridMachine(PhasedMachine):
         """
         gaps = np.array(self.gap_function(x, p)).ravel()
         apart = [i for i in self.parting if gaps[i] > OPEN]
-        alone = len(apart) == len(self.contacts)
+        alone = len(apart) == len(self.contact_names)
         return self if alone or not apart else type(self)(self.machine, apart)
 
     @cached_property
@@ -97,7 +97,7 @@ class HybridMachine(PhasedMachine):
         return {name: self._mode(part) for name, part in self.parts.items()}
 
     def _mode(self, part: MachineSystem) -> Mode:
-        mode, slip = part.modes['rolling' if part.contacts else 'separated'], None
+        mode, slip = part.modes['rolling' if part.contact_names else 'separated'], None
         guards = {self.called.get(name, name): guard for name, guard in mode.guards.items()}
         found = [ca.SX(0, 1)]
         for i in self.able:
@@ -114,12 +114,14 @@ class HybridMachine(PhasedMachine):
     def resets(self, part: MachineSystem) -> dict[str, Transition]:
         """Return what follows each guard in a mode."""
         out: dict[str, Transition] = {}
-        for name in self.machine.guards:
+        for name in part.guards:
             for mode, text in (to for start, to in self.leads.items() if name.startswith(start)):
-                out[name] = Jump(function=None, outcomes=(Outcome(mode, name, text),))
+                out[self.called.get(name, name)] = Jump(
+                    function=None, outcomes=(Outcome(mode, name, text),)
+                )
         for i in self.able:
-            margins = part.judged[self._names[i]].margins
-            named = {k: part.named(k, self._names[i]) for k in margins}
+            margins = part.judged[self.closing_names[i]].margins
+            named = {k: part.named(k, self.closing_names[i]) for k in margins}
             follows = self.follows(i)
             out |= {self.called.get(n, n): follows[k] for k, n in named.items() if k in follows}
         return out

@@ -30,7 +30,7 @@ from rolling_dynamics.mechanism.joints import (
     Spherical,
 )
 from rolling_dynamics.mechanism.link import ground
-from rolling_dynamics.mechanism.loops import Contact, contact_rows
+from rolling_dynamics.mechanism.loops import Contact
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling
 from rolling_dynamics.mechanism.shapes import (
     Charted,
@@ -42,6 +42,7 @@ from rolling_dynamics.mechanism.shapes import (
     Surface,
 )
 from rolling_dynamics.mechanism.system import MachineSystem
+from rolling_dynamics.mechanism.touch import contact_rows
 from rolling_dynamics.rotations import rotation_about
 from rolling_dynamics.scenario.fields import (
     entry,
@@ -92,7 +93,7 @@ def end_at_edges(builder: Builder, name: str, edges: Array, place: ca.SX | None 
         contact = next(c for c in machine.contacts if (c.name or c.body) == name)
         surface, on = contact.surface, machine.links[contact.on] if contact.on else ground()
         along_z = isinstance(surface, Cylinder) or getattr(surface, 'axes', 3) == 2
-        rows = contact_rows(contact, machine.links, machine.symbols.values)
+        rows = contact_rows(contact, machine)
         p_PC = on.R_WB.T @ (rows.place_W - on.p_WB)
         place = p_PC[2] if along_z else p_PC[:2]
     pairs = edges.reshape(-1, 2) if edges.size == 2 * place.numel() else np.zeros((1, 2))

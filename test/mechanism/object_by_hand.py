@@ -7,12 +7,16 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import casadi as ca
-from rolling_dynamics.contact.representation import AttitudeRepresentation, ContactGeometry
+from rolling_dynamics.contact.representation import (
+    AttitudeRepresentation,
+    ContactGeometry,
+    support_point,
+)
 from rolling_dynamics.friction import against_patch
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.mechanism.elimination import eliminate
-from rolling_dynamics.rotations import rotation_matrix
+from rolling_dynamics.rotations import inverse_2x2, rotation_matrix
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -44,14 +48,46 @@ class Scene:
         w, frame = self.body.w_HO_H, system.at.frame
         V = self.body.v_HO_H + ca.cross(w, system.at.r_OC)
         # rate of the contact's velocity in Ch at zero rates of the velocities
-        frame_rate = frame @ ca.skew(system.at.w_frame)
-        self.bias = frame.T @ ca.cross(w, system.at.r_rate) + frame_rate.T @ V
+        r_rate, w_frame = contact_rates(system, self.body)
+        self.bias = frame.T @ ca.cross(w, r_rate) + (frame @ ca.skew(w_frame)).T @ V
         self.R_HO = R = rotation_matrix(self.body.q_HO)
         self.J = R @ self.inertia_O @ R.T
         self.rolling_torque = -self.resistance * (frame[:, 0:2] @ (frame.T @ w)[0:2])
         h, p, v = self.hand, self.body.p_HO_H, self.body.v_HO_H
         self.carried = h.a + ca.cross(h.alpha, p) + ca.cross(h.w, ca.cross(h.w, p) + 2 * v)
         self.carried_turn = h.alpha + ca.cross(h.w, w)
+
+
+def contact_rates(system: HybridContactSystem, x: SimpleNamespace) -> tuple[ca.SX, ca.SX]:
+    """
+    Return the rate of the body's closest point in H, and the turn of Ch in Ch.
+
+    The point of the hand moves along its tangents by s, the normal by -H s, the point of the body
+    by its turn and by the turn of the normal in it; that their distance stays along the normal
+    gives s.
+    """
+    R, w, p = rotation_matrix(x.q_HO), x.w_HO_H, system.symbols.params
+    if not system.curved:
+        n = ca.SX(ca.DM([0, 0, 1]))
+        point, radii = support_point(system.object_surface, -R[2, :].T, p['object_surface'])
+        r_rate = ca.cross(w, R @ point) + R @ (radii @ (R.T @ ca.cross(w, n)))
+        return r_rate, ca.SX(3, 1)
+    hand = system.hand_surface.geometry(x.contact_h, p['hand_surface'])
+    tangent, n = hand.frame[:, :2], hand.frame[:, 2]
+    point, radii = support_point(system.object_surface, -(R.T @ n), p['object_surface'])
+    r, T = R @ point, R.T @ tangent
+    gap, K, turning = (
+        ca.dot(n, x.p_HO_H + r - hand.position),
+        T.T @ radii @ T,
+        tangent.T @ ca.cross(w, n),
+    )
+    s = inverse_2x2(ca.SX.eye(2) - (K + gap * ca.SX.eye(2)) @ hand.curvature) @ (
+        tangent.T @ (x.v_HO_H + ca.cross(w, r)) + K @ turning
+    )
+    bend = hand.curvature @ s
+    r_rate = ca.cross(w, r) + R @ (radii @ (T @ (bend + turning)))
+    about = hand.connection @ (inverse_2x2(hand.scale) @ s)
+    return r_rate, ca.vertcat(bend[1], -bend[0], about)
 
 
 class Accelerations(NamedTuple):

@@ -90,7 +90,7 @@ def test_it_stays_on_the_surface_and_keeps_its_energy():
     assert not run.events
     gaps = [float(s.gap_function(y, [])) for y in run.states]
     assert np.abs(gaps).max() < 1e-10
-    off = s.of_state('off', s.closest[0].off)
+    off = s.of_state('off', s.closest['foot'].off)
     assert max(np.abs(np.array(off(y, []))).max() for y in run.states) < 1e-10
     energy = [float(s.invariants['energy'](y, [], 0, [])) for y in run.states]
     np.testing.assert_allclose(energy, energy[0], atol=1e-8)

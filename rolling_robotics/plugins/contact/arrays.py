@@ -17,7 +17,7 @@ from rolling_dynamics.contact.representation import (
 from rolling_dynamics.contract.rolling_system import Entry
 from rolling_dynamics.hybrid_contact import HybridContactSystem
 from rolling_dynamics.hybrid_contact.from_contact_system import model_state
-from rolling_dynamics.rotations import quaternions
+from rolling_dynamics.rotations import quaternions, rotation_matrix
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import (
     along,
@@ -167,5 +167,6 @@ def _hybrid_coordinates(system: HybridContactSystem, trajectory: Trajectory) -> 
 
 def _hybrid_view(system: HybridContactSystem) -> ca.Function:
     at, body = system.at, system.machine.links['object']
-    parts = [at.p_HC, at.p_OC, body.w, body.v, system.gaps]
+    R_HO = rotation_matrix(system.symbols.values['q_HO'])
+    parts = [at.p_HC, R_HO.T @ at.r_OC, body.w, body.v, system.gaps]
     return system.function('view', ca.vertcat(*parts))
