@@ -247,26 +247,26 @@ def lockstep() -> Entries:
     from rolling_controller.ball_balancer.labyrinth import arrived, labyrinth_law, run_labyrinth  # noqa: PLC0415
     from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile  # noqa: PLC0415
     from rolling_robotics.demo.laboratory import LABORATORY  # noqa: PLC0415
-    from rolling_robotics.trials.run import LAWS, run_many  # noqa: PLC0415
+    from rolling_robotics.trials.run import CRITERIA, run_many  # noqa: PLC0415
+    from rolling_robotics.trials.trial import run_trials, Trial, tried  # noqa: PLC0415
 
     out: Entries = {}
-    for name, laws in LAWS.items():
-        trials = run_many(name, laws, SEEDS, workers=1)
+    for name in CRITERIA:
+        trials = run_many(name, LABORATORY[name].lengths(), SEEDS, workers=1)
         out[f'{name}, emulated hardware'] = _verdicts((t.law, t.ended) for t in trials)
     for name, demo in LABORATORY.items():
         made = [demo.trial(law, seed) for law in demo.lengths() for seed in SEEDS]
         out[f'{name}, simulated hand'] = _verdicts(
-            (record.law, demo.criterion.outcome(record).failure)
-            for record in demo.task.in_lockstep(made)
+            (record.law, demo.criterion.outcome(record).failure) for record in run_trials(made)
         )
-    balance = balance_arm.BalanceOnArm()
-    stood = balance_arm.Balanced()
-    out['balance_3d on a UR5e'] = [
-        not stood.outcome(balance.trial(seed)).failure for seed in SEEDS
-    ]
-    swing = butterfly.Butterfly()
-    ends = [swing.trial(*butterfly.errors_of(k)) for k in SEEDS]
-    out['butterfly'] = [not butterfly.Arrived().outcome(end).failure for end in ends]
+    for name, trial in {
+        'balance_3d on a UR5e': Trial(
+            task=balance_arm.BalanceOnArm(), criterion=balance_arm.Balanced()
+        ),
+        'butterfly': Trial(task=butterfly.Butterfly(), criterion=butterfly.Arrived()),
+    }.items():
+        records, _ = tried(trial, SEEDS)
+        out[name] = [not trial.criterion.outcome(record).failure for record in records]
     file = ball_balancer.rig_file()
     rig = RigModel.of(file)
     for name in rig_laws.LAWS:

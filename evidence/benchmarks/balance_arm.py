@@ -24,7 +24,7 @@ from rolling_hw_interface.emulated_motors import EmulatedMotors, object_on_arm
 from rolling_hw_interface.motor_bridge import MotorBridge
 from rolling_hw_interface.motor_model import MotorModel
 from rolling_robotics.calibration_report import read_parameters
-from rolling_robotics.trials.trial import Criterion, Outcome, Record
+from rolling_robotics.trials.trial import Criterion, Outcome, Record, Task, Trial, tried
 
 TRIALS = 20
 LEAN, UPRIGHT = 0.1, 0.02  # rad: at the start, and what counts as upright
@@ -45,8 +45,8 @@ class Balanced(Criterion):
         return Outcome(failure=failure, error=v['tilt'], tolerance=UPRIGHT, unit='rad')
 
 
-class BalanceOnArm:
-    """The regulator, the arm and the motors that it believes in."""
+class BalanceOnArm(Task):
+    """Balance by the regulator, on the arm and the motors that it believes in."""
 
     def __init__(self) -> None:
         """Design the regulator at full gravity, and read the arm of the experiment."""
@@ -58,7 +58,7 @@ class BalanceOnArm:
         self.motors = model_from(MotorModel, given, 'motors')
         self.slip_share = given['slip_share']
 
-    def trial(self, seed: int, law: str = 'closed_loop') -> Record:
+    def run(self, trial: Trial) -> Record:
         """
         Carry out a trial; it ends when the contact is lost.
 
@@ -70,7 +70,7 @@ class BalanceOnArm:
             limit changed a command.
 
         """
-        rng, system = np.random.default_rng(seed), self.model.system
+        rng, system = np.random.default_rng(trial.seed), self.model.system
         p, start = self.model.params.copy(), self.model.start.copy()
         p[system.parameters.slice('inertia')] *= 1 + 0.1 * rng.uniform(-1, 1)
         side, half = rng.uniform(0, 2 * np.pi), LEAN / 2
@@ -79,11 +79,11 @@ class BalanceOnArm:
         )  # fmt: skip
         arm = Arm(_other(self.chain, rng))
         hand = np.concatenate([start[system.state.slice(n)] for n in ('q_WH', 'p_WH')])
-        motors = EmulatedMotors(arm, self.motors, arm.joints_at(hand), seed=seed)
+        motors = EmulatedMotors(arm, self.motors, arm.joints_at(hand), seed=trial.seed)
         plant = object_on_arm(system, p, start, motors, slip_share=self.slip_share)
         plant.release()
         bridge = MotorBridge(Arm(self.chain), self.motors)
-        used_law, source, view = self.laws[law](), self.subject.source, plant.observe()
+        law, source, view = self.laws[trial.law](), self.subject.source, plant.observe()
         seen = deque([view] * (DELAY + 1), maxlen=DELAY + 1)
         lost: list[str] = []
         tilts, used = [], []
@@ -107,7 +107,7 @@ class BalanceOnArm:
                 if lost:
                     break
 
-        answered(used_law, motion())
+        answered(law, motion())
         speed, effort = np.max(used, axis=0)
         values = {
             'tilt': max(tilts[-round(LAST / STEP) :]),
@@ -115,7 +115,7 @@ class BalanceOnArm:
             'torque': float(effort),
             'clipped': bridge.clipped,
         }
-        return Record(law=law, seed=seed, end=DURATION, ended=', '.join(lost), values=values)
+        return Record(end=DURATION, ended=', '.join(lost), values=values)
 
 
 def _other(chain: Chain, rng: np.random.Generator) -> Chain:
@@ -136,10 +136,8 @@ def _scaled(body: Body, fraction: float) -> Body:
 
 def rows() -> Iterator[Row]:
     """Yield how many of the trials end upright, and how much of the joints they use."""
-    balance = BalanceOnArm()
-    ends = [balance.trial(seed) for seed in range(TRIALS)]
+    ends, count = tried(Trial(task=BalanceOnArm(), criterion=Balanced()), range(TRIALS))
     of = f'of {TRIALS}, {LEAN:g} rad off'
-    count = sum(not Balanced().outcome(end).failure for end in ends)
     speed, torque, tilt = (
         max(end.values[name] for end in ends) for name in ('speed', 'torque', 'tilt')
     )

@@ -23,7 +23,7 @@ from rolling_dynamics.contract import default_weights
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner import plan_rolling
 from rolling_planner.problem.scenario import read_problem
-from rolling_robotics.trials.trial import Criterion, Outcome, Record
+from rolling_robotics.trials.trial import Criterion, OPEN_LOOP, Outcome, Record, Task, Trial, tried
 
 TRIALS, CORNERS = 100, 16
 SHARE, OFF = 0.05, 2e-3  # of masses and inertias; m
@@ -44,8 +44,8 @@ class Arrived(Criterion):
         return Outcome(failure=failure, error=v['place'], tolerance=NEAR, unit='m')
 
 
-class Butterfly:
-    """The plan, its regulator, and the trials."""
+class Butterfly(Task):
+    """The motion from one side to the other, its plan and its regulator."""
 
     def __init__(self) -> None:
         """Plan from one side to the other."""
@@ -86,18 +86,9 @@ class Butterfly:
         torque = inertia * u[SHAFT] + ca.cross(arm, force)[1]  # the axis is y of W and of H
         return ca.Function('torque', [x, u, p, inertia], [torque, ca.jacobian(torque, u[SHAFT])])
 
-    def trial(self, errors: Array, off: float, *, feedback: bool = True) -> Record:
+    def run(self, trial: Trial) -> Record:
         """
-        Carry out a trial.
-
-        Parameters
-        ----------
-        errors
-            Relative errors of the ball's mass and inertia and of the plate's inertia.
-        off
-            By how much the ball starts off [m].
-        feedback
-            Whether the regulator acts, or the plan's controls alone.
+        Carry out a trial with the errors of its seed, see :func:`errors_of`.
 
         Returns
         -------
@@ -108,13 +99,13 @@ class Butterfly:
             on the shaft [N m].
 
         """
-        s, x = self.system, self.problem.x_start.copy()
+        s, x, (errors, off) = self.system, self.problem.x_start.copy(), errors_of(trial.seed)
         x[s.state.slice('contact_h').start] += off
         true, inertia = self.p.copy(), PLATE_INERTIA * (1 + errors[2])
         true[s.parameters.slice('mass')] *= 1 + errors[0]
         true[s.parameters.slice('inertia')] *= 1 + errors[1]
         torques, idle = [], np.zeros(s.control.size)
-        law: Law[Any] = self.law if feedback else OpenLoop(s, self.plan)
+        law: Law[Any] = OpenLoop(s, self.plan) if trial.law == OPEN_LOOP else self.law
 
         def plate(t: float, motion: Array) -> Array:
             _, wanted = law.step(law.start(), motion, t)
@@ -154,16 +145,10 @@ def errors_of(number: int) -> tuple[Array, float]:
 
 def rows() -> Iterator[Row]:
     """Yield how many of the trials arrive, and by what margin."""
-    butterfly = Butterfly()
-    ends = [butterfly.trial(*errors_of(k)) for k in range(TRIALS)]
+    ends, count = tried(Trial(task=Butterfly(), criterion=Arrived()), range(TRIALS))
     values = {name: [end.values[name] for end in ends] for name in ends[0].values}
     of = f'of {TRIALS}, 5 % and 2 mm off'
-    yield Row(
-        name='arrived on the other side',
-        value=sum(not Arrived().outcome(end).failure for end in ends),
-        reference=of,
-        goal='at least 95',
-    )
+    yield Row('arrived on the other side', count, reference=of, goal='at least 95')
     yield Row('least normal force', min(values['normal']), 'weights', 'at least 0', of)
     for name, value, unit in (
         ('greatest friction needed', max(values['friction']), ''),

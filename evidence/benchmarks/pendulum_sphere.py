@@ -15,7 +15,6 @@ import numpy as np
 from rolling_controller.gait_following.gait_follower import GaitFollower
 from rolling_controller.law import Around
 from rolling_controller.lockstep import run_lockstep
-from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, gaits_for_speed
@@ -30,8 +29,10 @@ from rolling_planner.gait_planner.problem import Circle, GaitProblem, GaitSequen
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem, Weights
 from rolling_planner.refinement.planner import plan_rolling
+from rolling_robotics.arrays import Series
+from rolling_robotics.trials.trial import Criterion, Outcome, Record, Task, Trial, tried
 
-DISTURBED = 100
+DISTURBED, NEAR = 100, 0.02  # runs, and the distance from the goal over the length of the plan
 SHORTER, SHORTENINGS = 0.85, 6  # ratio of one horizon to the one before, and how many
 COURSE = (
     (1.0, 0.3),
@@ -111,21 +112,20 @@ def _inversion() -> Row:
 
 
 def _disturbed(plan: GaitSequence) -> Iterator[Row]:
-    runs = [follow(plan, random_disturbance(seed)) for seed in range(DISTURBED)]
-    parts = [r.miss / plan.length for r in runs]
+    runs, count = tried(Trial(task=Following(plan), criterion=Arrived(plan)), range(DISTURBED))
+    parts = [r.values['miss'] / plan.length for r in runs]
     clear = [
-        min(np.hypot(*(r.path - c).T).min() - radius for c, radius in OBSTACLES) for r in runs
+        min(np.hypot(*(r['path'] - c).T).min() - radius for c, radius in OBSTACLES) for r in runs
     ]
     name = f'disturbed runs of {DISTURBED} that arrive within 2 % of the path'
     against = f'worst {100 * max(parts):.3g} %, median {100 * statistics.median(parts):.3g} %'
-    yield Row(
-        name, float(sum(s < 0.02 for s in parts)), goal=f'at least {DISTURBED}', reference=against
-    )
+    yield Row(name, count, goal=f'at least {DISTURBED}', reference=against)
     yield Row(
         name='disturbed runs that touch no obstacle',
         value=float(sum(c > plan.params.shell_radius for c in clear)),
-        reference=f'greatest friction {max(r.friction for r in runs):.3g} of '
-        f'{plan.params.mu:g}, least normal force {min(r.least_normal_force for r in runs):.3g} N',
+        reference=f'greatest friction {max(r.values["friction"] for r in runs):.3g} of '
+        f'{plan.params.mu:g}, '
+        f'least normal force {min(r.values["least_normal_force"] for r in runs):.3g} N',
     )
 
 
@@ -246,36 +246,6 @@ class Disturbance:
         )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Arrival:
-    """
-    Result of a disturbed run.
-
-    Attributes
-    ----------
-    times, path
-        Shapes (k,), (k, 2) [s], [m]; negative times are the hold before the first swing.
-    miss
-        Distance from the goal at the end [m].
-    speed
-        At the end [m/s].
-    friction, least_normal_force
-        Greatest friction over normal force, least normal force [N].
-    slope_estimate, resistance_estimate
-        At the end [rad], [N m].
-
-    """
-
-    times: Array
-    path: Array
-    miss: float
-    speed: float
-    friction: float
-    least_normal_force: float
-    slope_estimate: float
-    resistance_estimate: float
-
-
 def random_disturbance(seed: int) -> Disturbance:
     """Return masses wrong by 10 %, a slope up to 2 degrees, resistance up to 1 mm, and noise."""
     rng = np.random.default_rng([2016, seed])
@@ -291,7 +261,31 @@ def random_disturbance(seed: int) -> Disturbance:
     )
 
 
-def follow(plan: GaitSequence, disturbance: Disturbance) -> Arrival:
+@dataclass(frozen=True, eq=False)
+class Arrived(Criterion):
+    """The sphere ends within 2 % of the length of a plan from its goal."""
+
+    plan: GaitSequence
+
+    def outcome(self, record: Record) -> Outcome:
+        """Return the distance from the goal over the length of the plan."""
+        error = record.values['miss'] / self.plan.length
+        failure = '' if error < NEAR else 'too far from the goal'
+        return Outcome(failure=failure, error=error, tolerance=NEAR)
+
+
+@dataclass(frozen=True, eq=False)
+class Following(Task):
+    """A plan for the undisturbed sphere, followed with the random disturbance of a seed."""
+
+    plan: GaitSequence
+
+    def run(self, trial: Trial) -> Record:
+        """Carry out a trial."""
+        return follow(self.plan, random_disturbance(trial.seed))
+
+
+def follow(plan: GaitSequence, disturbance: Disturbance) -> Record:
     """
     Return how the feedback carries a disturbed sphere along a plan, in lockstep.
 
@@ -301,6 +295,14 @@ def follow(plan: GaitSequence, disturbance: Disturbance) -> Arrival:
         Made for the undisturbed sphere.
     disturbance
         What is not as believed.
+
+    Returns
+    -------
+    Record
+        Its ``path`` (k, 2) [m] at its times, negative in the hold before the first swing. Its
+        values are ``miss``, the distance from the goal at the end [m], and ``speed`` there [m/s];
+        the greatest ``friction`` over normal force and ``least_normal_force`` [N];
+        ``slope_estimate`` and ``resistance_estimate`` at the end [rad], [N m].
 
     """
     true, system = disturbance.applied(plan.params), PendulumSphere()
@@ -330,13 +332,12 @@ def follow(plan: GaitSequence, disturbance: Disturbance) -> Arrival:
     force = np.array(wrench(run.states.T, run.controls.T, 0, p)).T[:, 3:]
     Omega, loop = run.states[-1, STATE.slice('w_WS_W')], run.memory[1].loop
     N, path = force[:, 2], run.states[:, STATE.slice('contact')]
-    return Arrival(
-        times=run.times - LEAD,
-        path=path,
-        miss=float(np.hypot(*(path[-1] - plan.steps[-1].corner))),
-        speed=float(true.shell_radius * np.hypot(Omega[0], Omega[1])),
-        friction=float((np.hypot(force[:, 0], force[:, 1]) / N).max()),
-        least_normal_force=float(N.min()),
-        slope_estimate=loop.filter.slope,
-        resistance_estimate=float(loop.filter.state[4]),
-    )
+    values = {
+        'miss': float(np.hypot(*(path[-1] - plan.steps[-1].corner))),
+        'speed': float(true.shell_radius * np.hypot(Omega[0], Omega[1])),
+        'friction': float((np.hypot(force[:, 0], force[:, 1]) / N).max()),
+        'least_normal_force': float(N.min()),
+        'slope_estimate': loop.filter.slope,
+        'resistance_estimate': float(loop.filter.state[4]),
+    }
+    return Record(times=run.times - LEAD, arrays={'path': Series(path, 'm')}, values=values)

@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 import json
 import os
 from pathlib import Path
@@ -30,7 +30,7 @@ import time
 from typing import Any
 
 import casadi as ca
-from evidence.benchmarks.predictive import Held, REACHED, trial
+from evidence.benchmarks.predictive import PUSHED_BALL, PUSHED_BY, REACHED
 import numpy as np
 from rolling_controller.ball_balancer import protocol
 from rolling_controller.ball_balancer.estimator import RigModel
@@ -45,7 +45,8 @@ from rolling_dynamics.identification.shooting import FEWEST
 from rolling_dynamics.one_thread import one_thread
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_robotics.trials.chain import Imperfections, PERIOD
-from rolling_robotics.trials.run import build, Judge, LaboratorySetup, moments
+from rolling_robotics.trials.run import build, Judge, moments
+from rolling_robotics.trials.trial import run_trials
 from scipy.stats import binomtest
 
 Ended = dict[str, Any]
@@ -62,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument('trials', choices=TRIALS)
     parser.add_argument('seeds', type=seeds, metavar='A..B', help='first and last random seed')
     parser.add_argument('--out', type=Path, help='JSON lines (default: build/TRIALS.jsonl)')
-    parser.add_argument('--law', choices=('pursuit', 'lqr', 'open'), default='pursuit')
+    parser.add_argument('--law', choices=PUSHED_BY, default='pursuit')
     parser.add_argument('--scale', type=float, default=7.4, help='of imperfections of a flip-up')
     args = parser.parse_args(arguments)
     args.out = args.out or Path(f'build/{args.trials}.jsonl')
@@ -126,10 +127,11 @@ def pushed(seed: int, law: str) -> Ended:
     """Return how a seed ends: position in mm, attitude in degrees, spin in rad/s, CPU seconds."""
     began = time.process_time()
     try:
-        record = trial(seed, law)
+        (record,) = run_trials([replace(PUSHED_BALL, law=law, seed=seed)])
         begun = record.values['begun']
         end: Ended = {**record.values, 'begun': begun if np.isfinite(begun) else None}
-        end |= {'lost': bool(record.ended), 'failure': Held().outcome(record).failure}
+        failure = PUSHED_BALL.criterion.outcome(record).failure
+        end |= {'lost': bool(record.ended), 'failure': failure}
     except RollingError as e:
         end = {'failure': str(e)}
     return {**end, 'cpu': time.process_time() - began}
@@ -186,14 +188,9 @@ def flip_up(args: argparse.Namespace) -> tuple[list[str], bool]:
     return lines, failed[1] <= MOST * failed[0]
 
 
-@cache
-def _experiment() -> LaboratorySetup:
-    return build('flip_up')
-
-
 def flipped(seed: int, law: str, scale: float) -> Ended:
     """Return how a trial ends: failure, greatest error of the estimate before it, CPU seconds."""
-    began, experiment = time.process_time(), _experiment()
+    began, experiment = time.process_time(), build('flip_up')
     imperfections = replace(Imperfections().scaled(scale), informed=True)
     judge, errors, exact = Judge(experiment), [0.0], law == EXACT
     name = 'predictive' if exact else law

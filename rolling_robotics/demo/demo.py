@@ -26,13 +26,14 @@ from rolling_robotics.figures.beside import motion_of_plan
 from rolling_robotics.trials.trial import (
     CLOSED_LOOP,
     Criterion,
+    NodesTask,
     OPEN_LOOP,
     Outcome,
     PlanRequest,
     Record,
+    Runner,
     say,
     state_goal,
-    Task,
     Trial,
 )
 
@@ -118,7 +119,6 @@ class PlanLockstep:
         elif not error <= tolerance:
             ended = f'the goal was missed by {error:.4g}; goal_tolerance is {tolerance:g}'
         return Record(
-            seed=trial.seed,
             times=run.times,
             arrays={
                 **layout_series(system.state, run.states),
@@ -178,12 +178,14 @@ class Demo:
         Node that simulates the plant.
     pace, idle_pace
         Simulated seconds in a second at most, in a trial and between trials.
+    workers
+        Number of processes that carry out trials in lockstep.
     draw
         Draws the figure, a PNG file, where it is not motions beside what was planned.
 
     """
 
-    task: Task
+    task: NodesTask
     criterion: Criterion
     law: str = CLOSED_LOOP
     compared: Mapping[str, float] = field(default_factory=dict)
@@ -195,6 +197,7 @@ class Demo:
     plant: str = 'simulator'
     pace: float = 10.0
     idle_pace: float = IDLE_PACE
+    workers: int = 1
     draw: Callable[[Sequence[Record], Path], None] | None = None
 
     def on(self, hardware: str) -> Demo:
@@ -254,7 +257,7 @@ class GoalReached(Criterion):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanTask(Task):
+class PlanTask(NodesTask):
     """
     A plan, executed.
 
@@ -274,11 +277,11 @@ class PlanTask(Task):
         """Ask for the goal of the plan."""
         self.request(load_scenario(self._scenario_file))
 
-    def in_lockstep(self, trials: Sequence[Trial], records: Sequence[Record] = ()) -> list[Record]:
-        """Execute the plan of the nodes, or one that is made here as their planner makes it."""
+    def runner(self, records: Sequence[Record] = ()) -> Runner | None:
+        """Take the plan of the nodes, or make one here as their planner makes it."""
         driver = PlanLockstep(self.experiment, self._scenario_file, self.plant_file)
         plan = records[0].plan if records else planned(driver.model, self.experiment, self.request)
-        return [] if plan is None else [driver.execute(trial, plan) for trial in trials]
+        return None if plan is None else lambda trial: driver.execute(trial, plan)
 
     def overrides(self, *, use_sim_time: bool, rate: float) -> dict[str, dict[str, object]]:  # noqa: ARG002
         """Return the scenario of the plant, where it differs."""

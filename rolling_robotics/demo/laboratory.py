@@ -33,8 +33,8 @@ from rolling_robotics.recordings.recorded_topics import (
     RecordedJoints,
 )
 from rolling_robotics.trials.chain import Imperfections
-from rolling_robotics.trials.run import ANGLE, AngleHeld, CRITERIA
-from rolling_robotics.trials.trial import OPEN_LOOP, Record, say, Task, Trial
+from rolling_robotics.trials.run import ANGLE, AngleHeld, CRITERIA, OnArm, PROCESSORS
+from rolling_robotics.trials.trial import NodesTask, OPEN_LOOP, Record, Runner, say, Trial
 
 if TYPE_CHECKING:
     from rolling_robotics.nodes.trial_client import TrialClient
@@ -95,8 +95,6 @@ class LockstepTrials:
         _, memory = answered(chosen, motion())
         since = balancing_since(chosen, memory)
         record = Record(
-            law=trial.law,
-            seed=trial.seed,
             times=np.arange(len(rows), dtype=float) * EVERY * self._dt,
             end=trial.duration,
             ended=f'ended early: {plant.fault}' if plant.fault else '',
@@ -169,7 +167,7 @@ def contact_events(modes: Sequence[tuple[float, str]]) -> tuple[tuple[float, str
 
 
 @dataclass(frozen=True, kw_only=True)
-class LaboratoryTask(Task):
+class LaboratoryTask(NodesTask):
     """
     A law of the laboratory, run for some time.
 
@@ -199,9 +197,10 @@ class LaboratoryTask(Task):
             )
         fields: dict[str, Any] = {'task': replace(self, hardware=hardware)}
         # the estimator has to see the object for some time before a trial
-        return fields | (
-            {'plant': 'emulated_motors', 'idle_pace': 1.0} if hardware == EMULATED else {}
-        )
+        if hardware == EMULATED:
+            fields |= {'plant': 'emulated_motors', 'idle_pace': 1.0}
+            fields['workers'] = 1 if self.spatial else PROCESSORS
+        return fields
 
     @property
     def is_slow(self) -> bool:
@@ -243,32 +242,22 @@ class LaboratoryTask(Task):
         series = Series(angle, 'rad', components=(ANGLE,), text='of the object')
         return replace(record, times=times, arrays={ANGLE: series})
 
-    def in_lockstep(
-        self,
-        trials: Sequence[Trial],
-        records: Sequence[Record] = (),  # noqa: ARG002
-    ) -> list[Record]:
+    def runner(self, records: Sequence[Record] = ()) -> Runner:  # noqa: ARG002
         """
-        Run the laws on the simulated hand, or on the emulated arm.
+        Prepare the laws for the simulated hand, or for the emulated arm.
 
         In space it is a simulated hand, whatever the hardware.
         """
-        if self.hardware == SIMULATED or self.spatial:
-            made = lockstep_trials(self.experiment)
-            return [
-                replace(
-                    self.with_angle(record, record.times, attitudes), events=contact_events(modes)
-                )
-                for record, attitudes, modes in map(made.run, trials)
-            ]
-        from rolling_robotics.trials.run import run_many  # noqa: PLC0415
+        if self.hardware == EMULATED and not self.spatial:
+            return OnArm(name=self.experiment).run
+        made = lockstep_trials(self.experiment)
 
-        out: list[Record] = []
-        for law in dict.fromkeys(trial.law for trial in trials):
-            own = [trial for trial in trials if trial.law == law]
-            seeds, length = [trial.seed for trial in own], own[0].duration
-            out += run_many(self.experiment, [law], seeds, duration=length)
-        return out
+        def run(trial: Trial) -> Record:
+            record, attitudes, modes = made.run(trial)
+            record = self.with_angle(record, record.times, attitudes)
+            return replace(record, events=contact_events(modes))
+
+        return run
 
     def overrides(self, *, use_sim_time: bool, rate: float) -> dict[str, dict[str, object]]:
         """Return what lets hardware wait for the other nodes, or its loops run at a rate [Hz]."""

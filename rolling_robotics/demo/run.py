@@ -18,7 +18,16 @@ from rolling_robotics.experiments import find_experiment
 from rolling_robotics.figures.beside import records_figure
 from rolling_robotics.files import unused_folder
 from rolling_robotics.plot import write_figure
-from rolling_robotics.trials.trial import LOCKSTEP, outcomes, Record, report, ROS, say, Trial
+from rolling_robotics.trials.trial import (
+    LOCKSTEP,
+    outcomes,
+    Record,
+    report,
+    ROS,
+    run_trials,
+    say,
+    Trial,
+)
 
 START_TIMEOUT = 300.0  # for nodes that compile for the first time [s]
 LOCKSTEP_TIMEOUT = 30.0  # for which a plant in simulated time waits for a busy controller [s]
@@ -95,7 +104,7 @@ def run_demo(
             if ros
             else ([], None)
         )
-        here = in_lockstep(made, records)
+        here = list(run_trials(made, records, demo.workers))
         driver, beside = (ROS, outcomes(made, here)) if ros else (LOCKSTEP, None)
         records = records if ros else here
         found = outcomes(made, records)
@@ -110,14 +119,6 @@ def run_demo(
         return judged(run, use_sim_time, sim=sim)
     say('plant and controller take turns in this process, without ROS')
     return run(True)
-
-
-def in_lockstep(trials: Sequence[Trial], records: Sequence[Record]) -> list[Record]:
-    """Return the records of trials in lockstep; none where the nodes found no plan."""
-    return [
-        replace(one, law=t.law, planned=one.planned or t.criterion.planned(one.end))
-        for t, one in zip(trials, trials[0].task.in_lockstep(trials, records), strict=False)
-    ]
 
 
 def draw(demo: Demo, records: Sequence[Record], figure: Path) -> None:
@@ -164,12 +165,12 @@ def performed(
         records = []
         for trial in trials:
             client.pace = (demo.plant, demo.idle_pace, demo.pace) if use_sim_time else None
-            record = trial.task.ask(client, trial)
+            record = demo.task.ask(client, trial)
             if record.inconclusive:
                 say(f'{trial.text()}: inconclusive: {record.inconclusive}; once more')
                 if use_sim_time:
                     client.pace = (demo.plant, demo.idle_pace, demo.pace / SLOWER)
-                record = trial.task.ask(client, trial)
+                record = demo.task.ask(client, trial)
             say(f'{trial.text()}: {record.ended or "done"}')
             planned = trial.criterion.planned(trial.duration)
             records.append(replace(record, law=trial.law, seed=trial.seed, planned=planned))

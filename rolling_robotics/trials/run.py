@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 import math
-import multiprocessing
 import os
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -23,7 +22,16 @@ from rolling_hw_interface.arm import ArmModel
 from rolling_planner.laboratory.laboratory import FLAT, Laboratory, turn_about_y, UPRIGHT
 from rolling_robotics.arrays import Series
 from rolling_robotics.trials.chain import HardwareInterface, Imperfections, Observation, PERIOD
-from rolling_robotics.trials.trial import Criterion, Motion, Outcome, Record
+from rolling_robotics.trials.trial import (
+    Criterion,
+    Motion,
+    Outcome,
+    Record,
+    run_trials,
+    seeded,
+    Task,
+    Trial,
+)
 
 ANGLE = 'angle'  # of the object, in a record
 # Longest time without a sample [s]: to leave the tolerance of 0.05 rad and to be back unseen, an
@@ -203,15 +211,6 @@ def _start(name: str, laboratory: Laboratory) -> Array:
     return laboratory.rest(FLAT + TURNED * (name == 'damping'))
 
 
-LAWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        'damping': ('open_loop', 'closed_loop'),
-        'flip_up': ('open_loop', 'replay_balance', 'closed_loop'),
-        'throw_catch': ('open_loop', 'closed_loop'),
-    }
-)
-
-
 def setting(name: str) -> dict[str, Any]:
     """Return the fields of :class:`LaboratorySetup` of an experiment but its laws, at once."""
     if name not in CRITERIA:
@@ -223,6 +222,7 @@ def setting(name: str) -> dict[str, Any]:
     return {**known, 'name': name, 'laboratory': laboratory, 'start': start, 'duration': DURATION}
 
 
+@lru_cache(maxsize=1)
 def build(name: str) -> LaboratorySetup:
     """
     Plan an experiment of the paper's object and plate and design its laws; takes seconds.
@@ -422,6 +422,33 @@ def run_trial(
     )
 
 
+PROCESSORS = len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnArm(Task):
+    """
+    An experiment on the emulated arm.
+
+    Attributes
+    ----------
+    name
+        Which, see :func:`build`.
+    imperfections, to_the_end
+        As of :func:`run_trial`.
+
+    """
+
+    name: str
+    imperfections: Imperfections = field(default_factory=Imperfections)
+    to_the_end: bool = False
+
+    def run(self, trial: Trial) -> Record:
+        """Carry out a trial."""
+        given = (build(self.name), trial.law, trial.seed, self.imperfections)
+        return run_trial(*given, to_the_end=self.to_the_end, duration=trial.duration)
+
+
 def run_many(
     name: str,
     laws: Iterable[str],
@@ -433,7 +460,7 @@ def run_many(
     workers: int | None = None,
 ) -> Iterator[Record]:
     """
-    Run trials, in as many processes as there are processors.
+    Run trials of an experiment, in as many processes as there are processors.
 
     Parameters
     ----------
@@ -446,39 +473,13 @@ def run_many(
     workers
         Number of processes; 1 runs everything in this one.
 
-    Yields
-    ------
-    Record
+    Returns
+    -------
+    Iterator of Record
         Law by law, in the order of the seeds.
 
     """
-    workers = workers or len(os.sched_getaffinity(0))
-    imperfections, seeds = imperfections or Imperfections(), tuple(seeds)
-    options = {'to_the_end': to_the_end, 'duration': duration}
-    jobs = [(law, seed, imperfections, options) for law in laws for seed in seeds]
-    if workers == 1:
-        _begin(name)
-        yield from map(_one, jobs)
-        return
-    pool = ProcessPoolExecutor(
-        workers, multiprocessing.get_context('spawn'), initializer=_begin, initargs=(name,)
-    )
-    try:
-        yield from pool.map(_one, jobs)
-    finally:  # whoever wants no more trials does not wait for those that have not started
-        pool.shutdown(cancel_futures=True)
-
-
-_built: dict[str, LaboratorySetup] = {}  # of this process
-
-
-def _begin(name: str) -> None:
-    if name not in _built:
-        _built.clear()
-        _built[name] = build(name)
-
-
-def _one(job: tuple[str, int, Imperfections, dict[str, Any]]) -> Record:
-    (experiment,) = _built.values()
-    law, seed, imperfections, options = job
-    return run_trial(experiment, law, seed, imperfections, **options)
+    task = OnArm(name=name, imperfections=imperfections or Imperfections(), to_the_end=to_the_end)
+    one, seeds = Trial(task=task, criterion=CRITERIA[name], duration=duration or 0.0), tuple(seeds)
+    trials = [trial for law in laws for trial in seeded(replace(one, law=law), seeds)]
+    return run_trials(trials, workers=workers or PROCESSORS)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
 import math
+import multiprocessing
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TYPE_CHECKING
+from typing import Any, ClassVar, NamedTuple, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from rolling_dynamics.arrays import Array
@@ -183,10 +186,38 @@ class Criterion(ABC):
         return {}
 
 
+Runner: TypeAlias = 'Callable[[Trial], Record]'
+
+
+class Task:
+    """Task of a machine, carried out in this process, plant and law in turn."""
+
+    def run(self, trial: Trial) -> Record:
+        """Carry out a trial; return its record without law and seed."""
+        raise NotImplementedError
+
+    def runner(self, records: Sequence[Record] = ()) -> Runner | None:  # noqa: ARG002
+        """
+        Return what carries out a trial: :meth:`run`, unless trials need a preparation.
+
+        Parameters
+        ----------
+        records
+            What the nodes did in these trials, where they did.
+
+        Returns
+        -------
+        Callable or None
+            None where the nodes found no plan.
+
+        """
+        return self.run
+
+
 @dataclass(frozen=True, kw_only=True)
-class Task(ABC):
+class NodesTask(Task, ABC):
     """
-    Task of a machine, carried out by its nodes and in lockstep.
+    Task of a machine, carried out by its nodes as well.
 
     Attributes
     ----------
@@ -200,7 +231,7 @@ class Task(ABC):
     experiment: str
     named_laws: ClassVar[bool] = False
 
-    def check(self) -> None:  # noqa: B027  (most tasks need nothing)
+    def check(self) -> None:
         """Raise RollingError, before any node starts, where the scenario lacks what it needs."""
 
     @abstractmethod
@@ -210,20 +241,6 @@ class Task(ABC):
     @abstractmethod
     def read(self, recording: Path, records: Sequence[Record]) -> list[Record]:
         """Return records with their arrays from the recording of all of them."""
-
-    @abstractmethod
-    def in_lockstep(self, trials: Sequence[Trial], records: Sequence[Record] = ()) -> list[Record]:
-        """
-        Do it in this process, plant and law in turn.
-
-        Parameters
-        ----------
-        trials
-            The trials.
-        records
-            What the nodes did in these trials, where they did.
-
-        """
 
     def on(self, hardware: str) -> dict[str, Any]:  # noqa: ARG002
         """Return fields of the demonstration that differ on a kind of hardware."""
@@ -289,6 +306,55 @@ class Trial:
         ]
         parts += [f'pushed by {np.linalg.norm(v):g} m/s at {t:g} s' for t, v in self.pushes]
         return f'{self.law} ({", ".join(parts)})' if parts else self.law
+
+
+def seeded(trial: Trial, seeds: Iterable[int]) -> list[Trial]:
+    """Return a trial for each random seed."""
+    return [replace(trial, seed=seed) for seed in seeds]
+
+
+def run_trials(
+    trials: Sequence[Trial], records: Sequence[Record] = (), workers: int = 1
+) -> Iterator[Record]:
+    """
+    Carry out trials of one task.
+
+    Parameters
+    ----------
+    trials
+        The trials.
+    records
+        What the nodes did in these trials, where they did.
+    workers
+        Number of processes; 1 for this one, in which alone records count.
+
+    Yields
+    ------
+    Record
+        In the order of the trials; none where the nodes found no plan.
+
+    """
+    if workers == 1:
+        if run := trials[0].task.runner(records):
+            yield from map(partial(_carried_out, run=run), trials)
+        return
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context('spawn'))
+    try:
+        yield from pool.map(_carried_out, trials)
+    finally:  # whoever wants no more trials does not wait for those that have not started
+        pool.shutdown(cancel_futures=True)
+
+
+def _carried_out(trial: Trial, run: Runner | None = None) -> Record:
+    record = (run or trial.task.runner() or trial.task.run)(trial)
+    planned = record.planned or trial.criterion.planned(record.end)
+    return replace(record, law=trial.law, seed=trial.seed, planned=planned)
+
+
+def tried(trial: Trial, seeds: Iterable[int]) -> tuple[list[Record], int]:
+    """Return the records of a trial with each random seed, and how many have succeeded."""
+    records = list(run_trials(seeded(trial, seeds)))
+    return records, sum(not trial.criterion.outcome(record).failure for record in records)
 
 
 REACHED, MISSED, INCONCLUSIVE = 0, 1, 4  # exit statuses

@@ -20,14 +20,15 @@ def trials(monkeypatch):
     """Have seeds end as reported, and return which were run."""
     ran, ends = [], {}
 
-    def trial(seed, law):
-        ran.append((seed, law))
-        end = ends.get(seed, ended())
+    def run_trials(trials):
+        (trial,) = trials
+        ran.append((trial.seed, trial.law))
+        end = ends.get(trial.seed, ended())
         if isinstance(end, Exception):
             raise end
-        return end
+        return [end]
 
-    monkeypatch.setattr(module, 'trial', trial)
+    monkeypatch.setattr(module, 'run_trials', run_trials)
     monkeypatch.setenv('ROLLING_COMPILE', 'now')  # put back afterwards
     return ran, ends
 

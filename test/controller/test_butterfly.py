@@ -10,6 +10,7 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_planner.problem.scenario import read_problem
 from rolling_planner.progress import Watch
 from rolling_planner.seeds.guess import initial_guesses
+from rolling_robotics.trials.trial import CLOSED_LOOP, OPEN_LOOP, Trial, tried
 from transforms3d.affines import compose
 from transforms3d.quaternions import mat2quat, quat2mat
 
@@ -162,21 +163,22 @@ def test_the_plan_turns_the_plate_under_the_ball_and_keeps_the_contact(butterfly
     assert np.hypot(force[:, 0], force[:, 1]).max() < butterfly.mu * force[:, 2].min()
 
 
-def failure(record):
-    return benchmark.Arrived().outcome(record).failure
+def failure(butterfly, number, law=CLOSED_LOOP):
+    trial = Trial(task=butterfly, criterion=benchmark.Arrived(), law=law)
+    (record,), _ = tried(trial, [number])
+    return trial.criterion.outcome(record).failure
 
 
 @pytest.mark.slow
 def test_a_ball_that_starts_off_arrives_under_feedback_alone(butterfly):
     for number in (2, 5):
-        assert not failure(butterfly.trial(*benchmark.errors_of(number)))
-    lost = butterfly.trial(*benchmark.errors_of(2), feedback=False)
-    assert failure(lost)
-    assert lost.ended == 'friction'  # the guard at which the motion ends
+        assert not failure(butterfly, number)
+    assert failure(butterfly, 2, OPEN_LOOP) == 'friction'  # the guard at which the motion ends
 
 
 @pytest.mark.slow
 def test_95_of_100_arrive(butterfly):
-    ends = [butterfly.trial(*benchmark.errors_of(k)) for k in range(benchmark.TRIALS)]
-    assert sum(not failure(end) for end in ends) >= 95
+    trial = Trial(task=butterfly, criterion=benchmark.Arrived())
+    ends, count = tried(trial, range(benchmark.TRIALS))
+    assert count >= 95
     assert min(end.values['normal'] for end in ends) > 0

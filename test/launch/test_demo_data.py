@@ -29,6 +29,7 @@ from rolling_robotics.trials.trial import (
     REACHED,
     Record,
     report,
+    run_trials,
 )
 
 ALL = {name: experiment.load_demo() for name, experiment in EXPERIMENTS.items()}
@@ -279,4 +280,5 @@ def test_the_plan_of_the_nodes_is_the_one_that_is_executed_in_lockstep(monkeypat
     """It is not made again; a trial without one is left out."""
     task, trials = PLANS['ball_on_plate'].task, PLANS['ball_on_plate'].all_trials()
     monkeypatch.setattr(demo_module, 'planned', lambda *_: pytest.fail('planned again'))
-    assert task.in_lockstep(trials, [Record(ended='no plan')] * 2) == []
+    assert task.runner([Record(ended='no plan')] * 2) is None
+    assert list(run_trials(trials, [Record(ended='no plan')] * 2)) == []

@@ -19,7 +19,7 @@ from rolling_robotics.arrays import layout_series
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.experiments import find_experiment
 from rolling_robotics.recordings.recorded_topics import read_joints, read_poses
-from rolling_robotics.trials.trial import Criterion, Outcome, Record, Task, Trial
+from rolling_robotics.trials.trial import Criterion, NodesTask, Outcome, Record, Runner, Trial
 
 if TYPE_CHECKING:
     from rolling_robotics.nodes.trial_client import TrialClient
@@ -52,7 +52,7 @@ class Leg(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Course(Task):
+class Course(NodesTask):
     """
     Set points in turn; the trial begins with the second one.
 
@@ -90,13 +90,9 @@ class Course(Task):
             out.append(_with_arrays(record, times - record.begin, states, goals, self.file))
         return out
 
-    def in_lockstep(
-        self,
-        trials: Sequence[Trial],
-        records: Sequence[Record] = (),  # noqa: ARG002
-    ) -> list[Record]:
+    def runner(self, records: Sequence[Record] = ()) -> Runner:  # noqa: ARG002
         """Run the law on the emulated rig of the file, with its own random seed."""
-        return [self._run(trial.settings.get('law', LAW)) for trial in trials]
+        return lambda trial: self._run(trial.settings.get('law', LAW))
 
     def _run(self, law: str) -> Record:
         file, legs = self.file, self.legs(self.file)
