@@ -20,7 +20,7 @@ from rolling_dynamics.errors import ParameterError
 if TYPE_CHECKING:
     from scipy.interpolate import PPoly
 
-UNIT = 1e-3  # by how much the norm of a quaternion may differ from 1
+UNIT = 1e-3  # greatest difference of the norm of a quaternion from 1
 
 
 @dataclass(frozen=True, eq=False)

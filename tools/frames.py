@@ -138,10 +138,10 @@ def _moving(scene: Scene) -> Scene:
 
 def _mark(axes: Axes, letter: str, X: Values, _: float) -> Values:
     """Mark the place of a point mass, and return it on the picture."""
-    seen = (X[:3, 3] @ CAMERA.rotation.T)[None, :2]
-    axes.plot(*seen.T, 'o', color='black', markersize=4, zorder=10)
-    axes.annotate(letter, seen[0], (4, 4), textcoords='offset points', fontsize=8, zorder=12)
-    return np.asarray(seen)
+    flat = (X[:3, 3] @ CAMERA.rotation.T)[None, :2]
+    axes.plot(*flat.T, 'o', color='black', markersize=4, zorder=10)
+    axes.annotate(letter, flat[0], (4, 4), textcoords='offset points', fontsize=8, zorder=12)
+    return np.asarray(flat)
 
 
 def _faint(scene: Scene) -> Scene:
@@ -156,20 +156,20 @@ def _faint(scene: Scene) -> Scene:
 def _draw_frame(axes: Axes, letter: str, X: Values, length: float) -> Values:
     """Draw the axes of a frame with its letter, and return their ends on the picture."""
     tips = X[:3, 3] + length * np.vstack([np.zeros(3), X[:3, :3].T])
-    seen = (tips @ CAMERA.rotation.T)[:, :2]
-    for tip, colour, axis in zip(seen[1:], AXES, 'xyz', strict=True):
+    flat = (tips @ CAMERA.rotation.T)[:, :2]
+    for tip, colour, axis in zip(flat[1:], AXES, 'xyz', strict=True):
         axes.annotate(
             '',
             tip,
-            seen[0],
+            flat[0],
             zorder=10,
             annotation_clip=False,
             arrowprops={'arrowstyle': '-|>', 'color': colour, 'linewidth': 1.4, 'shrinkA': 0},
         )
-        text = seen[0] + 1.12 * (tip - seen[0])
+        text = flat[0] + 1.12 * (tip - flat[0])
         x, y = (float(v) for v in text)
         axes.text(x, y, axis, color=colour, fontsize=7, ha='center', va='center', zorder=11)
-    x, y = (float(v) for v in seen[0] - 0.3 * (seen[1:].mean(axis=0) - seen[0]))
+    x, y = (float(v) for v in flat[0] - 0.3 * (flat[1:].mean(axis=0) - flat[0]))
     axes.text(
         x,
         y,
@@ -180,7 +180,7 @@ def _draw_frame(axes: Axes, letter: str, X: Values, length: float) -> Values:
         va='top',
         zorder=12,
     )
-    return np.asarray(seen)
+    return np.asarray(flat)
 
 
 def main() -> None:

@@ -160,9 +160,9 @@ def _stack(names: list[str], first: float = 0.0) -> Any:  # noqa: ANN401  (a tre
     """Return panels one below the other, of equal heights unless the first has its own."""
     if len(names) == 1:
         return names[0]
-    share = first or 100 / len(names)
+    height = first or 100 / len(names)
     rest = _stack(names[1:])
-    return {'direction': 'column', 'first': names[0], 'second': rest, 'splitPercentage': share}
+    return {'direction': 'column', 'first': names[0], 'second': rest, 'splitPercentage': height}
 
 
 def plotjuggler(experiment: Experiment) -> str:

@@ -193,12 +193,12 @@ def _controller(meeting: _Meeting) -> None:
     experiment = build('flip_up')
     law, laboratory = experiment.laws['closed_loop'](), experiment.laboratory
     observed = ObservedState(*laboratory.model())
-    (out, into), seen = meeting.views(), np.zeros(STATE - 1)
+    (out, into), state = meeting.views(), np.zeros(STATE - 1)
     answers = Answers(law, Unwatched(), Unwatched())
 
     def turn(t: float) -> None:
-        if _get(out, seen):
-            x = observed.state(seen[:13], seen[13:])[0]
+        if _get(out, state):
+            x = observed.state(state[:13], state[13:])[0]
             _put(into, answers.command(round(t * 1e9), x))
 
     meeting.answers.put(('loop', _turn(meeting, turn)))

@@ -173,9 +173,9 @@ def stated(_: list[Row]) -> list[str]:
     """Return what the paper leaves unsaid."""
     params = paper_sphere()
     M, m = params.shell_mass, params.pendulum_mass
-    share = Fraction(params.shell_inertia / (M * params.shell_radius**2)).limit_denominator(100)
+    factor = Fraction(params.shell_inertia / (M * params.shell_radius**2)).limit_denominator(100)
     return [
-        f'unsaid in the paper, inferred: thin shell, I = {share} M R_o^2, M = {M / m:g} m',
+        f'unsaid in the paper, inferred: thin shell, I = {factor} M R_o^2, M = {M / m:g} m',
         'unit of time t_0 = sqrt((i + j) / (m g R_t)), of length g t_0^2, of mass m',
         'Eq. (12) with the signs of its first and third terms corrected',
     ]
@@ -375,8 +375,8 @@ def phase_portrait() -> Figure:
     high, low = (
         float(first_integral(params, ACCELERATION, p.theta, 0.0)) for p in (center, saddle)
     )
-    shares = np.array([2.2, 1.8, 1.4, 0.8, 0.6, 0.4, 0.15, 0.04])
-    steps = high - (high - low) * shares
+    fractions = np.array([2.2, 1.8, 1.4, 0.8, 0.6, 0.4, 0.15, 0.04])
+    steps = high - (high - low) * fractions
     axes.contour(theta, rate, C, sorted(steps), colors=COLOURS[0], linewidths=0.7, linestyles='-')
     axes.contour(theta, rate, C, [low], colors=COLOURS[2], linewidths=1.1)
     rest = motion_from_rest(params, ACCELERATION, np.linspace(0, 6, 400))

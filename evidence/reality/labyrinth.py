@@ -50,7 +50,7 @@ class Try(NamedTuple):
 
     What is predicted, from what before it [s]; when an angle acts, from its row on (0) to before
     it (1); heights of the axes over the ball [m]; whether stamps of rows are believed, the plate's
-    turning throws, and by how much the level moves [m/s^2]; which parameters are fitted.
+    turning throws, and how far the level moves [m/s^2]; which parameters are fitted.
     """
 
     name: str
@@ -102,9 +102,9 @@ def _evaluated(path: Path) -> tuple[Array, Array, Array, NDArray[np.int_]]:
     table, lines = read_columns(path, [Column(name=name) for name in COLUMNS])
     begin, end, _ = LOGS[path.stem[-6:]]
     inside = (table[:, 0] >= begin) & (table[:, 0] < end)
-    times, x, y, alpha, beta, seen = table[inside].T
+    times, x, y, alpha, beta, visible = table[inside].T
     places = np.column_stack([x, y])
-    places[seen == 0] = np.nan
+    places[visible == 0] = np.nan
     return times, places, np.column_stack([alpha, beta]), lines[inside]
 
 

@@ -387,7 +387,7 @@ def interpolated(x: Array, dense: Array, theta: Array, column: Index | None = No
         States and terms of steps, one for each trajectory.
     theta
         Fractions, 0 to 1.
-    lane
+    column
         Whose step each fraction is of; None for one fraction of each trajectory.
 
     """

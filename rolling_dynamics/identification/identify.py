@@ -371,14 +371,14 @@ class _Fit:
     def over_time(self, z: Array) -> tuple[Array, Array, Array, list[Array]]:
         """Return times, residuals, states measured, and whole states of each window."""
         values, index = self.low + z * (self.high - self.low), self.shooting.index
-        off, seen, whole = [], [], []
+        off, states, whole = [], [], []
         for window, start in zip(self.windows, self.starts, strict=True):
             _, shot = self.shooting.settled(window, start, values)
             off.append(shot.table() * self.shooting.noise)
-            seen.append(shot.states[:, index])
+            states.append(shot.states[:, index])
             whole.append(shot.states)
         times = np.concatenate([w.times for w in self.windows])
-        return times, np.vstack(off), np.vstack(seen), whole
+        return times, np.vstack(off), np.vstack(states), whole
 
     def estimates(
         self, z: Array, bounds: Mapping[str, tuple[float, float]], units: Sequence[str]

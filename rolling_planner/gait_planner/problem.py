@@ -130,7 +130,7 @@ class GaitProblem:
         if not self.waypoints:
             raise ParameterError('waypoints: one or more are needed, the last one is the goal')
         if not 0 < self.reserve <= 1:
-            raise ParameterError(f'reserve is a share, above 0 and up to 1, got {self.reserve!r}')
+            raise ParameterError(f'reserve must be above 0 and at most 1, got {self.reserve!r}')
         if not self.clearance >= 0:
             raise ParameterError(f'clearance must be zero or positive [m], got {self.clearance!r}')
         if not self.max_speed > 0:

@@ -26,7 +26,7 @@ from rolling_planner.transcription.formulation import envelope_bounds, Formulati
 from rolling_planner.transcription.interior_point import Bounds, Optimum, solve
 from rolling_planner.transcription.transcription import Transcription
 
-ENVELOPE_TOLERANCE = 1e-4  # by how much an envelope function may fall short in simulation
+ENVELOPE_TOLERANCE = 1e-4  # that an envelope function may fall short in simulation
 
 
 @dataclass(eq=False)

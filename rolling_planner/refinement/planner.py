@@ -213,7 +213,7 @@ def _friction(problem: PlanProblem, r: Rollout) -> tuple[str, float, float]:
 
 TIGHTENINGS = 3  # tries with tighter constraints before the grid is refined
 AIMED, NEAR = 5, 0.02  # the same where a goal is aimed beside, and from which error on
-TIGHTEN = 1.5  # by how much more than a constraint was broken
+TIGHTEN = 1.5  # times the amount that a constraint was broken by
 NEARLY = 1e-4  # violation up to which an optimisation that stopped early is refined nevertheless
 LATER_ITERATIONS = 120  # of an optimisation from any guess but the first
 INFEASIBLE = 3  # guesses that lead to an infeasible point until the problem is taken to be so

@@ -44,7 +44,7 @@ class Violation:
     time: float
 
     def __str__(self) -> str:
-        """Return the constraint, by how much and when."""
+        """Return the constraint, how far it is passed, and when."""
         return f'{self.name} by {self.amount:.3g} at t = {self.time:.4g} s'
 
 

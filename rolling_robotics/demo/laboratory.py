@@ -80,10 +80,10 @@ class LockstepTrials:
 
         def motion() -> Generator[tuple[float, Array], Array, None]:
             for k in range(round(trial.duration / self._dt) + 1):
-                t, seen, mode = k * self._dt, plant.observe(), plant.contact_mode
+                t, view, mode = k * self._dt, plant.observe(), plant.contact_mode
                 if k % EVERY == 0:
-                    rows.append(seen.object_[:4].copy())
-                x, _ = subject.source.state(seen.hand, seen.object_)
+                    rows.append(view.object_[:4].copy())
+                x, _ = subject.source.state(view.hand, view.object_)
                 touching = np.array([float(mode != 'separated')])
                 u = yield t, gathered(chosen.inputs, {STATE: x, MODE: touching})
                 plant.step(subject.widened(u), self._dt)
@@ -113,12 +113,12 @@ def joint_use(chain: Chain, joints: RecordedJoints) -> dict[str, Array]:
     Of an angle it is the distance from the middle of its range.
     """
     middle, half = (chain.high + chain.low) / 2, (chain.high - chain.low) / 2
-    shares = {
+    fractions = {
         'angle': (joints.position - middle) / half,
         'rate': joints.velocity / chain.speed,
         'torque': joints.effort / chain.torque,
     }
-    return {name: np.nanmax(np.abs(share), axis=0) for name, share in shares.items()}
+    return {name: np.nanmax(np.abs(fraction), axis=0) for name, fraction in fractions.items()}
 
 
 def limits_kept(recording: Path, experiment: str) -> bool:
@@ -127,10 +127,10 @@ def limits_kept(recording: Path, experiment: str) -> bool:
     chain = chain_from(given)
     names = chain.joint_names
     used = joint_use(chain, read_joints(recording, 'robot_joint_states', names))
-    worst = {name: int(np.argmax(share)) for name, share in used.items()}
+    worst = {name: int(np.argmax(fraction)) for name, fraction in used.items()}
     fractions = (f'{used[n][k]:.2f} of its {n} ({names[k]})' for n, k in worst.items())
     say(f'limits of the joints, at most: {", ".join(fractions)}')
-    return bool(max(share.max() for share in used.values()) <= 1)
+    return bool(max(fraction.max() for fraction in used.values()) <= 1)
 
 
 TRUTH = 'object/ground_truth'

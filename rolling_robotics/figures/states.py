@@ -252,7 +252,7 @@ CONSTANT = 1e-6  # relative change below which only the change is drawn
 
 
 def energy_figure(arrays: Arrays) -> Figure | None:
-    """Return energy and spin; of what stays constant, by how much it does not."""
+    """Return energy and spin; of what stays constant, its small change."""
     names = [n for n in TITLES if n in arrays]
     if not names:
         return None

@@ -391,9 +391,9 @@ class Transforms:
 
         """
         position, attitude = still(len(times))
-        seen = set()
-        while frame in self._parents and frame not in seen:
-            seen.add(frame)
+        passed = set()
+        while frame in self._parents and frame not in passed:
+            passed.add(frame)
             p, q = self._own(frame, times)
             position = p + np.einsum('tij,tj->ti', rotation_matrices(q), position)
             attitude = np.array([qmult(a, b) for a, b in zip(q, attitude, strict=True)])

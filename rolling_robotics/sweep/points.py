@@ -296,16 +296,16 @@ def _sampled(samples: Samples, ranges: Mapping[str, Axis]) -> tuple[list[Any], .
 
     count, rng = samples.count, np.random.default_rng(samples.seed)
     if samples.method == 'random':
-        shares = rng.random((count, len(ranges)))
+        fractions = rng.random((count, len(ranges)))
     else:
         with located('sweep.samples'):
-            shares = qmc.LatinHypercube(len(ranges), rng=rng).random(count)
+            fractions = qmc.LatinHypercube(len(ranges), rng=rng).random(count)
     out = []
-    for share, values in zip(shares.T, ranges.values(), strict=True):
+    for fraction, values in zip(fractions.T, ranges.values(), strict=True):
         if isinstance(values, RangeSection):
-            out.append(values.at(share))
+            out.append(values.at(fraction))
         else:
-            out.append([values[int(k)] for k in share * len(values)])
+            out.append([values[int(k)] for k in fraction * len(values)])
     return tuple(out)
 
 

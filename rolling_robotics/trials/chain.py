@@ -119,8 +119,8 @@ class Imperfections:
             return {name: scale * getattr(sizes, name) for name in names}
 
         own = of(self, 'inertia', 'friction_torque', 'shift', 'turn')
-        seen = of(self.camera, 'latency', 'jitter', 'noise', 'occlusion')
-        return replace(self, camera=replace(self.camera, **seen), **own)
+        images = of(self.camera, 'latency', 'jitter', 'noise', 'occlusion')
+        return replace(self, camera=replace(self.camera, **images), **own)
 
     def draw(self, seed: int) -> Draw:
         """Return the imperfections of the trial with this seed."""
@@ -243,14 +243,14 @@ class HardwareInterface:
 
     def sense(self) -> Observation | None:
         """Return what the estimator publishes, or None where it publishes nothing."""
-        seen = self._read
-        if seen is None:
+        joints = self._read
+        if joints is None:
             return None
         if 'bridge' not in self.killed:
-            self.bridge.take_state(seen['position'], seen['velocity'], self.time)
+            self.bridge.take_state(joints['position'], joints['velocity'], self.time)
         if 'estimator' in self.killed:
             return None
-        self._joints = self._encoders.step(seen['position'], self._commanded())
+        self._joints = self._encoders.step(joints['position'], self._commanded())
         if self._joints is None:
             return None
         q, qd, qdd = self._joints
@@ -297,9 +297,9 @@ class HardwareInterface:
 
     def drive(self, control: ArrayLike | None) -> Truth:
         """Let a period go by for arm and object alone, with a control as it arrives."""
-        seen = self._read
-        if seen is not None:
-            self.bridge.take_state(seen['position'], seen['velocity'], self.time)
+        joints = self._read
+        if joints is not None:
+            self.bridge.take_state(joints['position'], joints['velocity'], self.time)
         self._drive(None if control is None else np.asarray(control, dtype=float))
         return self.view
 

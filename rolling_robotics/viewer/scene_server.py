@@ -189,9 +189,9 @@ class Stage:
         pushes = math.isfinite(x + y + z) and z > 0 and 'force' not in self._hidden
         if force.visible != pushes:
             force.visible = cone.visible = pushes
-            seen = any(f.visible for f, _ in self._forces.values())
+            shown = any(f.visible for f, _ in self._forces.values())
             for mesh in self._solid:  # else a body would hide the force under it
-                mesh.opacity = SEEN_THROUGH if seen else None
+                mesh.opacity = SEEN_THROUGH if shown else None
         if pushes:
             force.points = np.array([[[0, 0, 0], [x, y, z]]], dtype=float)
             cone.scale = (mu * z, mu * z, z)
@@ -432,12 +432,12 @@ def framed(places: Values, fov: float, aspect: float) -> tuple[Values, Values]:
     right = np.cross([0.0, 0.0, 1.0], ASIDE)
     right /= np.linalg.norm(right)
     R = np.array([right, np.cross(ASIDE, right), ASIDE])
-    seen, half = places @ R.T, np.tan(fov / 2) * np.array([aspect, 1.0]) / AIR
-    centre = (seen.min(axis=0) + seen.max(axis=0)) / 2
+    turned, half = places @ R.T, np.tan(fov / 2) * np.array([aspect, 1.0]) / AIR
+    centre = (turned.min(axis=0) + turned.max(axis=0)) / 2
     for _ in range(8):  # the nearer half is drawn larger: its middle is not the middle of the box
-        from_middle = seen[:, :2] - centre[:2]
-        away = float((seen[:, 2] + (np.abs(from_middle) / half).max(axis=1)).max())
-        drawn = from_middle / (away - seen[:, 2:])
+        from_middle = turned[:, :2] - centre[:2]
+        away = float((turned[:, 2] + (np.abs(from_middle) / half).max(axis=1)).max())
+        drawn = from_middle / (away - turned[:, 2:])
         centre[:2] += (drawn.min(axis=0) + drawn.max(axis=0)) / 2 * (away - centre[2])
     return R.T @ np.array([*centre[:2], away]), R.T @ centre
 

@@ -91,9 +91,9 @@ def _damping() -> list[Row]:
         found = trial('damping', law)
         late = found.times > found.times[-1] - LAST
         left[law] = float(np.abs(found[ANGLE][late] - goal).max())
-    share = left['closed_loop'] / left['open_loop']
+    ratio = left['closed_loop'] / left['open_loop']
     name = 'VIII-C: rocking left after 5 s, controlled over alone (printed: below)'
-    return [at_most(name, 1.0, share)]
+    return [at_most(name, 1.0, ratio)]
 
 
 def _flip_up(*, fast: bool) -> list[Row]:
