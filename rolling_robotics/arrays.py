@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.contact_forces import contact_forces, ContactForces
-from rolling_dynamics.contract.rolling_system import Entry, Layout, Mode, RollingSystem, Symbols
+from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem, Symbols
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.rotations import quaternions
 from rolling_dynamics.simulation import Trajectory
@@ -102,12 +102,6 @@ def layout_series(layout: Layout, values: Array) -> dict[str, Series]:
     return {e.name: entry_series(e, values[:, layout.slice(e.name)]) for e in layout.entries}
 
 
-def along(trajectory: Trajectory, function: Callable[[Any], ca.Function]) -> Array:
-    """Return an output ``(x, u, t, p)`` of the system at every output time, shape (N, k)."""
-    values: Array = trajectory.evaluate(function)
-    return values
-
-
 def of_state(
     system: RollingSystem, name: str, output: Callable[[ca.SX, ca.SX, ca.SX], ca.SX]
 ) -> ca.Function:
@@ -135,33 +129,21 @@ def common_arrays(system: RollingSystem, trajectory: Trajectory) -> dict[str, Se
         the bodies. Of several contacts also force and frame of each.
 
     """
-    mode = _mode(system)
     arrays = {'time': Series(trajectory.times, 's', text='time')}
     arrays |= layout_series(system.control, trajectory.controls)
-    if mode.wrench is not None:
-        wrench = along(trajectory, _wrench)
+    if next(iter(system.modes.values())).wrench is not None:
+        wrench = trajectory.evaluate(lambda s: next(iter(s.modes.values())).wrench)
         arrays['tau_contact'] = vector(wrench[:, :3], 'N m', 'Ch', 'contact torque on the object')
         arrays['f_contact'] = vector(wrench[:, 3:], 'N', 'Ch', 'contact force on the object')
     arrays |= _contacts(system, trajectory)
     for name in margin_names(system):
-        values = along(trajectory, partial(margin, name))
+        values = trajectory.evaluate(partial(margin, name))
         unit = MARGIN_UNITS.get(name, '')
         arrays[f'margin_{name}'] = Series(values[:, 0], unit, text=f'margin of {name}')
     for name in system.invariants:
-        values = along(trajectory, partial(_invariant, name))
+        values = trajectory.evaluate(lambda s, name=name: s.invariants[name])
         arrays[name] = Series(values[:, 0], INVARIANT_UNITS.get(name, ''), text=name)
     return arrays | _poses(system, trajectory)
-
-
-def _mode(system: RollingSystem) -> Mode:
-    return next(iter(system.modes.values()))
-
-
-def _wrench(system: RollingSystem) -> ca.Function:
-    wrench = _mode(system).wrench
-    if wrench is None:
-        raise ParameterError(f'{system.name}: this model has no contact wrench')
-    return wrench
 
 
 def array_name(name: str) -> str:
@@ -173,7 +155,7 @@ def _contacts(system: RollingSystem, trajectory: Trajectory) -> dict[str, Series
     if (found := _forces(system)) is None:
         return {}
     count = len(found.names)
-    values = along(trajectory, _at_contacts)
+    values = trajectory.evaluate(_at_contacts)
     force = values[:, : 3 * count].reshape(-1, count, 3)
     ratio = friction_ratio(force[..., 2], np.hypot(force[..., 0], force[..., 1]))
     needed = np.fmax.reduce(ratio, axis=1)
@@ -203,15 +185,11 @@ def _at_contacts(system: RollingSystem) -> ca.Function:
     return ca.Function('contacts', list(s), [ca.densify(ca.vertcat(found.forces(*s), X))])
 
 
-def _invariant(name: str, system: RollingSystem) -> ca.Function:
-    return system.invariants[name]
-
-
 def _poses(system: RollingSystem, trajectory: Trajectory) -> dict[str, Series]:
     """Return position and attitude in W of each body that the system draws."""
     arrays: dict[str, Series] = {}
     for k, body in enumerate(system.pose.name_out()):
-        flat = along(trajectory, partial(_pose_function, k))
+        flat = trajectory.evaluate(partial(_pose_function, k))
         arrays |= _pose(body, flat.reshape(-1, 4, 4))
     return arrays
 

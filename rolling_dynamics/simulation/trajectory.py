@@ -289,7 +289,7 @@ class Trajectory:
         poses = function.call([self.state_in_use(t), segment.parameters])
         return {name: np.array(X) for name, X in zip(function.name_out(), poses, strict=True)}
 
-    def evaluate(self, function: Callable[[RollingSystem], ca.Function]) -> Array:
+    def evaluate(self, function: Callable[..., ca.Function]) -> Array:
         """
         Return an output of the system at every output time.
 

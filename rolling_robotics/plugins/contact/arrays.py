@@ -20,7 +20,6 @@ from rolling_dynamics.hybrid_contact.from_contact_system import model_state
 from rolling_dynamics.rotations import quaternions, rotation_matrix
 from rolling_dynamics.simulation import Trajectory
 from rolling_robotics.arrays import (
-    along,
     entry_series,
     friction_ratio,
     layout_series,
@@ -43,7 +42,7 @@ def contact_arrays(
     """
     if len(system.modes) > 1:
         return hybrid_contact_arrays(cast('HybridContactSystem', system), trajectory)
-    raw = along(trajectory, _view)
+    raw = trajectory.evaluate(_view)
     parts = np.split(raw, np.cumsum([9, 3, 3, 9]), axis=1)
     R_HO, R_HCh = (parts[k].reshape(-1, 3, 3).transpose(0, 2, 1) for k in (0, 3))
     p_HC, w_HO_H = parts[1], parts[4]
@@ -60,7 +59,7 @@ def contact_arrays(
     arrays['w_HO_H'] = vector(w_HO_H, 'rad/s', 'H', 'angular velocity of the object in the hand')
     w_HO_Ch = np.einsum('nji,nj->ni', R_HCh, w_HO_H)
     arrays |= _coordinates(system, trajectory, w_HO_Ch)
-    twist = along(trajectory, _object_twist)
+    twist = trajectory.evaluate(_object_twist)
     arrays |= _moved(w_HO_Ch, p_HC, p_OC, twist[:, :3], twist[:, 3:])
     return arrays | _spin_friction(trajectory)
 
@@ -133,7 +132,7 @@ def _object_twist(system: ContactSystem) -> ca.Function:
 
 def _spin_friction(trajectory: Trajectory) -> dict[str, Series]:
     """Return spin torque over normal force."""
-    wrench = along(trajectory, lambda s: s.mode.wrench)
+    wrench = trajectory.evaluate(lambda s: s.mode.wrench)
     needed = friction_ratio(wrench[:, 5], np.abs(wrench[:, 2]))
     return {'mu_spin_needed': Series(needed, 'm', text='spin torque over normal force')}
 
@@ -147,7 +146,7 @@ def hybrid_contact_arrays(
     Without contact, the contact point is the object's lowest point and its foot on the plate.
     """
     arrays = layout_series(system.state, trajectory.states)
-    p_HC, p_OC, w, v, gap = np.split(along(trajectory, _hybrid_view), [3, 6, 9, 12], axis=1)
+    p_HC, p_OC, w, v, gap = np.split(trajectory.evaluate(_hybrid_view), [3, 6, 9, 12], axis=1)
     arrays |= _hybrid_coordinates(system, trajectory)
     arrays |= _moved(trajectory.states[:, system.state.slice('w_HO_H')], p_HC, p_OC, w, v)
     arrays['gap'] = Series(gap[:, 0], 'm', text='distance between object and plate')

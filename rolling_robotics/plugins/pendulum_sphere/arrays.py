@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rolling_dynamics.pendulum_sphere.system import PendulumSphere
 from rolling_dynamics.simulation import Trajectory
-from rolling_robotics.arrays import along, layout_series, Series, vector
+from rolling_robotics.arrays import layout_series, Series, vector
 
 
 def pendulum_arrays(system: PendulumSphere, trajectory: Trajectory) -> dict[str, Series]:
@@ -20,6 +20,6 @@ def pendulum_arrays(system: PendulumSphere, trajectory: Trajectory) -> dict[str,
 
     """
     arrays = layout_series(system.state, trajectory.states)
-    joint = along(trajectory, lambda s: s.joint_force)
+    joint = trajectory.evaluate(lambda s: s.joint_force)
     arrays['joint_force'] = vector(joint, 'N', 'W', 'force of the pendulum on the shell')
     return arrays

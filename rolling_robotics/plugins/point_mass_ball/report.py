@@ -21,7 +21,7 @@ from rolling_dynamics.internal_masses.masses import (
 )
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Trajectory
-from rolling_robotics.arrays import along, friction_ratio, layout_series, of_state, Series, vector
+from rolling_robotics.arrays import friction_ratio, layout_series, of_state, Series, vector
 
 
 def mass_arrays(
@@ -39,8 +39,8 @@ def mass_arrays(
 
     """
     arrays = layout_series(system.state, trajectory.states)
-    force = along(trajectory, lambda s: s.mode.wrench)[:, 3:]
-    mean = along(trajectory, lambda s: s.centre_of_mass)
+    force = trajectory.evaluate(lambda s: s.mode.wrench)[:, 3:]
+    mean = trajectory.evaluate(lambda s: s.centre_of_mass)
     size = mean.shape[1] // 2
     axes = 'xyz' if size == 3 else 'xz'
     arrays['normal_force'] = Series(force[:, 2], 'N', 'W', text='normal force')
@@ -62,7 +62,7 @@ def _free_masses(
     for k, mass in enumerate(system.masses, 1):
         if not isinstance(mass, FreeMass):
             continue
-        place = along(trajectory, partial(_place, mass))
+        place = trajectory.evaluate(partial(_place, mass))
         arrays[f'mass_{k}_position'] = vector(place, 'm', 'W', f'origin of mass_{k}')
     return arrays
 
