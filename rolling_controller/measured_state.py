@@ -29,7 +29,13 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import offers, smooth_mode
 from rolling_dynamics.contract.instruments import Sensor
-from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem, Symbols
+from rolling_dynamics.contract.rolling_system import (
+    Entry,
+    Layout,
+    RollingSystem,
+    Symbols,
+    tangent_steps,
+)
 from rolling_dynamics.simulation.guards import in_mode, projection
 from rolling_dynamics.simulation.sensing import Measurement
 from rolling_dynamics.simulation.stepper import step_of_order_4
@@ -495,13 +501,11 @@ def _moved_by_the_state(
 def _derivatives(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Function]:
     """Return derivatives: ``(x, u, t, p)`` of rates, ``x`` of ``retract`` and ``difference``."""
     x, u, t, p = Symbols.of(system.state, system.control, system.parameters)
-    rates, d = smooth_mode(system).dynamics(x, u, t, p), ca.SX.sym('d', system.tangent.size)
-    y, still = ca.SX.sym('y', x.numel()), ca.DM.zeros(d.numel())
-    away = ca.substitute(ca.jacobian(system.retract(x, d), d), d, still)
+    rates, y = smooth_mode(system).dynamics(x, u, t, p), ca.SX.sym('y', x.numel())
     back = ca.substitute(ca.jacobian(system.difference(y, x), y), y, x)
     return (
         ca.Function('slopes', [x, u, t, p], [ca.cse(ca.jacobian(rates, x))]),
-        ca.Function('away', [x], [away]),
+        ca.Function('away', [x], [tangent_steps(system, x)]),
         ca.Function('back', [x], [back]),
     )
 

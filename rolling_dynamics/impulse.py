@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import offers, RigidBodies
 from rolling_dynamics.contract.instruments import MotionExpressions
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem, tangent_steps
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.guards import in_mode, projection
 
@@ -58,12 +58,11 @@ class Impulse:
         spins = [ca.inv_skew(R.T @ ca.reshape(at.derivative(ca.vec(R)), 3, 3)) for R in turns]
         velocities = ca.vertcat(*map(at.derivative, centres), *spins)
         places = ca.vertcat(*centres, *map(ca.vec, turns))
-        d = ca.SX.sym('d', system.tangent.size)
-        step = ca.substitute(ca.jacobian(system.retract(x, d), d), d, 0)
+        step = tangent_steps(system, x)
         held, slope = (ca.jacobian(part, x) @ step for part in (places, velocities))
         forced = ca.jacobian(at.rate, p_)
         self._moved = [
-            k for k in range(d.numel())
+            k for k in range(step.shape[1])
             if not held[:, k].nnz() and slope[:, k].nnz()
             and forced[[int(row) for row in step[:, k].sparsity().row()], :].nnz()
         ]  # fmt: skip

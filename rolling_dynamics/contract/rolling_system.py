@@ -365,6 +365,12 @@ class Symbols:
         return ca.Function(name, [*self], [ca.densify(output)], ['x', 'u', 't', 'p'], [name])
 
 
+def tangent_steps(system: RollingSystem | WrittenSystem, x: ca.SX) -> ca.SX:
+    """Return the derivatives (n, m) of a state moved by a tangent vector, where that is zero."""
+    d = ca.SX.sym('d', system.tangent.size)
+    return ca.substitute(ca.jacobian(system.retract(x, d), d), d, ca.DM.zeros(d.numel()))
+
+
 def tangent_layout(state: Layout) -> Layout:
     """
     Return the layout of d: three numbers for a quaternion, one for a turn, else as many.

@@ -117,6 +117,8 @@ class HandContacts(HybridMachine):
         super().__init__(machine)
         self.state = state  # of which most entries have to be given
         self.able = dict.fromkeys(self.able, 'the contact') if self.alone else self.able
+        for part in (self, *self.parts.values()):
+            part.dependent = _dependent(part, holds=part is not self)
 
     def _parts_in(self, every: Sequence[Phases]) -> dict[str, MachineSystem]:
         """Return the machine in each mode: with its spin free and held where it may be."""
@@ -141,6 +143,26 @@ class HandContacts(HybridMachine):
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
         """Accept any state: where it begins, :meth:`begin` decides in which mode."""
+
+
+def _dependent(part: MachineSystem, *, holds: bool) -> int:
+    """
+    Return how many rows of contacts of one body depend on others, wherever these are.
+
+    Spin counts where a contact rolls and ``holds`` it, not where parameters say whether it does.
+    """
+    rng, J = np.random.default_rng(0), [np.zeros((0, 6))]
+    each = [part.phases.of(i) for i in range(len(part.closures))]
+    counts = holds and 'rolling' in each
+    for contact, of, phase in zip(part.machine.contacts, part.closures, each, strict=True):
+        R, place = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=3)
+        moves = np.hstack([R.T, -R.T @ np.cross(np.eye(3), place)])
+        turns = np.hstack([np.zeros((3, 3)), R.T])
+        rows = np.vstack([moves, *[turns[2:]] * (contact.turning - 3), turns[:2]])
+        spin = -1 if counts or contact.patch is None else 3
+        J.append(rows[[k for k in contact.holds(of, phase) if k != spin]])
+    found = np.vstack(J)
+    return len(found) - int(np.linalg.matrix_rank(found))
 
 
 class Foot(NamedTuple):

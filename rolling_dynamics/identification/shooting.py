@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import offers
-from rolling_dynamics.contract.rolling_system import RollingSystem, WrittenSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem, tangent_steps, WrittenSystem
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.identification.log import Log, stretches
 from rolling_dynamics.simulation.stepper import step_of_order_4
@@ -236,7 +236,7 @@ class Shooting:
     def _equations(self, mode: str, law: ca.Function | None) -> tuple[ca.Function, ...]:
         """Return a step, a step under the control alone, and the basis of the tangent."""
         system = self.system
-        n, m, q = system.state.size, system.tangent.size, self.fitted.size
+        n, q = system.state.size, self.fitted.size
         f = system.modes[mode].dynamics
         x, z, t = ca.SX.sym('x', n), ca.SX.sym('z', q), ca.SX.sym('t')
         lacked = ca.SX.sym('lacked', self.lacking.size)
@@ -273,11 +273,8 @@ class Shooting:
             y, out = ca.vertcat(inside, ca.vec(S)), ca.vertcat(after, ca.vec(moved))
             return ca.Function(name, [y, u, before, t, h, lacked, z], [ca.densify(out)])
 
-        d = ca.SX.sym('d', m)
-        turned = ca.jacobian(system.retract(x, d), d)[:, self.free.tolist()]
-        tangent = ca.Function(
-            'tangent', [x], [ca.densify(ca.substitute(turned, d, ca.DM.zeros(m)))]
-        )
+        turned = tangent_steps(system, x)[:, self.free.tolist()]
+        tangent = ca.Function('tangent', [x], [ca.densify(turned)])
         whole = step('motion', list(range(n)), self.free.size + self.lacking.size)
         return whole, step('following', self.follows.tolist(), 0), tangent
 

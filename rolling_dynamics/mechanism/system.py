@@ -15,6 +15,7 @@ from rolling_dynamics.contract.rolling_system import (
     Mode,
     RigidBody,
     Symbols,
+    tangent_steps,
     WrittenSystem,
 )
 from rolling_dynamics.errors import ParameterError
@@ -305,15 +306,10 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def dependent(self) -> int:
-        """
-        Number of rows of contacts that depend on others in all states.
-
-        Spin that a patch may hold is not counted where parameters say whether it does.
-        """
+        """Number of rows of contacts that depend on others in all states."""
         rng = np.random.default_rng(0)
         x, p = rng.normal(size=self.state.size), rng.uniform(0.5, 1.5, self.parameters.size)
-        sure = [k for k, row in enumerate(ca.vertsplit(self.idle())) if row.is_zero()]
-        J = np.array(self.row_function(x, p)[1])[sure]
+        J = np.array(self.row_function(x, p)[1])
         return len(J) - independent(J)
 
     @property
@@ -511,7 +507,8 @@ class MachineSystem(WrittenSystem):
         x, p = self.symbols.x, self.symbols.p
         out = ca.vertcat(*unit_norms(self.state, x).values())
         if self.machine.contacts:
-            gaps = ca.Function('gaps', [x, p], [ca.vertcat(*(r.gap for r in self._gaps))])
+            gap = ca.vertcat(*(r.gap for r in self._gaps))
+            gaps = ca.Function('gaps', [x, p], [gap, self.by_tangent(gap)])
             out = self._on_feet(out)
             for _ in range(NEWTON_STEPS if self._gaps else 0):
                 out = self._on_feet(self._closer(out, gaps))
@@ -540,9 +537,7 @@ class MachineSystem(WrittenSystem):
 
     def _closer(self, x: ca.SX, gaps: ca.Function) -> ca.SX:
         """Return the state after a Newton step of least length towards closed gaps."""
-        d = ca.SX.sym('d', self.tangent.size)
-        gap = gaps(self.retract(x, d), self.symbols.p)
-        G, gap = ca.substitute([ca.jacobian(gap, d), gap], [d], [ca.SX.zeros(d.numel())])
+        gap, G = gaps(x, self.symbols.p)
         moved = self._mobility(self.tangent.entries) @ G.T
         matrix = self._regular(G @ moved)
         return self.retract(x, -moved @ eliminate(matrix, gap, symmetric=True))
@@ -656,9 +651,7 @@ class MachineSystem(WrittenSystem):
 
     def by_tangent(self, value: ca.SX) -> ca.SX:
         """Return the derivatives (k, n) of an expression by a tangent vector, at zero."""
-        x, d = self.symbols.x, ca.SX.sym('d', self.tangent.size)
-        moved = ca.substitute(value, x, self.retract(x, d))
-        return ca.substitute(ca.jacobian(moved, d), d, ca.SX.zeros(d.numel()))
+        return ca.jacobian(value, self.symbols.x) @ tangent_steps(self, self.symbols.x)
 
     def structure(self, p: ArrayLike, x: ArrayLike) -> Structure:
         """Return what the contacts beside the joints leave free at a state."""

@@ -9,7 +9,7 @@ import numpy as np
 from rolling_controller.export.c import CSource
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Sensor
-from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.contract.rolling_system import RollingSystem, tangent_steps
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_robotics.page.modes import Data, Functions
@@ -114,19 +114,21 @@ def grip_of(system: RollingSystem, body: str, still: list[str]) -> tuple[Functio
     the tangent numbers, place (3) [m]``. Bodies in ``still`` stay where that is possible.
     """
     x, u = ca.SX.sym('x', system.state.size), ca.SX.zeros(system.control.size)
-    p, d = ca.SX.sym('p', system.parameters.size), ca.SX.sym('d', system.tangent.size)
+    p = ca.SX.sym('p', system.parameters.size)
     poses = dict(zip(system.pose.name_out(), system.pose.call([x, p]), strict=True))
     place = poses[body][:3, 3]
     rate = next(iter(system.modes.values())).dynamics(x, u, 0, p)
     velocity: Any = ca.jtimes(place, x, rate)
-    moved = ca.substitute(ca.jacobian(system.retract(x, d), d), d, ca.SX.zeros(d.numel()))
+    moved = tangent_steps(system, x)
     J_place, J_velocity = ca.jacobian(place, x) @ moved, ca.jacobian(velocity, x) @ moved
     others = [poses[n] for n in still]
     held = (
-        ca.jacobian(ca.vertcat(*map(ca.vec, others)), x) @ moved if others else ca.SX(0, d.numel())
+        ca.jacobian(ca.vertcat(*map(ca.vec, others)), x) @ moved
+        if others
+        else ca.SX(0, moved.shape[1])
     )
-    free = [k for k in range(d.numel()) if held[:, k].nnz() == 0]
+    free = [k for k in range(moved.shape[1]) if held[:, k].nnz() == 0]
     if sum(J_place[:, k].nnz() > 0 for k in free) < 2:
-        free = list(range(d.numel()))
+        free = list(range(moved.shape[1]))
     columns = [ca.densify(ca.vec(J.T)) for J in (J_place, J_velocity)]
     return {'grip': ca.Function('grip', [x, p], [*columns, ca.densify(place)])}, free
