@@ -7,12 +7,12 @@ an action, a reward or an end of episodes does.
 """
 
 from rolling_dynamics.extras import need
-from rolling_robotics.learning.reach import ReachGoal
 from rolling_robotics.learning.tasks import (
     BallOnPlate,
     FlipUpEllipse,
     PendulumSphere,
     PointMassBall,
+    ReachGoal,
     ReorientBall,
     Task,
 )

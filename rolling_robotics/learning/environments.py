@@ -22,8 +22,7 @@ from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.animation.movie import HEAD, pictures, Shot
 from rolling_robotics.learning import TASKS
-from rolling_robotics.learning.reach import MOST
-from rolling_robotics.learning.tasks import Batch, Flags, Observed, Task, Verdict
+from rolling_robotics.learning.tasks import Batch, Flags, MOST, Observed, Task, Verdict
 from rolling_robotics.result import arrays, follower_of, heading
 from rolling_robotics.scene.general import scene_of
 

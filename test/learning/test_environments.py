@@ -9,8 +9,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.learning import TASKS
 from rolling_robotics.learning.environments import Episodes
-from rolling_robotics.learning.reach import ReachGoal
-from rolling_robotics.learning.tasks import BallOnPlate
+from rolling_robotics.learning.tasks import BallOnPlate, ReachGoal
 from transforms3d.quaternions import axangle2quat, qmult
 
 GYM = 'rolling_robotics.learning:rolling/'
