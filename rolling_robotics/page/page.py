@@ -13,8 +13,7 @@ import numpy as np
 from rolling_controller.export.machine_laws import law_source
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import Stepper
-from rolling_robotics.page.machine import contacts_of
-from rolling_robotics.page.modes import modes_of
+from rolling_robotics.page.modes import contacts_of, modes_of
 from rolling_robotics.page.rig import (
     actuators_of,
     control_at_rest,

@@ -16,7 +16,7 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate
 from rolling_dynamics.surfaces import Sphere
 from rolling_dynamics.surfaces.surface import Chart, Surface
-from rolling_robotics.page.machine import contacts_of
+from rolling_robotics.page.modes import contacts_of
 from test_two_contacts import G, IN_GROOVE, MASS, modes, over_groove, R, REST, TIGHT
 
 EVEN = 0.4 * MASS * R**2

@@ -23,8 +23,7 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.emulation import Emulation
 from rolling_dynamics.simulation.sensing import SensorStream
-from rolling_robotics.page.machine import contacts_of
-from rolling_robotics.page.modes import drawn_forces
+from rolling_robotics.page.modes import contacts_of, drawn_forces
 from rolling_robotics.page.page import page_data, script
 from rolling_robotics.page.sliders import sliders_of
 from rolling_robotics.page.webassembly import webassembly
