@@ -205,14 +205,16 @@ def _controller(meeting: _Meeting) -> None:
 
 
 def _plant(meeting: _Meeting) -> None:
-    known, exact = setting('flip_up'), Imperfections(shift=0.0, turn=0.0)
+    known, exact = setting('flip_up'), Imperfections(shift=0.0, turn=0.0, transport=0)
     chain = HardwareInterface(known['laboratory'], known['start'], exact, 0)
     chain.machine.release()
+    chain.killed.add('estimator')  # arm and object alone
     (into, out), control = meeting.views(), np.zeros(COMMAND - 1)
 
     def turn(_: float) -> None:
         known = _get(out, control)
-        chain.drive(control if known else None)
+        chain.sense()
+        chain.act(control if known else None)
         _put(into, np.concatenate([chain.view.hand, chain.view.object_]))
 
     _turn(meeting, turn)

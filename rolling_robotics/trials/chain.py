@@ -292,19 +292,7 @@ class HardwareInterface:
         """
         silent = control is None or 'controller' in self.killed
         self._sent.append(None if silent else np.array(control, dtype=float))
-        self._drive(self._sent.popleft())
-        return self.view
-
-    def drive(self, control: ArrayLike | None) -> Truth:
-        """Let a period go by for arm and object alone, with a control as it arrives."""
-        joints = self._read
-        if joints is not None:
-            self.bridge.take_state(joints['position'], joints['velocity'], self.time)
-        self._drive(None if control is None else np.asarray(control, dtype=float))
-        return self.view
-
-    def _drive(self, arrived: Array | None) -> None:
-        """Pass what has arrived on to the motors, and move everything."""
+        arrived = self._sent.popleft()
         if arrived is not None:
             self._control, self._arrived = self._model.expand_controls(arrived), self.time
             self.bridge.take_command(self._control, self.time)
@@ -313,6 +301,7 @@ class HardwareInterface:
             self.motors.command(self.bridge.settings.mode, drive, self.time)
         self.machine.step(None, PERIOD)
         self._read = self._read_joints()
+        return self.view
 
     def _read_joints(self) -> dict[str, Array] | None:
         """Return the joint states of now, or None; pass images on that have arrived."""
