@@ -259,12 +259,9 @@ def lockstep() -> Entries:
         out[f'{name}, simulated hand'] = _verdicts(
             (record.law, demo.criterion.outcome(record).failure) for record in run_trials(made)
         )
-    for name, trial in {
-        'balance_3d on a UR5e': Trial(
-            task=balance_arm.BalanceOnArm(), criterion=balance_arm.Balanced()
-        ),
-        'butterfly': Trial(task=butterfly.Butterfly(), criterion=butterfly.Arrived()),
-    }.items():
+    stands = Trial(task=balance_arm.BalanceOnArm(), criterion=balance_arm.Balanced())
+    swings = Trial(task=butterfly.Butterfly(), criterion=butterfly.Arrived())
+    for name, trial in (('balance_3d on a UR5e', stands), ('butterfly', swings)):
         records, _ = tried(trial, SEEDS)
         out[name] = [not trial.criterion.outcome(record).failure for record in records]
     file = ball_balancer.rig_file()
