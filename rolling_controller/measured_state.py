@@ -452,16 +452,37 @@ def _correction(sensor: Sensor, system: RollingSystem, forces: int) -> ca.Functi
     P is row by row; ``used`` is 1 where y is measured, else 0; the innovations r have unit
     covariance. A quaternion is taken with the sign that is nearer to the expected one.
     """
-    n, m = system.tangent.size, sensor.output.size
+    n, m, taken = system.tangent.size, sensor.output.size, _innovation(sensor, system, forces)
+    x, u, t, p, y, used = taken.mx_in()
+    force, P = ca.MX.sym('force', forces), ca.MX.sym('P', n + forces, n + forces)
+    H, R, r = taken(x, u, t, p, y, used)
+    HP, apart = H @ P, ca.diag(1 - used)  # what is not used is expected as it is
+    G, K, r = _solved(m, n + forces)(HP @ H.T + R + apart, HP, r)
+    rest, change = ca.densify(ca.MX.eye(n + forces) - K @ H), G.T @ r
+    after = rest @ P @ rest.T + K @ R @ K.T
+    out = ca.vertcat(system.retract(x, change[:n]), force + change[n:], ca.vec(after), r)
+    args = [x, force, P, y, used, u, t, p]
+    return ca.Function(f'correction_{sensor.name}', args, [ca.densify(out)])
+
+
+def _solved(rows: int, size: int) -> ca.Function:
+    """Return ``(S, H P, r) -> G, K, r``: K is the gain, G and r have unit covariance."""
+    S, HP, r = (ca.SX.sym('s', rows, k) for k in (rows, size, 1))
+    L = ca.chol(S).T
+    G = ca.solve(L, HP)
+    out = [ca.densify(v) for v in (G, ca.solve(L.T, G).T, ca.solve(L, r))]
+    return ca.Function('solved', [S, HP, r], out)
+
+
+def _innovation(sensor: Sensor, system: RollingSystem, forces: int) -> ca.Function:
+    """Return ``(x, u, t, p, y, used) -> H, R, y - expected``, of what is used; else zero."""
     x, u, t, p = Symbols.of(system.state, system.control, system.parameters)
-    d, force = ca.SX.sym('d', n), ca.SX.sym('force', forces)
-    P = ca.SX.sym('P', n + forces, n + forces)
+    d, m = ca.SX.sym('d', system.tangent.size), sensor.output.size
     y, used = ca.SX.sym('y', m), ca.SX.sym('used', m)
     function = sensor.function(system, next(iter(system.modes)))
     scales = np.array([e.scale for e in sensor.output.entries for _ in range(e.size)])
-    exact = np.where(
-        np.diag(sensor.covariance) + sensor.bias**2 > 0.0, sensor.bias, EXACT * scales
-    )
+    unsure = np.diag(sensor.covariance) + sensor.bias**2 > 0.0
+    exact = np.where(unsure, sensor.bias, EXACT * scales)
     H = ca.substitute(ca.jacobian(function(system.retract(x, d), u, t, p), d), d, 0)
     expected, near = ca.SX(function(x, u, t, p)), ca.SX(y)
     for entry in sensor.output.entries:
@@ -469,21 +490,9 @@ def _correction(sensor: Sensor, system: RollingSystem, forces: int) -> ca.Functi
         if entry.kind == 'quaternion':
             near[where] *= ca.if_else(ca.dot(y[where], expected[where]) < 0, -1, 1)
     only = ca.diag(used)
-    H = ca.horzcat(only @ H, ca.SX(m, forces))
     R = only @ ca.SX(sensor.covariance + np.diag(exact**2)) @ only
-    S = ca.densify(H @ P @ H.T + R + ca.diag(1 - used))  # what is not used is expected as it is
-    L = ca.chol(S).T
-    r = ca.solve(L, used * (near - expected))
-    G = ca.solve(L, H @ P)  # the gain is G.T inv(L)
-    K = ca.solve(L.T, G).T
-    rest = ca.SX.eye(n + forces) - K @ H
-    change = G.T @ r
-    after = rest @ P @ rest.T + K @ R @ K.T
-    out = ca.vertcat(
-        system.retract(x, change[:n]), force + change[n:], ca.densify(ca.vec(after)), r
-    )
-    args = [x, force, P, y, used, u, t, p]
-    return ca.Function(f'correction_{sensor.name}', args, [ca.densify(out)])
+    out = [ca.horzcat(only @ H, ca.SX(m, forces)), R, used * (near - expected)]
+    return ca.Function('innovation', [x, u, t, p, y, used], [ca.densify(v) for v in out])
 
 
 def _moved_by_the_state(
