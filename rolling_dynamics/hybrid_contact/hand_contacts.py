@@ -103,7 +103,8 @@ class HandContacts(HybridMachine):
         machine.body('object', FLYING, solid(p), on='hand')
         machine.rates |= {name: ca.SX(2, 1) for name in feet_in(state)}
         self.places: dict[str, Foot] = {}
-        self._free: list[Contact] = []  # with the spin free in rolling
+        self._free: list[Contact] = []  # with the spin free, and held, in rolling
+        self._held: list[Contact] = []
         curved = Charted(hand, p['hand_surface'])
         for name in feet:
             last = f'_{name}' if len(feet) > 1 else ''
@@ -113,21 +114,25 @@ class HandContacts(HybridMachine):
             contact, self.places[name] = _at(contact, machine)
             machine.guard(f'edge{last}', inside_edges(self.places[name].uv, p))
             machine.contact(contact)
-            self._free.append(_at(replace(contact, rows=None, patch=None), machine)[0])
+            contact = replace(contact, rows=None)
+            self._free.append(_at(replace(contact, patch=None), machine)[0])
+            self._held.append(_at(replace(contact, spins=1.0), machine)[0])
         super().__init__(machine)
         self.state = state  # of which most entries have to be given
         self.able = dict.fromkeys(self.able, 'the contact') if self.alone else self.able
         for part in (self, *self.parts.values()):
-            part.dependent = _dependent(part, holds=part is not self)
+            part.dependent = _dependent(part)
 
     def _parts_in(self, every: Sequence[Phases]) -> dict[str, MachineSystem]:
         """Return the machine in each mode: with its spin free and held where it may be."""
-        out, free = {}, copy(self.machine)
-        free.contacts = self._free
+        out, free, held = {}, copy(self.machine), copy(self.machine)
+        free.contacts, held.contacts = self._free, self._held
         for phases in every:
-            if 'rolling' in {phases.of(i) for i in range(len(self._free))}:
+            rolls = 'rolling' in {phases.of(i) for i in range(len(self._free))}
+            if rolls:
                 out[self.mode_of(phases)] = MachineSystem(free, phases)
-            out[self.mode_of(phases, spins=True)] = MachineSystem(self.machine, phases)
+            machine = held if rolls else self.machine
+            out[self.mode_of(phases, spins=True)] = MachineSystem(machine, phases)
         return out
 
     def mode_of(self, phases: Phases, *, spins: bool = False) -> str:
@@ -145,22 +150,21 @@ class HandContacts(HybridMachine):
         """Accept any state: where it begins, :meth:`begin` decides in which mode."""
 
 
-def _dependent(part: MachineSystem, *, holds: bool) -> int:
+def _dependent(part: MachineSystem) -> int:
     """
     Return how many rows of contacts of one body depend on others, wherever these are.
 
-    Spin counts where a contact rolls and ``holds`` it, not where parameters say whether it does.
+    Spin that a patch may hold is not counted.
     """
     rng, J = np.random.default_rng(0), [np.zeros((0, 6))]
-    each = [part.phases.of(i) for i in range(len(part.closures))]
-    counts = holds and 'rolling' in each
-    for contact, of, phase in zip(part.machine.contacts, part.closures, each, strict=True):
+    for i, (contact, of) in enumerate(zip(part.machine.contacts, part.closures, strict=True)):
         R, place = np.linalg.qr(rng.normal(size=(3, 3)))[0], rng.normal(size=3)
         moves = np.hstack([R.T, -R.T @ np.cross(np.eye(3), place)])
         turns = np.hstack([np.zeros((3, 3)), R.T])
         rows = np.vstack([moves, *[turns[2:]] * (contact.turning - 3), turns[:2]])
-        spin = -1 if counts or contact.patch is None else 3
-        J.append(rows[[k for k in contact.holds(of, phase) if k != spin]])
+        may = contact.patch is not None and not ca.SX(1 - contact.spins).is_zero()
+        held = contact.holds(of, part.phases.of(i))
+        J.append(rows[[k for k in held if k != 3 or not may]])
     found = np.vstack(J)
     return len(found) - int(np.linalg.matrix_rank(found))
 
