@@ -64,11 +64,16 @@ class Predictor:
             Longest time that is predicted [s]; 0 switches prediction off.
 
         """
-        self._step, self.params = Stepper(system, params, max_step=LONGEST_STEP).step, params
+        self._system, self.params = system, params
+        self._step = self.step_with(params)
         self.delay, self._horizon = round(delay * 1e9), round(horizon * 1e9)
         self.origin = 0
         self._idle = np.zeros(system.control.size)
         self._commands: deque[tuple[int, Array]] = deque(maxlen=KEPT)
+
+    def step_with(self, params: ArrayLike) -> Step:
+        """Return the step of the model with other parameters."""
+        return Stepper(self._system, params, max_step=LONGEST_STEP).step
 
     def forget(self) -> None:
         """Forget the commands: the hand was left alone."""
@@ -183,9 +188,7 @@ class MotionWatch:
         self._predictor = predictor
         params = np.asarray(predictor.params, dtype=float)
         wrong = np.diag(np.zeros(params.size) if errors is None else errors)
-        self._others: list[Step] = [
-            Stepper(system, params + off, max_step=LONGEST_STEP).step for off in wrong if off.any()
-        ]
+        self._others = [predictor.step_with(params + off) for off in wrong if off.any()]
         self._difference = FastFunction(compiled(system.difference)[0])
         entries = system.tangent.entries
         units = [entry.unit.replace('chart', 'm') for entry in entries for _ in range(entry.size)]
