@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller.measured_state import SensorFilter
+from rolling_controller.measured_state import LIMITED, SensorFilter
 from rolling_controller.supervisor import Memory, OPENING, Sample, Source, step, Verdict
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
@@ -131,7 +131,6 @@ DECLARED = 'm', 'rad', 'm/s', 'rad/s'
 USUAL = np.array([*[NOISE[unit] for unit in DECLARED] * 2, OTHER]) ** 2  # of hand, object, others
 UNKNOWN = 1e4  # greatest of such variances that counts: of infinite ones nothing could be judged
 CHANGE = 0.3  # of a predicted change, standard deviation: gains and delays are not exact
-LIMITED = 0.5  # of the greatest control, while the estimate is open
 SETTLED = 0.2  # s after a contact was made, in which only the hand is judged
 HAND = 'WH'  # in the names of what the control moves whatever the object does
 BEYOND = 0.02  # of the width of a hand, by which the contact may be measured beyond its edge
@@ -183,8 +182,7 @@ class MotionWatch:
             Standard deviations of the parameters of the model; None for exact ones.
 
         """
-        size = system.control.size
-        self._most = np.full(size, np.inf) if limits is None else np.array(limits, dtype=float)
+        self._most = np.array(np.inf if limits is None else limits, dtype=float)
         self._predictor = predictor
         params = np.asarray(predictor.params, dtype=float)
         wrong = np.diag(np.zeros(params.size) if errors is None else errors)
@@ -474,11 +472,7 @@ class HandBound:
         self._u[self._controls] = u
         if max(by_measurement, by_command) <= self.bound:
             return ''
-        kind, value = (
-            ('measured', by_measurement)
-            if by_measurement >= by_command
-            else ('commanded', by_command)
-        )
+        value, kind = max((by_measurement, 'measured'), (by_command, 'commanded'))
         return (
             f'the hand is {value:.3g} m or rad from the plan as {kind}, braking included; '
             f'tracking_bound allows {self.bound:.3g}'

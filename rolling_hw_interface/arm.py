@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 import math
@@ -128,18 +128,19 @@ def hand_equations(structure: Structure) -> ca.Function:
 
 
 @cache
-def hand_function(structure: Structure) -> ca.Function:
-    """Return :func:`hand_equations`, compiled."""
-    return compiled(hand_equations(structure))[0]
+def compiled_for(
+    structure: Structure, equations: Callable[[Structure], ca.Function]
+) -> ca.Function:
+    """Return the equations of an arm, compiled once."""
+    return compiled(equations(structure))[0]
 
 
-@cache
-def _dynamics_function(structure: Structure) -> ca.Function:
+def _dynamics_equations(structure: Structure) -> ca.Function:
     n = len(structure.axes)
     q, qd, c = ca.SX.sym('q', n), ca.SX.sym('qd', n), ca.SX.sym('c', structure.size)
     M, h = dynamics(structure, q, qd, c)
     out = ca.densify(ca.vertcat(ca.vec(M), h))
-    return compiled(ca.Function('arm_dynamics', [q, qd, c], [out]))[0]
+    return ca.Function('arm_dynamics', [q, qd, c], [out])
 
 
 class Arm:
@@ -162,14 +163,14 @@ class Arm:
         self.chain, self.joints = chain, len(chain.links)
         self.structure, self.numbers = chain.split()
         self._idle = sorted(set(ALL) - set(chain.moves))
-        self._hand = FastFunction(hand_function(self.structure))
-        self._dynamics = FastFunction(_dynamics_function(self.structure))
+        self._hand = FastFunction(compiled_for(self.structure, hand_equations))
+        self._dynamics = FastFunction(compiled_for(self.structure, _dynamics_equations))
         self._hand.inputs[4][:] = self._dynamics.inputs[2][:] = self.numbers
 
     def _known(
         self, q: ArrayLike, qd: ArrayLike = 0.0, qdd: ArrayLike = 0.0, control: ArrayLike = 0.0
     ) -> Array:
-        """Return what :func:`hand_function` gives; overwritten by the next call."""
+        """Return what :func:`hand_equations` gives; overwritten by the next call."""
         inputs = self._hand.inputs
         inputs[0][:], inputs[1][:], inputs[2][:], inputs[3][:] = q, qd, qdd, control
         return self._hand.evaluate()

@@ -10,9 +10,9 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.compiled import compiled, FastFunction
+from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.errors import ParameterError
-from rolling_hw_interface.arm import Arm, Chain, dynamics, Kinematics, Structure
+from rolling_hw_interface.arm import Arm, Chain, compiled_for, dynamics, Kinematics, Structure
 from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.watchdog import StopRamp, Watchdog
 
@@ -62,19 +62,6 @@ def _stoppable(room: ca.SX, deceleration: ca.SX, dt: ca.SX) -> ca.SX:
     return ca.sqrt(half**2 + 2 * deceleration * ca.fmax(room, 0)) - half
 
 
-@cache
-def reference_function(structure: Structure) -> ca.Function:
-    """Return :func:`reference_equations`, compiled."""
-    return compiled(reference_equations(structure))[0]
-
-
-@cache
-def torque_function(structure: Structure) -> ca.Function:
-    """Return :func:`torque_equations`, compiled."""
-    return compiled(torque_equations(structure))[0]
-
-
-@cache
 def torque_equations(structure: Structure) -> ca.Function:
     """
     Return ``(reading, trusted, then, reference, stiffness, c, drives) -> torque``.
@@ -229,8 +216,8 @@ class MotorBridge:
     def _equations(self) -> tuple[FastFunction, FastFunction]:
         """Return the compiled equations with the numbers of arm and motors."""
         arm, motors, settings = self.arm, self.motors, self.settings
-        reference = FastFunction(reference_function(arm.structure))
-        drive = FastFunction(torque_function(arm.structure))
+        reference = FastFunction(compiled_for(arm.structure, reference_equations))
+        drive = FastFunction(compiled_for(arm.structure, torque_equations))
         reference.inputs[4][:] = drive.inputs[5][:] = arm.numbers
         reference.inputs[5][:] = limit_numbers(arm.chain)
         drive.inputs[4][:] = settings.stiffness
@@ -286,11 +273,8 @@ class MotorBridge:
             self._rest_here()
 
     def _rest_here(self) -> None:
-        self.q, self.qd, self._still_since = (
-            self._measured.copy(),
-            np.zeros_like(self.q),
-            self._measured.copy(),
-        )
+        self.q, self._still_since = self._measured.copy(), self._measured.copy()
+        self.qd = np.zeros_like(self.q)
         self._then = (self.q.copy(), self.qd.copy())
         self._stalled[:] = False
         self.phase = 'holding'

@@ -361,16 +361,15 @@ class ControlledLaboratory(Controlled):
     def _progress(self, run: ExperimentRun, x: Array, u: Array) -> RunExperiment.Feedback:
         """Return how a run goes, in a state, under a control."""
         balances = run.balancing_since is not None
-        out = RunExperiment.Feedback(
+        return RunExperiment.Feedback(
             phase=PHASES.PHASE_BALANCING if balances else PHASES.PHASE_FOLLOWING,
             time=run.control.time,
             contact_mode=run.control.contact_mode,
             state_names=list(self.subject.system.state.names),
             state_values=x.tolist(),
+            margin_names=list(self.subject.system.control.names),
+            margin_values=(1.0 - np.abs(u) / self._limits).tolist(),
         )
-        out.margin_names = list(self.subject.system.control.names)
-        out.margin_values = (1.0 - np.abs(u) / self._limits).tolist()
-        return out
 
     def _end(self, code: int, reason: str) -> None:
         if self._running is not None:

@@ -230,9 +230,6 @@ class SensedStates(NewestState[Array]):
     def _time(self, stamp: int) -> float:
         return (stamp - self._first) * 1e-9
 
-    def _read(self, raw: Array) -> Array:
-        return raw
-
 
 class SensedWatch(Unwatched):
     """Limits on the control by the supervisors of sensors, which judge the states."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, cast, ClassVar
 
@@ -42,7 +42,7 @@ Bodies = tuple[Body, Body]
 HAND = 'hand/odometry'
 
 
-class PlantStates(NewestState[Raw]):
+class PlantStates(NewestState[Raw], ABC):
     """
     States of the plant, read from its topics.
 
@@ -169,9 +169,6 @@ class RobotStates(PlantStates[Array]):
         self.offer(stamp, x)
         self.state()
         return True
-
-    def _read(self, raw: Array) -> Array:
-        return raw
 
 
 def states_of(system: RollingSystem, params: Array, start: Array) -> PlantStates[Any]:

@@ -107,17 +107,12 @@ class Estimation:
         self._epoch, self._now = now, 0.0
         self.stamp: int | None = None
         self._guess: JointEstimate | None = None
+        self.hand_covariances = np.zeros((2, 6, 6))
         self._control = np.zeros(6)
         self._waiting: list[tuple[float, Stamped]] = []
         self._commands.forget()
         self.encoders.forget()
         self.estimator.forget()
-
-    @property
-    def hand_covariances(self) -> Array:
-        """By the counts of the encoders."""
-        assert self._guess is not None  # noqa: S101 - of the type checker
-        return self.arm.hand_covariances(self._guess.q, self.encoders.variances)
 
     @property
     def idle(self) -> bool:
@@ -189,6 +184,7 @@ class Estimation:
         if found is None or self.encoders.missing > LOST:
             return None
         self._guess = found
+        self.hand_covariances = self.arm.hand_covariances(found.q, self.encoders.variances)
         hand = self.arm.hand_state(found.q, found.qd)
         u = self.arm.hand_acceleration(found.q, found.qd, found.qdd)
         starts = self.estimator.restarts

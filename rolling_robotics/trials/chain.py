@@ -259,16 +259,12 @@ class HardwareInterface:
         found = self.estimator.step(hand, self._arm.hand_acceleration(q, qd, qdd), self.time)
         if found is None or found.age > VISION_TIMEOUT:
             return None
+        known = self._arm.hand_covariances(q, self._encoders.variances)
         return Observation(
             self._observed.state(hand, found.object_)[0],
             touching=found.mode != 'separated',
             inertia=self.estimator.inertia,
-            covariances=np.array(
-                (
-                    self._arm.hand_covariances(q, self._encoders.variances),
-                    (found.pose_covariance, found.twist_covariance),
-                )
-            ),
+            covariances=np.array((known, (found.pose_covariance, found.twist_covariance))),
         )
 
     def _commanded(self) -> Array:

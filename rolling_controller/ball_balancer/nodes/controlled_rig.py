@@ -56,9 +56,6 @@ class Frames(NewestState[Array]):
         self.state()
         return stamp
 
-    def _read(self, raw: Array) -> Array:
-        return raw
-
 
 class RigMachine(Machine):
     """See :class:`rolling_controller.nodes.equipment.Machine`; a command is what a law gives."""

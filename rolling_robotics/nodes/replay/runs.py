@@ -245,12 +245,10 @@ class _Laboratory:
         self._limits = self._subject.limits(model.control_limits)
         self._velocity = hand_velocity(self._subject.system.state)
         self._prepared = self._subject.prepare()
-        self._bodies: dict[str, dict[int, Array]] = {HAND: {}, OBJECT: {}}
-        for topic, found in self._bodies.items():
-            found.update(recorded_values(recorded, topic))
-        self._declared = [
-            {stamp: known for stamp, _, known in (decode_odometry(d) for *_, d in raw)}
-            for raw in (recorded.raw([topic]) for topic in (HAND, OBJECT))
+        raw = (recorded.raw([topic]) for topic in (HAND, OBJECT))
+        # poses and twists with their covariances, by stamps
+        self._bodies = [
+            {s: known for s, *known in (decode_odometry(d) for *_, d in m)} for m in raw
         ]
         self._read: tuple[int, Array] | None = None  # what was read last, and its stamp [ns]
 
@@ -279,7 +277,7 @@ class _Laboratory:
                     x,
                     step.acts,
                     touching=touching,
-                    covariances=np.array([known[step.stamp] for known in self._declared]),
+                    covariances=np.array([found[step.stamp][1] for found in self._bodies]),
                 )
                 u = answers.sent(at, answers.command(at, x, touching=touching))
             yield step, at, subject.widened(u)
@@ -309,9 +307,9 @@ class _Laboratory:
         if stamp == NO_STATE:
             return self._subject.start
         if self._read is None or self._read[0] != stamp:
-            x, _ = self._subject.source.state(*(self._bodies[t][stamp] for t in (HAND, OBJECT)))
+            x, _ = self._subject.source.state(*(found[stamp][0] for found in self._bodies))
             self._read = stamp, x
         return self._read[1]
 
     def _is_recorded(self, stamp: int) -> bool:
-        return stamp == NO_STATE or all(stamp in found for found in self._bodies.values())
+        return stamp == NO_STATE or all(stamp in found for found in self._bodies)
