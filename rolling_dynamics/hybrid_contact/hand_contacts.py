@@ -183,10 +183,6 @@ class Foot(NamedTuple):
         Closest point of the body from its origin [m].
     frame
         Contact frame Ch of the hand, z along the normal.
-    step
-        By how much uv must change so that it is the closest point, to first order.
-    margin
-        Positive where the closest point is one for itself and the chart regular.
 
     """
 
@@ -194,8 +190,6 @@ class Foot(NamedTuple):
     p_HC: ca.SX
     r_OC: ca.SX
     frame: ca.SX
-    step: ca.SX
-    margin: ca.SX
 
 
 def _contact(shape: Sphere | Convex, p: Mapping[str, ca.SX]) -> Contact:
@@ -217,14 +211,12 @@ def _contact(shape: Sphere | Convex, p: Mapping[str, ca.SX]) -> Contact:
 def _at(contact: Contact, machine: Machine) -> tuple[Contact, Foot]:
     """Return a contact that is at the closest point of the hand, and that point."""
     rows, values, on = contact_rows(contact, machine), machine.symbols.values, contact.surface
-    reach, foot = rows.along.reach, rows.foot
-    if foot is not None and isinstance(on, Charted):
+    if isinstance(on, Charted):
         uv = values[contact.foot]
-        p_HC, step, margin = on.at(uv).position, foot.step, foot.margin
+        p_HC = on.at(uv).position
     else:
-        uv = (values['p_HO_H'] + reach)[:2]
-        p_HC, step, margin = ca.vertcat(uv, 0), ca.SX.zeros(2), ca.SX(1)
+        uv = (values['p_HO_H'] + rows.along.reach)[:2]
+        p_HC = ca.vertcat(uv, 0)
     hand = machine.links['hand']
     rows = rows._replace(place_W=hand.p_WB + hand.R_WB @ p_HC)
-    at = Foot(uv, p_HC, reach, rows.along.axes, step, margin)
-    return replace(contact, rows=rows), at
+    return replace(contact, rows=rows), Foot(uv, p_HC, rows.along.reach, rows.along.axes)

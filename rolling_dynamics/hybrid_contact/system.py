@@ -399,10 +399,11 @@ class HybridContactSystem(HandContacts):
         It starts at the closest points of the state, and all over the chart of the hand or within
         its edges. What counts is a minimum of the distance there; from the first start, anywhere.
         """
-        s, foot, (low, high) = self.symbols, self.at, self._searched
+        s, here, (low, high) = self.symbols, self.at.uv, self._searched
+        foot = self.closest[FOOT.name]
         most, last, own = ca.SX.sym('most', 2), ca.SX.sym('last'), ca.SX.sym('own')
         way = ca.fmax(-most, ca.fmin(most, foot.step))
-        moved = ca.vertcat(*{**s.values, FOOT.name: foot.uv + way}.values())
+        moved = ca.vertcat(*{**s.values, FOOT.name: here + way}.values())
         given, after = (
             ca.vertcat(*v, most, s.p) for v in ((last, s.x), (ca.norm_inf(way), moved))
         )
@@ -411,16 +412,14 @@ class HybridContactSystem(HandContacts):
         go = ca.Function.if_else('go', newton, done)(z[0] > SAME, z)
         search = ca.Function('round', [z], [go]).fold(STEPS // ROUND)
         periods = ca.DM([period or FAR for period in self.hand_surface.charts[0].periods])
-        inside = ca.mmin(ca.vertcat(foot.uv - low, high - foot.uv)) >= 0
+        inside = ca.mmin(ca.vertcat(here - low, high - here)) >= 0
         minimum = ca.logic_and(ca.norm_inf(foot.step) < FOUND, foot.margin > 0)
-        uv = foot.uv + foot.step
+        uv = here + foot.step
         place = uv - periods * ca.floor(uv / periods + 0.5)
         found = ca.vertcat(place, self.gaps, ca.logic_and(minimum, ca.logic_or(own, inside)))
         ends = ca.Function('ends', [given, own], [found])
         x, p = ca.MX.sym('x', s.x.numel()), ca.MX.sym('p', s.p.numel())
-        start, first, w = (
-            ca.MX.sym(name, k) for name, k in (('start', 2), ('first', 1), ('w', 2))
-        )
+        start, first, w = map(ca.MX.sym, ('start', 'first', 'w'), (2, 1, 2))
         at, n = self.state.slice(FOOT.name), STARTS**2 + len(self.feet)
         whole = ca.vertcat(1, x[: at.start], start, x[at.stop :], w, p)
         one = ca.Function('one', [start, first, x, w, p], [ends(search(whole), first)])

@@ -7,9 +7,8 @@ contacts as can be hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NamedTuple
 
 import casadi as ca
@@ -61,14 +60,7 @@ class Reduced:
     whole: Callable[[ca.SX], ca.SX]
 
 
-def reduced(
-    matrix: ca.SX,
-    right: ca.SX,
-    first: int,
-    *,
-    symmetric: int,
-    after: Mapping[int, int] = MappingProxyType({}),
-) -> Reduced:
+def reduced(matrix: ca.SX, right: ca.SX, first: int, *, symmetric: int) -> Reduced:
     """
     Return the equations without the first unknowns, which are eliminated.
 
@@ -80,8 +72,6 @@ def reduced(
         Number of unknowns to eliminate.
     symmetric
         Number of the first unknowns whose part of the matrix is symmetric.
-    after
-        Later ones that are eliminated too, each after one of the first, by its number.
 
     """
     n = matrix.shape[0]
@@ -92,13 +82,11 @@ def reduced(
         if not (matrix[i, j].is_zero() and matrix[j, i].is_zero())
     }
     b = [right[i, :] for i in range(n)]
-    left, order, open_ = list(range(n)), list[int](), set(range(first))
+    left, order = list(range(n)), list[int]()
     inverse: dict[int, ca.SX] = {}
-    while open_:
-        k = min(open_, key=lambda i: sum((i, j) in a for j in left))
+    for _ in range(first):
+        k = min((i for i in left if i < first), key=lambda i: sum((i, j) in a for j in left))
         left.remove(k)
-        open_.remove(k)
-        open_ |= {i for i, one in after.items() if one == k}
         order.append(k)
         inverse[k] = 1 / a[k, k]
         rows = [i for i in left if (i, k) in a]

@@ -357,8 +357,6 @@ def closed_rates(
     J = ca.vertcat(ca.SX(0, n), *(h.rows for h in every))
     C = ca.horzcat(ca.SX(n, 0), *(h.columns for h in every))
     even = symmetric and not slips and not any(c.resists for c in contacts)
-    first = [starts[i] + k for i, h in enumerate(every) for k in range(3 * h.whole)]
-    alone = {} if spread else _alone(matrix, J, first)
     left = reduced(
         ca.vertcat(ca.horzcat(matrix, C), ca.horzcat(J, -ca.diag(idle(contacts, rows, phases)))),
         ca.horzcat(
@@ -366,8 +364,7 @@ def closed_rates(
             ca.DM.eye(n + size)[:, [n + starts[i] for i in slips]],
         ),
         n,
-        symmetric=n + size if even else n * (symmetric and not alone),
-        after={n + i: k for i, k in alone.items()},
+        symmetric=n + size if even else n * symmetric,
     )
     exact = left.matrix
     regular = spread_over(exact, spread, ca.diagcat(*(h.weights for h in every)))
@@ -379,8 +376,7 @@ def closed_rates(
     rates, reverse = ca.vertsplit(left.whole(reverse), [0, n, n + size])
     each = zip(every, ca.vertsplit(reverse, starts), strict=True)
     forces = [h.known - h.base @ part for h, part in each]
-    rest = [k for k in range(size) if k not in alone]
-    pushes = {i: -1 / found[rest.index(starts[i]), 1 + k] for k, i in enumerate(slips)}
+    pushes = {i: -1 / found[starts[i], 1 + k] for k, i in enumerate(slips)}
     open_ = null_space(regular, regular - exact, dependent) if dependent else ca.SX(size, 0)
     each = zip(every, ca.vertsplit(open_, starts), strict=True)
     return Closed(rates, forces, pushes, [h.base @ part for h, part in each])
@@ -402,8 +398,6 @@ class _Held(NamedTuple):
         Components of the force that is given, and what it pushes (n).
     weights
         Of the components of the force where they are undetermined (k, k).
-    whole
-        Whether the first three stand for all velocities of the contact, in axes of their own.
 
     """
 
@@ -415,7 +409,6 @@ class _Held(NamedTuple):
     known: ca.SX
     push: ca.SX
     weights: ca.SX
-    whole: bool
 
 
 def _held(c: Contact, r: ContactRows, phase: str, speeds: tuple[ca.SX, ca.SX]) -> _Held:
@@ -425,11 +418,9 @@ def _held(c: Contact, r: ContactRows, phase: str, speeds: tuple[ca.SX, ca.SX]) -
     zero = ca.SX(velocity.numel(), 1)
     known = sum((f * units[k] for k, f in given.items() if k in units), zero)
     base = own = ca.horzcat(zero[:, []], *(units[k] for k in numbers))
-    back, weights = (
-        returning(r, numbers),
-        ca.diag(ca.SX([ALONG if k == 2 else ACROSS for k in numbers])),
-    )
-    if whole := numbers[:3] == [0, 1, 2]:
+    back = returning(r, numbers)
+    weights = ca.diag(ca.SX([ALONG if k == 2 else ACROSS for k in numbers]))
+    if numbers[:3] == [0, 1, 2]:  # they stand for the whole velocity, in axes of its own
         R, more = r.along.axes, ca.SX.eye(len(numbers) - 3)
         turned = ca.diagcat(R, more)
         base, back, weights = base @ turned.T, turned @ back, turned @ weights @ turned.T
@@ -448,25 +439,7 @@ def _held(c: Contact, r: ContactRows, phase: str, speeds: tuple[ca.SX, ca.SX]) -
         known=known,
         push=turns.T @ (by.T @ known),
         weights=weights,
-        whole=whole,
     )
-
-
-def _alone(matrix: ca.SX, rows: ca.SX, numbers: Sequence[int]) -> dict[int, int]:
-    """
-    Return rows that give the rate of a speed which no other equation has, with its number.
-
-    Where the mass matrix is diagonal there, eliminating both is as safe as inverting a mass.
-    """
-    out: dict[int, int] = {}
-    for i in numbers:
-        for k in range(rows.shape[1]):
-            others = [j for j in range(rows.shape[1]) if j != k]
-            free = matrix[k, others].is_zero() and all(rows[o, k].is_zero() for o in out)
-            if free and rows[i, k].is_one() and rows[i, list(out.values())].is_zero():
-                out[i] = k
-                break
-    return out
 
 
 def returning(rows: ContactRows, numbers: Sequence[int]) -> ca.SX:

@@ -214,8 +214,7 @@ class MachineSystem(WrittenSystem):
         for i, contact in enumerate(machine.contacts):
             if name := contact.displacement:
                 rates[name] = self._displacing(i, rates, forces[i]) if forces else ca.SX(3, 1)
-            if (foot := self.closures[i].foot) is not None:
-                rates[contact.foot] = foot.rate
+        rates |= {name: foot.rate for name, foot in self.closest.items()}
         return ca.vertcat(*({**rates, **known}[e.name] for e in self.state.entries))
 
     def _displacing(self, i: int, rates: Mapping[str, ca.SX], force: ca.SX) -> ca.SX:

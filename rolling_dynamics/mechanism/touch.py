@@ -165,9 +165,8 @@ def touching(
         gap = surface.distance(on.R.T @ arm)
         if own.is_zero():
             side, n = ca.SX(surface.side), on.R.T @ normal
-            frame, turned = _frame(
-                n, side, on.R.T @ (turning - ca.cross(on.w, normal)), ca.SX(3, 1)
-            )
+            own_rate = on.R.T @ (turning - ca.cross(on.w, normal))
+            frame, turned = _frame(n, side, own_rate, ca.SX(3, 1))
             axes = on.R @ frame
             turned += axes.T @ on.w
     if not own.is_zero():
@@ -242,9 +241,8 @@ def _over_chart(
     bends, turning = bending(shape, body.R, n, T), T.T @ ca.cross(w, n)
     K = -T.T @ bends
     over = body.v - on.v + ca.cross(body.w, reach) - ca.cross(on.w, arm)
-    s = inverse_2x2(ca.SX.eye(2) - (K + gap * ca.SX.eye(2)) @ g.curvature) @ (
-        T.T @ over + K @ turning
-    )
+    matrix = ca.SX.eye(2) - (K + gap * ca.SX.eye(2)) @ g.curvature
+    s = inverse_2x2(matrix) @ (T.T @ over + K @ turning)
     passing = ca.cross(body.w, reach) - bends @ (g.curvature @ s + turning)
     return reach, passing, s
 
