@@ -82,7 +82,7 @@ def read_page(page: str, equivalent: set[str]) -> dict[str, Module]:
         for path, of, killed, code in rows
     }
     by_path = {path.partition(':')[0]: module for path, module in out.items()}
-    for name in re.findall(r'`(rolling_[\w.]+\.x[\wǁ]+)`', page):
+    for name in dict.fromkeys(re.findall(r'`(rolling_[\w.]+\.x[\wǁ]+)`', page)):
         module = by_path.get(name[: name.rindex('.')].replace('.', '/') + '.py')
         if module is not None:
             (module.equivalent if name in equivalent else module.survived).append(name)
