@@ -621,7 +621,6 @@ class Loop:
 
 # What moves a plant, besides the emulation of machines.
 MOVES_A_PLANT = {
-    'rolling_controller.ball_balancer.labyrinth_planner.LabyrinthPlanner.plan': 'a planned motion',
     'rolling_controller.motion_watch.Predictor.step_with': 'predicts for a watch',
     'rolling_robotics.page.page.page_data': 'the first state of a page',
     'evidence.benchmarks.batch._scalar': 'times a step',

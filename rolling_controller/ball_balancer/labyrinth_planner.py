@@ -7,26 +7,24 @@ that is level and seen without noise the law follows it, and what it commands is
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
-from rolling_controller.law import answered
+from rolling_controller.lockstep import run_emulated
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile, WaySection
+from rolling_dynamics.ball_balancer.rig_file import begin, CameraSection, emulated_rig
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.extras import need
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.simulation import Stepper
+from rolling_dynamics.simulation.sensing import SAME_TIME
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
 from rolling_planner.plan import HOLD, Plan
 from rolling_planner.planners.planner import Planned, Request, SystemPlanner
-from rolling_planner.progress import Iteration, Report
-
-LONGEST = 2e-3  # s, of a step
+from rolling_planner.progress import Iteration, NotConvergedError, Report
 
 
 class LabyrinthPlanner(SystemPlanner):
@@ -60,31 +58,37 @@ class LabyrinthPlanner(SystemPlanner):
         file = self.problem(scenario, request)
         if not on_iteration(Iteration(0, 0, 0.0, 0.0, 0.0)):
             raise CancelledError('planning was cancelled')
-        system, p = file.system_and_parameters()
-        x = np.concatenate([file.start(), np.zeros(6)])
         law = LabyrinthLaw(file, plan_labyrinth(file))
-        plant = Stepper(system, p, max_step=LONGEST)
-        end, count = law.plan.end, int(np.ceil(law.plan.times[-1] / law.period))
-        states, controls = [x], [np.zeros(2)]
-
-        def motion() -> Generator[tuple[float, ArrayLike], Array, None]:
-            for k in range(count):
-                command = yield k * law.period, [*states[-1][:2], *end]
-                states.append(plant.step(states[-1], controls[-1], law.period))
-                controls.append(command)
-
-        answered(law, motion())
-        ball = np.array(states)[:, :2]
+        period, end = law.period, law.plan.end
+        servo = file.servo.model_copy(update={'dead_time': period})  # to the next frame
+        seen = CameraSection(rate=file.camera.rate, delay=0.0, noise=0.0)
+        exact = file.model_copy(update={'camera': seen, 'servo': servo})
+        rig = emulated_rig(exact)
+        begin(rig, exact, exact.start())
+        count = int(np.ceil(law.plan.times[-1] / period))
+        run = run_emulated(
+            rig,
+            law,
+            lambda frame: np.concatenate([frame.value[:2], end]),
+            (count + 0.5) * period,
+            lambda u: u,
+        )
+        if run.ended is not None:
+            text = f'the law loses the ball at {run.ended.time:.3f} s: {run.ended.name}'
+            raise NotConvergedError(f'no plan through the labyrinth: {text}')
+        times = run.stamps
+        states = run.states[np.searchsorted(run.times, times - SAME_TIME)]
+        ball = states[:, :2]
         walls, holes = file.room(ball)
         report = {
             'length': float(np.hypot(*np.diff(ball, axis=0).T).sum()),
             'least_margins': {'room to walls': walls.min(), 'room to holes': holes.min()},
         }
         found = Plan.of(
-            system,
-            times=law.period * np.arange(count + 1),
+            rig.system,
+            times=times,
             states=states,
-            controls=controls,
+            controls=[rig.controls[0], *run.outputs[:-1]],
             interpolation=HOLD,
             report=report,
         )
@@ -93,7 +97,7 @@ class LabyrinthPlanner(SystemPlanner):
             return float(np.hypot(*(state[:2] - end)))
 
         return Planned(
-            scenario=replace(scenario, p=p, x0=x),
+            scenario=replace(scenario, p=rig.p, x0=states[0]),
             plan=found,
             goal_error=error,
             tolerance=file.ball.radius,

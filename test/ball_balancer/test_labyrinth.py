@@ -32,6 +32,7 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.simulation import simulate, Stepper
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
 from rolling_planner.planners.planner import planner_of, Request
+from rolling_planner.progress import NotConvergedError
 from rolling_robotics.arrays import Series
 from rolling_robotics.plugins.labyrinth import demo
 from rolling_robotics.result import plan_result, simulate_scenario
@@ -221,6 +222,17 @@ def test_plan_as_controls_leads_to_the_end_when_it_is_simulated(monkeypatch):
         planner.problem(scenario, asked)
     with pytest.raises(ScenarioError, match=r'plan\.margin'):
         planner.problem(load_scenario({**raw, 'plan': {'share': 0.2}}))
+
+
+def test_a_plan_that_loses_the_ball_is_refused(monkeypatch):
+    """The collocation did not know of the hole, which lies on the way."""
+    file, plan = short_plan()
+    monkeypatch.setattr(labyrinth_planner, 'plan_labyrinth', lambda _: plan)
+    board = {**SCENARIO.raw['board'], 'path': file.board.path.tolist()}
+    board['holes'] = [plan.places(plan.times[-1:] / 2)[0].tolist()]
+    scenario = load_scenario({**SCENARIO.raw, 'board': board})
+    with pytest.raises(NotConvergedError, match=r'the law loses the ball at \d\.\d+ s: hole'):
+        planner_of('labyrinth').plan(scenario, lambda _: True)
 
 
 def test_law_drives_a_part_of_the_path_and_stays_at_its_end():
