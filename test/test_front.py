@@ -95,7 +95,7 @@ def test_where_the_front_points_up_it_heads_somewhere():
     robot, layout = emulated_robot(model), model.system.state
     x = model.start.copy()
     x[layout.slice('q_cart')] = [np.sqrt(0.5), 0, -np.sqrt(0.5), 0]
-    observer = robot._observers[robot.emulation.state.mode]
+    observer = robot.shown._observers[robot.emulation.state.mode]
     assert np.isfinite(observer.look(x, robot.emulation.u, 0.0).yaw_rate)
 
 

@@ -518,6 +518,8 @@ class Observation:
         Torque [N m] and force [N] of the floor on the robot, in W; zeros of a kinematic model.
     margins
         Guards of the mode by name: positive inside the envelope.
+    mode
+        Mode as published.
 
     """
 
@@ -530,6 +532,7 @@ class Observation:
     links: Array
     wrench: Array
     margins: dict[str, float]
+    mode: str = ''
 
 
 class MotionObserver:

@@ -60,7 +60,7 @@ def test_an_uncommanded_pendulum_sphere_does_not_roll_down_its_slope():
 def test_an_uncommanded_kinematic_sphere_stands_still():
     plant = make_plant('spin_rolling_ball.yaml')
     assert plant.brake().tolist() == [0.0, 0.0, 0.0]
-    assert not plant.has_wrench
+    assert not plant.shown.has_wrench
 
 
 def test_controls_are_held_to_the_limits_of_the_scenario():
@@ -117,14 +117,14 @@ def test_lift_off_is_separation():
 
 def test_two_wheels_carry_the_weight_each_its_half():
     plant = make_plant('two_wheeler.yaml')
-    force, mu, X = plant.contact_forces()
+    force, mu, X = plant.shown.contact_forces()
     given = plant.view.system.parameters.unpack(plant.emulation.p)
     weight = 9.81 * sum(value[0] for name, value in given.items() if name.endswith('_mass'))
     np.testing.assert_allclose(force, [[0, 0, weight / 2]] * 2, atol=1e-9)
     np.testing.assert_allclose(mu, [given['left_mu'][0], given['right_mu'][0]])
     np.testing.assert_allclose(X[:, :3, 3], [[0, 0.12, 0], [0, -0.12, 0]], atol=1e-12)
     push(plant, [0.2, 0.1])
-    force, _, X = plant.contact_forces()
+    force, _, X = plant.shown.contact_forces()
     total = sum(frame[:3, :3] @ f for frame, f in zip(X, force, strict=True))
     summed = X[0, :3, :3] @ plant.observe().wrench[3:]
     np.testing.assert_allclose(total, summed, atol=1e-9)

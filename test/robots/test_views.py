@@ -29,13 +29,13 @@ def test_velocity_acceleration_and_rates_are_derivatives(robot):
     for u in controls:
         plant.step(u, DT)
         seen.append(plant.observe())
-        joints.append(plant.joints(seen[-1]))
+        joints.append(plant.shown.joints(seen[-1]))
     assert not plant.fault
     centres = np.array([s.centre for s in seen])
     velocities = np.array([s.velocity for s in seen])
     positions = np.array([j[0] for j in joints]).reshape(len(seen), -1)
     yaw = np.array([s.yaw for s in seen])
-    kinematic = not plant.has_wrench
+    kinematic = not plant.shown.has_wrench
     for k in range(25, len(seen) - 5, 20):  # in the midst of a held control
         assert derivative(centres, k) == pytest.approx(velocities[k], abs=2e-7)
         if not kinematic:
@@ -101,7 +101,7 @@ def test_pendulum_joints_turn_base_link_into_the_pendulum():
     for k in range(600):
         plant.step(np.array([0.1 * math.sin(3e-3 * k), 0.1, 0.0]), DT)
     seen = plant.observe()
-    (pitch, roll), _ = plant.joints(seen)
+    (pitch, roll), _ = plant.shown.joints(seen)
     R = axangle2mat([0, 0, 1], seen.yaw) @ axangle2mat([0, 1, 0], pitch)
     n = R @ axangle2mat([1, 0, 0], roll) @ [0, 0, -1]
     names = [link.name for link in plant.view.links]

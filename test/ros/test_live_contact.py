@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import rclpy
 from rclpy.serialization import serialize_message
-from rolling_dynamics.nodes.simulated_robot import RobotTopics
+from rolling_dynamics.nodes.robot_topics import RobotTopics
 from rolling_dynamics.robots.emulated_robot import emulated_robot
 from rolling_dynamics.scenario_model import load_robot
 from rolling_node_kit.conversions import nanoseconds_to_time, vector_to_list
@@ -63,7 +63,7 @@ class Heard:
 def moved(request):
     """A robot that moved, what it published meanwhile, and the frame at its contact."""
     plant, heard = emulated_robot(load_robot(request.param)), Heard()
-    topics, messages = RobotTopics(heard, plant, world='odom', prefix=''), []
+    topics, messages = RobotTopics(heard, plant.shown, world='odom', prefix=''), []
     u = 0.05 * np.ones(plant.view.system.control.size)
     for k in range(8):
         plant.step(u, STEP)

@@ -13,7 +13,7 @@ pytest.importorskip('rolling_interfaces')
 from builtin_interfaces.msg import Time
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message
-from rolling_dynamics.nodes.simulated_robot import RobotTopics
+from rolling_dynamics.nodes.robot_topics import RobotTopics
 from rolling_node_kit.loop_node import LoopNode
 
 
@@ -31,7 +31,7 @@ class Listener:
 def published(scenario, prefix):
     robot = emulated_robot(load_robot(scenario))
     listener = Listener()
-    topics = RobotTopics(listener, robot, world='odom', prefix=prefix)
+    topics = RobotTopics(listener, robot.shown, world='odom', prefix=prefix)
     seen = robot.observe()
     topics.state(seen, 0)
     for publish in (topics.contact, topics.frames, topics.markers):
