@@ -18,6 +18,7 @@ from rolling_controller.nodes.machines import ROBOT_TABLE
 from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.configuration import find_scenario
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.measurements import RobotStates
 from rolling_dynamics.nodes.topics import CommandTopic
 from rolling_dynamics.robots.emulated_robot import emulated_robot
@@ -192,3 +193,18 @@ def test_every_command_is_found_bit_by_bit(name, tmp_path, monkeypatch):
     assert [len(run.answers) for run in runs] == [run.equal for run in runs]
     assert all(run.same for run in runs)
     assert len({a.computed.tobytes() for a in runs[-1].answers}) > 10  # there was something to do
+
+
+def test_commands_from_estimated_states_are_not_compared_with_the_truth(tmp_path, monkeypatch):
+    """The truth is recorded too; by it every command would be another."""
+    monkeypatch.setattr(equipment_module, 'PeriodicLoop', StandingLoop)
+    rehearsal = Rehearsal('ball', tmp_path)
+    rehearsal.recorded['estimate_state'] = True
+    rehearsal.execute(CUT, open_loop=False)
+    rehearsal.recording.close()
+    text = 'estimated its states from sensors'
+    with (
+        Recorded(tmp_path / 'bag', rehearsal.path) as recorded,
+        pytest.raises(ParameterError, match=text),
+    ):
+        replay_executions(recorded)

@@ -153,10 +153,16 @@ def replay_executions(
     Raises
     ------
     ParameterError
-        Nothing was executed in it, or not in simulated time, or a plan does not fit its scenario.
+        Nothing was executed in it, or not in simulated time, or from states that are not in it,
+        or a plan does not fit its scenario.
 
     """
     settings, plans = executed_plans(recorded)
+    if any(s.get('estimate_state') for s in settings):
+        raise ParameterError(
+            f'{recorded.path}: the controller estimated its states from sensors (estimate_state), '
+            'and they are not in the recording: its commands cannot be computed again'
+        )
     if not all(s['use_sim_time'] for s in settings):
         raise ParameterError(
             f'{recorded.path}: was made in wall-clock time, where a command depends on the moment '
