@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, KW_ONLY, replace
+from functools import cached_property, partial
 import math
 from typing import Any, Protocol
 
-from rolling_controller.law import Following, OpenLoop
+from rolling_controller.law import Following, Law, law_named, OpenLoop
 from rolling_controller.learned_law import LearnedLaw, LearnedPolicy
 from rolling_controller.nominal import nominal_trajectory
 from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
 from rolling_controller.predictive.pursuit import Ask, problem_of, Pursuit, Replanning
-from rolling_controller.robot_laws.regulator import RegulatedRobot, robot_kind, RobotKind
+from rolling_controller.robot_laws.regulator import never, RegulatedRobot, robot_kind, RobotKind
 from rolling_controller.time_varying_lqr import KNOT
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
@@ -21,7 +22,6 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import ScenarioModel
 from rolling_planner.plan import Plan
 
-LQR, PREDICTIVE, LEARNED = LAWS = 'lqr', 'predictive', 'learned'
 REPLANNING = Replanning(lead=0.45)  # a planner beside a busy loop is not quick
 PERIOD = 4e-3  # between two predictions beside a loop [s]
 SLEW = 20.0  # of their commands over the range of the controls [1/s]
@@ -61,31 +61,20 @@ def laws_of(model: ScenarioModel, settings: Settings) -> RegulatedRobot:
     return kind.make(model.scenario, Options(settings, kind))
 
 
-def follow(
-    model: ScenarioModel,
-    plan: Plan,
-    settings: Settings,
-    interrupted: Callable[[], bool] = lambda: False,
-    *,
-    beside: bool = False,
-    ask: Ask | None = None,
-    patience: float = 0.0,
-    safe: Callable[[Array], Array] | None = None,
-) -> Following:
+@dataclass(frozen=True)
+class Wanted:
     """
-    Return the law along a plan that parameters of a controller choose, and its hold.
+    A law along a plan as it is asked for.
 
-    Without ``ask`` a plan stays as it is and ends in the machine's hold; else its law goes on.
-
-    Parameters
+    Attributes
     ----------
     model
         A robot, or an object on a hand.
     plan
         The plan.
     settings
-        Parameters by name, of them ``open_loop``, ``law``, one of :data:`LAWS`, and
-        ``policy_file``; those that are missing have their defaults.
+        Parameters of a controller by name, of them ``open_loop`` and ``law``; those that are
+        missing have their defaults.
     interrupted
         Asked now and then whether to give up.
     beside
@@ -97,52 +86,92 @@ def follow(
     safe
         What a predictive law commands where its predictions fail.
 
-    Returns
-    -------
-    Following
-        The law and the motion that the planned controls cause.
+    """
+
+    model: ScenarioModel
+    plan: Plan
+    settings: Settings
+    interrupted: Callable[[], bool] = never
+    _: KW_ONLY
+    beside: bool = False
+    ask: Ask | None = None
+    patience: float = 0.0
+    safe: Callable[[Array], Array] | None = None
+
+    @cached_property
+    def laws(self) -> RegulatedRobot:
+        """The laws of the kind of machine, by its options."""
+        return laws_of(self.model, self.settings)
+
+
+def _lqr(wanted: Wanted) -> Following:
+    return wanted.laws.follow(wanted.plan, wanted.interrupted)
+
+
+def _predictive(wanted: Wanted) -> Following:
+    model = wanted.model
+    predictive = PredictiveLaw(
+        model.system,
+        model.params,
+        wanted.plan,
+        wanted.laws.weights(),
+        control_limits=math.inf if model.control_limits is None else model.control_limits,
+        horizon=Horizon(period=PERIOD, slew=SLEW),
+        safe=wanted.safe,
+        interrupted=wanted.interrupted,
+    )
+    r, pursuit = predictive.reference, None
+    if wanted.ask is not None:
+        options = replace(REPLANNING, patience=wanted.patience)
+        pursuit = Pursuit(predictive, problem_of(predictive), wanted.ask, options)
+    used = PredictingBeside(predictive, pursuit, in_loop=not wanted.beside)
+    course = None if pursuit is None else (lambda: pursuit.course)
+    return Following(used, r.times, r.states, predictive.warning, holds=True, course=course)
+
+
+def _learned(wanted: Wanted) -> Following:
+    if not (policy_file := wanted.settings.get('policy_file', '')):
+        raise ParameterError(f'law {LEARNED!r} needs policy_file, the file of a policy')
+    model, policy = wanted.model, LearnedPolicy.read(policy_file)
+    law = LearnedLaw(model.system, model.params, wanted.plan, policy, wanted.interrupted)
+    return Following(law, law.course.times, law.course.states, holds=True)
+
+
+LQR, PREDICTIVE, LEARNED = 'lqr', 'predictive', 'learned'
+LAWS: Mapping[str, Callable[[Wanted], Following | Law[Any]]] = {
+    LQR: _lqr,
+    PREDICTIVE: _predictive,
+    LEARNED: _learned,
+}
+
+
+def follow(wanted: Wanted) -> Following:
+    """
+    Return the law along a plan that parameters of a controller choose, and its hold.
+
+    It is one of :data:`LAWS`, or of those that the kind of machine names. Without ``ask`` a plan
+    stays as it is and ends in the machine's hold; else its law goes on.
 
     Raises
     ------
     ParameterError
-        A weight or the file of a policy is not right, or the plan is too long.
+        There is no such law, a weight or the file of a policy is not right, or the plan is too
+        long.
     SimulationError
         The motion under the planned controls is not finite.
     CancelledError
         Interrupted.
 
     """
-    system, params = model.system, model.params
-    if settings.get('open_loop', False):
-        return open_loop(system, params, plan, interrupted)
-    laws, law = laws_of(model, settings), settings.get('law', LQR)
-    if law == LQR:
-        return laws.follow(plan, interrupted)
-    if law == LEARNED:
-        if not (policy_file := settings.get('policy_file', '')):
-            raise ParameterError(f'law {LEARNED!r} needs policy_file, the file of a policy')
-        policy = LearnedPolicy.read(policy_file)
-        learned = LearnedLaw(system, params, plan, policy, interrupted)
-        found = Following(learned, learned.course.times, learned.course.states, holds=True)
-    else:
-        predictive = PredictiveLaw(
-            system,
-            params,
-            plan,
-            laws.weights(),
-            control_limits=math.inf if model.control_limits is None else model.control_limits,
-            horizon=Horizon(period=PERIOD, slew=SLEW),
-            safe=safe,
-            interrupted=interrupted,
-        )
-        r, pursuit = predictive.reference, None
-        if ask is not None:
-            options = replace(REPLANNING, patience=patience)
-            pursuit = Pursuit(predictive, problem_of(predictive), ask, options)
-        used = PredictingBeside(predictive, pursuit, in_loop=not beside)
-        course = None if pursuit is None else (lambda: pursuit.course)
-        found = Following(used, r.times, r.states, predictive.warning, holds=True, course=course)
-    return found if ask else found._replace(hold=laws.end(plan)[0])
+    system, plan = wanted.model.system, wanted.plan
+    if wanted.settings.get('open_loop', False):
+        return open_loop(system, wanted.model.params, plan, wanted.interrupted)
+    makers = {**LAWS, **robot_kind(system.name).along()}
+    laws = {name: partial(make, wanted) for name, make in makers.items()}
+    found = law_named(laws, wanted.settings.get('law', LQR), f'a controller of {system.name}')
+    if not isinstance(found, Following):
+        found = Following(found, plan.times, plan.states)
+    return found if wanted.ask or found.hold else found._replace(hold=wanted.laws.end(plan)[0])
 
 
 def open_loop(

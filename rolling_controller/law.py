@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, quoted
 
 M = TypeVar('M')  # memory of a law
 R = TypeVar('R')  # result of a motion
@@ -192,6 +192,13 @@ def replay(
 
     outputs, memory = answered(law, recorded(), before)
     return np.array(outputs, dtype=float).reshape(len(rows), law.output.size), memory
+
+
+def law_named(laws: Mapping[str, Callable[[], R]], name: str, of: str) -> R:
+    """Return what a maker of laws makes, or raise ParameterError with the names that there are."""
+    if name not in laws:
+        raise ParameterError(f'{of} has the laws {", ".join(laws)}; got {quoted(name)}')
+    return laws[name]()
 
 
 class LawFunction(NamedTuple):

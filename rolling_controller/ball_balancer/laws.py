@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import casadi as ca
 import numpy as np
@@ -16,7 +16,7 @@ from rolling_controller.ball_balancer.predictive import predictive_law
 from rolling_controller.ball_balancer.predictive_c import predictive_as_c
 from rolling_controller.export.c import as_c, CSource
 from rolling_controller.export.compiled_law import CompiledLaw
-from rolling_controller.law import Law
+from rolling_controller.law import Law, law_named
 from rolling_controller.step_law import StepLaw
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
@@ -24,7 +24,6 @@ from rolling_dynamics.ball_balancer.rig_file import RigFile
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.driven import limited
-from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from scipy.linalg import solve_discrete_are
 
@@ -164,12 +163,13 @@ LEADS: Mapping[str, float] = {'pid': 0.4, 'lqr': 0.45, 'predictive': 0.27, 'expo
 
 
 def law_on_nodes(file: RigFile, name: str) -> Law[Any]:
-    """Return a law of `ON_NODES` for a rig; raise ParameterError if there is none such for it."""
+    """Return a law of a rig; raise ParameterError if it has none such."""
+    laws: dict[str, Callable[[], Law[Any]]]
     if isinstance(file, BallBalancerFile):
-        return ON_NODES[name](RigModel.of(file))
-    if isinstance(file, LabyrinthFile) and name == 'predictive':
-        return labyrinth_law(file)
-    raise ParameterError(f'law: only predictive drives a labyrinth, got {name!r}')
+        laws = {key: partial(make, RigModel.of(file)) for key, make in ON_NODES.items()}
+    else:
+        laws = {'predictive': partial(labyrinth_law, cast('LabyrinthFile', file))}
+    return law_named(laws, name, 'this rig')
 
 
 def sources_of(scenario: Scenario) -> dict[str, Callable[[], CSource]]:

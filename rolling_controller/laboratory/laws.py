@@ -29,6 +29,7 @@ from rolling_controller.law import (
     as_function,
     FunctionLaw,
     Law,
+    law_named,
     OpenLoop,
     split,
     state_inputs,
@@ -458,6 +459,10 @@ class Prepared:
     laws: Mapping[str, Callable[[], Law[Any]]]
     note: str = ''
 
+    def law(self, name: str) -> Law[Any]:
+        """Return a law, or raise ParameterError naming those that the experiment has."""
+        return law_named(self.laws, name, 'this experiment')
+
 
 def _regulated(regulator: BalanceLqr) -> Prepared:
     """Return balance from the start on, and no control."""
@@ -524,12 +529,3 @@ SPATIAL: Mapping[str, Callable[[ContactSystem, Array], Prepared]] = {'balance_3d
 EXPERIMENTS = (*PLANAR, *SPATIAL)
 FOLLOWING = ('flip_up', 'throw_catch')  # those whose laws follow a plan
 PREDICTED = ('flip_up',)  # those that have the law predictive
-
-
-def chosen_law(prepared: Prepared, name: str) -> Law[Any]:
-    """Return a law again, or raise ParameterError naming those that the experiment has."""
-    try:
-        return prepared.laws[name]()
-    except KeyError:
-        known = ', '.join(prepared.laws)
-        raise ParameterError(f'this experiment has the laws {known}; got {name!r}') from None

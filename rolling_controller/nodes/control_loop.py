@@ -287,6 +287,11 @@ class Controlled(ABC):
     stopped: ClassVar[str] = 'the machine got its safe command'
     equipment: LoopEquipment
 
+    @classmethod
+    def parameters(cls, system: str) -> Sequence[Parameter]:  # noqa: ARG003
+        """Return the parameters of its node for a kind of system."""
+        return cls.table
+
     def __init__(self, node: ControllerNode) -> None:
         """Load the scenario; make topics and services."""
         self.node, self.values, self.current = node, node.values, True

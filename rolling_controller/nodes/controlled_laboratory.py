@@ -19,7 +19,6 @@ from rclpy.node import Node
 from rclpy.task import Future
 from rolling_controller.balance.hand_over import balancing_since
 from rolling_controller.laboratory.laws import (
-    chosen_law,
     EXPERIMENTS,
     PREDICTED,
     PREDICTIVE,
@@ -300,7 +299,7 @@ class ControlledLaboratory(Controlled):
             return RunExperiment.Result(error_code=code, error_string=text)
         assert self._prepared is not None  # noqa: S101 (by _refusal)
         try:
-            followed = chosen_law(self._prepared, law)
+            followed = self._prepared.law(law)
         except RollingError as error:
             return RunExperiment.Result(error_code=CODES.INFEASIBLE, error_string=str(error))
         ended = Future()

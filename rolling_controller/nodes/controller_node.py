@@ -14,7 +14,7 @@ from typing import Any
 
 from rolling_controller.nodes.control_loop import Controlled
 from rolling_controller.nodes.machines import ControlledRobot
-from rolling_dynamics.nodes.chosen import chosen, CompilingNode, given_parameters
+from rolling_dynamics.nodes.chosen import chosen, CompilingNode, given_parameters, system_of
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.periodic_loop import PeriodicLoop
 from rolling_node_kit.process import run_node
@@ -27,9 +27,9 @@ from std_srvs.srv import Trigger
 class ControllerNode(CompilingNode):
     """Lifecycle node that answers the states of a machine with commands."""
 
-    def __init__(self, kind: type[Controlled]) -> None:
+    def __init__(self, kind: type[Controlled], system: str) -> None:
         """Declare the parameters of a machine; everything else happens in configure."""
-        super().__init__('controller', kind.table)
+        super().__init__('controller', kind.parameters(system))
         self._kind = kind
         self._machine: Controlled | None = None
         self._preparation: threading.Thread | None = None
@@ -110,7 +110,7 @@ def machine_of(given: Mapping[str, Any]) -> type[Controlled]:
 def make_node() -> ControllerNode:
     """Return the controller of the machine that the parameters at the start name."""
     given = given_parameters('controller', ('scenario_file', 'experiment'))
-    return ControllerNode(machine_of(given))
+    return ControllerNode(machine_of(given), system_of(given))
 
 
 def main() -> int:

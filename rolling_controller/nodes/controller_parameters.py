@@ -151,7 +151,7 @@ HAND_TABLE = (
         LQR,
         'feedback along a plan: a linear regulator, predictive control within the limits '
         'of controls and contact, which needs daqp, or a learned policy; from the next goal on',
-        choices=LAWS,
+        choices=tuple(LAWS),
     ),
     Parameter(
         'policy_file', '', 'path of the policy of the learned controller; from the next goal on'

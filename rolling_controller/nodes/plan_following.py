@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 import threading
 import time
 from typing import Any, ClassVar, TYPE_CHECKING
@@ -13,7 +14,7 @@ from rcl_interfaces.msg import ParameterEvent
 from rclpy.clock import Clock, ClockType
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.task import Future
-from rolling_controller.design import follow, laws_of
+from rolling_controller.design import follow, laws_of, Wanted
 from rolling_controller.law import Following
 from rolling_controller.nodes.control_loop import CODES, Controlled, ControlLoop
 from rolling_controller.nodes.controller_parameters import law_parameters
@@ -33,7 +34,7 @@ from rolling_dynamics.scenario_model import check_limits, ScenarioModel
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingPlan
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
-from rolling_node_kit.parameters import ParameterTable
+from rolling_node_kit.parameters import Parameter, ParameterTable
 from rolling_node_kit.qos import LATCHED
 from rolling_node_kit.signals import drop_priority
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
@@ -118,6 +119,14 @@ class PlanFollowing(Controlled):
     driven: ClassVar[bool] = False
     replanned: ClassVar[bool] = False
     equipment: Equipment
+
+    @classmethod
+    def parameters(cls, system: str) -> list[Parameter]:
+        """Return the parameters; the laws to choose from are also those of the kind of machine."""
+        more = robot_kind(system).more
+        return [
+            replace(e, choices=(*e.choices, *more)) if e.name == 'law' else e for e in cls.table
+        ]
 
     @abstractmethod
     def equip(self) -> tuple[ScenarioModel, Machine]:
@@ -341,7 +350,7 @@ class PlanFollowing(Controlled):
     def _follow(self, plan: Plan, interrupted: Callable[[], bool]) -> Following:
         """Return the law along a plan that the parameters choose."""
         equipment, simulated = self.equipment, self.equipment.once
-        following = follow(
+        wanted = Wanted(
             self.model,
             plan,
             self.values,
@@ -351,6 +360,7 @@ class PlanFollowing(Controlled):
             patience=equipment.timeout if simulated else 0.0,
             safe=equipment.machine.safe,
         )
+        following = follow(wanted)
         self._prediction.show(following.law)
         return following
 

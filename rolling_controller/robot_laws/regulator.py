@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 import math
 from typing import Any
@@ -183,12 +183,17 @@ class RobotKind:
         What a user may choose.
     laws
         ``module:class`` of its laws, made from a scenario and the values of the options by name.
+    more
+        Laws along a plan beside those of :data:`rolling_controller.design.LAWS`, by the name that
+        the parameter ``law`` takes: ``module:function`` of what makes one of a
+        :class:`rolling_controller.design.Wanted`.
 
     """
 
-    group: str
-    options: tuple[Option, ...]
-    laws: str
+    group: str = ''
+    options: tuple[Option, ...] = ()
+    laws: str = f'{__name__}:HeldRobot'
+    more: Mapping[str, str] = field(default_factory=dict)
 
     def make(self, scenario: Scenario, values: Mapping[str, float]) -> RegulatedRobot:
         """
@@ -207,12 +212,20 @@ class RobotKind:
             The robot cannot be controlled.
 
         """
-        module, _, name = self.laws.partition(':')
-        robot: RegulatedRobot = getattr(import_module(module), name)(scenario, values)
+        robot: RegulatedRobot = _imported(self.laws)(scenario, values)
         return robot
 
+    def along(self) -> dict[str, Any]:
+        """Return the makers of its further laws along a plan, by name."""
+        return {name: _imported(place) for name, place in self.more.items()}
 
-DEFAULT = RobotKind(group='', options=(), laws='rolling_controller.robot_laws.regulator:HeldRobot')
+
+def _imported(place: str) -> Any:  # noqa: ANN401
+    module, _, name = place.partition(':')
+    return getattr(import_module(module), name)
+
+
+DEFAULT = RobotKind()
 
 
 def robot_kind(system: str) -> RobotKind:

@@ -27,6 +27,14 @@ class CompilingNode(SuiteNode):
         compiled.renew()
 
 
+def system_of(given: Mapping[str, Any]) -> str:
+    """Return the kind of system of the ``scenario_file``; empty where that cannot be read."""
+    try:
+        return str(read_document(str(given.get('scenario_file', ''))).get('system'))
+    except RollingError:
+        return ''
+
+
 def chosen(role: str, given: Mapping[str, Any]) -> Any:
     """
     Return what the plug-in of a machine has in a role of nodes.
@@ -46,8 +54,7 @@ def chosen(role: str, given: Mapping[str, Any]) -> Any:
 
     """
     try:
-        system = str(read_document(str(given.get('scenario_file', ''))).get('system'))
-        choose = role_of(system, role)
+        choose = role_of(system_of(given), role)
     except RollingError:
         return None
     return None if choose is None else choose(given)

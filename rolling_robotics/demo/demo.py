@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from rolling_controller.design import follow, laws_of
+from rolling_controller.design import follow, laws_of, Wanted
 from rolling_controller.lockstep import run_lockstep
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
@@ -97,7 +97,7 @@ class PlanLockstep:
 
         """
         system = self.model.system
-        following = follow(self.model, plan, {**self._given, **trial.settings})
+        following = follow(Wanted(self.model, plan, {**self._given, **trial.settings}))
         settle = float(self._given.get('settle_time', 0.0)) if following.holds else 0.0
         run = run_lockstep(
             self._plant.system,

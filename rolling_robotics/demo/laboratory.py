@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TYPE_CHECKING
 
 import numpy as np
 from rolling_controller.balance.hand_over import balancing_since
-from rolling_controller.laboratory.laws import chosen_law, subject_of
+from rolling_controller.laboratory.laws import subject_of
 from rolling_controller.law import answered, gathered, MODE, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import find_config
@@ -74,7 +74,7 @@ class LockstepTrials:
         plant.reset(position=trial.position, rotation=trial.rotation)
         plant.release()
         subject.source.restart()
-        chosen = chosen_law(self._prepared, trial.law)
+        chosen = self._prepared.law(trial.law)
         rows: list[np.ndarray] = []
         modes = [(0.0, plant.contact_mode)]
 

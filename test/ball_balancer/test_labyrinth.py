@@ -390,7 +390,7 @@ def test_other_laws_do_not_drive_a_labyrinth(monkeypatch):
         'rolling_controller.ball_balancer.laws.labyrinth_law', lambda file: (labyrinth_law, file)
     )
     assert law_on_nodes(FILE, 'predictive') == (labyrinth_law, FILE)
-    with pytest.raises(ParameterError, match="only predictive drives a labyrinth, got 'lqr'"):
+    with pytest.raises(ParameterError, match="has the laws predictive; got 'lqr'"):
         law_on_nodes(FILE, 'lqr')
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rolling_controller.balance.hand_over import HandOver
 from rolling_controller.balance.hold import Hold
-from rolling_controller.design import follow
+from rolling_controller.design import follow, Wanted
 from rolling_controller.law import as_function, FunctionLaw, GoingOn, state_inputs
 from rolling_controller.lockstep import run_lockstep
 from rolling_dynamics.scenario_model import load_model
@@ -30,7 +30,7 @@ def off(model, **entries):
 @pytest.mark.parametrize('time', [15.0, pytest.param(60.0, marks=pytest.mark.slow)])  # s
 def test_the_ball_stays_at_its_goal_after_the_plan(model, hard, time):
     _, plan = hard
-    following = follow(model, plan, {})
+    following = follow(Wanted(model, plan, {}))
     assert following.warning == ''
     start = off(model, contact_h=[2e-3, 0.0], d_HO=[0.0, 0.03, 0.0])
     law = HandOver(following.law, following.hold, latest=plan.duration)
@@ -59,13 +59,13 @@ def test_a_plan_that_ends_moving_has_no_hold_and_says_so(model, hard):
         name: getattr(plan, name)[:half]
         for name in ('times', 'states', 'controls', 'contact_wrenches')
     }
-    following = follow(model, dataclasses.replace(plan, **cut), {})
+    following = follow(Wanted(model, dataclasses.replace(plan, **cut), {}))
     assert following.hold is None
     assert following.warning.startswith('no hold at the end of this plan: there is no equilibrium')
 
 
 def test_a_plan_that_is_played_back_has_no_hold(model, hard):
-    assert follow(model, hard[1], {'open_loop': True}).hold is None
+    assert follow(Wanted(model, hard[1], {'open_loop': True})).hold is None
 
 
 def test_a_law_that_goes_on_keeps_its_clock_and_its_memory(model):

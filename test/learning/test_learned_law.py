@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from rolling_controller import run_lockstep
-from rolling_controller.design import follow
+from rolling_controller.design import follow, Wanted
 from rolling_controller.learned_law import LearnedLaw, LearnedPolicy
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_model
@@ -100,7 +100,7 @@ def test_exported_policy_acts_as_in_its_environment(example, model, rest, tmp_pa
 
 def test_policy_leads_a_ball_back_to_its_plan(example, model, rest, tmp_path):
     file = str(written(tmp_path, example.law_of(example.by_hand())))
-    following = follow(model, rest, {'law': 'learned', 'policy_file': file})
+    following = follow(Wanted(model, rest, {'law': 'learned', 'policy_file': file}))
     assert following.holds
     start = rest.states[0].copy()
     place = model.system.state.slice('contact_h')
@@ -124,12 +124,12 @@ def test_policy_leads_a_ball_back_to_its_plan(example, model, rest, tmp_path):
 def test_what_is_wrong_with_a_file_is_told(change, text, model, rest, tmp_path):
     file = written(tmp_path, NET | change)
     with pytest.raises(ParameterError, match=text):
-        follow(model, rest, {'law': 'learned', 'policy_file': str(file)})
+        follow(Wanted(model, rest, {'law': 'learned', 'policy_file': str(file)}))
 
 
 def test_a_missing_file_is_told(model, rest, tmp_path):
     with pytest.raises(ParameterError, match='needs policy_file'):
-        follow(model, rest, {'law': 'learned'})
+        follow(Wanted(model, rest, {'law': 'learned'}))
     missing = str(tmp_path / 'none.json')
     with pytest.raises(ParameterError, match=r'none\.json: cannot be read'):
-        follow(model, rest, {'law': 'learned', 'policy_file': missing})
+        follow(Wanted(model, rest, {'law': 'learned', 'policy_file': missing}))

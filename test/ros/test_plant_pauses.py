@@ -120,7 +120,7 @@ def follow(model, law, pause):
     ).all()  # some accelerations of the hand have no limit
     weights = {entry.name: entry.default for entry in CONTACT_OPTIONS}
     plan = message_to_plan(still('contact', model.system, model.start, DURATION, PUSH))
-    following = design.follow(model, plan, {**weights, 'law': law}, safe=plant.safe)
+    following = design.follow(design.Wanted(model, plan, {**weights, 'law': law}, safe=plant.safe))
     node, equipment = equipped(model, plant)
     goal = SimpleNamespace(
         request=SimpleNamespace(plan=SimpleNamespace(header=SimpleNamespace(stamp=Time()))),

@@ -11,7 +11,7 @@ import pytest
 from rclpy.serialization import serialize_message
 from rolling_controller.answers import Answers
 from rolling_controller.laboratory import laws as laboratory_laws
-from rolling_controller.laboratory.laws import chosen_law, subject_of
+from rolling_controller.laboratory.laws import subject_of
 from rolling_controller.laboratory.run_log import (
     BEGIN,
     KEPT,
@@ -152,7 +152,7 @@ class Rehearsal:
         log = RunLog(
             lambda n: self.put('controller/steps', serialize_message(Int64MultiArray(data=n)))
         )
-        chosen = chosen_law(self.prepared, law)
+        chosen = self.prepared.law(law)
         trial = ExperimentRun(
             self.node, self.equipment, chosen, 0.0, lambda _: None, lambda _x, _u: None, log
         )

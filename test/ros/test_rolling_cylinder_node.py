@@ -8,6 +8,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Twist
 import numpy as np
 import pytest
+from rcl_interfaces.srv import DescribeParameters
 from rclpy.action import ActionClient
 from rolling_interfaces.action import ExecutePlan
 from rolling_node_kit.qos import COMMAND, STREAM_READER
@@ -21,7 +22,7 @@ LAW = '''
 """A law of the package: the rotor keeps a velocity, and a regulator follows plans."""
 
 from rolling_controller import TimeVaryingLqr
-from rolling_controller.law import COMMANDED, Following, FunctionLaw, state_inputs
+from rolling_controller.law import COMMANDED, Following, FunctionLaw, state_inputs, StateFeedback
 from rolling_controller.time_varying_lqr import Option
 from rolling_controller.robot_laws.regulator import RobotKind
 from rolling_controller.robot_laws.regulator import RegulatedRobot
@@ -48,7 +49,13 @@ class CylinderLaws(RegulatedRobot):
 
 
 GAIN = Option('velocity_gain', 0.0, 'velocity gain', limits=(0.0, 9.0))
-KIND = RobotKind(group='cylinder', laws=f'{__name__}:CylinderLaws', options=(GAIN,))
+MORE = {'steady': f'{__name__}:steady'}
+KIND = RobotKind(group='cylinder', laws=f'{__name__}:CylinderLaws', options=(GAIN,), more=MORE)
+
+
+def steady(wanted):
+    gain = wanted.settings.get('cylinder.velocity_gain', 0.0)
+    return StateFeedback(wanted.model.system, lambda t, x, given: given, [1e-6 * gain])
 '''
 
 
@@ -97,7 +104,7 @@ def controller(start, simulator):
     name = 'rolling_controller.nodes.controller_node'
     patience = {'state_timeout': 5.0, 'command_timeout': 60.0, 'prediction_horizon': 0.0}
     patience['enable_stamped_cmd_vel'] = False
-    start(name, **patience, **{'cylinder.velocity_gain': 2.0})
+    start(name, law='steady', **patience, **{'cylinder.velocity_gain': 2.0})
 
 
 def test_the_cylinder_is_published_and_moves_where_it_is_driven(peer, simulator):
@@ -117,9 +124,8 @@ def test_the_cylinder_is_published_and_moves_where_it_is_driven(peer, simulator)
     assert driven.position[0] < 0  # the torque reacts on the cylinder
 
 
-@pytest.mark.usefixtures('controller')
-def test_the_law_of_the_package_follows_a_plan_and_drives(peer):
-    assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+def execute_still(peer):
+    """Return the result of the execution of a plan in which the cylinder rests."""
     still = Plan(
         system='rotor_cylinder',
         model_hash='rotor-cylinder-1',
@@ -135,6 +141,31 @@ def test_the_law_of_the_package_follows_a_plan_and_drives(peer):
     handle = peer.send_goal(client, goal)
     assert handle.accepted
     ended = peer.result(handle)
+    client.destroy()
+    return ended
+
+
+@pytest.mark.usefixtures('controller')
+def test_a_law_of_the_package_is_chosen_by_its_name(peer):
+    assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+    refused = peer.ask_parameters('controller', law='stiff')[0]
+    assert refused.reason == "law must be one of lqr, predictive, steady, got 'stiff'"
+    asked = DescribeParameters.Request(names=['law'])
+    shown = peer.call(DescribeParameters, 'controller/describe_parameters', asked).descriptors[0]
+    assert shown.additional_constraints == 'one of lqr, predictive, steady'
+    sent = []
+    listener = peer.node.create_subscription(JointState, 'robot/control', sent.append, COMMAND)
+    ended = execute_still(peer)
+    peer.node.destroy_subscription(listener)
+    assert ended.error_code == ExecutePlan.Result.NONE, ended.error_string
+    assert sum(list(message.effort) == [2e-6] for message in sent) > 5
+
+
+@pytest.mark.usefixtures('controller')
+def test_the_law_of_the_package_follows_a_plan_and_drives(peer):
+    assert peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+    peer.set_parameters('controller', law='lqr')
+    ended = execute_still(peer)
     assert ended.error_code == ExecutePlan.Result.NONE, ended.error_string
     wish = Twist()
     wish.linear.x = 0.05
@@ -148,4 +179,3 @@ def test_the_law_of_the_package_follows_a_plan_and_drives(peer):
         )
     assert list(sent.name) == ['torque']
     assert moved
-    client.destroy()

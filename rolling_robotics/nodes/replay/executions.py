@@ -15,7 +15,7 @@ import math
 from typing import Any
 
 import numpy as np
-from rolling_controller.design import follow, PREDICTIVE
+from rolling_controller.design import follow, PREDICTIVE, Wanted
 from rolling_controller.law import Following, Law, replay
 from rolling_controller.nodes.controller_parameters import HAND_TABLE
 from rolling_controller.nodes.machines import ROBOT_TABLE
@@ -74,7 +74,7 @@ def _follow(model: Model | RobotModel, plan: Plan, settings: Mapping[str, Any]) 
         check_states_fit(plan, model.system)
     elif settings.get('law') == PREDICTIVE and not settings['open_loop']:
         raise ParameterError(NOT_AGAIN)
-    return follow(model, plan, settings)
+    return follow(Wanted(model, plan, settings))
 
 
 def executed_plans(recorded: Recorded) -> tuple[list[dict[str, Any]], list[tuple[int, Plan]]]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from rolling_controller.answers import Answers
-from rolling_controller.laboratory.laws import chosen_law, PREDICTIVE, subject_of
+from rolling_controller.laboratory.laws import PREDICTIVE, subject_of
 from rolling_controller.laboratory.run_log import (
     BEGIN,
     NO_STATE,
@@ -292,7 +292,7 @@ class _Laboratory:
         known = {'noisy_states': False, 'state_period': 0.0, **values}  # older ones have none
         given = subject.system, subject.params, self._limits, known.__getitem__
         watched = supervision(*given, errors=self._errors)
-        return Answers(chosen_law(self._prepared, values['law']), *watched)
+        return Answers(self._prepared.law(values['law']), *watched)
 
     def _predicting(self, law: PredictiveLaw) -> Law[Any]:
         """Return a predictive law as the controller has it in simulated time."""
