@@ -1,7 +1,7 @@
 """
 Mechanics of rolling contact: surfaces, contact kinematics and dynamics, simulation.
 
-Its names are those that a notebook needs; they are loaded when they are asked for.
+It exports the names that a notebook needs; each is imported on first use.
 """
 
 from lazy_loader import attach_stub

@@ -1,4 +1,4 @@
-"""The array type of the suite: numbers in float64."""
+"""The array type of the suite: float64."""
 
 import numpy as np
 from numpy.typing import NDArray

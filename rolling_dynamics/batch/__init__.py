@@ -1,7 +1,7 @@
 """
-Many motions of one system at a time, on all processors.
+Simulation of many trajectories of one system at once, on all processors.
 
-Its names are loaded when they are first asked for.
+Its names are imported on first use.
 """
 
 from lazy_loader import attach_stub

@@ -1,4 +1,4 @@
-"""Derivatives of steps of many motions at a time, by machine code of vectors."""
+"""Derivatives of the steps of many trajectories at once, by vectorised machine code."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError
 from rolling_dynamics.extras import need
 
-LEAST = 64  # motions that are worth a thread
+LEAST = 64  # trajectories for which a thread pays off
 
 
 class Adjoint(NamedTuple):
     """
-    A row for each motion.
+    A row for each trajectory.
 
     Attributes
     ----------
     x, u, p, t
-        Derivatives of the adjoint's product with the end of the step, by state, control,
+        Derivatives of the product of adjoint and final state with respect to state, control,
         parameters and time at the start; shapes (size, n), (size, m), (size, q), (size,).
 
     """
@@ -47,16 +47,16 @@ class Adjoint(NamedTuple):
 
 class StepRows(NamedTuple):
     """
-    Machine code of a step and its adjoint, for motions that stand in rows.
+    Machine code of a step and its adjoint, for trajectories stored in rows.
 
     Attributes
     ----------
     file
         Shared library.
     sizes
-        Of state, control and parameters.
+        Sizes of state, control and parameters.
     steps, h
-        Steps of Runge-Kutta that a step consists of, and their length [s].
+        Number of Runge-Kutta steps in one step, and their length [s].
 
     """
 
@@ -75,12 +75,12 @@ class StepRows(NamedTuple):
         also: str = '',
     ) -> StepRows:
         """
-        Compile a step of ``dt`` in a mode, the first if None; ``also`` is C that stands behind.
+        Compile a step of ``dt`` in a mode, the first if None; ``also`` is C that is appended.
 
         Raises
         ------
         ParameterError
-            A number is out of range, there is no such mode, or no C compiler.
+            A value is out of range, there is no such mode, or no C compiler.
 
         """
         for name, value in (('dt', dt), ('max_step', max_step)):
@@ -102,11 +102,11 @@ class StepRows(NamedTuple):
 
 class DifferentiableStep:
     """
-    A step of classical Runge-Kutta of many motions at a time, and its derivatives.
+    A classical Runge-Kutta step of many trajectories at once, and its derivatives.
 
-    It is the step of :class:`BatchSimulator`, in one mode: guards are not watched. Derivatives
-    are those of the numbers of a state, projection to the constraints included, and not of its
-    tangent space.
+    It is the step of :class:`BatchSimulator` in one mode; guards are not monitored. Derivatives
+    are with respect to the components of the state, not to its tangent space. They include the
+    projection onto the constraints.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class DifferentiableStep:
         threads: int | None = None,
     ) -> None:
         """
-        Wait for the compiler where the system is new to it.
+        Compile the step, unless the system has been compiled before.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class DifferentiableStep:
         mode
             Mode of motion; the first if None.
         threads
-            How many share the work; None for one on each processor.
+            Number of threads; None for one per processor.
 
         Raises
         ------
@@ -165,7 +165,7 @@ class DifferentiableStep:
         Raises
         ------
         ParameterError
-            The shape is another one.
+            The shape does not match.
 
         """
         given = self._given(x, u, p, t)
@@ -189,12 +189,12 @@ class DifferentiableStep:
         x, u, p, t
             As of :meth:`step`.
         adjoint
-            Weight of each number of the end, shape (size, n), or one for all.
+            Weight of each component of the final state, shape (size, n), or one for all.
 
         Raises
         ------
         ParameterError
-            The shape is another one.
+            The shape does not match.
 
         """
         given = self._given(x, u, p, t)
@@ -207,7 +207,7 @@ class DifferentiableStep:
         self, x: ArrayLike, u: ArrayLike, p: ArrayLike, t: ArrayLike = 0.0
     ) -> tuple[Array, Array]:
         """
-        Return the Jacobians of the step by state and control.
+        Return the Jacobians of the step with respect to state and control.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class DifferentiableStep:
         return np.ascontiguousarray(np.broadcast_to(array, shape))
 
     def _everywhere(self, name: str, arrays: tuple[Array, ...]) -> None:
-        """Call a function of the library with parts of all arrays, in threads."""
+        """Call a function of the library on slices of all arrays, in threads."""
         function, size = getattr(self._library, name), len(arrays[0])
 
         def work(a: int) -> int:
@@ -271,7 +271,7 @@ def _source(these: Equations) -> Iterator[str]:
 
 
 def _adjoint(function: ca.Function) -> ca.Function:
-    """Return ``(inputs, weights of the output) -> derivatives by all inputs``, one vector."""
+    """Return ``(inputs, weights of the output) -> derivatives``, one vector for all inputs."""
     given = function.sx_in()
     weights = ca.SX.sym('weights', function.numel_out(0))
     gradient = ca.jtimes(function(*given), ca.vertcat(*given), weights, True)
@@ -287,7 +287,7 @@ def jax_step(
     system: RollingSystem, dt: float, *, max_step: float = 1e-3, mode: str | None = None
 ) -> Step:
     """
-    Return a step of classical Runge-Kutta as a function of JAX, with its derivatives.
+    Return a classical Runge-Kutta step as a JAX function, with its derivatives.
 
     Parameters
     ----------
@@ -298,20 +298,20 @@ def jax_step(
     max_step
         Longest internal step [s]; ``dt`` is divided evenly.
     mode
-        Mode of motion; the first if None. Guards are not watched.
+        Mode of motion; the first if None. Guards are not monitored.
 
     Returns
     -------
     callable
-        ``step(x, u, p, t=0.0)`` of one motion, arrays of shapes (n,), (m,), (q,) and (), which
-        returns the state at its end, shape (n,). ``jax.jit``, ``jax.vmap`` and ``jax.grad`` take
-        it; derivatives as of :class:`DifferentiableStep`, in reverse only.
+        ``step(x, u, p, t=0.0)`` of one trajectory, for arrays of shapes (n,), (m,), (q,) and ().
+        It returns the final state, shape (n,), and supports ``jax.jit``, ``jax.vmap`` and
+        ``jax.grad``. Derivatives are those of :class:`DifferentiableStep`, in reverse mode only.
 
     Raises
     ------
     ParameterError
-        JAX is missing or set to single precision, there is no C compiler, an argument is out of
-        range; from the step, that a shape is another one.
+        JAX is missing or set to single precision, there is no C compiler, or an argument is out of
+        range. The step raises it for a shape that does not match.
 
     """
     need('jax_step', 'jax')

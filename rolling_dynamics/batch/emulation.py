@@ -1,4 +1,4 @@
-"""Many emulated machines: a batch between its actuators and its sensors."""
+"""Emulation of many machines: a batch with its actuators and sensors."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from rolling_dynamics.simulation.sensing import SAME_TIME, SensorStream
 
 class EmulatedBatch:
     """
-    Batch, actuators and sensors: each motion as :class:`.Emulation` steps one, by its own seeds.
+    A batch with actuators and sensors; each trajectory is stepped like an :class:`.Emulation`.
 
-    Commands act, and measurements are known, at steps of the batch; what a sensor measures
-    between two steps is linear between them.
+    Commands take effect, and measurements arrive, at steps of the batch. Between two steps,
+    measured values are interpolated linearly.
 
     Attributes
     ----------
     batch
-        The motions.
+        The trajectories.
     sensors
-        Sensor and the columns of its measurement by its name.
+        Sensor name -> sensor and the columns of its measurement.
     values
-        Newest measurements that are known, one sensor beside the other, shape (size, n) in their
-        units: a number that is missing stays what it was, and begins as it is at the start.
+        Latest available measurements, the sensors concatenated, shape (size, n), in their units. A
+        missing component keeps its last value; initially it is the value at the start.
 
     """
 
@@ -47,7 +47,7 @@ class EmulatedBatch:
         limits: ArrayLike | None = None,
     ) -> None:
         """
-        Take a batch and its instruments; see :class:`.Emulation`.
+        Connect a batch to its instruments; see :class:`.Emulation`.
 
         Raises
         ------
@@ -64,10 +64,10 @@ class EmulatedBatch:
         self._steps = np.zeros(batch.size, dtype=int)
         kept = 2 + math.ceil(max((s.exposure for s in sensors), default=0.0) / batch.dt)
         self._before = batch.dt * np.arange(1 - kept, 1)
-        self._past: deque[Array] = deque(maxlen=kept)  # what sensors measure, without noise
+        self._past: deque[Array] = deque(maxlen=kept)  # measurements without noise
         self._streams: dict[int, list[SensorStream]] = {}
         self._next = np.full((len(sensors), batch.size), np.inf)
-        # columns, when they are known, and values of measurements on their way
+        # columns, arrival times and values of measurements in transit
         self._coming: list[tuple[slice, Array, Array]] = []
 
         @cache
@@ -84,14 +84,14 @@ class EmulatedBatch:
         self, seeds: Sequence[ArrayLike], which: ArrayLike | None = None, u: ArrayLike = 0.0
     ) -> None:
         """
-        Begin at the states of the batch, with the first measurements.
+        Start from the states of the batch, with the first measurements.
 
         Parameters
         ----------
         seeds
-            Random seed of each motion; that of its sensor k is made of this and 1 + k.
+            Random seed of each trajectory; the seed of its sensor k is made of this and 1 + k.
         which
-            Motions that begin, shape (size,); all if None. The others go on.
+            Trajectories to start, shape (size,); all if None. The others continue.
         u
             Controls in force, shape (control.size,) or (size, control.size).
 
@@ -124,7 +124,7 @@ class EmulatedBatch:
         u
             Shape (control.size,) or (size, control.size), in the units of the control.
         steps
-            How many, each of ``batch.dt``.
+            Number of steps, each of ``batch.dt``.
 
         Returns
         -------
@@ -145,7 +145,7 @@ class EmulatedBatch:
         return controls
 
     def _noiseless(self) -> Array:
-        """Return what the sensors measure now without noise, shape (size, n)."""
+        """Return the present measurements without noise, shape (size, n)."""
         b, out = self.batch, np.empty_like(self.values)
         modes = b.modes
         for mode in set(modes.tolist()):
@@ -155,7 +155,7 @@ class EmulatedBatch:
         return out
 
     def _measure(self) -> None:
-        """Take the measurements that are due, and those that are known by now."""
+        """Take the measurements that are due, and deliver those that have arrived."""
         now, running = self._steps * self.batch.dt, self.batch.running
         past = np.array(self._past)
         for j, (_, where) in enumerate(self.sensors.values()):

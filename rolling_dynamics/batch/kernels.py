@@ -1,4 +1,4 @@
-"""Steps and functions of many trajectories at a time, by machine code of vectors or by CasADi."""
+"""Steps and functions of many trajectories at once, by vectorised machine code or by CasADi."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CARRIED = ('x', 'u', 'p', 'levels', 't', 'goal', 'stop', 'mode', 'h')  # arrays 
 
 
 class VectorKernel:
-    """Machine code whose numbers are vectors; no trajectory depends on another."""
+    """Machine code on vectors; no trajectory depends on another."""
 
     compiled = True
 
@@ -47,25 +47,26 @@ class VectorKernel:
 
     def carry(self, batch: Batch, number: int, longest: float) -> int:
         """
-        Carry trajectories to their goals by classical Runge-Kutta steps of order 4, in place.
+        Advance trajectories to their goals by classical Runge-Kutta steps of order 4, in place.
 
-        A trajectory stops before a step after which a guard is below its level, or the state is
-        not finite, and before one in which slip turns, by a cosine below the level after those of
-        the guards; ``batch.h`` has the length of that step then, else 0.
+        A trajectory stops before a step after which a guard is below its level or the state is not
+        finite. It also stops before a step in which the slip direction turns, by a cosine below
+        the level that follows those of the guards. ``batch.h`` then holds the length of that step,
+        else 0.
 
         Parameters
         ----------
         batch
-            As many as a multiple of ``width``.
+            Trajectories, a multiple of ``width``.
         number
-            Mode of those that are meant, if they go on.
+            Index of the mode; only running trajectories in it are advanced.
         longest
-            What a step may take [s]; what is to go is divided evenly.
+            Longest step [s]; the remaining time is divided evenly.
 
         Returns
         -------
         int
-            How many trajectories stopped so.
+            Number of trajectories that stopped.
 
         """
         stride = batch.x.strides[0] // batch.x.itemsize
@@ -74,7 +75,7 @@ class VectorKernel:
 
     @cached_property
     def _carry(self) -> Callable[..., int]:
-        """The C of :meth:`carry`; its arguments are converted here, which is quicker."""
+        """The C function of :meth:`carry`; converting its arguments here is faster."""
         carry: Any = self._library.carry
         arrays = [ctypes.c_void_p] * len(CARRIED)
         carry.argtypes = [ctypes.c_long, ctypes.c_long, *arrays, ctypes.c_long, ctypes.c_double]
@@ -90,15 +91,15 @@ class VectorKernel:
         Parameters
         ----------
         batch
-            As many as a multiple of ``width``.
+            Trajectories, a multiple of ``width``.
         rate
             Rates of their states.
         h
             Length of the step of each trajectory [s].
         asked
-            Which trajectories it is asked of.
+            Mask of the trajectories to step.
         tolerance
-            Relative and absolute.
+            Relative and absolute tolerance.
 
         """
         attempt = Attempt.empty(len(batch.x), batch.size)
@@ -121,7 +122,7 @@ class VectorKernel:
         return out
 
     def _call(self, name: str, batch: Batch, *given: Array | float) -> None:
-        """Call a function of the library; Python's lock is free meanwhile."""
+        """Call a function of the library, with Python's lock released."""
         getattr(self._library, name)(
             ctypes.c_long(batch.size),
             ctypes.c_long(batch.x.strides[0] // batch.x.itemsize),
@@ -138,7 +139,7 @@ Kernel: TypeAlias = MappedKernel | VectorKernel
 
 
 def kernel_of(system: RollingSystem, mode: str, real: str, method: str) -> Kernel:
-    """Return the kernel of a mode of a system, machine code being loaded once."""
+    """Return the kernel of a mode of a system; its machine code is loaded once."""
     made = _loaded(system, mode, real, method, cache_folder()) if compiles() else None
     return made or MappedKernel(equations(system, mode), in_mode(system, mode))
 
@@ -155,7 +156,7 @@ def compiled_kernel(equations: Equations, real: str, method: str) -> VectorKerne
     try:
         source = kernel_source(equations, real, method)
     except ParameterError as error:
-        LOG.warning('a batch goes by CasADi: %s', error)
+        LOG.warning('batches are evaluated by CasADi, which is slower: %s', error)
         return None
     file = compiled_source('batch', source, vectors().target(real))
     return None if file is None else VectorKernel(equations, str(file), real)
@@ -206,20 +207,20 @@ class VectorFunction:
     Attributes
     ----------
     compiled
-        Whether machine code evaluates it; without a compiler CasADi does, slower.
+        Whether it is machine code; without a compiler CasADi evaluates it, which is slower.
 
     """
 
     def __init__(self, function: ca.Function, columns: int) -> None:
         """
-        Wait for the compiler of a new function.
+        Compile the function, unless it has been compiled before.
 
         Parameters
         ----------
         function
             Function of scalar expressions, all inputs and its output dense.
         columns
-            How many there are.
+            Number of columns.
 
         """
         self._columns = columns
@@ -253,7 +254,7 @@ class VectorFunction:
         if self._mapped is not None:
             parts = np.split(self._given, np.cumsum(self._sizes)[:-1])
             return np.array(self._mapped(*parts))
-        assert self._apply is not None  # noqa: S101 - machine code is there
+        assert self._apply is not None  # noqa: S101 - machine code is available
         addresses = (ctypes.c_void_p(a.ctypes.data) for a in (self._given, self._made))
         self._apply(ctypes.c_long(self._given.shape[1]), *addresses)
         return self._made[:, : self._columns]

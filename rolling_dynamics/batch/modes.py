@@ -1,4 +1,4 @@
-"""Trajectories carried through the modes of a system, and sampled at output times."""
+"""Trajectories through the modes of a system, sampled at output times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rolling_dynamics.simulation.stepper import STRAIGHT
 ADAPTIVE = 'DOP853'
 METHODS = ('RK4', ADAPTIVE)
 ACTIONS = (STOP, IGNORE)
-ROUNDING = {'float64': NOISE, 'float32': 1e-5}  # a guard that is zero to this has not fallen
+ROUNDING = {'float64': NOISE, 'float32': 1e-5}  # a guard within this of zero has not fallen
 CHART = 0.1  # fraction of a chart's quality at the reset at which a trajectory ends
 NOT_STARTED, LOST, CHATTERS = 'not_started', 'not_finite', 'chatters'
 
@@ -41,7 +41,7 @@ class Options:
     events: Mapping[str, str]
 
     def __post_init__(self) -> None:
-        """Refuse what is out of range."""
+        """Reject options that are out of range."""
         check_choice('method', self.method, METHODS)
         check_choice('dtype', self.dtype, ROUNDING)
         if self.method == ADAPTIVE and self.dtype != 'float64':
@@ -74,25 +74,25 @@ class Modes:
     names
         Names of the modes.
     stops
-        What may stop a trajectory, by its number; the first means that it goes on.
+        Reasons to stop a trajectory, by index; the first means that it is running.
 
     """
 
     def __init__(self, system: RollingSystem, options: Options) -> None:
-        """Get ready to step in any mode; machine code is made when it is first needed."""
+        """Prepare steps in every mode; machine code is compiled when first needed."""
         self.system, self.options, self.names = system, options, tuple(system.modes)
         self.stops = ['', NOT_STARTED]
         self._machines: dict[int, Machine] = {}
         self._machine = ModeMachine(system, options.events)
         self._turn = RLock()  # transitions evaluate by buffers of their own
         known = [equations(system, name).names for name in self.names]
-        self.most_guards = max(len(guards) for guards in known) + 1  # and how slip may turn
+        self.most_guards = max(len(guards) for guards in known) + 1  # and how far slip may turn
         check_names(
             options.events, sorted({g for guards in known for g in guards}), 'events: no guard'
         )
 
     def machine(self, number: int) -> Machine:
-        """Return what steps trajectories in a mode; the compiler is waited for."""
+        """Return the stepper of a mode; waits for the compiler."""
         with self._turn:
             if number not in self._machines:
                 self._machines[number] = self._made(number)
@@ -112,7 +112,7 @@ class Modes:
         return Machine(mode=self.system.modes[mode], equations=these, kernel=k, steps=steps)
 
     def enter(self, batch: Batch, index: Index, number: int) -> None:
-        """Have trajectories go on in a mode: its guards' levels, and no step length yet."""
+        """Put trajectories into a mode: set the levels of its guards, clear the step length."""
         machine = self.machine(number)
         levels = np.full(self.most_guards, -np.inf)
         for k, name in enumerate(machine.equations.names):
@@ -132,7 +132,7 @@ class Modes:
             batch.levels[charts, index] = CHART * quality
 
     def start(self, batch: Batch, index: Index, system: StartMode) -> None:
-        """Have trajectories begin, each in the mode that its state is in."""
+        """Start trajectories, each in the mode of its state."""
         vectors = (a[:, index].T.astype(float, order='C') for a in (batch.p, batch.x, batch.u))
         given = zip(*vectors, batch.t[index].tolist(), strict=True)
         for column, (p, x, u, t) in zip(index.tolist(), given, strict=True):
@@ -142,7 +142,7 @@ class Modes:
             self.enter(batch, going[batch.mode[going] == number], number)
 
     def advance(self, batch: Batch, watcher: Watcher | None = None) -> None:
-        """Carry trajectories to their goals, or to what stops them; see :class:`AdaptiveSteps`."""
+        """Advance trajectories to their goals, or until they stop; see :class:`AdaptiveSteps`."""
         again = True
         while again:
             again = False
@@ -154,7 +154,7 @@ class Modes:
                     again = True
 
     def _after(self, batch: Batch, index: Index, guard: Index, number: int) -> None:
-        """Let happen what follows the events of trajectories in a mode."""
+        """Apply the resets of the events of trajectories in a mode."""
         machine = self.machine(number)
         for g in np.unique(guard).tolist():
             these = index[guard == g]
@@ -172,7 +172,7 @@ class Modes:
         return self.stops.index(name)
 
     def _follow(self, batch: Batch, column: int, guard: str) -> None:
-        """Let a trajectory go through what follows a guard."""
+        """Apply the reset of a guard to a trajectory."""
         s = MotionState(
             t=float(batch.t[column]),
             x=batch.x[:, column].astype(float),
@@ -193,7 +193,7 @@ class Modes:
             self.enter(batch, np.array([column]), int(batch.mode[column]))
 
     def _put(self, batch: Batch, column: int, s: MotionState) -> None:
-        """Give a trajectory a state and its mode, or end it where that has ended."""
+        """Set a trajectory's state and mode, or stop it where the motion has ended."""
         batch.t[column], batch.x[:, column], batch.p[:, column] = s.t, s.x, s.p
         if s.ended is not None:
             batch.stop[column] = self._stop(s.stopped)
@@ -209,13 +209,13 @@ class Sampled:
     Attributes
     ----------
     states
-        At the output times, shape (T, trajectories, n); zero after the end of a trajectory.
+        States at the output times, shape (T, trajectories, n); zero after the end of a trajectory.
     values
-        Outputs there, shape (T, trajectories, K).
+        Outputs at the output times, shape (T, trajectories, K).
     ends, reached, steps
-        When each trajectory ended [s], how many output times it reached, and in how many steps.
+        End time [s], number of output times reached, and number of steps of each trajectory.
     stopped
-        What ended it before its time, as in :attr:`BatchSimulator.stopped`.
+        Reason for an early end, as in :attr:`BatchSimulator.stopped`.
 
     """
 
@@ -228,10 +228,10 @@ class Sampled:
 
 
 class Outputs:
-    """Functions ``(x, u, t, p)`` of a system, one below the other, as machine code."""
+    """Functions ``(x, u, t, p)`` of a system, stacked, as machine code."""
 
     def __init__(self, system: RollingSystem, functions: list[ca.Function]) -> None:
-        """Wait for the compiler; raises ParameterError where there is none."""
+        """Compile the functions; raises ParameterError where there is no compiler."""
         joint = joined('guards', system, functions)
         self.size = joint.numel_out(0)
         these = equations(system, next(iter(system.modes)))._replace(
@@ -239,11 +239,11 @@ class Outputs:
         )
         made = compiled_kernel(these, 'double', '')
         if made is None:
-            raise ParameterError('motions are simulated together only by compiled code')
+            raise ParameterError('trajectories are simulated together only by compiled code')
         self._kernel = made
 
     def __call__(self, states: Array, u: Array, times: Array, p: Array) -> Array:
-        """Return them at all states, shape (T, trajectories, K)."""
+        """Return their values at all states, shape (T, trajectories, K)."""
         rows = states.reshape(-1, states.shape[-1])
         padded = -(-len(rows) // self._kernel.width) * self._kernel.width
         batch = Batch.empty((rows.shape[1], u.shape[-1], 0, p.shape[1], 0), padded, 'float64')
@@ -267,20 +267,20 @@ def simulate_many(
     events: Mapping[str, str],
 ) -> Sampled:
     """
-    Return motions of a system in its first mode, from time 0 to the last output time.
+    Return trajectories of a system in its first mode, from time 0 to the last output time.
 
     Parameters
     ----------
     system
-        The system; charts are not changed.
+        The system; its charts are not changed.
     p, x0
         A row for each trajectory.
     control
-        Times [s], shape (N,), and values, shape (N, trajectories, m), straight between them.
+        Times [s], shape (N,), and values, shape (N, trajectories, m), interpolated linearly.
     times
         Output times [s], increasing.
     outputs
-        What is evaluated there.
+        Functions to evaluate at the output times.
     rtol, atol
         Relative and absolute tolerance of a step.
     events
@@ -341,7 +341,7 @@ class _Samples:
 
 
 def _normalise(system: RollingSystem, states: Array) -> None:
-    """Give quaternions their norm back, which interpolation does not keep."""
+    """Normalise quaternions, whose norm interpolation does not keep."""
     for entry in system.state.entries:
         if entry.has_unit_norm:
             part = states[..., system.state.slice(entry.name)]

@@ -1,4 +1,4 @@
-"""Many motions of one system at a time."""
+"""Many trajectories of one system at once."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from rolling_dynamics.contract.capabilities import offers, StartMode
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import check_names, ParameterError
 
-LEAST = 256  # trajectories that are worth a thread
-FRACTIONS = (0.75, 0.25)  # of a thread's trajectories: the small part goes to who is ready first
+LEAST = 256  # trajectories for which a thread pays off
+FRACTIONS = (0.75, 0.25)  # of a thread's trajectories: the first to finish takes the small part
 Policy = Callable[[Array, NDArray[np.float64]], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rollout:
     """
-    Motions of all trajectories.
+    States of all trajectories over time.
 
     Attributes
     ----------
     times
-        Clocks [s], shape (steps + 1, size); clocks of trajectories that stopped stand still.
+        Clocks [s], shape (steps + 1, size); the clock of a trajectory that stopped is constant.
     states
         Shape (steps + 1, size, state.size).
     stopped
-        What ended each trajectory, as in :attr:`BatchSimulator.stopped`.
+        Reason for the end of each trajectory, as in :attr:`BatchSimulator.stopped`.
 
     """
 
@@ -46,11 +46,11 @@ class Rollout:
 
 class BatchSimulator:
     """
-    Many motions of one system at a time, each with its own parameters, state, control and clock.
+    Many trajectories of one system, each with its own parameters, state, control and clock.
 
-    A trajectory goes on until one of its guards falls through zero; it stands at that event then,
-    and its clock at the time of it. What a trajectory does depends on nothing but its own numbers:
-    not on the number of trajectories, its place among them, or the number of threads, bit by bit.
+    A trajectory runs until one of its guards falls through zero. It then keeps the state and time
+    of that event. Each trajectory depends on its own values only: bit by bit, neither the number
+    of trajectories, its position among them, nor the number of threads matters.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class BatchSimulator:
         threads: int | None = None,
     ) -> None:
         """
-        Make trajectories that are not started; waits for the compiler of a new system.
+        Create trajectories that are not started; a new system is compiled first.
 
         Parameters
         ----------
@@ -80,21 +80,21 @@ class BatchSimulator:
         dt
             Time [s] for which :meth:`step` holds a control, positive.
         method
-            ``RK4``: steps of a fixed length; ``DOP853``: each trajectory's own, as in
-            ``simulate``.
+            ``RK4``: steps of a fixed length; ``DOP853``: adaptive steps, as in ``simulate``.
         max_step
-            Longest internal step [s]; 1 ms if None, or for DOP853 any. RK4 divides ``dt`` evenly.
+            Longest internal step [s]. If None, 1 ms for RK4 and no limit for DOP853. RK4 divides
+            ``dt`` evenly.
         rtol, atol
             Relative and absolute tolerance of a step of DOP853.
         dtype
             ``float64`` or, for RK4, ``float32``.
         mode
-            Mode of motion at a reset; if None, the one that each state is in, for a system that
-            offers :class:`StartMode`, else the first.
+            Mode of motion at a reset. If None, the mode of each state, for a system that offers
+            :class:`StartMode`, else the first.
         events
-            Guard -> ``stop``, also where the system knows what follows it, or ``ignore``.
+            Guard -> ``stop``, even where the system has a reset for it, or ``ignore``.
         threads
-            How many share the work; None for one on each processor.
+            Number of threads; None for one per processor.
 
         Raises
         ------
@@ -142,7 +142,7 @@ class BatchSimulator:
 
     @property
     def compiled(self) -> bool:
-        """True if machine code takes the steps; without a compiler CasADi does, slower."""
+        """True if the steps are machine code; CasADi's, without a compiler, are slower."""
         return self._kernel.compiled
 
     @property
@@ -167,12 +167,12 @@ class BatchSimulator:
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Clocks [s], shape (size,); of a trajectory that stopped, the time when it did."""
+        """Clocks [s], shape (size,); for a trajectory that stopped, the time at which it did."""
         return self._batch.t[: self.size]
 
     @property
     def running(self) -> NDArray[np.bool_]:
-        """True for trajectories that still run, shape (size,)."""
+        """True for trajectories that are running, shape (size,)."""
         return np.equal(self._batch.stop[: self.size], 0)
 
     @property
@@ -180,8 +180,8 @@ class BatchSimulator:
         """
         Name of the guard that ended each trajectory, shape (size,); empty while it runs.
 
-        ``not_finite``: the state would not be finite any more; ``not_started``: never reset;
-        ``chatters``: modes change without limit.
+        ``not_finite``: the next state would not be finite; ``not_started``: never reset;
+        ``chatters``: too many changes of mode in one instant.
         """
         return np.asarray(np.array(self._modes.stops)[self._batch.stop[: self.size]])
 
@@ -204,17 +204,17 @@ class BatchSimulator:
         Parameters
         ----------
         mask
-            Which trajectories, shape (size,); all if None. The others go on undisturbed.
+            Trajectories to start, shape (size,); all if None. The others are not affected.
         states, parameters
-            One for all trajectories, or a row for each trajectory of the batch, of which those of
-            the mask are taken; those in force if None.
+            One for all trajectories, or a row for each trajectory of the batch; rows outside the
+            mask are ignored. The present ones if None.
         times
-            What the clocks start at [s].
+            Initial values of the clocks [s].
 
         Raises
         ------
         ParameterError
-            The shape is another one, or a number is not finite.
+            The shape does not match, or a value is not finite.
 
         """
         chosen = np.ones(self.size, bool) if mask is None else np.asarray(mask)
@@ -242,7 +242,7 @@ class BatchSimulator:
 
     def step(self, u: ArrayLike) -> None:
         """
-        Carry every trajectory that goes on ``dt`` further under a held control.
+        Advance every running trajectory by ``dt`` under a held control.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class BatchSimulator:
 
     def rollout(self, controls: ArrayLike | Policy, steps: int) -> Rollout:
         """
-        Take several steps, and return what all trajectories went through.
+        Take several steps, and return the states of all trajectories.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class BatchSimulator:
             One control, held; shape (steps, control.size), or (steps, size, control.size); or a
             policy ``(states, times) -> controls``, called before each step.
         steps
-            How many, each of ``dt``.
+            Number of steps, each of ``dt``.
 
         """
         if not (isinstance(steps, (int, np.integer)) and steps > 0):
@@ -283,7 +283,7 @@ class BatchSimulator:
             for k in range(1, steps + 1):
                 rows = [self._rows('u', controls(self.states, self.times), m)]
                 self._everywhere(partial(run, first=k, rows=rows))
-        else:  # all steps of a part one after the other, while it is in the processor's cache
+        else:  # all steps of a part in a row, while it is in the processor's cache
             rows = [self._rows('u', u, m) for u in self._sequence(controls, steps)]
             self._everywhere(partial(run, first=1, rows=rows))
         return Rollout(times=times, states=states, stopped=self.stopped)
@@ -298,13 +298,13 @@ class BatchSimulator:
         return array
 
     def _carry(self, part: Batch, rows: Array) -> None:
-        """Carry a part ``dt`` further under held controls, a row for each trajectory."""
+        """Advance a part by ``dt`` under held controls, a row for each trajectory."""
         part.u[:, : len(rows)] = rows.T
         np.add(part.t, self.dt, out=part.goal)
         self._modes.advance(part)
 
     def _everywhere(self, work: Callable[[slice, Batch], None]) -> None:
-        """Do work on all parts; each thread, this one too, takes the next when it is ready."""
+        """Process all parts; each thread, this one included, takes the next part when free."""
         left = iter(self._parts)
 
         def carry() -> None:
@@ -318,7 +318,7 @@ class BatchSimulator:
             thread.result()
 
     def _rows(self, name: str, given: ArrayLike, width: int | None) -> Array:
-        """Return a row for each trajectory; a number for each if there is no width."""
+        """Return a row for each trajectory; a scalar for each if there is no width."""
         shape = (self.size,) if width is None else (self.size, width)
         array = np.asarray(given, dtype=float)
         if array.shape not in (shape, shape[1:]):

@@ -1,4 +1,4 @@
-"""Steps of trajectories to their goals, of fixed and adapted length; events inside are located."""
+"""Fixed and adaptive steps of trajectories to their goals, with location of events."""
 
 from __future__ import annotations
 
@@ -33,26 +33,26 @@ class FixedSteps:
 
     def __init__(self, kernel: Kernel, max_step: float, slip_row: int | None) -> None:
         """
-        Take steps of at most so long [s]; what is to go is divided evenly.
+        Set the longest step [s]; the remaining time is divided evenly.
 
-        The row is the one of ``Batch.levels`` that holds how much slip may turn in a step.
+        The row of ``Batch.levels`` holds how far slip may turn in a step.
         """
         self._kernel, self._max_step, self._slip_row = kernel, max_step, slip_row
 
     def advance(self, batch: Batch, number: int, _watcher: object = None) -> tuple[Index, Index]:
         """
-        Carry the trajectories of a mode that go on to their goals, or to the first event of each.
+        Advance the running trajectories of a mode to their goals, or to the first event of each.
 
         Parameters
         ----------
         batch, number
-            Trajectories, and the number of the mode.
+            Trajectories, and the index of the mode.
 
         Returns
         -------
         tuple
-            The trajectories that came to an event, and the number of its guard, ``NOT_FINITE``
-            where the state is not finite any more. They stand at the event, or at the last finite
+            The trajectories that reached an event, and the index of its guard, or ``NOT_FINITE``
+            where the next state is not finite. They are left at the event, or at the last finite
             state.
 
         """
@@ -65,7 +65,7 @@ class FixedSteps:
         return NONE, NONE
 
     def _located(self, batch: Batch, index: Index, number: int) -> Index:
-        """Put trajectories at the event within their next step, or its end; return the guards."""
+        """Move trajectories to the event in their next step, or to its end; return the guards."""
         padded = np.resize(index, -(-index.size // self._kernel.width) * self._kernel.width)
         start = batch.copied(padded)
         unwatched = replace(start, levels=np.full_like(start.levels, -np.inf))
@@ -103,7 +103,7 @@ class FixedSteps:
             h = np.where(turns, h / 2, h)
 
     def _carried(self, start: Batch, h: Array, number: int) -> Batch:
-        """Return trajectories one step of h further, those that can be."""
+        """Advance trajectories by one step of h, where possible."""
         end = replace(
             start, x=start.x.copy(), t=start.t.copy(), goal=start.t + h, h=np.zeros_like(h)
         )
@@ -113,7 +113,7 @@ class FixedSteps:
     def _looked_at(
         self, start: Batch, levels: Array, h: Array, number: int
     ) -> tuple[Batch, Array]:
-        """Return trajectories a step further; which guards fell; which are not finite."""
+        """Return trajectories after a step, the guards that fell, and which are not finite."""
         end = self._carried(start, h, number)
         lost = end.t != end.goal
         guards = self._kernel.guards(end)
@@ -121,10 +121,10 @@ class FixedSteps:
         return end, np.vstack([fallen, lost])
 
 
-SECTIONS = 28  # of a part of a step in which the bottom of a guard is sought
+SECTIONS = 28  # of a part of a step in which the minimum of a guard is sought
 GOLDEN = (math.sqrt(5) - 1) / 2
-CROWDED = 0.7  # fraction of trajectories that go on below which they are moved together
-WIDE = (0.0, math.inf)  # a tolerance that every step keeps
+CROWDED = 0.7  # fraction of running trajectories below which they are compacted
+WIDE = (0.0, math.inf)  # a tolerance that every step meets
 Watcher = Callable[[Index, Batch, Array, Attempt], None]
 
 
@@ -132,29 +132,29 @@ class AdaptiveSteps:
     """
     The Dormand-Prince method of order 8, with the steps and events of ``simulate``.
 
-    What is worked out here is the same for each trajectory, whatever the others do: sums and
-    roots, no powers.
+    The result for a trajectory does not depend on the others: only sums and roots are used, no
+    powers.
     """
 
     def __init__(
         self, kernel: Kernel, tolerance: tuple[float, float], max_step: float = math.inf
     ) -> None:
-        """Keep a relative and an absolute tolerance."""
+        """Set a relative and an absolute tolerance."""
         self._kernel, self._tolerance, self._max_step = kernel, tolerance, max_step
 
     def advance(
         self, batch: Batch, number: int, watcher: Watcher | None = None
     ) -> tuple[Index, Index]:
         """
-        Carry the trajectories of a mode that go on to their goals, or to the first event of each.
+        Advance the running trajectories of a mode to their goals, or to the first event of each.
 
         Parameters
         ----------
         batch, number
-            Trajectories, and the number of the mode.
+            Trajectories, and the index of the mode.
         watcher
-            Called with each step that is kept: which trajectories, as they stood before it, its
-            lengths and what came of it; trajectories whose length is 0 took none.
+            Called with each accepted step: the trajectories, their states before it, its lengths
+            and its result. Trajectories whose length is 0 took no step.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class AdaptiveSteps:
         enough = CROWDED * index.size
         while crowd.todo.any() and (crowd.todo.sum() >= enough or crowd.todo.all()):
             self._step(crowd, watcher, events, look=False)
-        if crowd.held.any():  # all events of the crowd are sought at once
+        if crowd.held.any():  # all events of the group are located at once
             crowd.todo, others = crowd.held.copy(), crowd.todo
             self._step(crowd, watcher, events, look=True)
             crowd.todo |= others
@@ -200,7 +200,7 @@ class AdaptiveSteps:
         *,
         look: bool,
     ) -> None:
-        """Try a step; trajectories in which a guard may have fallen are held, or looked into."""
+        """Try a step; trajectories in which a guard may have fallen are held back or examined."""
         w, todo = crowd.batch, crowd.todo
         left = w.goal - w.t
         last = w.h >= left * (1 - 1e-9)
@@ -246,7 +246,7 @@ class AdaptiveSteps:
         return np.minimum(np.where(kept, after, again), self._max_step)
 
     def _start_steps(self, w: Batch, rate: Array, todo: Array) -> None:
-        """Choose first steps where there are none yet, Hairer et al., Section II.4."""
+        """Choose initial step lengths where there are none yet, Hairer et al., Section II.4."""
         fresh = todo & (w.h == 0)
         if not fresh.any():
             return
@@ -269,7 +269,7 @@ class AdaptiveSteps:
         w.h[fresh] = np.minimum(h, self._max_step)[fresh]
 
     def _events(self, w: Batch, rate: Array, hit: Index, taken: Array, tried: Attempt) -> Index:
-        """Cut steps short at their first event; return the numbers of the guards, -1 for none."""
+        """Cut steps short at their first event; return the indices of the guards, -1 for none."""
         k = np.resize(hit, -(-hit.size // self._kernel.width) * self._kernel.width)
         within = _Within(self._kernel, w.copied(k), np.ascontiguousarray(rate[:, k]))
         low, high = self._brackets(within, taken[k], tried.dense[:, :, k])
@@ -285,7 +285,7 @@ class AdaptiveSteps:
         return np.where(found & fallen.any(axis=0), fallen.argmax(axis=0), NOT_FINITE)[:n]
 
     def _root(self, within: _Within, low: Array, high: Array) -> Array:
-        """Return where the least guard has just fallen, by the Illinois method and halving."""
+        """Return the time just after the lowest guard falls, by Illinois method and halving."""
         a, b = (within.margins(h).min(axis=0) for h in (low, high))
         side = np.zeros(low.size)
         high = np.where(a < 0, low, high)  # so from the start of the bracket
@@ -307,7 +307,7 @@ class AdaptiveSteps:
         return high
 
     def _brackets(self, within: _Within, taken: Array, dense: Array) -> tuple[Array, Array]:
-        """Return times before and after the first fall of a guard; infinite without any."""
+        """Return times before and after the first fall of a guard; infinite if none falls."""
         start = within.batch
         samples = [
             within.margins_at(
@@ -334,7 +334,7 @@ class AdaptiveSteps:
         return low, high
 
     def _bottom(self, within: _Within, low: Array, high: Array) -> Array:
-        """Return where the least of the guards is least, by golden sections."""
+        """Return the time of the minimum over the lowest guard, by golden sections."""
         for _ in range(SECTIONS):
             a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
             left = within.margins(a).min(axis=0) < within.margins(b).min(axis=0)
@@ -343,7 +343,7 @@ class AdaptiveSteps:
 
 
 class _Crowd:
-    """Trajectories that are stepped together, in neighbouring memory."""
+    """Trajectories that are stepped together, in contiguous memory."""
 
     def __init__(self, kernel: Kernel, batch: Batch, index: Index) -> None:
         self.index = np.resize(index, -(-index.size // kernel.width) * kernel.width)
@@ -354,7 +354,7 @@ class _Crowd:
 
 
 class _Within:
-    """States and guards within a step, by steps of their own."""
+    """States and guards within a step, by separate shorter steps."""
 
     def __init__(self, kernel: Kernel, batch: Batch, rate: Array) -> None:
         self.batch, self._kernel, self._rate = batch, kernel, rate
@@ -364,7 +364,7 @@ class _Within:
         return self._kernel.dop853(self.batch, self._rate, h, self._all, WIDE)
 
     def margins(self, h: Array) -> Array:
-        """Return the guards less their levels after times h."""
+        """Return the guards minus their levels after times h."""
         return self.margins_at(self.step(h).x, h)
 
     def margins_at(self, x: Array, h: Array) -> Array:
@@ -379,16 +379,16 @@ class _Within:
 
 def interpolated(x: Array, dense: Array, theta: Array, column: Index | None = None) -> Array:
     """
-    Return states at fractions of steps, by the terms of their dense output, in a fixed order.
+    Return states at fractions of steps from their dense output, with a fixed order of sums.
 
     Parameters
     ----------
     x, dense
-        States and terms of steps, one for each trajectory.
+        States before the steps and terms of their dense output, one for each trajectory.
     theta
         Fractions, 0 to 1.
     column
-        Whose step each fraction is of; None for one fraction of each trajectory.
+        Trajectory to which each fraction belongs; None for one fraction of each trajectory.
 
     """
     column = np.arange(theta.size) if column is None else column

@@ -1,4 +1,4 @@
-"""Trajectories of a batch, their equations, and their steps by maps of CasADi."""
+"""Trajectories of a batch, their equations, and their steps by CasADi maps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rolling_dynamics.simulation.stepper import least_cosine, runge_kutta
 
 Array = NDArray[Any]
 Index = NDArray[np.intp]
-NOT_FINITE, NO_EVENT = -1, -2  # in the place of a guard
+NOT_FINITE, NO_EVENT = -1, -2  # instead of a guard
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,18 +30,19 @@ class Batch:
     Attributes
     ----------
     x, u, p, levels
-        State, control, parameters, and what the guards fall through; a column for each trajectory.
+        State, control, parameters, and the levels through which guards fall; a column for each
+        trajectory.
     slope
         Rate of the control; no rows where controls are held.
     t, goal
-        Clock, and time to go to [s]; double whatever the number type.
+        Clock and target time [s]; double precision for any number type.
     mode, changes, changed
-        Number of the mode; how often it changed in one instant, and when that was.
+        Index of the mode; number of its changes in one instant, and the time of that [s].
     h, rejected
-        Length of the next step [s], 0 where it is to be found; whether one was just refused. With
-        steps of fixed length the step in which there is an event, 0 without.
+        Length of the next step [s], 0 where it is not known yet; whether a step was just rejected.
+        With steps of fixed length, the step that contains an event, 0 without one.
     stop
-        0 while the trajectory goes on; else the number of what stopped it.
+        0 while the trajectory is running; else the index of the reason for its end.
 
     """
 
@@ -61,7 +62,7 @@ class Batch:
 
     @classmethod
     def empty(cls, sizes: tuple[int, int, int, int, int], size: int, dtype: str) -> Batch:
-        """Return columns of zeros that do not go on; sizes are of x, u, slope, p, levels."""
+        """Return columns of zeros that are not running; sizes are of x, u, slope, p, levels."""
         x, u, slope, p, levels = (np.zeros((n, size), dtype=dtype) for n in sizes)
         return cls(
             x=x,
@@ -90,7 +91,7 @@ class Batch:
         return {f.name: getattr(self, f.name).ctypes.data for f in fields(self)}
 
     def part(self, where: slice) -> Batch:
-        """Return a view of neighbours."""
+        """Return a view of neighbouring columns."""
         return Batch(**{f.name: getattr(self, f.name)[..., where] for f in fields(self)})
 
     def copied(self, index: Index) -> Batch:
@@ -103,7 +104,7 @@ class Batch:
         )
 
     def put(self, index: Index, others: Batch, which: Index) -> None:
-        """Take over state, control, clock and step of some of other trajectories."""
+        """Copy state, control, clock and step from some of other trajectories."""
         for name in ('x', 'u', 't', 'h', 'rejected'):
             getattr(self, name)[..., index] = getattr(others, name)[..., which]
 
@@ -115,11 +116,11 @@ class Attempt(NamedTuple):
     Attributes
     ----------
     x, rate
-        State at its end, on the constraints, and its rate.
+        State at its end, on the constraints, and the rate of that state.
     error
-        Error against the tolerance, below 1 for a step to keep.
+        Error relative to the tolerance; a step below 1 is accepted.
     least
-        Bound from below of the guards less their levels over the step.
+        Lower bound of the guards minus their levels over the step.
     dense
         Terms of the dense output, shape (7, state.size, trajectories).
 
@@ -133,7 +134,7 @@ class Attempt(NamedTuple):
 
     @classmethod
     def empty(cls, n: int, size: int) -> Attempt:
-        """Return room for the steps of so many trajectories."""
+        """Return uninitialised arrays for the steps of so many trajectories."""
         return cls(
             x=np.empty((n, size)),
             rate=np.empty((n, size)),
@@ -152,7 +153,7 @@ class Equations(NamedTuple):
     dynamics, guards
         ``(x, u, t, p) -> values``.
     watched
-        Both of them in one, which have much in common.
+        Both in one function, since they have much in common.
     project
         ``(x, p) -> x`` on the constraints.
     slip
@@ -160,7 +161,7 @@ class Equations(NamedTuple):
     names
         Names of the guards.
     charts
-        Number of guards, the last ones, that belong to charts.
+        Number of guards, at the end, that belong to charts.
 
     """
 
@@ -174,7 +175,7 @@ class Equations(NamedTuple):
 
     @property
     def functions(self) -> tuple[ca.Function, ...]:
-        """Functions that machine code is made of."""
+        """Functions that are compiled."""
         slip = () if self.slip is None else (self.slip,)
         return self.dynamics, self.project, self.guards, self.watched, *slip
 
@@ -202,13 +203,13 @@ def _dense(name: str, function: ca.Function) -> ca.Function:
 
 
 class MappedKernel:
-    """The same steps as machine code takes, ten times slower."""
+    """The steps of the machine code by CasADi, ten times slower."""
 
     compiled = False
     width = 1
 
     def __init__(self, equations: Equations, view: RollingSystem) -> None:
-        """Build the steps of a system as it is in a mode."""
+        """Build the steps of a system in a mode."""
         self._view = view
         self._watch, self._rates = equations.guards, equations.dynamics
         self._equations = equations
@@ -235,7 +236,7 @@ class MappedKernel:
         return int((~done).sum())
 
     def _taken(self, batch: Batch, h: Array, steps: Array) -> NDArray[np.int64]:
-        """Take so many steps of each trajectory, in place; return how many there were."""
+        """Take so many steps of each trajectory, in place; return the number of steps taken."""
         taken = np.zeros(batch.size, np.int64)
         left = np.flatnonzero(steps > 0)
         for k in range(int(steps.max(initial=0))):

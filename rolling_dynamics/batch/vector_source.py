@@ -1,4 +1,4 @@
-"""C code of functions and adaptive steps on vectors of numbers, for this processor."""
+"""C code of functions and adaptive steps on SIMD vectors of this processor."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def vector_source(function: ca.Function) -> Iterator[str]:
     Raises
     ------
     ParameterError
-        It has an operation that is not known here.
+        It has an operation without a vector form.
 
     """
     inputs = [f'const V *restrict in{k}' for k in range(function.n_in())]
@@ -115,8 +115,8 @@ def vector_source(function: ca.Function) -> Iterator[str]:
 
 
 def _reciprocals(function: ca.Function) -> dict[int, int]:
-    """Return the divisions that have a denominator in common, with its number."""
-    made: dict[int, int] = {}  # which operation the number at a place comes from
+    """Return the divisions that have a denominator in common, with its index."""
+    made: dict[int, int] = {}  # operation that wrote the number at a position
     of: dict[int, int] = {}
     for k in range(function.n_instructions()):
         operation = function.instruction_id(k)
@@ -144,7 +144,7 @@ _LAST = len(DOP853.C)
 
 
 def adaptive_source() -> Iterator[str]:
-    """Yield the C that stands before ``adaptive.c``: stages, errors and dense output of a step."""
+    """Yield the C that precedes ``adaptive.c``: stages, errors and dense output of a step."""
     yield f'#define STAGES {_LAST + 1 + len(EXTRA)}'
     yield f'#define LAST {_LAST}'
     yield f'#define POWER {POWER}'
@@ -198,7 +198,7 @@ def _each(statement: str) -> str:
 
 
 def _combined(weights: Sequence[float]) -> str:
-    """Return a combination of the rates at the stages."""
+    """Return a linear combination of the rates at the stages."""
     return ' + '.join(
         f'(casadi_real){float(w)!r} * K[{k}][i]' for k, w in enumerate(weights) if w != 0
     )
@@ -210,16 +210,17 @@ _AVX512 = '-mavx512f -mavx512dq -mavx512vl -mprefer-vector-width=512'
 
 class Vectors(NamedTuple):
     """
-    Vectors of a processor.
+    SIMD vectors of a processor.
 
     Attributes
     ----------
     width
-        Size of one [byte].
+        Size of a vector [byte].
     options
-        What the compiler is given.
+        Options of the compiler.
     library
-        Letter of their functions in the GNU C library's vector mathematics, empty without them.
+        Letter of their functions in the GNU C library's vector mathematics; empty if there are
+        none.
 
     """
 
@@ -228,11 +229,11 @@ class Vectors(NamedTuple):
     library: str
 
     def lanes(self, real: str) -> int:
-        """Return how many numbers there are in one."""
+        """Return how many numbers a vector holds."""
         return self.width // (8 if real == 'double' else 4)
 
     def target(self, real: str) -> Target:
-        """Return what machine code is made for."""
+        """Return the target of the machine code."""
         return Target(LEVEL, real, f'{self.options} -Wno-psabi'.strip())
 
     def preamble(self, real: str) -> Iterator[str]:
@@ -252,7 +253,7 @@ class Vectors(NamedTuple):
             yield self._function(name, real)
 
     def _function(self, name: str, real: str) -> str:
-        """Return the C of one function of a vector: a library's own, or number by number."""
+        """Return the C of one function of a vector: from a library, or element by element."""
         single = name if real == 'double' else f'{name}f'
         two = name in OF_TWO
         own = f'_ZGV{self.library}N{self.lanes(real)}{"vv" if two else "v"}_{single}'
