@@ -24,15 +24,15 @@ from rolling_dynamics.contract.rolling_system import (
 from rolling_dynamics.simulation.guards import projection
 
 Whole = TypeVar('Whole', bound=RollingSystem)
-Carrier = Callable[[Any, Any], Any]  # of a carried system and what the whole offers
+Carrier = Callable[[Any, Any], Any]  # of a carried system and of what the whole system offers
 
 
 class CarriedSystem(WrittenSystem, Generic[Whole]):
     """
-    A system with the equations of another one, the whole.
+    A system with the equations of another one, the whole system.
 
-    What the whole system offers beside the contract is carried over, but for changes of charts,
-    sensors and seeds of plans.
+    Capabilities of the whole system are carried over, except changes of charts, sensors and seeds
+    of plans.
 
     Attributes
     ----------
@@ -49,44 +49,44 @@ class CarriedSystem(WrittenSystem, Generic[Whole]):
 
     @abstractmethod
     def arguments(self) -> list[ca.SX]:
-        """Return x, u, t, p of the whole as expressions of the own symbols."""
+        """Return x, u, t, p of the whole system as expressions in the symbols of this one."""
 
     @abstractmethod
     def own_state(self, whole: ca.SX, *, rate: bool) -> ca.SX:
-        """Return the own state of a whole one, or the own rates of whole rates."""
+        """Return the state of this system from the whole state, or its rates from whole rates."""
 
     @abstractmethod
     def expand_states(self, states: ArrayLike) -> Array:
-        """Return whole states, shape (..., n), from own ones."""
+        """Return whole states, shape (..., n), from states of this system."""
 
     @abstractmethod
     def expand_parameters(self, p: ArrayLike) -> Array:
-        """Return the whole parameters of own ones."""
+        """Return the whole parameters from parameters of this system."""
 
     @abstractmethod
     def whole_motion(self, s: MotionState) -> MotionState:
-        """Return a motion of the own state as one of the whole."""
+        """Return a motion state of this system as one of the whole system."""
 
     @abstractmethod
     def control_of_whole(self, s: MotionState, u: Array) -> Array:
-        """Return the control of the whole under an own one."""
+        """Return the control of the whole system from a control of this one."""
 
     @abstractmethod
     def own_motion(self, whole: MotionState, before: MotionState, what: str) -> MotionState:
-        """Return what a motion of the whole has become, after an own one, as one of the own."""
+        """Return a later motion state of the whole system as one of this system."""
 
     # -- the contract -----------------------------------------------------------------------
 
     def of(self, f: ca.Function, *, state: bool = False, rate: bool = False) -> ca.Function:
         """
-        Return a function of the whole system as one of the own arguments.
+        Return a function of the whole system as a function of this system's arguments.
 
         Parameters
         ----------
         f
             ``(x, u, t, p) -> ...`` or ``(x, p) -> ...`` of the whole system.
         state, rate
-            Whether its outputs are states, or rates of them, and own ones are wanted.
+            Whether its outputs are states, or rates of them, to be converted to this system.
 
         """
         s, names = self.symbols, ['x', 'u', 't', 'p']
@@ -105,7 +105,7 @@ class CarriedSystem(WrittenSystem, Generic[Whole]):
 
     @cached_property
     def smooth_mode(self) -> Mode:
-        """The mode of the whole system in which plans and laws are made."""
+        """The mode of the whole system for which plans and controllers are made."""
         first = next(iter(self._whole_modes))
         own = first == next(iter(self.whole.modes))
         return self._own_mode(smooth_mode(self.whole)) if own else self.modes[first]
@@ -148,7 +148,7 @@ class CarriedSystem(WrittenSystem, Generic[Whole]):
     # -- what a system may offer --------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (as many types as capabilities)
-        """Return what the whole system offers beside the contract, carried over."""
+        """Return a capability of the whole system, carried over."""
         if name not in self.carried or not has(self.__dict__.get('whole'), name):
             raise AttributeError(f'a {type(self).__name__} has no {name!r}')
         made = self.carried[name](self, getattr(self.whole, name))
@@ -156,7 +156,7 @@ class CarriedSystem(WrittenSystem, Generic[Whole]):
         return made
 
     def on_whole(self, method: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a method ``(p, x)`` of the whole system as one of the own arguments."""
+        """Return a method ``(p, x)`` of the whole system, with arguments of this system."""
 
         def called(p: ArrayLike, x: ArrayLike) -> Any:  # noqa: ANN401  as the method has it
             given = MotionState(t=0.0, x=np.asarray(x), mode='', p=np.asarray(p))
@@ -166,7 +166,7 @@ class CarriedSystem(WrittenSystem, Generic[Whole]):
         return called
 
     def begin_with(self, begin: Callable[..., MotionState]) -> Callable[..., MotionState]:
-        """Return ``begin`` of the whole system as one of the own arguments."""
+        """Return ``begin`` of the whole system, with arguments of this system."""
 
         def begin_own(p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
             given = MotionState(t=t, x=np.asarray(x), mode='', p=np.asarray(p))
@@ -178,7 +178,7 @@ class CarriedSystem(WrittenSystem, Generic[Whole]):
 
 
 def with_states(motion: MotionState, own: Callable[[Array], Array], size: int) -> MotionState:
-    """Return a motion with own states in its events, not the whole's, which have a size."""
+    """Return a motion whose events hold states of this system, not of the whole system."""
 
     def taken(event: Event) -> Event:
         return replace(event, state=own(event.state)) if event.state.size == size else event

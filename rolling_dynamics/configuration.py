@@ -1,4 +1,4 @@
-"""Files of configuration: where they are found, and how they are read."""
+"""Configuration files: where they are searched for, and how they are read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rolling_dynamics.errors import nearest, ParameterError, ScenarioError
 
 PACKAGE = 'rolling_robotics'
 SUFFIX = '.yaml'  # of a scenario
-# What may stand before the name of an example: nothing, or where it lies in the source tree.
+# Prefixes of the name of an example: none, or its folder in the source tree.
 WITHIN = {Path(), Path('scenarios'), Path('config/scenarios')}
 
 
@@ -21,8 +21,8 @@ def share_folders() -> Iterator[Path]:
     """
     Yield the folders that may hold ``config`` and ``launch``, the most specific first.
 
-    They are in the ament index, the source tree, the places where pip puts data (beside
-    ``lib`` in an environment or a user's folder, or in the ``--target``), and the environment's.
+    They are the ament index, the source tree, the folders where pip installs data (next to ``lib``
+    in an environment or a user's folder, or in the ``--target``), and the environment's.
     """
     for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
         if prefix and Path(prefix, 'share/ament_index/resource_index/packages', PACKAGE).exists():
@@ -68,7 +68,7 @@ def find_scenario(name: str | Path) -> Path:
     Raises
     ------
     ScenarioError
-        There is neither; the text names the example whose name is nearest.
+        There is neither; the text gives the example with the most similar name.
 
     """
     if not str(name):
@@ -82,12 +82,12 @@ def find_scenario(name: str | Path) -> Path:
     if given.parent in WITHIN and wanted in known:
         return known[wanted]
     if os.path.lexists(given):
-        return given  # whoever reads it says what is wrong with it
+        return given  # the reader reports what is wrong with it
     raise ScenarioError(f'no file {str(name)!r}, and no example of that name{hint(wanted)}')
 
 
 def hint(name: str) -> str:
-    """Return the end of an error: the example with the name nearest to this one."""
+    """Return the end of an error: the example with the most similar name."""
     close = nearest(name, examples())
     guess = f'did you mean {close!r}? ' if close else ''
     return f'; {guess}`rolling examples` lists them'
@@ -98,7 +98,7 @@ def _in(folder: Path, name: str) -> tuple[Path, ...]:
 
 
 def find_installed(name: str) -> Path | None:
-    """Return the path of a scenario that comes with the suite, or None; a path is never one."""
+    """Return the path of an example by its name, or None; paths are not names."""
     return examples().get(name.removesuffix(SUFFIX))
 
 
@@ -114,7 +114,7 @@ def find_config(name: str) -> Path:
     Raises
     ------
     ParameterError
-        There is no such file; the text names where it was looked for.
+        There is no such file; the text lists the folders that were searched.
 
     """
     if not name:
@@ -133,14 +133,14 @@ def find_config(name: str) -> Path:
 
 def read_regular(path: Path, most: int) -> bytes:
     """
-    Return what stands in a file.
+    Return the content of a file.
 
     Parameters
     ----------
     path
         The file.
     most
-        Greatest size [bytes].
+        Maximum size [bytes].
 
     Raises
     ------

@@ -36,7 +36,7 @@ class AffineFields:
     fields
         Input name -> g(x).
     layout
-        Layout of x, by which random states are drawn.
+        Layout of x, used to draw random states.
     dimension
         Dimension of the state space.
 
@@ -55,7 +55,7 @@ class AffineFields:
         return ca.Function('value', [self.x, self.held], [ca.densify(expression)])
 
     def random_state(self, rng: np.random.Generator) -> Array:
-        """Return a random state, each number within +-1.2, quaternions of norm 1."""
+        """Return a random state, each component within +-1.2, quaternions of norm 1."""
         x = rng.uniform(-1.2, 1.2, self.layout.size)
         for entry in self.layout.entries:
             if entry.has_unit_norm:
@@ -77,7 +77,7 @@ def affine_fields(system: RollingSystem) -> AffineFields:
     """
     Return the vector fields of a kinematic system.
 
-    Inputs that do not enter linearly beside the earlier ones, such as angles, are held.
+    Inputs that do not enter linearly together with the earlier ones, such as angles, are held.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def affine_fields(system: RollingSystem) -> AffineFields:
     Raises
     ------
     ParameterError
-        The system is dynamic: its brackets need another theory.
+        The system is dynamic, which needs other brackets.
 
     """
     mode = smooth_mode(system)
@@ -128,7 +128,7 @@ def _vanishes(drift: ca.SX, x: ca.SX, p: ca.SX, rest: ca.SX) -> bool:
     return bool(max(values) < 1e-14)
 
 
-RANK_TOLERANCE = 1e-9  # relative to the greatest singular value
+RANK_TOLERANCE = 1e-9  # relative to the largest singular value
 SAMPLES = 12  # states at which a bracket is compared with the earlier ones
 MOST = 60  # brackets
 
@@ -157,7 +157,7 @@ class LieAlgebra:
     depths
         Depth of each, from 1.
     closed
-        Whether no deeper bracket is new: then the algebra is complete.
+        Whether deeper brackets add nothing, so that the algebra is complete.
     generic_growth
         Rank at a general state up to each depth.
 
@@ -188,9 +188,9 @@ class LieAlgebra:
 
     def weakest(self, x: ArrayLike, held: ArrayLike) -> float:
         """
-        Return the singular value that decides about full rank at a state.
+        Return the singular value that determines full rank at a state.
 
-        Zero where it is lost.
+        It is zero where rank is lost.
         """
         s = np.linalg.svd(self.values(x, held), compute_uv=False)
         return float(s[self.fields.dimension - 1]) if s.size >= self.fields.dimension else 0.0
@@ -211,8 +211,8 @@ def lie_algebra(fields: AffineFields, *, depth: int = 6) -> LieAlgebra:
     fields
         The system.
     depth
-        Greatest depth. Growth at a general state is over for good once one depth adds nothing; at
-        a singular state it may pause, which is why the brackets go on to this depth.
+        Maximum depth. At a general state, growth ends at the first depth that adds nothing. At a
+        singular state it may resume, which is why brackets are computed up to this depth.
 
     """
     generators = dict(fields.fields)
@@ -278,20 +278,20 @@ class _Independent:
         return rank(np.column_stack(self._first))
 
 
-GRID = 361  # points of a turn at which zeros are looked for
+GRID = 361  # points per turn at which zeros are searched for
 SMALL = 1e-7  # of the median of |value| over the scan
 
 
 @dataclass(frozen=True)
 class SingularSet:
-    """``form = value``, on which a function is ``zero`` or ``infinite`` whatever else changes."""
+    """``form = value``, on which a function is ``zero`` or ``infinite`` for any other angles."""
 
     form: str
     value: float
     kind: str
 
     def __str__(self) -> str:
-        """Return it in words, the value in parts of pi."""
+        """Return it as text, the value in parts of pi."""
         fraction = round(self.value / math.pi, 6) + 0.0  # no minus zero
         return f'{self.form} = {fraction:.4g} pi ({self.kind})'
 
@@ -309,12 +309,12 @@ def singular_sets(
     names
         Names of the angles.
     trials
-        Random values of the other angles for which the set must be the same.
+        Number of random values of the other angles for which the set must be the same.
 
     Returns
     -------
     list of SingularSet
-        With values in (-pi, pi]; a sum is named only where neither of its angles alone is.
+        With values in (-pi, pi]; a sum is given only if neither of its angles alone is singular.
 
     """
     rng = np.random.default_rng(0)
@@ -355,12 +355,12 @@ def _near(z: float, values: Sequence[float]) -> bool:
 
 
 def _common(lists: Sequence[Sequence[float]]) -> list[float]:
-    """Return what stands in every list."""
+    """Return the values that are in every list."""
     return [z for z in lists[0] if all(_near(z, other) for other in lists[1:])]
 
 
 def _scan(function: Callable[[Array], float], start: Array, i: int) -> dict[str, list[float]]:
-    """Return the zeros and poles along one angle, the others as at the start."""
+    """Return the zeros and poles along one angle, the others constant."""
 
     def magnitude(z: float, power: int = 1) -> float:
         x = start.copy()

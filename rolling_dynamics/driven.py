@@ -33,20 +33,20 @@ SPEED_PARAMETERS = (
 
 def position_servo(control: str, angle: Entry, rate: Entry, *, lagged: bool) -> Servo:
     """
-    Return a servo at commanded angles, which gives angular accelerations.
+    Return a servo with commanded angles, whose output is angular accelerations.
 
-    Far from its target it takes the greatest acceleration, cruises at the greatest speed and
-    brakes along the parabola of the greatest acceleration; close to it, it is linear with its
+    Far from its target it uses the maximum acceleration, cruises at the maximum speed and brakes
+    along the parabola of the maximum acceleration. Near the target it is linear with its
     stiffness, critically damped.
 
     Parameters
     ----------
     control
-        Control of a system that it gives: accelerations [rad/s^2].
+        Control of a system that it provides: accelerations [rad/s^2].
     angle, rate
         Entries of the state of that system: angles [rad] and rates [rad/s] of the joints.
     lagged
-        Whether a command reaches it through a lag; without, ``servo_lag`` has no effect.
+        Whether a command passes through a lag; if not, ``servo_lag`` has no effect.
 
     """
     lag = _like(angle, 'servo_lagged', angle.unit, 'command after the lag')
@@ -70,9 +70,9 @@ def position_servo(control: str, angle: Entry, rate: Entry, *, lagged: bool) -> 
 
 def speed_servo(control: str, angle: Entry, rate: Entry) -> Servo:
     """
-    Return a servo at commanded speeds, which gives angular accelerations; see the position servo.
+    Return a servo with commanded speeds, whose output is angular accelerations.
 
-    The speed follows its command through a lag, and slows before the end of the reach.
+    The speed follows its command through a lag, and slows before the end of its range.
     """
 
     def law(v: ServoValues) -> tuple[ca.SX, ca.SX]:
@@ -94,11 +94,11 @@ def speed_servo(control: str, angle: Entry, rate: Entry) -> Servo:
 
 
 def servo_acceleration(target: ca.SX, angle: ca.SX, rate: ca.SX, p: Mapping[str, ca.SX]) -> ca.SX:
-    """Return the angular accelerations [rad/s^2] of servos at angles; see position_servo."""
+    """Return the angular accelerations [rad/s^2] of position servos; see position_servo."""
     most, k, band = p['servo_acceleration'], p['servo_stiffness'], p['dead_band']
     off = target - angle
     off -= limited(off, band)
-    before = off - rate * ca.fabs(rate) / (2 * most) - rate / k  # where braking begins
+    before = off - rate * ca.fabs(rate) / (2 * most) - rate / k  # start of braking
     inner = QUICKER * k
     wanted = inner * before / (ca.fabs(rate) / most + 1 / k)  # its slope by the rate is inner
     speed = p['servo_speed']
@@ -128,14 +128,14 @@ def _within(limit: Array) -> tuple[float, float]:
 
 class ServoValues(NamedTuple):
     """
-    Expressions that the law of a servo is written from, by the names of entries.
+    Expressions for the equations of a servo, by the names of entries.
 
     Attributes
     ----------
     command
         Its command.
     state, params
-        States and parameters of the system that it drives, and its own.
+        States and parameters of the driven system and of the servo.
 
     """
 
@@ -152,18 +152,18 @@ class Servo:
     Attributes
     ----------
     control
-        Entry of the control of a system that it gives.
+        Entry of the control of a system that it provides.
     command
-        Entry of the control that stands in its place.
+        Entry of the control that replaces it.
     state, parameters
-        Entries of its own.
+        Entries of the state and parameters of the servo.
     law
-        :class:`ServoValues` -> the control, and the rates of its own state, one after another.
+        :class:`ServoValues` -> the control, and the rates of the state of the servo, concatenated.
     bounds
-        Own parameters by entry -> least and greatest value of components of the state.
+        Parameters of the servo -> minimum and maximum of components of the state.
     follows
-        Components of the state, its own too, that follow from the commands alone and forget
-        where they began.
+        Components of the state, including the servo's, that depend on the commands alone and
+        forget their initial values.
 
     """
 
@@ -178,9 +178,9 @@ class Servo:
 
 class DrivenSystem(CarriedSystem[Whole]):
     """
-    A system one of whose controls a servo gives.
+    A system with a servo on one of its controls.
 
-    Its state is the whole system's, then the servo's; so are its parameters.
+    State and parameters are those of the whole system, then those of the servo.
     """
 
     carried: ClassVar[Mapping[str, Carrier]] = {
@@ -216,7 +216,7 @@ class DrivenSystem(CarriedSystem[Whole]):
 
     @cached_property
     def _given(self) -> tuple[ca.SX, ca.SX]:
-        """Control of the whole, and rates of the state of the servo."""
+        """Control of the whole system, and rates of the state of the servo."""
         s, servo = self.symbols, self.servo
         u = s.u[self.control.slice(servo.command.name)]
         given, rates = servo.law(ServoValues(u, self.state.split(s.x), s.params))
@@ -231,12 +231,12 @@ class DrivenSystem(CarriedSystem[Whole]):
         return control, rates
 
     def arguments(self) -> list[ca.SX]:
-        """Return x, u, t, p of the whole as expressions of the own symbols."""
+        """Return x, u, t, p of the whole system as expressions in the symbols of this one."""
         s, (n, k) = self.symbols, self._sizes
         return [s.x[:n], self._given[0], s.t, s.p[:k]]
 
     def own_state(self, whole: ca.SX, *, rate: bool) -> ca.SX:
-        """Return a whole state with the servo's, or their rates."""
+        """Return a state of the whole system with that of the servo, or the rates of both."""
         return ca.vertcat(whole, self._given[1] if rate else self.symbols.x[self._sizes[0] :])
 
     def _reset(self, guard: str, reset: ca.Function | Transition) -> ca.Function | Transition:
@@ -265,11 +265,11 @@ class DrivenSystem(CarriedSystem[Whole]):
         return self.function('control', self._given[0])
 
     def control_of_whole(self, s: MotionState, u: Array) -> Array:
-        """Return the control that the servo gives."""
+        """Return the control from the servo."""
         return np.array(self._control(s.x, u, s.t, s.p)).ravel()
 
     def own_motion(self, whole: MotionState, before: MotionState, what: str) -> MotionState:  # noqa: ARG002
-        """Return a motion of the whole with the state of the servo, which does not jump."""
+        """Return a motion of the whole system with the state of the servo, which does not jump."""
         servo, k = before.x[self._sizes[0] :], self._sizes[1]
         motion = with_states(whole, lambda y: np.concatenate([y, servo]), self._sizes[0])
         p = np.concatenate([whole.p, before.p[k:]])
@@ -289,7 +289,7 @@ class DrivenSystem(CarriedSystem[Whole]):
 
 def driven(system: Whole, servo: Servo) -> DrivenSystem[Whole]:
     """
-    Return a system one of whose controls a servo gives.
+    Return a system with a servo on one of its controls.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Equilibria: the one nearest a state, and the linearisation about it in the tangent space."""
+"""Equilibria: the one nearest to a state, and the linearisation about it in the tangent space."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.rotations import product
 
-STILL = 1e-8  # greatest rate of the state at what counts as an equilibrium, in SI units
-UNSTABLE = 1e-3  # 1/s: growth rates below are rounding of eigenvalues that are zero
+STILL = 1e-8  # maximum rate of the state at an equilibrium, in SI units
+UNSTABLE = 1e-3  # 1/s: smaller growth rates are rounding errors of zero eigenvalues
 STEPS = 20  # of Newton's method
-FAR = 0.2  # greatest distance of an equilibrium from the state, in tangent units
-NEAR, NEARBY = 4, 0.1  # states that are looked at beside one, and their distance in tangent units
-ALIKE = 1e-9  # greatest change of the rates over a steady motion that counts as rounding
-RANK = 1e-9  # fraction of the greatest singular value below which a direction does not count
+FAR = 0.2  # maximum distance of an equilibrium from the state, in tangent units
+NEAR, NEARBY = 4, 0.1  # nearby states that are tested, and their distance in tangent units
+ALIKE = 1e-9  # maximum change of the rates over a steady motion, due to rounding
+RANK = 1e-9  # fraction of the largest singular value below which a direction is ignored
 
 
 class LinearModel(NamedTuple):
@@ -43,8 +43,9 @@ def linear_model(
     """
     Return the linearisation of the first mode about an equilibrium, or a steady motion.
 
-    In a steady motion everything moves over the floor as one, straight or in a circle, while
-    bodies may spin about an axis of their own; d is what a state differs by in axes that move so.
+    In a steady motion everything moves over the floor as one body, straight or in a circle, while
+    bodies may spin about their own axes. d is the difference of states in axes that move in the
+    same manner.
 
     Parameters
     ----------
@@ -59,13 +60,13 @@ def linear_model(
     Returns
     -------
     LinearModel
-        A of shape (n, n) and B of shape (n, m), n the size of the tangent space without what is
-        left out.
+        A of shape (n, n) and B of shape (n, m), where n is the size of the tangent space without
+        the ignorable entries.
 
     Raises
     ------
     ParameterError
-        The state neither rests there nor moves steadily.
+        The state is neither at rest nor in steady motion.
 
     """
     x, u, p = (np.asarray(v, dtype=float) for v in (x, u, p))
@@ -89,18 +90,18 @@ def floor_motion(
     layout: Layout, values: ca.SX, velocity: ca.SX, spins: Mapping[str, ca.SX] | None = None
 ) -> ca.SX:
     """
-    Return the rate of a state, or control, that moves over the floor as a whole.
+    Return the rate of a state, or control, that moves over the floor as one body.
 
     Parameters
     ----------
     layout, values
-        Its layout and numbers.
+        Layout and values of the state or control.
     velocity
-        Along x and y of W, of what is at its origin, and rate of turning about z, shape (3,)
-        [m/s, m/s, rad/s].
+        Velocity along x and y of W at its origin, and rate of rotation about z, shape (3,) [m/s,
+        m/s, rad/s].
     spins
-        Angular velocity (3) [rad/s], in its own axes, by which a body turns on beside that, by
-        its name; zero if it is not there.
+        Body name -> additional angular velocity (3) of that body in its own axes [rad/s]; zero if
+        missing.
 
     """
     spins, turn, rate = spins or {}, velocity[2], ca.SX(layout.size, 1)
@@ -126,13 +127,13 @@ def _body(attitude: Entry) -> str:
 
 
 def _spins(system: RollingSystem, motion: ca.SX) -> dict[str, ca.SX]:
-    """Return the spins in a motion, see :func:`steady_motion`, by their bodies."""
+    """Return the spins in a motion by body; see :func:`steady_motion`."""
     bodies = [_body(e) for e in system.state.entries if e.turns_in_world]
     return {name: motion[3 + 3 * k : 6 + 3 * k] for k, name in enumerate(bodies)}
 
 
 def _motion(system: RollingSystem) -> ca.SX:
-    """Return symbols of a motion over the floor: its velocity (3), and a spin (3) a body."""
+    """Return symbols of a motion over the floor: its velocity (3), and a spin (3) per body."""
     return ca.SX.sym('motion', 3 + 3 * sum(e.turns_in_world for e in system.state.entries))
 
 
@@ -140,22 +141,22 @@ def steady_motion(
     system: RollingSystem, p: Array, x: Array, u: Array, left_out: Sequence[int] = ()
 ) -> Array:
     """
-    Return how a state moves as a whole: velocity over the floor (3), and a spin (3) a body.
+    Return the common motion of a state: velocity over the floor (3), and a spin (3) per body.
 
-    See :func:`floor_motion`; all is zero at rest. The equations must look the same after such a
-    motion, which is tested here and near the state: its Lie bracket with their rate is zero.
+    See :func:`floor_motion`; all values are zero at rest. The equations must be invariant under
+    such a motion. This is tested at and near the state: the Lie bracket with the rates is zero.
 
     Parameters
     ----------
     system, p, x, u
         The system, its parameters, state and control.
     left_out
-        Numbers of the state that may change in another way.
+        Components of the state that may change differently.
 
     Raises
     ------
     ParameterError
-        The state moves in another way.
+        The state does not move like this.
 
     """
     rows = np.setdiff1d(np.arange(system.state.size), left_out)
@@ -198,7 +199,7 @@ def _moves(system: RollingSystem) -> ca.Function:
 
 def tangent_rate(system: RollingSystem) -> ca.Function:
     """
-    Return ``(x, u, p, motion) -> rate of d from x, its Jacobian by (d, u)``, in tangent units.
+    Return ``(x, u, p, motion) -> rate of d at x, its Jacobian by (d, u)``, in tangent units.
 
     The rate is relative to a motion of everything over the floor; see :func:`steady_motion`.
     """
@@ -224,10 +225,11 @@ def nearest_equilibrium(
     within: float = FAR,
 ) -> tuple[Array, Array]:
     """
-    Return the state and control nearest to given ones at which the system stays at rest.
+    Return the equilibrium (state and control) nearest to a state and control.
 
-    Solves f(x, u) = 0 by Newton's method. The control alone changes where one holds the state, as
-    a torque does on a slope; else state and control change least, in their scales.
+    Solves f(x, u) = 0 by Newton's method. Only the control changes if some control holds the
+    state, like a torque on a slope. Otherwise state and control change as little as possible, in
+    their scales.
 
     Parameters
     ----------
@@ -236,9 +238,9 @@ def nearest_equilibrium(
     x
         State near the equilibrium, shape (state.size,).
     u
-        Control near the equilibrium's, shape (control.size,); zero if None.
+        Control near the equilibrium, shape (control.size,); zero if None.
     within
-        Greatest distance of the equilibrium from the state, in tangent units.
+        Maximum distance of the equilibrium from the state, in tangent units.
 
     Returns
     -------
@@ -255,7 +257,7 @@ def nearest_equilibrium(
     v0 = np.zeros(system.control.size) if u is None else np.array(u, dtype=float)
     entries = *system.tangent.entries, *system.control.entries
     scales = np.array([e.scale for e in entries for _ in e.components])
-    for first in (n, 0):  # controls alone, then the state too
+    for first in (n, 0):  # controls alone, then also the state
         y, v = x0, v0
         for _ in range(STEPS):
             residual, J = (np.array(out) for out in rate(y, v, p, 0))
@@ -281,7 +283,7 @@ def nearest_equilibrium(
 
 
 def is_unstable(system: RollingSystem, p: ArrayLike, x: ArrayLike) -> bool:
-    """Return whether a system leaves the equilibrium nearest a state; False without one."""
+    """Return whether the equilibrium nearest to a state is unstable; False if there is none."""
     try:
         at, u = nearest_equilibrium(system, p, x)
         A = linear_model(system, p, at, u).A
@@ -293,7 +295,7 @@ def is_unstable(system: RollingSystem, p: ArrayLike, x: ArrayLike) -> bool:
 def measures_unstable(
     system: RollingSystem, p: ArrayLike, x: ArrayLike, sensors: Sequence[Sensor]
 ) -> bool:
-    """Return whether sensors observe all unstable motion about the equilibrium nearest a state."""
+    """Return whether sensors observe all unstable motion about the nearest equilibrium."""
     if not sensors:
         return False
     at, u = nearest_equilibrium(system, p, x)

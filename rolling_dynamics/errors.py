@@ -1,4 +1,4 @@
-"""Errors, and what they say: text that can be printed, and names that may be meant."""
+"""Exceptions, and helpers for their texts: printable text, and suggestions of similar names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import traceback
 from typing import Any, get_args
 
-PLUGIN_OF: dict[str, str] = {}  # plug-in by the top package that one of its roles was loaded from
+PLUGIN_OF: dict[str, str] = {}  # plug-in by the top package of one of its roles
 
 
 class RollingError(Exception):
@@ -55,15 +55,15 @@ class PlanningError(RollingError, RuntimeError):
 
 
 class CancelledError(RollingError):
-    """The caller asked for the work to stop."""
+    """The caller requested the work to stop."""
 
 
 class ConformanceError(RollingError):
-    """A system does not keep the contract; the text has a line for each check that failed."""
+    """A system violates its interface; the text has a line for each check that failed."""
 
 
 def origin(error: BaseException) -> str:
-    """Return the plug-in, file and line from whose code an exception comes; empty if none."""
+    """Return the plug-in, file and line that raised an exception; empty if there is none."""
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
         package = str(frame.f_globals.get('__name__', '')).partition('.')[0]
         if package in PLUGIN_OF:
@@ -74,32 +74,32 @@ def origin(error: BaseException) -> str:
 
 
 def described(error: BaseException) -> str:
-    """Return type and text of an exception that was not expected, after its origin."""
+    """Return origin, type and text of an unexpected exception."""
     text, where = f'{type(error).__name__}: {error}', origin(error)
     return f'{where}: {text}' if where else text
 
 
-LONGEST = 500  # characters of a message in which such text stands
-LONGEST_NAME = 80  # characters of a name: of a topic, a type, a frame, a joint, a node
+LONGEST = 500  # characters of a message that contains such text
+LONGEST_NAME = 80  # characters of a name of a topic, type, frame, joint or node
 LEFT_OUT = '...'
 
 
 def printable(text: object, longest: int = LONGEST) -> str:
     """
-    Return a text on one line, without control characters and not longer than stated.
+    Return a text on one line, without control characters and of limited length.
 
     Parameters
     ----------
     text
-        Whatever came: a name, a sentence, an exception.
+        Any text: a name, a sentence, an exception.
     longest
-        Number of characters that are kept; what is longer ends in ``...``.
+        Number of characters that are kept; a longer text ends in ``...``.
 
     Returns
     -------
     str
-        The text, with a blank for each line break and a question mark for every other character
-        that is not printable: escape sequences, marks that turn the direction of writing.
+        The text, with a blank for each line break and a question mark for every other unprintable
+        character, such as escape sequences and marks of writing direction.
 
     """
     given = str(text)
@@ -119,14 +119,14 @@ def quoted(text: object, longest: int = LONGEST_NAME) -> str:
 
 
 def nearest(given: str, known: Iterable[str]) -> str:
-    """Return the name most like the given one, empty if none is like it."""
+    """Return the name most similar to the given one, empty if none is similar."""
     import difflib  # noqa: PLC0415  (only errors need it)
 
     return next(iter(difflib.get_close_matches(given, list(known), n=1, cutoff=0.6)), '')
 
 
 def suggestion(given: str, known: Sequence[str]) -> str:
-    """Return ``; did you mean ...? ...``: the name most like the given one, and all there are."""
+    """Return ``; did you mean ...? ...``: the most similar name, and all known ones."""
     close = nearest(str(given), known)
     hint = f'did you mean {close!r}? ' if close else ''
     return f'; {hint}there are: {", ".join(known)}' if known else ''
@@ -134,7 +134,7 @@ def suggestion(given: str, known: Sequence[str]) -> str:
 
 def check_names(given: Iterable[str], known: Sequence[str], what: str) -> None:
     """
-    Refuse a name that does not exist.
+    Reject a name that does not exist.
 
     Parameters
     ----------
@@ -143,12 +143,12 @@ def check_names(given: Iterable[str], known: Sequence[str], what: str) -> None:
     known
         Names that exist.
     what
-        What they name, for the error: ``weights.tracking: no state``, say.
+        Start of the error, such as ``weights.tracking: no state``.
 
     Raises
     ------
     ParameterError
-        A name is unknown; the text gives the one most like it and all there are.
+        A name is unknown; the text gives the most similar one and all known names.
 
     """
     for name in given:

@@ -55,14 +55,14 @@ MAX_LENGTH, MAX_SHOWN = 4000, 60
 
 def parse_expression(text: str | float, symbols: Mapping[str, ca.SX]) -> ca.SX:
     """
-    Return the expression that a text stands for.
+    Return the expression that a text represents.
 
     Parameters
     ----------
     text
         A number, or a formula such as ``'0.1*sin(2*pi*t)'``; ``^`` is accepted for ``**``.
     symbols
-        Names that may be used, beside ``pi``, ``tau`` and ``e``.
+        Names that may be used, in addition to ``pi``, ``tau`` and ``e``.
 
     Returns
     -------

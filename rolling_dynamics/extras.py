@@ -21,7 +21,7 @@ EXTRAS = {
 
 def need(user: str, *modules: str) -> None:
     """
-    Check that libraries are installed, before work begins that would end without them.
+    Check that libraries are installed, before starting work that needs them.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def need(user: str, *modules: str) -> None:
     Raises
     ------
     ParameterError
-        One is missing; the message has the command that installs it.
+        One is missing; the message gives the command that installs it.
 
     """
     missing = [name for name in modules if util.find_spec(name) is None]

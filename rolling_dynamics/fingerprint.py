@@ -1,8 +1,9 @@
 """
-The kind of machine that numbers are computed on.
+Fingerprint of the machine on which results are computed.
 
-The same versions on the same kind of processor repeat a computation bit by bit. Elsewhere the C
-library and the linear algebra below NumPy round otherwise, and results agree to :data:`PORTABLE`.
+The same versions on the same type of processor repeat a computation bit by bit. Elsewhere the C
+library and the linear algebra below NumPy round differently, and results agree to
+:data:`PORTABLE`.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ import platform
 import numpy as np
 from rolling_dynamics.errors import quoted
 
-PORTABLE = 1e-9  # largest difference between two kinds of machine, relative to numbers above 1
+PORTABLE = 1e-9  # largest difference between two types of machine, relative to values above 1
 _CPUINFO = Path('/proc/cpuinfo')
-_ARITHMETIC = ('asimd', 'avx', 'fma', 'sse2', 'sse4', 'sve')  # how features begin that compute
+_ARITHMETIC = ('asimd', 'avx', 'fma', 'sse2', 'sse4', 'sve')  # prefixes of features
 
 
 @cache
 def processor_features() -> frozenset[str]:
-    """Return what Linux says that the processor can do; empty where it does not say."""
+    """Return the processor features that Linux reports; empty if it reports none."""
     try:
         with _CPUINFO.open() as lines:  # one processor is enough, a server has hundreds
             found = next((line for line in lines if line.startswith(('flags', 'Features'))), '')
@@ -36,10 +37,10 @@ def processor_features() -> frozenset[str]:
 @cache
 def fingerprint() -> str:
     """
-    Return what the last bits of results depend on, as JSON: name and value of each.
+    Return all that determines the last bits of results, as JSON: name and value of each.
 
-    Features and versions do not determine them: settings of the C library, of NumPy and of
-    OpenBLAS choose between functions. So a digest of the bits of some results is part of it.
+    Features and versions are not enough: settings of the C library, of NumPy and of OpenBLAS
+    choose between functions. So a digest of the bits of some results is included.
     """
     import casadi as ca  # noqa: PLC0415  (heavy, and not every node needs them)
     import scipy  # noqa: PLC0415
@@ -71,17 +72,17 @@ def _rounding() -> str:
 
 def other_machine(recorded: str) -> str:
     """
-    Return why results with another fingerprint need not be equal bit by bit.
+    Return why results with another fingerprint may differ in their last bits.
 
     Parameters
     ----------
     recorded
-        A fingerprint, or the empty string where there is none.
+        A fingerprint, or the empty string if there is none.
 
     Returns
     -------
     str
-        Empty if they are to be equal.
+        Empty if they must be equal.
 
     """
     if not recorded:

@@ -1,7 +1,7 @@
 """
-Friction at a contact over its normal force: sliding, spinning and rolling, and their limit.
+Friction at a contact per normal force: sliding, spinning and rolling, and their limit.
 
-And Hertz's ellipse over which two elastic bodies touch.
+Also the Hertzian contact ellipse of two elastic bodies.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ RESISTANCE = number_entry(
     'zero or positive',
 )
 LEVER_ARM = number_entry('lever_arm', 'm', 'of dry rolling resistance', 'zero or positive')
-STILL = 1e-12  # m/s: keeps the direction of no motion a number
-SLOW = 0.03  # rad/s: slower, dry resistance is in proportion, of what slides and in plans
+STILL = 1e-12  # m/s: keeps the direction finite at zero velocity
+SLOW = 0.03  # rad/s: below, dry resistance is proportional to the rate, in slipping and in plans
 SPINNING = 3 * math.pi / 16  # torque over mu N a of a patch that only spins
-_SLOPE = 3 * math.pi / 8  # friction over mu N of such a patch, by speed over the rim's
+_SLOPE = 3 * math.pi / 8  # friction over mu N of such a patch, per speed over rim speed
 _RIM = 0.3  # coefficient of the Pade form: 8 % of mu N from the integral at most
 
 
@@ -36,8 +36,8 @@ def against(motion: ca.SX, slow: ca.SX | float = STILL) -> ca.SX:
     """
     Return the unit vector against a motion (n) [m/s]: Coulomb friction over mu N.
 
-    Of rolling it is the torque of dry resistance over the normal force and its lever arm. Slower
-    than ``slow`` [m/s] it is proportional to the motion.
+    For rolling, it is the torque of dry resistance over normal force and lever arm. Below ``slow``
+    [m/s] it is proportional to the motion.
     """
     return -motion / ca.sqrt(ca.sumsqr(motion) + slow**2)
 
@@ -53,9 +53,9 @@ def against_patch(slip: ca.SX, rim: ca.SX) -> tuple[ca.SX, ca.SX]:
     Parameters
     ----------
     slip
-        Velocity (2) [m/s] of the middle of the patch.
+        Velocity (2) [m/s] of the centre of the patch.
     rim
-        Velocity of its rim about the middle, a times the spin [m/s].
+        Velocity of its rim about the centre, a times the spin [m/s].
 
     """
     v, u = ca.sqrt(ca.sumsqr(slip) + STILL**2), ca.fabs(rim)
@@ -67,10 +67,10 @@ def against_patch(slip: ca.SX, rim: ca.SX) -> tuple[ca.SX, ca.SX]:
 
 def held(force: ca.SX, torque: ca.SX) -> ca.SX:
     """
-    Return what lies within mu N where a patch at rest holds a force (2), and a torque over a.
+    Return the load of a patch at rest, to be at most mu N, from force (2) and torque over a.
 
-    Its limit is an ellipse of both, at most 6 % from the one that follows from Hertz's pressure
-    (Goyal, Ruina & Papadopoulos 1991).
+    The limit is an ellipse of both, within 6 % of the limit for Hertz's pressure (Goyal, Ruina &
+    Papadopoulos 1991).
     """
     return ca.vertcat(force, torque / SPINNING)
 
@@ -78,7 +78,7 @@ def held(force: ca.SX, torque: ca.SX) -> ca.SX:
 @dataclass(frozen=True, kw_only=True)
 class Elastic:
     """
-    Elasticity of two bodies that touch.
+    Elasticity of two bodies in contact.
 
     Attributes
     ----------
@@ -109,14 +109,14 @@ class Ellipse:
     Attributes
     ----------
     semi_axes
-        The greater and the smaller one [m].
+        The major and the minor one [m].
     approach
-        By which distant points of the bodies come nearer [m].
+        Approach of distant points of the bodies [m].
     pressure
-        The greatest one [Pa].
+        Maximum pressure [Pa].
     friction_radius
-        Radius [m] of the round patch that resists spin alone by as great a torque, which is
-        3/8 mu N a E(e).
+        Radius [m] of the circular patch with the same torque against pure spin, which is 3/8 mu N
+        a E(e).
 
     """
 
@@ -128,7 +128,7 @@ class Ellipse:
 
 def ellipse(curvature: ArrayLike, load: float, elastic: Elastic) -> Ellipse:
     """
-    Return where two bodies touch; Johnson, Contact Mechanics (1985), Eqs. 4.22 to 4.30.
+    Return the contact ellipse of two bodies; Johnson, Contact Mechanics (1985), Eqs. 4.22 to 4.30.
 
     Parameters
     ----------

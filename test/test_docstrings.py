@@ -20,7 +20,8 @@ VECTORS = {'p', 'u', 'u_rate', 'x', 'x_goal', 'x_start', 'xs'}
 LAID_OUT = r'\b([Ss]tates?|[Cc]ontrols?|[Pp]arameters?|[pux])\b'
 SHAPE = re.compile(
     rf'{LAID_OUT}|\b[Ss]hapes?\b|\b[Mm]atri(x|ces)\b|\(\w+(, \w+)*,?\)|[Qq]uaternion|\bvectors?\b'
-    r'|\b(\d+|two|three|four|six) (numbers|values|coordinates)|in its shape|in their units'
+    r'|\b(\d+|two|three|four|six) (numbers|values|coordinates|components)|in its shape'
+    r'|in their units'
 )
 UNIT = re.compile(
     rf'{LAID_OUT}|\[[^\]]+\]|\bunits?\b|[Qq]uaternion|kg m\^2|\b[Ww]hich\b|\b[Mm]ode\b'

@@ -1,4 +1,4 @@
-"""Machine code for CasADi functions: compiled behind, never waited for, checked before loaded."""
+"""Machine code for CasADi functions, compiled in the background and checked before loading."""
 
 from lazy_loader import attach_stub
 

@@ -1,9 +1,10 @@
 """
-A process that compiles what others ask for, one function after another, and outlives them.
+A background process that compiles functions for other processes, and outlives them.
 
-A job is a file in the cache folder. Whoever writes one starts the process if none is at work; it
-holds a lock as long as it is. A damaged job, at which CasADi may loop for ever, is known by its
-digest; one that ends the process is counted before it is read, comes last, and is given up.
+A job is a file in the cache folder. A process that writes one starts the compiling process, unless
+one is running; that process holds a lock while it runs. A damaged job, on which CasADi may loop
+forever, is recognised by its digest. Attempts at a job are counted before it is read: a job that
+crashes the process is retried last, and then given up.
 """
 
 from __future__ import annotations
@@ -27,29 +28,29 @@ from rolling_dynamics.compiled.source import c_source
 
 LOG = logging.getLogger(__name__)
 NICENESS = 10
-MOST_ATTEMPTS = 3  # at one job, by processes that were killed
+MOST_ATTEMPTS = 3  # attempts at one job, by processes that were killed
 _SUFFIX = '.job'
 _started: dict[Path, subprocess.Popen[bytes]] = {}  # by this process, for a cache folder
 
 
 def ask_for(library: Library, functions: Sequence[ca.Function], source: str = '') -> bool:
     """
-    Have functions, or C, compiled in another process.
+    Have functions, or C source, compiled in another process.
 
     Parameters
     ----------
     library
-        Where the machine code goes.
+        Library for the machine code.
     functions
-        What it is made of.
+        Functions to compile.
     source
-        C that takes their place.
+        C source to compile instead.
 
     Returns
     -------
     bool
-        Whether somebody is at work on it; not where the folder cannot be used, or where it could
-        not be compiled a short while ago.
+        Whether it is being compiled; False if the folder cannot be used, or if compiling it failed
+        recently.
 
     """
     if library.failed or not library.usable_folder():
@@ -93,7 +94,7 @@ def start() -> None:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is not for it
+        start_new_session=True,  # not to be interrupted by Ctrl-C
     )
 
 
@@ -123,7 +124,7 @@ def _digest(content: str) -> str:
 
 
 def _content(job: Path) -> dict[str, Any]:
-    """Return what a job asks for; raise ValueError where it is not as it was written."""
+    """Return the content of a job; raise ValueError if it is damaged."""
     digest, _, content = job.read_text().partition('\n')
     if digest != _digest(content):
         raise ValueError('it has another digest')
@@ -131,7 +132,7 @@ def _content(job: Path) -> dict[str, Any]:
 
 
 def waiting() -> list[Path]:
-    """Return the jobs: those that ended the process last, otherwise the smallest first."""
+    """Return the jobs, the smallest first, and last those that ended the process."""
     with contextlib.suppress(OSError):
         files = [path for path in cache_folder().glob(f'*{_SUFFIX}') if path.is_file()]
         return sorted(files, key=lambda job: (_size(_attempts(job)), _size(job), job))
@@ -148,20 +149,20 @@ def _size(path: Path) -> int:
 
 
 def work() -> None:
-    """Compile until there is nothing left to do; return at once if another process does."""
+    """Compile until no job is left; return at once if another process is compiling."""
     os.nice(NICENESS)
     while waiting():
         with _lock() as held:
             if not held:
                 return
-            while jobs := waiting():  # the loop that waits for a short function comes first
+            while jobs := waiting():  # a loop may wait for a short function: it comes first
                 _carry_out(jobs[0])
                 jobs[0].unlink(missing_ok=True)
                 _attempts(jobs[0]).unlink(missing_ok=True)
 
 
 def _carry_out(job: Path) -> None:
-    """Compile what a job asks for, or note why not, for those who wait for it."""
+    """Compile a job, or record why it failed, for the processes that wait for it."""
     library = Library(job.stem, '', USUAL)
     if _size(_attempts(job)) >= MOST_ATTEMPTS:
         library.give_up(f'the process that compiles it ended {MOST_ATTEMPTS} times')

@@ -1,8 +1,9 @@
 """
-Shared libraries in the cache folder: written whole, checked before they are loaded.
+Shared libraries in the cache folder: written atomically, checked before they are loaded.
 
-A damaged library would end the process that loads it (SIGBUS, SIGSEGV), so that its size and
-digest stand in a file beside it. Whatever is not right counts as missing and is built again.
+A damaged library would crash the process that loads it (SIGBUS, SIGSEGV). Therefore its size and
+digest are kept in a file next to it. A library that does not match counts as missing and is built
+again.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ import time
 import casadi as ca
 from rolling_dynamics.compiled.policy import cache_folder, Target
 
-FORMAT = 1  # of the C that is compiled; to be raised when source.py changes
+FORMAT = 1  # of the C source; increase it when source.py changes
 LOG = logging.getLogger(__name__)
-TIME_LIMIT = 600.0  # for one run of the compiler [s]
-LARGE = 40_000  # lines beyond which code is optimised less, in half of the compiler's time
+TIME_LIMIT = 600.0  # limit for one run of the compiler [s]
+LARGE = 40_000  # lines beyond which code is optimised less, which halves the time to compile
 FAILURE_KEPT = 3600.0  # a function that could not be compiled is tried again after this time [s]
 UNUSED_KEPT = 90 * 86400.0  # a library that nobody loaded for this time is removed [s]
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -46,7 +47,7 @@ class Library:
     compiler
         The C compiler.
     target
-        What it is made for.
+        Target of the machine code.
 
     """
 
@@ -54,12 +55,12 @@ class Library:
     _warned: set[str] = set()  # noqa: RUF012
 
     def __init__(self, name: str, compiler: str, target: Target) -> None:
-        """Take a name that no other content has."""
+        """Take a name that is unique to the content."""
         self.name, self.compiler, self.target = name, compiler, target
 
     @classmethod
     def of(cls, name: str, content: str, compiler: str, target: Target) -> Library:
-        """Return the library of a content, which determines the functions; name is its first."""
+        """Return the library of a content, which determines the functions; name is a prefix."""
         machine = f'{platform.machine()} {os.path.realpath(compiler)}'
         made_by = f'{FORMAT} {ca.__version__} {target.flags} {machine}'
         digest = hashlib.sha256(f'{made_by} {content}'.encode()).hexdigest()[:24]
@@ -81,19 +82,19 @@ class Library:
         return cache_folder() / f'{self.name}.failed'
 
     def load(self, names: Sequence[str]) -> tuple[ca.Function, ...] | None:
-        """Return its functions, None if there is no library or it is not what was written."""
+        """Return its functions; None if the library is missing or damaged."""
         if not self.sound:
             return None
         try:
             return tuple(ca.external(name, str(self.file)) for name in names)
-        except RuntimeError as error:  # built by a compiler for another machine, say
+        except RuntimeError as error:  # for example, built by a compiler for another machine
             LOG.warning('%s cannot be loaded and is built again: %s', self.file, error)
             self._remove()
             return None
 
     @property
     def sound(self) -> bool:
-        """True if the library is there, as it was written, and nobody else may write it."""
+        """True if the library is there and intact, and only its owner may write it."""
         try:
             about = self.file.lstat()
             paths = (cache_folder(), self.seal, self.file)
@@ -126,7 +127,7 @@ class Library:
             cls._warned.add(str(path))
             LOG.warning(
                 'compiled code is not used: others may write %s; '
-                'take that right away (chmod go-w) or give another folder by ROLLING_CACHE_DIR',
+                'remove that permission (chmod go-w), or set ROLLING_CACHE_DIR to another folder',
                 path,
             )
         return False
@@ -141,7 +142,7 @@ class Library:
 
     @property
     def failed(self) -> bool:
-        """True if building it failed a short while ago."""
+        """True if building it failed recently."""
         try:
             return time.time() - self.failure.stat().st_mtime < FAILURE_KEPT
         except OSError:
@@ -167,13 +168,13 @@ class Library:
         return True
 
     def give_up(self, trouble: str) -> None:
-        """Note why it could not be built; for a while nobody tries again."""
+        """Record why it could not be built; for a while no process tries again."""
         LOG.warning('%s is not compiled: %s', self.name, trouble)
         with contextlib.suppress(OSError):
             self.failure.write_text(trouble)
 
     def _build_in(self, folder: Path, content: str) -> str:
-        """Compile in a folder, put the library in its place; return what went wrong."""
+        """Compile in a folder, then move the library to its path; return the error, if any."""
         source, built = folder / 'code.c', folder / 'code.so'
         source.write_text(content)
         level = ['-O1'] if content.count('\n') > LARGE else []
@@ -201,7 +202,7 @@ class Library:
 
 
 def run_compiler(command: Sequence[str], limit: float) -> str:
-    """Run a compiler for at most so long [s]; return what went wrong, nothing if nothing did."""
+    """Run a compiler with a time limit [s]; return the error, or the empty string."""
     try:
         process = subprocess.Popen(  # noqa: S603  the compiler that the user has
             command,
@@ -215,7 +216,7 @@ def run_compiler(command: Sequence[str], limit: float) -> str:
     try:
         _, errors = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        return f'{command[0]} had not ended after {limit:g} s'
+        return f'{command[0]} did not finish within {limit:g} s'
     finally:  # it has children of its own, also when this thread was interrupted
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
@@ -228,7 +229,7 @@ def run_compiler(command: Sequence[str], limit: float) -> str:
 
 
 def synchronise(path: Path) -> None:
-    """Have a file or folder written to the disk."""
+    """Flush a file or folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -237,7 +238,7 @@ def synchronise(path: Path) -> None:
 
 
 def sweep() -> None:
-    """Remove what killed compilers left behind, and libraries that are no longer used."""
+    """Remove files left by killed compilers, and libraries that are no longer used."""
     with contextlib.suppress(OSError):
         for path in cache_folder().iterdir():
             if path.name.startswith(_BUILDING) and not _alive(path.name.split('_')[1]):
@@ -258,7 +259,7 @@ def _alive(process: str) -> bool:
 
 
 def forget_failures() -> None:
-    """Have what could not be compiled tried again."""
+    """Allow functions that failed to compile to be tried again."""
     with contextlib.suppress(OSError):
         for path in cache_folder().glob('*.failed'):
             path.unlink(missing_ok=True)

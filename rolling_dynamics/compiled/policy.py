@@ -1,4 +1,4 @@
-"""Policy of compilation: whether functions are compiled, with what, and where the code is kept."""
+"""Policy of compilation: whether functions are compiled, the compiler, and the cache folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Target(NamedTuple):
     real
         Number type in C.
     options
-        Further options of the compiler, separated by spaces: for some processors, say.
+        Further options of the compiler, separated by spaces, such as for some processors.
 
     """
 
@@ -33,7 +33,7 @@ class Target(NamedTuple):
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Return the compiler's options; contraction is off, so that every evaluator agrees."""
+        """Return the compiler's options; without contraction, so that all evaluators agree."""
         return (
             '-shared',
             '-fPIC',
@@ -50,7 +50,7 @@ USUAL, LOOPS = Target(), Target('-O3')  # LOOPS: for functions that loop over ve
 
 def when() -> str:
     """
-    Return when functions are compiled, as the environment variable ROLLING_COMPILE says.
+    Return when functions are compiled, from the environment variable ROLLING_COMPILE.
 
     Returns
     -------

@@ -1,10 +1,10 @@
 """
-C for CasADi functions, in blocks that a compiler is done with quickly.
+C for CasADi functions, in blocks that compile quickly.
 
 CasADi writes a function out as one piece of straight-line code in which each input may be missing.
 Tens of thousands of such lines with as many branches take a compiler minutes. Here they are
-divided into functions of a thousand lines without a branch; what one block leaves to another
-stands in an array. The operations and their order stay the same, and so do the results.
+divided into functions of a thousand lines without branches; blocks pass values in an array. The
+operations and their order stay the same, and so do the results.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _used(block: Sequence[str]) -> tuple[set[str], set[str]]:
 
 
 def _left_to_others(used: Sequence[tuple[set[str], set[str]]]) -> list[list[str]]:
-    """Return what each block has to leave to the ones after it."""
+    """Return the scalars that each block passes to later ones."""
     needed: set[str] = set()
     left = []
     for written, read in reversed(used):
@@ -141,11 +141,11 @@ class NumberType(NamedTuple):
     Attributes
     ----------
     place
-        A number at hand, with its index to fill in.
+        Format of an intermediate value, by its index.
     constant
         Returns a constant.
     operations
-        Operation of CasADi -> its C, with what it takes to fill in.
+        CasADi operation -> format of its C, by operands.
 
     """
 
@@ -171,7 +171,7 @@ def statement(
     numbers
         Their type.
     read, written
-        Return what stands in C for a component of an argument, and of a result.
+        Return the C of a component of an argument, and of a result.
 
     Raises
     ------

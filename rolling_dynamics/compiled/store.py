@@ -1,8 +1,8 @@
 """
-Functions as machine code, cached by content and compiled while their users go on, and fast calls.
+Functions as machine code, cached by content and compiled in the background, and fast calls.
 
-Until the machine code is there CasADi's virtual machine evaluates the same operations in the same
-order, with the same bits.
+Until the machine code is ready, CasADi's virtual machine evaluates the same operations in the same
+order, with results equal bit by bit.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from rolling_dynamics.compiled.library import Library, TIME_LIMIT
 from rolling_dynamics.compiled.policy import compiler, compiles, NOW, Target, USUAL, when
 from rolling_dynamics.compiled.source import c_source
 
-POLL_PERIOD = 0.05  # between two looks for what is being compiled [s]
+POLL_PERIOD = 0.05  # between two checks of what is being compiled [s]
 
 
 @dataclass(slots=True)
 class _Order:
-    """Functions that are being compiled into a library, and what came of it."""
+    """Functions that are being compiled into a library, and the result."""
 
     functions: tuple[ca.Function, ...]
     library: Library
@@ -38,35 +38,35 @@ class _Order:
 
     @property
     def open(self) -> bool:
-        """True while the machine code may still come."""
+        """True while the machine code may still become available."""
         return self.machine_code is None and not self.library.failed
 
     def look(self) -> None:
-        """Load the machine code if it is there by now."""
+        """Load the machine code if it is ready."""
         if self.machine_code is None:
             self.machine_code = self.library.load([f.name() for f in self.functions])
 
 
-_orders: dict[int, _Order] = {}  # by what CasADi hashes a function to
+_orders: dict[int, _Order] = {}  # by CasADi's hash of a function
 _users: WeakSet[FastFunction] = WeakSet()
 _turn = threading.RLock()
 
 
 def compiled(*functions: ca.Function, target: Target = USUAL) -> tuple[ca.Function, ...]:
     """
-    Return the same functions as machine code, or as given while that is being made.
+    Return the functions as machine code, or as given while that is being compiled.
 
     Parameters
     ----------
     functions
-        Functions of distinct names; they share one library.
+        Functions of distinct names; they go into one library.
     target
         Level of optimisation and number type.
 
     Returns
     -------
     tuple of casadi.Function
-        As given, too, where there is no compiler or it fails.
+        Also as given if there is no compiler, or if it fails.
 
     """
     if all(f.class_name() == 'External' for f in functions):
@@ -99,12 +99,12 @@ def compiled_once(
     target
         Level of optimisation and number type.
     awaited
-        Whether a loop that keeps time is not to start without it, see :func:`pending`.
+        Whether a real-time loop waits for it before it starts; see :func:`pending`.
 
     Returns
     -------
     tuple of casadi.Function
-        Machine code, or as built while it is being made, or where there is no compiler or it
+        Machine code; as built while that is being compiled, if there is no compiler, or if it
         fails.
 
     """
@@ -129,12 +129,12 @@ def compiled_once(
 
 def compiled_source(name: str, source: str, target: Target) -> Path | None:
     """
-    Return the shared library of C of one's own, and wait for the compiler where it is new.
+    Return the shared library of C source, which is compiled first if it is new.
 
     Parameters
     ----------
     name
-        What its file is called, before what follows from its content.
+        Start of its file name; the rest follows from the content.
     source
         One translation unit, with ``casadi_real`` as its number type.
     target
@@ -143,7 +143,7 @@ def compiled_source(name: str, source: str, target: Target) -> Path | None:
     Returns
     -------
     Path or None
-        None where there is no compiler or it fails.
+        None if there is no compiler, or if it fails.
 
     """
     cc = compiler()
@@ -161,7 +161,7 @@ def compiled_source(name: str, source: str, target: Target) -> Path | None:
 
 
 def newest(function: ca.Function) -> ca.Function:
-    """Return the machine code of a function if it is there by now, else the function."""
+    """Return the machine code of a function if it is ready, else the function."""
     with _turn:
         order = _orders.get(hash(function))
         if order is None:
@@ -174,7 +174,7 @@ def newest(function: ca.Function) -> ca.Function:
 
 
 def renew() -> None:
-    """Have all that evaluates by the virtual machine go over to machine code, if it is there."""
+    """Switch all functions evaluated by the virtual machine to machine code that is ready."""
     with _turn:
         for user in list(_users):
             user.renew()
@@ -183,7 +183,7 @@ def renew() -> None:
 
 
 def pending(*, awaited: bool = False) -> list[str]:
-    """Return the names of what is being compiled; if asked for, only of what loops wait for."""
+    """Return the names of functions being compiled; if awaited, of those loops wait for."""
     with _turn:
         orders = [order for order in {id(o): o for o in _orders.values()}.values() if order.open]
         for order in orders:
@@ -199,21 +199,21 @@ def wait(
     seconds: float, give_up: Callable[[], bool] = lambda: False, *, awaited: bool = False
 ) -> bool:
     """
-    Wait until nothing is being compiled any more.
+    Wait until no function is being compiled.
 
     Parameters
     ----------
     seconds
         Longest wait [s].
     give_up
-        Asked now and then whether to wait no longer.
+        Called repeatedly; waiting ends when it returns True.
     awaited
-        Whether to wait only for what loops wait for.
+        Whether to wait only for functions that real-time loops wait for.
 
     Returns
     -------
     bool
-        Whether everything is there.
+        Whether all machine code is ready.
 
     """
     end = time.monotonic() + seconds
@@ -226,7 +226,7 @@ def wait(
 
 
 def settle(seconds: float, give_up: Callable[[], bool] = lambda: False) -> bool:
-    """Wait for what loops wait for, then go over to machine code as :func:`renew` does."""
+    """Wait for the functions that real-time loops need, then switch as :func:`renew` does."""
     done = wait(seconds, give_up, awaited=True)
     renew()
     return done
@@ -234,7 +234,7 @@ def settle(seconds: float, give_up: Callable[[], bool] = lambda: False) -> bool:
 
 class FastFunction:
     """
-    A function called without CasADi's conversions: arrays in, one preallocated array out.
+    A function that is called without CasADi's conversions: arrays in, one preallocated array out.
 
     One call costs a fraction of a microsecond plus the function itself. Not for use from two
     threads at once.
@@ -244,7 +244,7 @@ class FastFunction:
     inputs, output
         Arrays that are read and written in place.
     call
-        Evaluates at what stands in ``inputs``; another one after :meth:`renew`.
+        Evaluates at the values in ``inputs``; replaced by :meth:`renew`.
 
     """
 
@@ -265,7 +265,7 @@ class FastFunction:
         self.output = np.zeros(function.nnz_out(0))
         if not function.sparsity_out(0).is_dense():
             raise ValueError(f'{function.name()}: a dense output is needed')
-        self._buffers: list[object] = []  # who holds an earlier `call` may still evaluate by it
+        self._buffers: list[object] = []  # a caller that holds an earlier `call` may still use it
         self._bind(newest(function))
         with _turn:
             if hash(self.function) in _orders:
@@ -280,7 +280,7 @@ class FastFunction:
         self._buffers.append(buffer)
 
     def renew(self) -> None:
-        """Go over to machine code if it is there by now; not while another thread calls it."""
+        """Switch to machine code if it is ready; not while another thread calls the function."""
         function = newest(self.function)
         if function is not self.function:
             self._bind(function)
@@ -297,6 +297,6 @@ class FastFunction:
         return self._given[self._ends[first] : self._ends[end]].reshape(end - first, -1)
 
     def evaluate(self) -> Array:
-        """Evaluate at what stands in ``inputs``; return the output's own array, shape (size,)."""
+        """Evaluate at the values in ``inputs``; return the output's own array, shape (size,)."""
         self.call()
         return self.output

@@ -30,22 +30,22 @@ if TYPE_CHECKING:
     from rolling_dynamics.contact.contact_system import ContactSystem
 
 CHARTED = {'contact_o', 'contact_h', 'psi', 'w_HO_Ch'}  # entries that depend on charts
-WORTH = 1.2  # a chart must be so many times better to change to it
+WORTH = 1.2  # factor by which another chart must be better for a change
 
 
 class ContactAtlas:
     """Changes the charts under a state of a contact system, the motion staying the same."""
 
     def __init__(self, system: ContactSystem) -> None:
-        """Look after the charts of a system."""
+        """Manage the charts of a system."""
         self.system = system
 
     @cached_property
     def regularity(self) -> Mapping[str, ca.Function]:
         """
-        Name -> ``(x, u, t, p) -> scalar``: 1 where a chart is at its best, 0 where it degenerates.
+        Name -> ``(x, u, t, p) -> scalar``: 1 where a chart is best, 0 where it degenerates.
 
-        Charts that are the same everywhere, such as a plane's, are left out.
+        Charts that are equally good everywhere, such as a plane's, are left out.
         """
         e, out = self.system.expressions, {}
         for name, surface, chart in self._in_use():
@@ -72,12 +72,12 @@ class ContactAtlas:
         x
             State.
         worth
-            How many times better the other chart must be.
+            Factor by which the other chart must be better.
 
         Returns
         -------
         Rechart or None
-            None where no other chart is much better.
+            None if no other chart is that much better.
 
         """
         system = self.system
@@ -110,8 +110,8 @@ class ContactAtlas:
         Returns
         -------
         Rechart or None
-            None where the chart is regular or the only one, and in ``coordinates``, whose state
-            says no attitude at a pole.
+            None where the chart is regular or the only one. Also None for ``coordinates``, whose
+            state does not determine the attitude at a pole.
 
         """
         system = self.system
@@ -124,7 +124,7 @@ class ContactAtlas:
 
     def from_charts_of(self, source: RollingSystem, p: ArrayLike, x: ArrayLike) -> Array:
         """
-        Return a state of the same system on other charts, on those here.
+        Convert a state of the same system on other charts to the charts of this one.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class ContactAtlas:
         Returns
         -------
         Array
-            What depends on charts is not a number where one of them is degenerate.
+            Entries that depend on charts are NaN where one of them is degenerate.
 
         """
         system, out = self.system, np.array(x, dtype=float)
@@ -184,7 +184,7 @@ class ContactAtlas:
 
 
 def _is_constant(value: ca.SX, e: ContactExpressions) -> bool:
-    """Return whether an expression is constant although it names the state, by sampling."""
+    """Return whether an expression that contains the state is constant, by sampling."""
     f = ca.Function('f', [e.x, e.p], [ca.jacobian(value, e.x)])
     rng = np.random.default_rng(0)
     x, p = rng.uniform(0.3, 1.2, f.size_in(0)), rng.uniform(0.5, 1.5, f.size_in(1))
@@ -195,7 +195,7 @@ POLE_MARGIN = 0.02  # how near to the border of a chart of a closed surface a pl
 
 
 def charts_in_state(system: ContactSystem) -> dict[str, tuple[Surface, int]]:
-    """Return surface and chart of each entry of the state that stands on one."""
+    """Return surface and chart of each entry of the state that has a chart."""
     charts = {
         'contact_o': (system.object_surface, system.object_chart),
         'contact_h': (system.hand_surface, system.hand_chart),
@@ -204,7 +204,7 @@ def charts_in_state(system: ContactSystem) -> dict[str, tuple[Surface, int]]:
 
 
 def chart_bounds(system: ContactSystem) -> dict[str, tuple[float, float]]:
-    """Return how far the contact may go on charts that end where the surface does not."""
+    """Return bounds of the contact on charts that end where the surface continues."""
     out = {}
     for entry, (surface, chart) in charts_in_state(system).items():
         if entry == 'contact_h' and surface.name in ('plane', 'expression', 'cylinder'):
@@ -224,7 +224,7 @@ def in_lengths(
     misses: Mapping[str, Array],
     whole: Collection[str],
 ) -> dict[str, Array]:
-    """Return misses of a goal as lengths; see the capability ``ChartCoordinates``."""
+    """Return errors from a goal as lengths; see the capability ``ChartCoordinates``."""
     out = dict(misses)
     if {'contact_o', 'psi', 'contact_h'} <= set(whole):
         R, R_goal = (np.array(contact_view(system)(y, p)[0]) for y in (x, x_goal))

@@ -1,8 +1,8 @@
 """
-Closest points of two bodies placed by their poses: where they touch, or their distance.
+Closest points of two bodies at given poses: where they touch, or their distance.
 
 The closest points of two smooth surfaces, or the deepest ones of two that overlap, have opposite
-normals that lie on one line. Newton's method finds that line from the best places of a grid.
+normals that lie on one line. Newton's method finds that line from the best points of a grid.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rolling_dynamics.surfaces.surface import locate_on_chart, Surface
 
 GRID = 15  # starts along each chart direction of the hand
 TRIES = 12
-TOLERANCE = 1e-10  # of the residual against the size of the bodies; Newton goes to rounding
+TOLERANCE = 1e-10  # residual over the size of the bodies; Newton's method converges to rounding
 ITERATIONS = 60
 
 
@@ -36,8 +36,7 @@ class Touch(NamedTuple):
     contact_h
         Chart coordinates of the point on the hand.
     contact_o
-        Chart coordinates of the point on the object; not numbers where the search went by its
-        support function.
+        Chart coordinates of the point on the object; NaN where its support function was used.
     p_HC_h, p_HC_o
         Points of hand and object [m].
     frame_H
@@ -45,7 +44,8 @@ class Touch(NamedTuple):
     gap
         Distance along the normal [m], negative where the bodies overlap.
     curvature_margin
-        Least eigenvalue of -(H~_o + H_h) [1/m]; positive where the bodies touch in one point only.
+        Smallest eigenvalue of -(H~_o + H_h) [1/m]; positive where the bodies touch in one point
+        only.
 
     """
 
@@ -89,7 +89,7 @@ def closest_points(
     Returns
     -------
     Touch
-        Of several pairs of points, one with a definite relative curvature and the least distance.
+        Of several pairs of points, the closest with a definite relative curvature.
 
     Raises
     ------
@@ -147,7 +147,7 @@ class _Side(NamedTuple):
 
     @property
     def locates(self) -> bool:
-        """True if points are found on the chart."""
+        """True if points on the chart are searched for."""
         return self.surface.charts[self.chart].inverse is not None
 
     def is_inside(self, uv: Array) -> bool:
@@ -165,7 +165,7 @@ class _Search:
         self._object, self._hand, self._pose = obj, hand, pose
         self.convex = obj.surface.support is not None and obj.surface.side == 'outside'
         functions = _functions(obj.surface, hand.surface, self.convex, obj.chart, hand.chart)
-        # buffers of its own, so that several threads may search at once
+        # separate buffers, so that several threads may search at once
         self._residual, self._details = map(FastFunction, functions)
         for f in (self._residual, self._details):
             for buffer, value in zip(f.inputs[1:], (pose, obj.values, hand.values), strict=True):
@@ -173,13 +173,13 @@ class _Search:
         self._n = self._residual.inputs[0].size
 
     def starts(self, near: ArrayLike | None) -> Array:
-        """Return where to search: on the hand, and on an object that is not convex beside it."""
+        """Return start points on the hand, and also on an object that is not convex."""
         surface, chart, _ = self._hand
         on_hand = hand_starts(surface, chart, self._pose[9:], near)
         if self.convex:
             return on_hand
         on_object = hand_starts(self._object.surface, self._object.chart, np.zeros(3))
-        # beside each place on the hand, those where the normals are opposed
+        # with each point on the hand, those on the object with opposite normals
         R = self._pose[:9].reshape(3, 3).T
         table = np.array([self._object.normal(uv) for uv in on_object]) @ R.T
         out = []
@@ -190,7 +190,7 @@ class _Search:
         return np.array(out)
 
     def in_bounds(self, y: Array, near: ArrayLike | None) -> Array:
-        """Return the same points in the bounds of the charts: a search may run over a pole."""
+        """Return the same points within the bounds of the charts: a search may cross a pole."""
         (surface, chart, values), details, out = self._hand, self.details(y), y.copy()
         if self._hand.locates:
             out[-2:] = locate_on_chart(surface, details[0:3], chart, values, near)
@@ -202,7 +202,7 @@ class _Search:
         return out
 
     def touch(self, y: Array) -> Touch:
-        """Return what a root says."""
+        """Return the closest points at a root."""
         details = self.details(y)
         K = details[16:19]
         mean, half = (K[0] + K[2]) / 2, (K[0] - K[2]) / 2
@@ -217,7 +217,7 @@ class _Search:
         )
 
     def rank(self, r: Touch) -> tuple[bool, bool, bool, float]:
-        """Return what is the least of the best pair of points."""
+        """Return the quantity that the best pair of points minimises."""
         return (
             not self._hand.is_inside(r.contact_h),
             not (self.convex or self._object.is_inside(r.contact_o)),
@@ -237,7 +237,7 @@ class _Search:
         return self._details.evaluate().copy()
 
     def solve(self, y: Array) -> Array | None:
-        """Return the root next to y to rounding, or None."""
+        """Return the root near y, accurate to rounding, or None."""
         r, J = self.residual(y)
         size = float(np.abs(r).max())
         for _ in range(ITERATIONS):

@@ -95,7 +95,7 @@ class ContactSystem(MachineSystem):
         representation
             ``attitude`` or ``coordinates``.
         object_chart, hand_chart
-            Charts in use; the object's matters to ``coordinates`` only.
+            Charts in use; the object's has an effect in ``coordinates`` only.
         resisted
             Whether there is rolling resistance. A dry one is proportional to the rate below
             0.03 rad/s, so that plans have derivatives at rest.
@@ -178,7 +178,7 @@ class ContactSystem(MachineSystem):
         Raises
         ------
         ParameterError
-            A value that no body has.
+            A value is impossible for a body.
 
         """
         return self.parameters.pack(
@@ -239,7 +239,7 @@ class ContactSystem(MachineSystem):
         return CONTACT_WEIGHTS.of(self.tangent)
 
     def rest_goal(self, x_start: Array) -> dict[str, Array]:
-        """Return what a goal at rest has by default: hand as at the start, no motion."""
+        """Return default values of a goal at rest: the hand as at the start, no motion."""
         velocities = ('w_WH_H', 'v_WH_H', self.representation.velocity.name)
         rest = {name: np.zeros(3) for name in velocities}
         return {'q_WH': np.asarray(x_start)[self.state.slice('q_WH')], **rest}
@@ -311,12 +311,12 @@ class ContactSystem(MachineSystem):
 
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
-        """Energy of the object [J]: constant while the hand rests, and spin in pure rolling."""
+        """Energy of the object [J], constant while the hand rests; and spin in pure rolling."""
         spin = ca.dot(self._contact.geometry.frame[:, 2], self._contact.w_HO_H)
         return self.functions({'energy': self.energy, 'spin': spin})
 
     def conserved(self, p: Array, x: Array) -> list[str]:
-        """Return the invariants that are kept without control: energy while the hand rests."""
+        """Return the invariants that hold without control: energy while the hand rests."""
         values, of = self.state.unpack(x), self.parameters.unpack(p)
         rests = not (np.any(values['w_WH_H']) or np.any(values['v_WH_H']))
         rests = rests and not any(of[e.name][0] for e in (RESISTANCE, LEVER_ARM) if e.name in of)
@@ -342,7 +342,7 @@ class ContactSystem(MachineSystem):
         return ContactAtlas(self)
 
     def follower(self, p: Array) -> Follower:
-        """Return what follows the contact coordinates, on the first charts."""
+        """Return the follower of the contact coordinates on the first charts."""
         from rolling_dynamics.contact.followed_coordinates import ContactCoordinates  # noqa: PLC0415
 
         return ContactCoordinates(self, p)

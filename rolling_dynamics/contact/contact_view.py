@@ -15,17 +15,17 @@ from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import posed_state
 from rolling_dynamics.surfaces import Surface
 
-SWITCH_BELOW = 0.3  # regularity of the object's chart below which a better one is looked for
-CLOSE = 1e-9  # greatest distance of a point from where its coordinates were found [m]
-LAST_STEP = 1e-8  # of a method whose error falls with the square of its steps [m]
-FOLLOW_STEPS = 8  # from where the bodies touched last; four do within a millimetre
-OFF_POLE = 1e-9  # of a chart's bounds: where its frame is taken at a pole
+SWITCH_BELOW = 0.3  # regularity of the object's chart below which a better one is searched for
+CLOSE = 1e-9  # maximum distance of a point from that of its coordinates [m]
+LAST_STEP = 1e-8  # tolerance; the method converges quadratically [m]
+FOLLOW_STEPS = 8  # from the last contact; four are enough within a millimetre
+OFF_POLE = 1e-9  # of a chart's bounds: distance from a pole at which its frame is taken there
 
 OBJECT, HAND = 0, 1
 NAMES = ('u_o', 'v_o', 'u_h', 'v_h', 'psi')
-APART = 5e-3  # m between the bodies beyond which the contact is sought elsewhere too
+APART = 5e-3  # m between the bodies beyond which the contact is also searched for elsewhere
 REACH = 0.25  # fraction of the chart within which Newton's method is trusted
-PLACES = (6, 2)  # of the hand's chart, where an object that was put elsewhere is looked for
+PLACES = (6, 2)  # of the hand's chart, to search for an object that was moved
 
 Found = tuple[bool, float, Array]
 
@@ -34,12 +34,12 @@ class ContactView:
     """
     Reports where bodies touch: on the first chart of the hand, and on the object's that fits best.
 
-    Ch is thus the frame that it is in every topic and file. Angles lie within half a turn of zero,
-    since a message says no history.
+    Ch is thus the same frame as in every topic and file. Angles lie within half a turn of zero,
+    since a message has no history.
     """
 
     def __init__(self, object_surface: Surface, hand_surface: Surface) -> None:
-        """Watch these two surfaces."""
+        """Use these two surfaces."""
         self._surfaces = (object_surface, hand_surface)
         self._charts = [0, 0]
         self._near: list[Array | None] = [None, None]
@@ -97,14 +97,14 @@ class ContactView:
             if best != chart:
                 self._charts[body], uv, R = best, places[best], seen[best][1]
         if surface.charts[self._charts[body]].inverse is None:
-            self._near[body] = uv  # where the next search begins
+            self._near[body] = uv  # start of the next search
         return uv, R, p_BC
 
     def _follow(self, body: int, p_BC: Array, near: Array) -> Array | None:
         """
         Return (u, v) of a point close to a known one by Gauss-Newton steps; None where they fail.
 
-        The search of the surface takes longer than a loop of 1 kHz has.
+        The search of the surface is too slow for a loop of 1 kHz.
         """
         surface, chart, (u, v) = self._surfaces[body], self._charts[body], near.tolist()
         for _ in range(FOLLOW_STEPS):
@@ -122,7 +122,7 @@ class ContactView:
         return None
 
     def _geometry(self, body: int, chart: int, uv: Array) -> tuple[float, Array]:
-        """Return how far the chart is from degenerate, 0 to 1, and the contact frame."""
+        """Return the regularity of the chart, 0 (degenerate) to 1, and the contact frame."""
         frame, scale, _ = self._first_order(body, chart, uv)
         if not math.isfinite(frame.sum() + sum(scale)):  # x still follows u at the pole of a chart
             low, high = np.array(self._surfaces[body].charts[chart].bounds).T
@@ -156,12 +156,12 @@ class Source(Protocol):
         ...
 
     def restart(self) -> None:
-        """Begin again after a state that was none."""
+        """Start again after an invalid state."""
 
 
 class StateSource:
     """
-    Turns poses and twists of hand and object into the state, without iterating to a tolerance.
+    Converts poses and twists of hand and object to the state, in a fixed number of iterations.
 
     The object is taken to touch the hand: a measured gap is projected away along the normal, and
     the contact point rolls without slipping.
@@ -178,7 +178,7 @@ class StateSource:
         params
             Its parameters p.
         contact_h
-            Chart coordinates of the hand near which the contact is at first.
+            Chart coordinates of the hand near the initial contact.
 
         """
         self._start = np.array(contact_h, dtype=float)
@@ -194,10 +194,10 @@ class StateSource:
 
     def _found(self, hand: ArrayLike, object_: ArrayLike, near: Array) -> Found:
         """
-        Return whether Newton's method went far from here, the distance left [m], and its result.
+        Return whether Newton's method went far away, the remaining distance [m], and its result.
 
-        Far away it may end a whole turn from the place that is meant, which a chart without a
-        period takes for another one.
+        Far away it may end a full turn from the correct point, which a chart without a period
+        takes for another point.
         """
         out = self._convert(hand, object_, near, self._params)
         apart = math.hypot(*out[self._size :].tolist())
@@ -226,7 +226,7 @@ class StateSource:
 
         """
         best = self._found(hand, object_, self._near)
-        if best[:2] > (False, APART):  # it was put elsewhere: its old place misleads
+        if best[:2] > (False, APART):  # it was moved: its old position misleads
             others = (self._found(hand, object_, uv) for uv in (self._start, *self._places))
             best = min((best, *others), key=itemgetter(0, 1))
         out = best[2]

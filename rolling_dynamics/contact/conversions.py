@@ -1,4 +1,4 @@
-"""Exact conversions between the representations of a contact, and how its bodies part."""
+"""Exact conversions between the representations of a contact, and separation of its bodies."""
 
 from __future__ import annotations
 
@@ -142,14 +142,14 @@ def _check_same_bodies(source: ContactSystem, target: ContactSystem) -> None:
         raise ParameterError('a state can be converted between systems of the same bodies only')
 
 
-AFTER = 0.01  # s: for so long the hand is followed
+AFTER = 0.01  # s: time over which the hand is followed
 STEPS = 20
 
 
 def separation(
     system: ContactSystem, p: Array, x: Array, u: Array, u_rate: Array
 ) -> dict[str, float]:
-    """Return how bodies part: a :class:`rolling_dynamics.contract.capabilities.Separation`."""
+    """Return the separation; see :class:`rolling_dynamics.contract.capabilities.Separation`."""
     return {
         'acceleration_excess': _excess(system, p, x, u + AFTER * u_rate),
         'gap': _gap_after(system, p, x, u, u_rate),
@@ -160,8 +160,8 @@ def _excess(system: ContactSystem, p: Array, x: Array, u: Array) -> float:
     """
     Return a_z,rel - a_z,roll without contact force.
 
-    The force f that rolling would need gives the contact point of the object the acceleration
-    W f, W = 1/m - [r] J^-1 [r]: without it, it lacks just that.
+    The force f that rolling would need gives the contact point of the object the acceleration W f,
+    with W = 1/m - [r] J^-1 [r]. Without the force, this acceleration is missing.
     """
     params = system.parameters.unpack(p)
     R_HO, _, r, frame, _ = (np.array(v) for v in contact_view(system)(x, p))
@@ -176,7 +176,7 @@ def _excess(system: ContactSystem, p: Array, x: Array, u: Array) -> float:
 
 
 def _gap_after(system: ContactSystem, p: Array, x: Array, u: Array, slope: Array) -> float:
-    """Return the gap after free flight of the object and of the hand with its last slope."""
+    """Return the gap after free flight of the object; the hand's control keeps its rate."""
     params, values = system.parameters.unpack(p), system.state.unpack(x)
     X_WH, X_WO, _ = (np.array(X) for X in system.pose(x, p))
     twist_WO_O = (np.array(v).ravel() for v in system.object_twist(x, p))
@@ -242,7 +242,7 @@ def object_motion(system: ContactSystem, entry: str) -> ca.Function:
     return ca.Function('object_motion', [e.x, e.p], [ca.densify(values[entry])])
 
 
-NEWTON_STEPS = 4  # from the contact of the last call; on a plane one is exact
+NEWTON_STEPS = 4  # from the contact of the last call; on a plane, one step is exact
 
 
 def posed_state(system: ContactSystem) -> ca.Function:
@@ -260,10 +260,10 @@ def posed_state(system: ContactSystem) -> ca.Function:
     Returns
     -------
     casadi.Function
-        Of pose and twist of hand and object (q (w, x, y, z), p [m] in the world, w [rad/s],
-        v [m/s] in the body; 13 numbers each), chart coordinates and parameters; the state and
-        below it the gap [m], which is projected away, and how far along the surface the nearest
-        points are still missed [m].
+        Function of pose and twist of hand and object (q (w, x, y, z), p [m] in the world, w
+        [rad/s], v [m/s] in the body; 13 components each), chart coordinates and parameters. It
+        returns the state, and below it the gap [m], which is projected away, and the remaining
+        error of the closest points along the surface [m].
 
     """
     hand, body = ca.SX.sym('hand', 13), ca.SX.sym('object', 13)

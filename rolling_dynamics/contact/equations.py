@@ -1,4 +1,4 @@
-"""Equations of a rolling object on a hand, its layouts, and where they hold."""
+"""Equations of a rolling object on a hand, its layouts, and their region of validity."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ContactExpressions(MachineExpressions):
     Attributes
     ----------
     frame
-        R_HCh: contact frame of the hand on its first chart, on whatever charts x stands.
+        R_HCh: contact frame of the hand on its first chart, whatever the charts of x are.
     point_h
         Contact point on the first chart of the hand.
     load
@@ -75,12 +75,12 @@ def contact_machine(
     friction
         ``rolling`` or ``pure_rolling``.
     parameters
-        Of the system; rolling is resisted where they have a lever arm.
+        Parameters of the system; there is rolling resistance if they include a lever arm.
 
     Returns
     -------
     Machine, ContactState
-        And the contact, in the symbols of the machine.
+        The machine, and the contact in its symbols.
 
     """
     state = state_layout(representation.configuration, representation.velocity)
@@ -102,7 +102,7 @@ def contact_machine(
 def hand_machine(
     state: Layout, parameters: Layout
 ) -> tuple[Machine, dict[str, ca.SX], dict[str, ca.SX]]:
-    """Return a machine with a hand that its accelerations drive, and symbols of x and p."""
+    """Return a machine with a hand driven by its accelerations, and symbols of x and p."""
     machine = Machine('contact')
     given = parameters.defaults
     p = {e.name: machine.parameter(e, default=given.get(e.name)) for e in parameters.entries}
@@ -137,7 +137,7 @@ def first_coordinates(surface: Surface, point: ca.SX, params: Mapping[str, ca.SX
 
 
 GRAVITY = 9.81  # m/s^2, of the examples of the paper
-FAR = 1e6  # stands for an edge that is not there
+FAR = 1e6  # represents a missing edge
 
 HAND_CONFIGURATION = (
     quaternion_entry('q_WH', 'attitude of the hand'),
@@ -218,7 +218,7 @@ def parameter_layout(
 
 
 def further_guards(e: ContactExpressions) -> dict[str, ca.SX]:
-    """Return what is positive while the contact lies on the hand, and is in one point."""
+    """Return guards: positive while the contact is on the hand, and in one point."""
     K = -e.state.relative_curvature
     bent = ca.sqrt(((K[0, 0] - K[1, 1]) / 2) ** 2 + K[0, 1] ** 2)
     least = (K[0, 0] + K[1, 1]) / 2 - bent
@@ -226,7 +226,7 @@ def further_guards(e: ContactExpressions) -> dict[str, ca.SX]:
 
 
 def inside_edges(uv: ca.SX, p: Mapping[str, ca.SX]) -> ca.SX:
-    """Return what is positive for a point of the hand within its edges."""
+    """Return guards: positive while a point of the hand is within its edges."""
     edges = p['hand_edges']
     return ca.mmin(ca.vertcat(uv - edges[[0, 2]], edges[[1, 3]] - uv))
 
@@ -245,12 +245,12 @@ def open_edge(surface: Surface, uv: ca.SX, chart: int) -> ca.SX | None:
 
 
 NORM = 1e-6  # tolerance of a given quaternion's norm, and of a given spin
-DEFINITE = 1e-9  # least relative curvature against the greatest
+DEFINITE = 1e-9  # smallest relative curvature over the largest
 
 
 def check_contact(system: ContactSystem, p: ArrayLike, x: ArrayLike) -> None:
     """
-    Raise an error where no rolling can start from a state.
+    Raise an error if rolling cannot start from a state.
 
     Parameters
     ----------
@@ -294,12 +294,12 @@ def check_contact(system: ContactSystem, p: ArrayLike, x: ArrayLike) -> None:
         if not abs(spin) <= NORM * max(1.0, speed):
             raise ParameterError(
                 f'{system.representation.velocity.name}: pure rolling has no spin about the '
-                f"normal, got {spin:.6g} rad/s; take it away, or choose friction 'rolling'"
+                f"normal, got {spin:.6g} rad/s; set it to zero, or choose friction 'rolling'"
             )
 
 
 def _check_curvature(system: ContactSystem, p: Array, x: Array) -> None:
-    """Refuse all but H~_o + H_h < 0, where the bodies touch in one point and do not overlap."""
+    """Reject all but H~_o + H_h < 0, where the bodies touch in one point and do not overlap."""
     H = -np.array(system.relative_curvature(x, p))
     names = f'the object ({system.object_surface.name}) and the hand ({system.hand_surface.name})'
     if not np.all(np.isfinite(H)):

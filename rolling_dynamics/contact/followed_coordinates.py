@@ -1,9 +1,9 @@
 """
 Contact coordinates (u_o, v_o, u_h, v_h, psi) on the first charts, followed along an integration.
 
-A chart turns half round within the time in which the contact passes its pole, however short that
-is. Between two times of which one comes before and the other after the pole the angle alone does
-not say to which side, so the path between them is halved until the contact frames turn little.
+The frame of a chart turns by half a turn while the contact passes its pole, however short the
+time. Between a time before and a time after the pole, the angle alone does not determine the
+direction. So the path between them is halved until the contact frames turn little.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from rolling_dynamics.surfaces.surface import (
 )
 
 PARTS = 4  # of a step, at least
-TURN = 0.5  # rad, most by which a body or a contact frame turns from one instant to the next
-HALVINGS = 50  # then the path leads through the pole itself
-STEPS = 2048  # that are looked at in one go
+TURN = 0.5  # rad, maximum turn of a body or contact frame from one instant to the next
+HALVINGS = 50  # beyond, the path leads through the pole itself
+STEPS = 2048  # processed at once
 HALF = 1e-6  # rad, within which a turn of -pi is one of pi
 
 
@@ -87,7 +87,7 @@ class ContactCoordinates:
     """
     Follows contact coordinates, a :class:`Follower`; they are NaN at the poles of their charts.
 
-    The way through a pole itself counts as half a turn forward.
+    A path through the pole itself counts as half a turn forward.
     """
 
     def __init__(self, system: ContactSystem, p: ArrayLike) -> None:
@@ -106,7 +106,7 @@ class ContactCoordinates:
         times: Array,
     ) -> Array:
         """
-        Return (u_o, v_o, u_h, v_h, psi) at output times [s] of a stretch, shape (M, 5).
+        Return (u_o, v_o, u_h, v_h, psi) at output times [s] of a segment, shape (M, 5).
 
         Units are the charts', psi in rad.
         """
@@ -169,7 +169,7 @@ class ContactCoordinates:
         return _existing(self._near(there.q, followed[k]), there)
 
     def _near(self, q: Array, reference: Array) -> Array:
-        """Return coordinates by whole turns next to a reference."""
+        """Return coordinates shifted by whole turns to be closest to a reference."""
         return reference + self._wrapped(q - reference)
 
     def _wrapped(self, d: Array) -> Array:
@@ -208,7 +208,7 @@ def _middles(instants: Array, contacts: Charted) -> Array:
 
 
 def _stands_on_first(system: ContactSystem) -> bool:
-    """Return whether a state holds coordinates of the first chart of the object."""
+    """Return whether a state has coordinates on the first chart of the object."""
     return 'contact_o' in system.state and system.object_chart == 0
 
 
@@ -217,7 +217,7 @@ def _chart_function(system: ContactSystem) -> ca.Function:
     """
     Return ``(x, p) -> uv (4), psi, axes (6), turning, regularities (2), p_OC (3), R_ChO (9)``.
 
-    What is of the object's first chart is not a number where its coordinates have to be searched.
+    Outputs on the object's first chart are NaN where its coordinates have to be searched for.
     """
     e, g = system.expressions, system.expressions.state.geometry
     op, hp = e.params['object_surface'], e.params['hand_surface']
@@ -254,7 +254,7 @@ def _chart_function(system: ContactSystem) -> ca.Function:
 
 
 def _first(surface: Surface, point: ca.SX, parameters: ca.SX, known: ca.SX | None) -> ca.SX | None:
-    """Return coordinates on the first chart; None where there is no closed form."""
+    """Return coordinates on the first chart; None if there is no closed form."""
     if known is not None:
         return known
     if surface.chart.inverse is None:
@@ -268,7 +268,7 @@ def _psi(R: ca.SX) -> ca.SX:
 
 
 def _searched(system: ContactSystem, p: Array, points: Array) -> tuple[Array, Array, Array]:
-    """Return coordinates, contact frames and regularity of points of the object, by searching."""
+    """Return coordinates, contact frames and regularity of points of the object, by search."""
     surface, values = system.object_surface, system.parameters.unpack(p)['object_surface']
     uv = np.empty((len(points), 2))
     near = None

@@ -45,7 +45,8 @@ class ContactState:
     w_HO_H
         Relative angular velocity of the object [rad/s].
     joint
-        The object on the hand, in the axes of the velocity entry; its contact holds no spin.
+        The object on the hand, in the axes of the velocity entry; its contact does not resist
+        spin.
     spin_rate
         Rate of the velocity's component along the normal that keeps the spin [rad/s^2].
     relative_curvature
@@ -76,7 +77,8 @@ def support_point(surface: Surface, n_O: ca.SX, parameters: ca.SX) -> tuple[ca.S
     Returns
     -------
     point, hessian
-        3 and 3x3 entries [m]; the Hessian maps a turn of the normal to a step of the point.
+        Point (3) and Hessian (3x3) [m]; the Hessian maps a rotation of the normal to a step of the
+        point.
 
     Raises
     ------
@@ -118,7 +120,7 @@ class AttitudeRepresentation:
         object_parameters: ca.SX,
         hand_parameters: ca.SX,
     ) -> ContactState:
-        """Return the contact at a state given by the entries' values."""
+        """Return the contact at a state given by the values of its entries."""
         w = values['w_HO_H']
         R = rotation_matrix(values['q_HO'])
         hand = hand_surface.geometry(values['contact_h'], hand_parameters, self.hand_chart)
@@ -178,7 +180,7 @@ class CoordinatesRepresentation:
         object_parameters: ca.SX,
         hand_parameters: ca.SX,
     ) -> ContactState:
-        """Return the contact at a state given by the entries' values."""
+        """Return the contact at a state given by the values of its entries."""
         w, psi = values['w_HO_Ch'], values['psi']
         obj = object_surface.geometry(values['contact_o'], object_parameters, self.object_chart)
         hand = hand_surface.geometry(values['contact_h'], hand_parameters, self.hand_chart)
@@ -216,7 +218,7 @@ class CoordinatesRepresentation:
 
 
 Representation: TypeAlias = AttitudeRepresentation | CoordinatesRepresentation
-# the contact on charts weighs as the attitude and the point on the hand do
+# the contact on charts weighs as much as the attitude and the point on the hand
 
 
 FRICTION_MODELS = ('rolling', 'pure_rolling')
@@ -241,7 +243,7 @@ class ContactGeometry:
     v_C
         Velocity of the contact point over the hand [m/s] in rolling, 3 entries.
     n_rate
-        Rate of the normal as seen from the hand [1/s].
+        Rate of the normal in the hand [1/s].
 
     """
 

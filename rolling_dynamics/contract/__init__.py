@@ -1,4 +1,4 @@
-"""The contract of a rolling system: what it must offer and what it may offer."""
+"""The interface of a rolling system: its required members and its optional capabilities."""
 
 from lazy_loader import attach_stub
 

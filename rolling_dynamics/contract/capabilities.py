@@ -1,4 +1,4 @@
-"""Capabilities that a rolling system may offer, and the one way to ask for them."""
+"""Optional capabilities of a rolling system, and the function that queries them."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ Capability = TypeVar('Capability')
 
 def offers(system: object, capability: type[Capability]) -> Capability | None:
     """
-    Return the system as one that has a capability, None where it does not offer it.
+    Return the system typed as one with a capability, or None if it does not offer it.
 
-    Nothing is evaluated: a property that is costly, or refuses in the representation of the
-    system, is touched by who uses it.
+    No attribute is evaluated: a property may be costly, or may raise an error in the
+    representation of the system.
 
     Parameters
     ----------
     system
         Any rolling system.
     capability
-        A protocol of this module, or one of your own.
+        A protocol of this module, or your own.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def has(candidate: object, name: str) -> bool:
     own = type(candidate)
     if hasattr(own, name) or name in getattr(candidate, '__dict__', ()):
         return True
-    # a view of another system may hand its attributes on
+    # a view of another system may pass its attributes on
     return hasattr(own, '__getattr__') and hasattr(candidate, name)
 
 
@@ -85,14 +85,14 @@ class Envelope(Protocol):
         Name -> smooth ``(x, u, t, p) -> scalar``, positive inside.
 
         The planner knows ``normal_force`` (in weights), ``friction``, ``spin``, ``depth``, ``gap``
-        [m] and what begins with ``keep_out``; of a machine with several contacts each with the
-        contact behind it.
+        [m] and names that start with ``keep_out``. For a machine with several contacts, the name
+        of the contact is appended to each.
         """
 
 
 class StateBounds(Protocol):
     """
-    Has states that may not pass certain values.
+    Has bounds on its states.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class StateBounds(Protocol):
     """
 
     def state_bounds(self, p: Array) -> Mapping[str, tuple[float, float]]:
-        """Return least and greatest value by scalar name, in the units of the layout."""
+        """Return minimum and maximum by scalar name, in the units of the layout."""
 
 
 class StateCheck(Protocol):
@@ -125,7 +125,7 @@ class StateCheck(Protocol):
 
 class ContactReport(Protocol):
     """
-    Has contacts that leave some motions free and some forces open.
+    Has contacts that leave some motions free and some forces undetermined.
 
     Examples
     --------
@@ -137,12 +137,12 @@ class ContactReport(Protocol):
     """
 
     def contact_report(self, p: ArrayLike, x: ArrayLike) -> Sequence[str]:
-        """Return in sentences which motions and forces contacts leave open at a state."""
+        """Return sentences on motions and forces that contacts leave undetermined."""
 
 
 class Projection(Protocol):
     """
-    Has constraints that rounding leaves, beside the norms of quaternions.
+    Has constraints, other than norms of quaternions, from which rounding drifts.
 
     Examples
     --------
@@ -173,7 +173,7 @@ class StartMode(Protocol):
 
     def begin(self, p: Array, x: Array, u: Array, t: float) -> MotionState:
         """
-        Return the state with its mode; bodies that meet there at a speed have met afterwards.
+        Return the state with its mode, after the impact of bodies that meet there at a speed.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class StartMode(Protocol):
 
 class RestGoal(Protocol):
     """
-    Knows what a plan should end with where its goal says nothing.
+    Has default goal values for entries that a goal leaves out.
 
     Examples
     --------
@@ -209,7 +209,7 @@ class RestGoal(Protocol):
 
 class ChartView(Protocol):
     """
-    Has a view of its state in which a cost may weigh, the paper's for instance.
+    Has another view of its state for use in a cost, such as the state of the paper.
 
     Examples
     --------
@@ -223,7 +223,7 @@ class ChartView(Protocol):
 
     @property
     def chart_view(self) -> tuple[Layout, ca.Function]:
-        """Layout of the view s, and ``(x, p) -> s``; ParameterError where there is none."""
+        """Layout of the view s, and ``(x, p) -> s``; raises ParameterError if there is none."""
 
 
 class CarriedObject(Protocol):
@@ -244,15 +244,15 @@ class CarriedObject(Protocol):
         Return ``(x, p) -> values`` of an entry of the object's motion.
 
         ``p_WO`` is the centre of mass in W [m], ``q_WO`` the attitude (a quaternion, or a rotation
-        matrix in column-major order); ``v_WO`` the velocity of the centre over the world [m/s] and
+        matrix in column-major order); ``v_WO`` the velocity of the centre in the world [m/s] and
         ``w_WO`` the angular velocity [rad/s], each with the frame in which it is expressed, W, H
-        or O; ``v_HO_H`` the velocity of the centre as seen from the hand.
+        or O; ``v_HO_H`` the velocity of the centre relative to the hand.
         """
 
 
 class FollowedQuantities(Protocol):
     """
-    Has quantities that output times alone do not say, such as angles over whole turns.
+    Has quantities that depend on the path, such as angles that count whole turns.
 
     Examples
     --------
@@ -263,12 +263,12 @@ class FollowedQuantities(Protocol):
     """
 
     def follower(self, p: Array) -> Follower:
-        """Return what follows them along the steps of a simulation with parameters p."""
+        """Return an object that tracks them along the steps of a simulation with parameters p."""
 
 
 class Separation(Protocol):
     """
-    Has two bodies that can part.
+    Has two bodies that can separate.
 
     Examples
     --------
@@ -281,14 +281,14 @@ class Separation(Protocol):
 
     def separation(self, p: Array, x: Array, u: Array, u_rate: Array) -> Mapping[str, float]:
         """
-        Return how the bodies part when the contact force has vanished.
+        Return the separation of the bodies after the contact force has vanished.
 
         Parameters
         ----------
         p, x, u
             Parameters, state and control at the end of contact.
         u_rate
-            Rate of the control there [its unit/s]; the hand goes on with it.
+            Rate of the control there [its unit/s], which the hand continues.
 
         Returns
         -------
@@ -300,7 +300,7 @@ class Separation(Protocol):
 
 class ChartCoordinates(Protocol):
     """
-    Has entries of the state that stand on charts of surfaces.
+    Has entries of the state that are coordinates on charts of surfaces.
 
     Examples
     --------
@@ -313,14 +313,14 @@ class ChartCoordinates(Protocol):
 
     @property
     def chart_periods(self) -> Mapping[str, Array]:
-        """Periods of the numbers of each entry, in their units; 0 where it has none."""
+        """Periods of the components of each entry, in their units; 0 if it has none."""
 
     @property
     def on_first_chart(self) -> bool:
         """True if the contact is on the hand's first chart, which results and plans use."""
 
     def check_charts(self, x: ArrayLike) -> None:
-        """Raise SurfaceError where a chart that the state stands on is singular."""
+        """Raise SurfaceError if a chart of the state is singular there."""
 
     def in_lengths(
         self,
@@ -331,7 +331,7 @@ class ChartCoordinates(Protocol):
         whole: Collection[str],
     ) -> dict[str, Array]:
         """
-        Return what misses a goal as lengths [m] and rotations [rad] instead of chart steps.
+        Return the error from a goal as lengths [m] and rotations [rad], not chart steps.
 
         Parameters
         ----------
@@ -340,7 +340,7 @@ class ChartCoordinates(Protocol):
         misses
             Difference from the goal by entry.
         whole
-            Entries all of whose numbers belong to the goal.
+            Entries all of whose components belong to the goal.
 
         """
 
@@ -381,21 +381,21 @@ class Atlas(Protocol):
         """Name of a chart -> ``(x, u, t, p) -> scalar``: 1 at its best, 0 where it degenerates."""
 
     def has_alternatives(self, name: str) -> bool:
-        """Return whether there is more than one chart of this name's surface."""
+        """Return whether the surface of this name has more than one chart."""
 
     def rechart(self, name: str, p: ArrayLike, x: ArrayLike, worth: float = ...) -> Rechart | None:
-        """Return the state on a chart so many times better, None where there is none."""
+        """Return the state on a chart that is better by a factor, or None."""
 
     def off_pole(self, p: ArrayLike, x: ArrayLike) -> Rechart | None:
-        """Return the state on another chart where its own is degenerate, None elsewhere."""
+        """Return the state on another chart if its own is degenerate, or None."""
 
     def from_charts_of(self, source: RollingSystem, p: ArrayLike, x: ArrayLike) -> Array:
-        """Return a state of a system on other charts on those here; nan where they degenerate."""
+        """Convert a state on other charts to the charts here; NaN where they degenerate."""
 
 
 class ChangesCharts(Protocol):
     """
-    Goes over to other charts of its surfaces where its own degenerate.
+    Changes to other charts of its surfaces where its own degenerate.
 
     Examples
     --------
@@ -413,7 +413,7 @@ class ChangesCharts(Protocol):
 
 class DefaultWeights(Protocol):
     """
-    Knows what a regulator should weigh; other systems are weighed by their layouts' scales.
+    Has default weights of a regulator; other systems use the scales of their layouts.
 
     Examples
     --------
@@ -426,7 +426,7 @@ class DefaultWeights(Protocol):
 
     @property
     def default_weights(self) -> RegulatorWeights:
-        """Weights of a regulator where a user gives none."""
+        """Default weights of a regulator."""
 
 
 class RigidBodies(Protocol):
@@ -443,7 +443,7 @@ class RigidBodies(Protocol):
     """
 
     def rigid_bodies(self, p: Array) -> Mapping[str, RigidBody]:
-        """Return mass, centre and inertia by the names that the outputs of ``pose`` have."""
+        """Return mass, centre and inertia by the names of the outputs of ``pose``."""
 
     def gravity(self, p: Array) -> Array:
         """Return gravity in W, shape (3,) [m/s^2]."""
@@ -455,7 +455,7 @@ class RigidBodies(Protocol):
 
 class GivenFormulas(Protocol):
     """
-    Takes formulas of its user into the equations, such as of a force or of a motion.
+    Has user formulas in its equations, such as of a force or a motion.
 
     Examples
     --------
@@ -468,20 +468,20 @@ class GivenFormulas(Protocol):
 
     @property
     def given_formulas(self) -> tuple[str, ...]:
-        """The formulas, whose numbers are in SI units; empty where there is none."""
+        """The formulas, in SI units; empty if there are none."""
 
     @property
     def applied_wrench(self) -> ca.Function | None:
         """
-        ``(x, u, t, p) -> [tau, f]`` of forces that they give, expressed as the contact's.
+        ``(x, u, t, p) -> [tau, f]`` of the given forces, expressed like the contact wrench.
 
-        None where they move a body, which ``pose`` does not say.
+        None if the formulas give a motion of a body instead, which ``pose`` does not contain.
         """
 
 
 class Conservation(Protocol):
     """
-    Has invariants that hold under conditions; in other systems they always hold.
+    Has invariants that hold under conditions; those of other systems always hold.
 
     Examples
     --------
@@ -493,12 +493,12 @@ class Conservation(Protocol):
     """
 
     def conserved(self, p: Array, x: Array) -> Collection[str]:
-        """Return the names of the invariants that motion from a state without control keeps."""
+        """Return the names of the invariants that hold from a state without control."""
 
 
 class PlanSeeds(Protocol):
     """
-    Has first guesses of plans of its own, beside standing still.
+    Has its own initial guesses for plans, in addition to standing still.
 
     Examples
     --------
@@ -516,7 +516,7 @@ class PlanSeeds(Protocol):
 
 class DrivenContacts(Protocol):
     """
-    Has bodies whose motion is prescribed, and that move others by contacts.
+    Has bodies with prescribed motion that move others by contacts.
 
     Examples
     --------
@@ -531,16 +531,16 @@ class DrivenContacts(Protocol):
     @property
     def driven_contacts(self) -> tuple[ca.Function, Sequence[str], Sequence[str]] | None:
         """
-        Derivatives of the velocities at closed contacts, and the entries by which they are.
+        Jacobian of the velocities at closed contacts, and the entries of its columns.
 
-        A function ``(x, p) -> (rows, speeds)``, the names of all speeds, and of those that are
-        prescribed, which come last; None where nothing is.
+        A function ``(x, p) -> (rows, speeds)``, the names of all speeds, and the names of the
+        prescribed ones, which come last. None if no motion is prescribed.
         """
 
 
 class SmoothMode(Protocol):
     """
-    Has a mode for plans and laws that is not its first one.
+    Has a mode for plans and controllers that is not its first one.
 
     Examples
     --------
@@ -553,12 +553,12 @@ class SmoothMode(Protocol):
 
     @property
     def smooth_mode(self) -> Mode:
-        """Rolling, with derivatives everywhere."""
+        """Rolling, differentiable everywhere."""
 
 
 def default_weights(system: RollingSystem) -> RegulatorWeights:
     """
-    Return the weights of a regulator that a system offers, else by its scales.
+    Return the default weights of a regulator from a system, or from its scales.
 
     Examples
     --------
@@ -575,14 +575,14 @@ def default_weights(system: RollingSystem) -> RegulatorWeights:
 
 
 def smooth_mode(system: RollingSystem) -> Mode:
-    """Return the mode in which plans and laws of a system are made: a smooth one, or the first."""
+    """Return the mode for plans and controllers of a system: its smooth mode, or the first."""
     own = offers(system, SmoothMode)
     return next(iter(system.modes.values())) if own is None else own.smooth_mode
 
 
 def envelope(system: RollingSystem) -> Mapping[str, ca.Function]:
     """
-    Return the envelope that a system offers, empty where it offers none.
+    Return the envelope of a system; empty if it does not offer one.
 
     Examples
     --------

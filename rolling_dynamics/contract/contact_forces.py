@@ -1,4 +1,4 @@
-"""Forces at the contacts of a system: of each contact its own."""
+"""Forces at each contact of a system."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ class ContactForces(NamedTuple):
     Attributes
     ----------
     forces
-        ``(x, u, t, p) -> (3 n)`` [N] on the body that rolls, in axes of what it rolls on. Where a
-        machine leaves forces open, they are the least ones; 0 of a contact that is separated.
+        ``(x, u, t, p) -> (3 n)`` [N] on the body that rolls, in axes of the body under it. Forces
+        that a machine leaves undetermined are the smallest ones; 0 for a contact that is
+        separated.
     frames
-        ``(x, p) -> mu (n), X_WC (4, 4 n)``: coefficients of static friction, 0 where there is
-        none, and where the forces act. X is empty where the system has no contact frame.
+        ``(x, p) -> mu (n), X_WC (4, 4 n)``: coefficients of static friction, 0 without friction,
+        and frames at the points where the forces act. X is empty if the system has no contact
+        frame.
     names
-        Of the contacts; a single one has the empty name.
+        Names of the contacts; a single one has the empty name.
 
     """
 
@@ -49,7 +51,7 @@ class _Phased(Protocol):
 
 def contact_forces(system: RollingSystem, mode: str) -> ContactForces | None:
     """
-    Return the forces at the contacts of a system in a mode; None where it knows none.
+    Return the forces at the contacts of a system in a mode, or None if it has none.
 
     Examples
     --------
@@ -61,7 +63,7 @@ def contact_forces(system: RollingSystem, mode: str) -> ContactForces | None:
     """
     phased = offers(system, _Phased)
     part = system if phased is None else phased.parts.get(mode)
-    several = offers(part, _Several)  # none over several points of a hand: the force is of all
+    several = offers(part, _Several)  # several points of a hand: no frame of their sum
     contacts: Mapping[str, Any] = {} if several is None else several.contacts
     wrench, framed = system.modes[mode].wrench, offers(system, _Frame)
     given = Symbols.of(system.state, system.control, system.parameters)

@@ -1,4 +1,4 @@
-"""Sensors and actuators: how a system is measured and driven, as data beside its equations."""
+"""Sensors and actuators: how a system is measured and driven, as data next to its equations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SENSOR_MESSAGES: Mapping[str, Mapping[str, tuple[str, str]]] = {
         'velocity': ('rad/s or m/s', ''),
         'effort': ('N m or N', ''),
     },
-    'points': {},  # any entries of three numbers in m, a point each
+    'points': {},  # any entries of three components in m, a point each
 }
 # Fields of a point of a trajectory, and their units.
 ACTUATOR_MESSAGES: Mapping[str, str] = {
@@ -43,7 +43,7 @@ ACTUATOR_MESSAGES: Mapping[str, str] = {
     'accelerations': 'rad/s^2 or m/s^2',
     'effort': 'N m or N',
 }
-FRAMES = ('odom', 'base_footprint', 'base_link', 'map', 'world')  # besides those of the bodies
+FRAMES = ('odom', 'base_footprint', 'base_link', 'map', 'world')  # next to bodies
 TOPIC = re.compile(r'(~?/)?[A-Za-z_]\w*(/[A-Za-z_]\w*)*', re.ASCII)
 FASTEST = 1e5  # Hz
 ROUNDING = 1e-9  # of a covariance, relative
@@ -53,20 +53,20 @@ FRACTIONS = ('loss', 'hidden', 'swap', 'outlier')  # of the measurements of a se
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MotionExpressions:
     """
-    Expressions from which the output of a sensor is written, by names of bodies and entries.
+    Expressions for the output of a sensor, by names of bodies and entries.
 
     Attributes
     ----------
     state, control, params
         Entries of x, u and p by name.
     pose
-        Pose of each body in W by its name (4x4), as ``RollingSystem.pose`` has them.
+        Pose of each body in W by its name (4x4), from ``RollingSystem.pose``.
     wrench
         Contact wrench of the active mode (6) [N m, N]; None for a kinematic model.
     symbols, rate
         The symbols x, u, t, p, and xdot in the active mode.
     drive
-        Entries of the state of the drive by name; empty where there is no drive.
+        Entries of the state of the drive by name; empty if there is no drive.
 
     """
 
@@ -104,7 +104,7 @@ class MotionExpressions:
         return X_WF[:3, :3].T @ (X_WB[:3, 3] - X_WF[:3, 3])
 
     def body(self, name: str) -> ca.SX:
-        """Return the pose of a body in W (4x4), or raise ParameterError naming those there are."""
+        """Return the pose of a body in W (4x4), or raise ParameterError that lists the bodies."""
         if name not in self.pose:
             raise ParameterError(f'no body {name!r}{suggestion(name, list(self.pose))}')
         return self.pose[name]
@@ -117,14 +117,14 @@ class MotionExpressions:
 @dataclass(frozen=True, kw_only=True)
 class SensorClock:
     """
-    Clock of a sensor that does not stamp by the clock of the host.
+    Clock of a sensor that does not use the clock of the host for its stamps.
 
     Attributes
     ----------
     offset, spread
-        Time by which it is ahead: fixed, and half the width of an even draw at each start [s].
+        Time by which it is ahead: fixed, and half the width of a uniform draw at each start [s].
     drift
-        Seconds that it gains in a second.
+        Seconds that it gains per second.
 
     """
 
@@ -141,37 +141,39 @@ class Sensor:
     Attributes
     ----------
     name
-        Name of the sensor, for people and logs.
+        Name of the sensor, for errors and logs.
     output
         Layout of the measurement y.
     measure
         :class:`MotionExpressions` -> y (output.size), in the units of the layout.
     covariance
-        Of the noise of y, shape (output.size, output.size).
+        Covariance of the noise of y, shape (output.size, output.size).
     rate
-        Measurements a second [Hz].
+        Measurements per second [Hz].
     exposure
         Time over which a measurement averages, up to its stamp [s].
     delay, jitter
-        From the end of a measurement until it is known, and half the width of its even spread
-        [s]; measurements arrive in their order.
+        Time from the end of a measurement until it arrives, and half the width of its uniform
+        spread [s]; measurements arrive in order.
     loss, blackout
-        Fraction of measurements that do not see what they measure, which are not a number, and
-        mean length of the times in which it does not [s]; 0 for single measurements.
+        Fraction of measurements without a reading, which are NaN, and mean length of the intervals
+        without one [s]; 0 for single measurements.
     hidden
-        Fraction of the entries of y that are missing, each by itself.
+        Fraction of the entries of y that are missing, independently of each other.
     swap
         Fraction of measurements with two entries exchanged.
     outlier, outlier_size
-        Fraction of measurements with one entry in error, by a vector of this length [unit of y].
+        Fraction of measurements with an outlier in one entry, and the length of its error [unit of
+        y].
     bias
-        Standard deviation of a constant error of each number, drawn at each start [unit of y].
+        Standard deviation of a constant error of each component, drawn at each start [unit of y].
     clock
         Clock that stamps a measurement; None for the host's, at the end of the exposure.
     free_running
-        Whether it starts at a random time within its first period, and not with the motion.
+        Whether it starts at a random time within its first period, instead of with the motion.
     message
-        Standard message that carries y: one of ``SENSOR_MESSAGES``, whose entries ``output`` has.
+        Standard message for y: one of ``SENSOR_MESSAGES``; ``output`` has the entries of that
+        message.
     topic
         Name of its topic, relative to the namespace of the robot.
     frame
@@ -201,7 +203,7 @@ class Sensor:
     frame: str = ''
 
     def __post_init__(self) -> None:
-        """Raise ParameterError for an entry out of its range."""
+        """Raise ParameterError if an entry is out of range."""
         n, C = self.output.size, self.covariance
         _known(self.name, 'message', self.message, SENSOR_MESSAGES)
         for block in self.output.entries:
@@ -228,7 +230,7 @@ class Sensor:
             )
 
     def _check_numbers(self) -> None:
-        """Raise ParameterError for a time, a fraction or a size out of its range."""
+        """Raise ParameterError if a time, a fraction or a size is out of range."""
         for entry in (*FRACTIONS, 'exposure', 'delay', 'jitter', 'blackout', 'bias'):
             value = getattr(self, entry)
             if not (math.isfinite(value) and value >= 0):
@@ -251,7 +253,7 @@ class Sensor:
             )
 
     def check(self, system: RollingSystem) -> None:
-        """Raise ParameterError where its message, its topic or its frame does not fit."""
+        """Raise ParameterError if its message, topic or frame does not match."""
         of, known = f'sensor {self.name!r} of {system.name!r}', SENSOR_MESSAGES[self.message]
         for entry in self.output.entries:
             units, axes = known.get(entry.name, ('m', ''))
@@ -295,8 +297,8 @@ class Sensor:
         Raises
         ------
         ParameterError
-            The output has another size than the layout, or cannot be computed, as where it names
-            what the system does not have.
+            The output does not have the size of the layout, or cannot be computed, for example
+            because it uses a name that the system does not have.
 
         """
         d = ca.SX.sym('d', 0 if drive is None else drive.size)
@@ -311,7 +313,7 @@ class Sensor:
         except (KeyError, ParameterError) as error:
             known = [*at.state, *at.pose, *at.drive]
             raise ParameterError(f'{of}: {error}; there are {known}') from None
-        except Exception as error:  # a function of someone else may do anything
+        except Exception as error:  # user code may raise anything
             none = isinstance(error, TypeError) and at.wrench is None
             hint = '; wrench is None where no contact force is known' if none else ''
             raise ParameterError(f'{of}: measure: {printable(described(error))}{hint}') from error
@@ -334,22 +336,22 @@ class Actuator:
     control
         Entry of the control layout that it drives.
     joints
-        Names of its joints in the message, one for each number of the entry.
+        Names of its joints in the message, one for each component of the entry.
     limits
-        Greatest magnitude of each command, shape (size of the entry,), in its unit.
+        Maximum magnitude of each command, shape (size of the entry,), in its unit.
     dead_time
-        From a command until it takes effect [s]; it is held until the next does.
+        Time from a command until it takes effect [s]; it is held until the next one does.
     rate
-        Commands that it takes a second, the newest at each [Hz]; 0 for each as it comes.
+        Rate at which it takes the latest command [Hz]; 0 to take each when it arrives.
     slew
-        Greatest change of each control a second [unit of the control / s]; infinite for any.
+        Maximum rate of change of each control [unit of the control / s]; may be infinite.
     dead_band
-        Greatest change of a control that is not carried out [unit of the control].
+        Maximum change of a control that is ignored [unit of the control].
     message
         Field of the JointTrajectory that carries a command: one of ``ACTUATOR_MESSAGES``.
     topic
-        Name of its topic, relative to the namespace of the robot, one for all actuators; empty
-        where commands come on `robot/control`, by the names of the controls.
+        Name of its topic, relative to the namespace of the robot, one for all actuators. If empty,
+        commands arrive on `robot/control` under the names of the controls.
 
     """
 
@@ -365,7 +367,7 @@ class Actuator:
     topic: str = ''
 
     def __post_init__(self) -> None:
-        """Raise ParameterError for an entry out of its range."""
+        """Raise ParameterError if an entry is out of range."""
         _known(self.name, 'message', self.message, ACTUATOR_MESSAGES)
         for entry in ('dead_time', 'rate', 'dead_band'):
             value = getattr(self, entry)
@@ -383,7 +385,7 @@ class Actuator:
             )
 
     def check(self, system: RollingSystem) -> None:
-        """Raise ParameterError where the actuator does not fit a system."""
+        """Raise ParameterError if the actuator does not fit a system."""
         of = f'actuator {self.name!r} of {system.name!r}'
         try:
             entry = system.control.entry(self.control)
@@ -399,7 +401,7 @@ class Actuator:
                 f'got {np.asarray(self.limits).tolist()}'
             )
         if not self.topic:
-            return  # its commands come by the names of the controls, in any unit
+            return  # its commands use the names of the controls, in any unit
         _check_topic(of, self.topic)
         fitting = [m for m, units in ACTUATOR_MESSAGES.items() if entry.unit in _either(units)]
         if fitting and self.message not in fitting:
@@ -419,8 +421,8 @@ def check_instruments(
     Raises
     ------
     ParameterError
-        A sensor or an actuator does not fit the system, its message, or another one; the text
-        names it, and what would do.
+        A sensor or an actuator does not fit the system, its message, or another one. The text
+        names it and what would be accepted.
 
     """
     functions: dict[str, Mapping[str, ca.Function]] = {}
@@ -452,7 +454,7 @@ def _either(units: str) -> list[str]:
 
 
 def _check_unit(of: str, entry: Entry, message: str, units: str) -> None:
-    """Raise ParameterError for an entry in another unit than its message has."""
+    """Raise ParameterError if an entry does not have the unit of its message."""
     if entry.unit not in _either(units):
         given, needed = entry.unit or 'no unit', units or 'no unit'
         raise ParameterError(
@@ -462,22 +464,22 @@ def _check_unit(of: str, entry: Entry, message: str, units: str) -> None:
 
 
 def _check_topic(of: str, topic: str) -> None:
-    """Raise ParameterError for what cannot be the name of a topic."""
+    """Raise ParameterError for an invalid topic name."""
     if not TOPIC.fullmatch(topic):
         raise ParameterError(
-            f'{of}: topic takes letters, digits, _ and /, and no part begins with a digit, as '
+            f'{of}: topic takes letters, digits, _ and /, and no part starts with a digit, as '
             f"'arm/camera'; got {topic!r}"
         )
 
 
 def on_one_topic(system: RollingSystem, actuators: Sequence[Actuator]) -> list[Actuator]:
     """
-    Return the actuators that take commands by a topic, in the order of the controls.
+    Return the actuators that take commands from a topic, in the order of the controls.
 
     Raises
     ------
     ParameterError
-        They do not take all controls, or not on one topic and in one field of its message.
+        They do not cover all controls, or do not use one topic and one field of its message.
 
     """
     given = {a.control: a for a in actuators if a.topic}
@@ -493,16 +495,16 @@ def on_one_topic(system: RollingSystem, actuators: Sequence[Actuator]) -> list[A
 
 class PlantDrive(Protocol):
     """
-    An actuator with a state that feels the plant, such as motors that carry the hand.
+    An actuator with a state and a load from the plant, such as motors that carry the hand.
 
     Attributes
     ----------
     period
-        Time for which the plant keeps the control that it gives [s].
+        Time for which the plant holds its control [s].
     state, values
-        Layout of what sensors measure of it, and the numbers, shape (state.size,).
+        Layout of the state that sensors measure, and its values, shape (state.size,).
     carried
-        Names of the numbers of the plant's state that it moves.
+        Names of the components of the plant's state that it moves.
 
     """
 
@@ -512,19 +514,19 @@ class PlantDrive(Protocol):
 
     @property
     def values(self) -> Array:
-        """Numbers of its state, shape (state.size,), in the units of the layout."""
+        """Values of its state, shape (state.size,), in the units of the layout."""
 
     def load(self, at: MotionExpressions) -> ca.SX:
-        """Return what it feels of the plant."""
+        """Return the load from the plant."""
 
     def restart(self) -> None:
-        """Return to its start, at rest."""
+        """Reset it to its start, at rest."""
 
     def turn(self, load: Array, t: float, dt: float) -> Array:
         """Advance from t by dt [s] under a load; return the mean control, shape (m,)."""
 
     def carry(self) -> Array:
-        """Return the numbers of the plant's state named by ``carried``."""
+        """Return the components of the plant's state named by ``carried``."""
 
 
 def _known(name: str, what: str, given: str, known: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""The contract of a rolling system, and the layouts of its vectors."""
+"""The interface of a rolling system, and the layouts of its vectors."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import check_choice, ParameterError, quoted, suggestion
 from rolling_dynamics.rotations import conjugate, exponential, logarithm, product
 
-TINY = 5e-324  # the least positive number
+TINY = 5e-324  # the smallest positive number
 KINDS = ('vector', 'angle', 'quaternion', 'turn')
-# Beyond these a measured number is not believed: it would overflow where it is squared. An angle
-# counts turns, ten years of them at 3 rad/s.
+# Larger measured values are rejected: their squares would overflow. An angle counts turns, ten
+# years of them at 3 rad/s.
 GREATEST, GREATEST_ANGLE = 1e6, 1e9
-UNIT = 0.01  # by which the norm of a measured quaternion or turn may differ from 1
+UNIT = 0.01  # tolerance of the norm of a measured quaternion or turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Entry:
     name
         Name in monogram notation, for example ``w_WH_H``.
     components
-        Scalar names, as they stand in messages and files.
+        Scalar names, as used in messages and files.
     unit
         SI unit of every component; the empty string if dimensionless.
     frame
@@ -45,14 +45,14 @@ class Entry:
         (four components w, x, y, z of a unit quaternion) or ``turn`` (two components of one,
         cosine and sine of half the angle about an axis).
     text
-        What it means, in one line.
+        Description, in one line.
     scale
-        A deviation that matters, in the unit; for a quaternion, of its rotation [rad]. Default
+        A significant deviation, in the unit; for a quaternion, of its rotation [rad]. Default
         weights of a regulator follow from it.
     sign
-        ``positive`` or ``zero or positive``, where no other number means something; else empty.
+        ``positive`` or ``zero or positive`` if other values are meaningless; else empty.
     relative
-        True for a displacement, which stays where everything is shifted, unlike a position.
+        True for a displacement, which a shift of everything does not change, unlike a position.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class Entry:
     relative: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse an entry that no vector can hold."""
+        """Reject an invalid entry."""
         check_choice(f'{self.name}: kind', self.kind, KINDS)
         if self.kind == 'quaternion' and len(self.components) != 4:
             raise ParameterError(f'{self.name}: a quaternion has 4 components w, x, y, z')
@@ -89,7 +89,7 @@ class Entry:
         return len(self.components)
 
     def check(self, given: ArrayLike) -> None:
-        """Raise ParameterError for numbers (size) in its unit that are not of its sign."""
+        """Raise ParameterError for values (size) in its unit that do not have its sign."""
         values, low = np.array(given, dtype=float), 0.0 if 'zero' in self.sign else TINY
         if self.sign and not (np.isfinite(values) & (values >= low)).all():
             unit, found = f' [{self.unit}]' if self.unit else '', values.squeeze().tolist()
@@ -97,7 +97,7 @@ class Entry:
 
     @property
     def is_in_world(self) -> bool:
-        """True if it is a vector whose first two numbers are along x and y of W."""
+        """True if it is a vector whose first two components are along x and y of W."""
         return self.kind == 'vector' and self.frame == 'W' and self.size >= 2
 
     @property
@@ -118,7 +118,7 @@ class Entry:
 
 
 def number_entry(name: str, unit: str, text: str = '', sign: str = '') -> Entry:
-    """Return an entry of one number."""
+    """Return an entry with one component."""
     return Entry(name, (name,), unit, text=text, sign=sign)
 
 
@@ -140,7 +140,7 @@ def vector_entry(
 
 def quaternion_entry(name: str, text: str = '', frame: str = '') -> Entry:
     """
-    Return the entry of a unit quaternion, order w, x, y, z; of a body in a frame, if named.
+    Return the entry of a unit quaternion, order w, x, y, z; of a body in a frame, if given.
 
     Examples
     --------
@@ -179,7 +179,7 @@ class Layout:
     defaults: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse a name that stands twice."""
+        """Reject duplicate names."""
         for names in ([e.name for e in self.entries], self.names):
             twice = sorted({n for n in names if names.count(n) > 1})
             if twice:
@@ -209,7 +209,7 @@ class Layout:
 
     @cached_property
     def position(self) -> Entry | None:
-        """First entry that is a position [m] along x and y of W; None if there is none."""
+        """First entry that is a position [m] along x and y of W, or None."""
         return next((e for e in self.entries if e.is_position), None)
 
     def __contains__(self, name: object) -> bool:
@@ -217,12 +217,12 @@ class Layout:
         return name in self._slices
 
     def entry(self, name: str) -> Entry:
-        """Return the entry of this name, or raise ParameterError naming those that exist."""
+        """Return the entry of this name, or raise ParameterError that lists the names."""
         self.slice(name)
         return next(e for e in self.entries if e.name == name)
 
     def slice(self, name: str) -> slice:
-        """Return where the entry stands, or raise ParameterError naming those that exist."""
+        """Return the slice of an entry, or raise ParameterError that lists the names."""
         try:
             return self._slices[name]
         except KeyError:
@@ -231,19 +231,19 @@ class Layout:
 
     def index(self, name: str, what: str = 'no entry') -> NDArray[np.int_]:
         """
-        Return where an entry, or a single number, stands in the vector.
+        Return the slice of an entry, or of one component, in the vector.
 
         Parameters
         ----------
         name
             Name of an entry or of one of its components.
         what
-            What is said of a name that does not exist.
+            Start of the error for a name that does not exist.
 
         Raises
         ------
         ParameterError
-            There is no such name; the text gives the one most like it and all there are.
+            There is no such name; the text gives the most similar one and all names.
 
         """
         where = self._indices.get(name)
@@ -303,7 +303,7 @@ class Layout:
         return np.repeat(of, [e.size for e in self.entries])
 
     def problem(self, x: Array) -> str:
-        """Return why measured numbers, shape (size,), cannot be used, or the empty string."""
+        """Return why measured values, shape (size,), are invalid, or the empty string."""
         if not (abs(x) <= self._greatest).all():
             if not np.isfinite(x).all():
                 return 'is not finite'
@@ -366,14 +366,14 @@ class Symbols:
 
 
 def tangent_steps(system: RollingSystem | WrittenSystem, x: ca.SX) -> ca.SX:
-    """Return the derivatives (n, m) of a state moved by a tangent vector, where that is zero."""
+    """Return the derivatives (n, m) of a state moved by a tangent vector, at zero."""
     d = ca.SX.sym('d', system.tangent.size)
     return ca.substitute(ca.jacobian(system.retract(x, d), d), d, ca.DM.zeros(d.numel()))
 
 
 def tangent_layout(state: Layout) -> Layout:
     """
-    Return the layout of d: three numbers for a quaternion, one for a turn, else as many.
+    Return the layout of d: three components for a quaternion, one for a turn, else as in x.
 
     Examples
     --------
@@ -394,7 +394,7 @@ def _turn(e: Entry) -> Entry:
 
 
 def turned(q: ca.SX, angle: ca.SX) -> ca.SX:
-    """Return a turn, cosine and sine of half an angle, by an angle more [rad]."""
+    """Return a turn, cosine and sine of half an angle, rotated further by an angle [rad]."""
     c, s = ca.cos(angle / 2), ca.sin(angle / 2)
     return ca.vertcat(q[0] * c - q[1] * s, q[1] * c + q[0] * s)
 
@@ -456,8 +456,8 @@ def difference(state: Layout) -> ca.Function:
     return ca.Function('difference', [x, y], [ca.vertcat(*parts)], ['x', 'y'], ['d'])
 
 
-TERMINAL = 1e3  # weight at the end over the one per second
-CONTROL = 0.1  # weight of a control of its scale over the weight of a deviation of its scale
+TERMINAL = 1e3  # weight at the end over the weight per second
+CONTROL = 0.1  # weight of a control as large as its scale, over the weight of such a deviation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -468,12 +468,12 @@ class RegulatorWeights:
     Attributes
     ----------
     tracking
-        Weight per second of a squared deviation, by name of an entry or of a number of the
-        tangent layout [1/(unit^2 s)]; what is not named weighs nothing.
+        Weight per second of a squared deviation, by name of an entry or component of the tangent
+        layout [1/(unit^2 s)]; zero if not named.
     terminal
-        Weight at the end, likewise [1/unit^2].
+        Weight at the end, by the same names [1/unit^2].
     control
-        Weight per second of the square of each control, one number or shape (control.size,).
+        Weight per second of the square of each control, a scalar or shape (control.size,).
 
     Examples
     --------
@@ -492,7 +492,7 @@ class RegulatorWeights:
     @classmethod
     def from_scales(cls, tangent: Layout, control: Layout) -> RegulatorWeights:
         """
-        Return the weights that count a deviation of the size of its scale as one.
+        Return weights for which a deviation as large as its scale counts as one.
 
         Parameters
         ----------
@@ -509,7 +509,7 @@ class RegulatorWeights:
         )
 
     def of(self, tangent: Layout) -> RegulatorWeights:
-        """Return the weights of the entries and numbers that a layout has."""
+        """Return the weights of the entries and components of a layout."""
         named = {*tangent.names, *(e.name for e in tangent.entries)}
         tracking, terminal = (
             {name: weight for name, weight in given.items() if name in named}
@@ -530,11 +530,11 @@ class Event:
     time
         Time [s].
     state
-        State at that time; after it where the event changes the state or its charts.
+        State at that time; after the event if it changes the state or its charts.
     terminal
         Whether the simulation stopped there.
     text
-        What it means, in one line.
+        Description, in one line.
 
     """
 
@@ -545,7 +545,7 @@ class Event:
     text: str = ''
 
 
-# Of two contacts, the one that does what stands first here is reported.
+# Of two contacts, the one whose phase is listed first here is reported.
 PHASES = 'slipping', 'rolling', 'separated'
 CONTACT = {f'{a}_{b}': min(a, b, key=PHASES.index) for a in PHASES for b in PHASES}
 CONTACT['off_hand'] = 'separated'
@@ -565,12 +565,12 @@ class MotionState:
     mode
         Name of the mode.
     p
-        Parameters in force, shape (parameters.size,): the motion's, and what a mode keeps
-        in them, such as the direction of spin that friction opposes.
+        Present parameters, shape (parameters.size,). A mode may store values in them, such as the
+        direction of spin that friction opposes.
     events
-        What happened in the step that led here.
+        Events in the step to this state.
     ended
-        What ended the motion; None while it goes on.
+        Event that ended the motion; None while it continues.
     changes, changed
         Number of changes of mode in the instant of the last one, and its time [s].
 
@@ -605,7 +605,7 @@ class MotionState:
         return '' if self.ended is None else self.ended.name
 
     def noted(self, name: str, text: str, *, ends: bool = False) -> MotionState:
-        """Return the state with one event more, which may end the motion."""
+        """Return the state with one more event, which may end the motion."""
         event = Event(name=name, time=self.t, state=self.x, terminal=ends, text=text)
         return replace(self, events=(*self.events, event), ended=event if ends else self.ended)
 
@@ -615,14 +615,14 @@ Transition = Callable[[MotionState, Array], MotionState]
 
 class Outcome(NamedTuple):
     """
-    One of the ways in which a motion goes on after an event.
+    A possible outcome of an event.
 
     Attributes
     ----------
     mode
-        Mode that follows; the empty string where the motion ends.
+        Mode that follows; the empty string if the motion ends.
     name, text
-        Of the event that is noted; none where the name is empty.
+        Name and text of the event to record; no event if the name is empty.
 
     """
 
@@ -639,10 +639,10 @@ class Jump:
     Attributes
     ----------
     function
-        ``(x, u, t, p) -> (x, number of the outcome)``, with a third result where the text of an
-        outcome has a place for one; None where x stays, with one outcome.
+        ``(x, u, t, p) -> (x, index of the outcome)``, with a third result if the text of an
+        outcome has a placeholder. None if x does not change and there is one outcome.
     outcomes
-        What may follow.
+        Possible outcomes.
 
     """
 
@@ -668,15 +668,15 @@ class Mode:
     dynamics
         ``(x, u, t, p) -> xdot``: the single source of the equations.
     wrench
-        ``(x, u, t, p) -> (tau, f)``, 6 numbers [N m, N]: contact wrench on the object at the
+        ``(x, u, t, p) -> (tau, f)``, shape (6,) [N m, N]: contact wrench on the object at the
         contact point, expressed in the contact frame of the hand on its first chart (Ch);
         None for a kinematic model.
     guards
         Name -> ``(x, u, t, p) -> scalar``: positive inside the mode; zero is an event.
     resets
-        Name of a guard -> what follows its event: a function ``(x, u, t, p) -> x`` within the
-        mode, or a Python function ``(MotionState, u) -> MotionState`` that decides which mode
-        follows, or that the motion ends. An event of a guard without a reset ends the motion.
+        Name of a guard -> reset at its event: a function ``(x, u, t, p) -> x`` within the mode, or
+        a Python function ``(MotionState, u) -> MotionState``, which chooses the next mode or ends
+        the motion. An event of a guard without a reset ends the motion.
     projection
         ``(x, p) -> x`` on the constraints of this mode; None for the system's.
     slip
@@ -706,17 +706,17 @@ class RollingSystem(Protocol):
     Attributes
     ----------
     name
-        Name of the kind of system, for example ``contact``.
+        Name of the type of system, for example ``contact``.
     state, control, parameters
         Layouts of x, u and p.
     modes
-        Modes of motion by name; the first is the one in which a plan is made.
+        Modes of motion by name; plans are made in the first one.
     independent_variable
         ``time`` or ``arc length``.
     retract
         ``(x, d) -> x``: moves x by a tangent vector d.
     difference
-        ``(x, y) -> d`` with ``retract(y, d) = x``: what is added and subtracted by linear methods.
+        ``(x, y) -> d`` with ``retract(y, d) = x``; linear methods use both in place of sums.
     tangent
         Layout of d.
     invariants
@@ -736,7 +736,7 @@ class RollingSystem(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the kind of system."""
+        """Name of the type of system."""
 
     @property
     def state(self) -> Layout:

@@ -126,8 +126,8 @@ def test_what_others_may_write_is_told_once_and_not_loaded(made, cache, caplog, 
         assert made.sound is False
     (record,) = caplog.records
     assert record.getMessage() == (
-        f'compiled code is not used: others may write {path}; take that right away (chmod go-w) '
-        'or give another folder by ROLLING_CACHE_DIR'
+        f'compiled code is not used: others may write {path}; remove that permission '
+        '(chmod go-w), or set ROLLING_CACHE_DIR to another folder'
     )
     if which == 'folder':
         assert made.usable_folder() is False
@@ -202,7 +202,7 @@ def test_a_compiler_that_cannot_be_run_or_does_not_end_is_told(tmp_path):
     absent = str(tmp_path / 'absent')
     assert run_compiler([absent], 1.0).startswith(f'{absent} cannot be run: [Errno 2] ')
     slow = script(tmp_path / 'cc', 'sleep 1000 & echo $! > "$0.pid"; wait')
-    assert run_compiler([slow], 0.5) == f'{slow} had not ended after 0.5 s'
+    assert run_compiler([slow], 0.5) == f'{slow} did not finish within 0.5 s'
     child = (tmp_path / 'cc.pid').read_text().strip()
     end = time.monotonic() + 60
     while _runs(child):
@@ -243,7 +243,7 @@ def test_a_compiler_has_its_time(cache, tmp_path, monkeypatch):
     monkeypatch.setattr(library, 'TIME_LIMIT', 0.2)
     slow = Library(NAME, script(tmp_path / 'cc', 'sleep 3'), USUAL)
     assert slow.build('int x;') is False
-    assert slow.failure.read_text().endswith('had not ended after 0.2 s')
+    assert slow.failure.read_text().endswith('did not finish within 0.2 s')
 
 
 def test_what_compilers_left_behind_is_swept(made, cache, monkeypatch):
