@@ -20,6 +20,7 @@ from rolling_dynamics.simulation.sensing import Measurement
 
 PERIOD = 1e-3  # s, between looks for measurements under a law that has no period of its own
 Given = tuple[float, float, Array]  # stamp and arrival of a measurement [s], inputs of the law
+Jump = ArrayLike | Callable[[Array], Array]
 
 
 class ClosedLoop(NamedTuple):
@@ -77,7 +78,7 @@ def run_lockstep(
     limits: ArrayLike = np.inf,
     actuators: Sequence[Actuator] = (),
     signals: Callable[[float], Mapping[str, Array]] = lambda _: {},
-    pushes: Sequence[tuple[float, ArrayLike | Callable[[Array], Array]]] = (),
+    pushes: Sequence[tuple[float, Jump]] = (),
 ) -> ClosedLoop:
     """
     Return the motion under a control law that is evaluated at a fixed rate and held in between.
@@ -133,9 +134,7 @@ def run_lockstep(
         if k > 0:
             plant.advance(k * dt)
             if k in jumps:
-                jump, x_now = jumps[k], plant.state.x
-                pushed = jump(x_now) if callable(jump) else system.retract(x_now, jump)
-                plant.put(np.array(pushed).ravel())
+                _push(plant, jumps[k])
             if plant.state.ended is not None or k == steps:
                 return ()
         t, now = k * dt, plant.state.x if k else x
@@ -262,6 +261,7 @@ def run_emulated(
     duration: float,
     control: Callable[[Array], Array],
     delay: float = 0.0,
+    pushes: Sequence[tuple[float, Jump]] = (),
 ) -> ClosedLoop:
     """
     Return the motion of a plant whose measurements a law answers as they arrive.
@@ -280,6 +280,8 @@ def run_emulated(
         From the output of the law to the control of the plant.
     delay
         From a measurement until it is known [s].
+    pushes
+        See :func:`run_lockstep`.
 
     Returns
     -------
@@ -287,15 +289,28 @@ def run_emulated(
         It ends before its time at a guard that ends the motion.
 
     """
-    period = law.period or PERIOD
+    period, left = law.period or PERIOD, sorted(pushes, key=lambda push: push[0])
 
     def look(k: int) -> Iterable[Given]:
-        return ((m.stamp, m.arrival, inputs(m)) for m in plant.advance(k * period + delay))
+        until, known = k * period + delay, list[Measurement]()
+        while left and left[0][0] <= until:
+            at, jump = left.pop(0)
+            known += plant.advance(at)
+            _push(plant, jump)
+        return ((m.stamp, m.arrival, inputs(m)) for m in known + plant.advance(until))
 
     def send(output: Array, at: float) -> None:
         plant.send(control(output), at)
 
     return _answered(plant, law, int(np.floor(duration / period)), look, send)
+
+
+def _push(plant: Emulation, jump: Jump) -> None:
+    """Have the state of a plant jump, unless its motion has ended."""
+    x = plant.state.x
+    if plant.state.ended is None:
+        after = jump(x) if callable(jump) else plant.system.retract(x, jump)
+        plant.put(np.array(after).ravel())
 
 
 def _answered(

@@ -598,13 +598,13 @@ class MeasuredLaw:
         measured = state.inputs.entries if self._by_state else (first,)
         self.inputs = Layout((*measured, *rest))
         self._others = sum(entry.size for entry in rest)
-        self._filter, self._control = state, control
+        self.state, self._control = state, control
         self._latency, self._greatest = latency, greatest
 
     def start(self, before: Measured | None = None) -> Measured:
         """Return the memory at the start."""
         law = self.law.start(None if before is None else before.law)
-        return Measured(self._filter.start(), law, np.zeros(self.output.size))
+        return Measured(self.state.start(), law, np.zeros(self.output.size))
 
     def step(self, memory: Measured, inputs: ArrayLike, t: float) -> tuple[Measured, Array]:
         """
@@ -627,9 +627,9 @@ class MeasuredLaw:
             missed = max(round((t - since) / self.period) - 1, 0)
         for _ in range(min(missed, GAP)):
             law, _ = self.law.step(law, [*np.full_like(y, np.nan), *others], t)
-        whole = np.full(self._filter.inputs.size, np.nan)
+        whole = np.full(self.state.inputs.size, np.nan)
         whole[: y.size] = y
-        belief, state = self._filter.step(memory.belief, whole, t)
+        belief, state = self.state.step(memory.belief, whole, t)
         if self._by_state:
             y = state
         elif not belief.verdict.possible:
@@ -642,25 +642,25 @@ class MeasuredLaw:
             most = self._greatest * (LIMITED if verdict.limited else 1.0)
             output = np.clip(output, -most, most)
         u = np.array(self._control(output)).ravel()
-        belief = self._filter.acting(belief, u, t + self._latency)
+        belief = self.state.acting(belief, u, t + self._latency)
         return Measured(belief, law, output, missed), output
 
     def as_function(self) -> LawFunction:
         """Return it as a function of vectors."""
-        known, law = self._filter.as_function(), as_function(self.law)
+        known, law = self.state.as_function(), as_function(self.law)
         n, p = known.memory.size, known.given(0.0)
 
         def step(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
             (belief, own), (params, rest) = split(z, n), split(given, p.size)
             y, others = split(y, y.numel() - self._others)
-            whole = ca.vertcat(y, np.full(self._filter.inputs.size - y.numel(), np.nan))
+            whole = ca.vertcat(y, np.full(self.state.inputs.size - y.numel(), np.nan))
             belief, x = split(known.function(belief, whole, t, params), n)
             taken = ca.vertcat(x if self._by_state else y, others)
             own, u = split(law.function(own, taken, t, rest), own.numel())
             u = ca.fmin(ca.fmax(u, -self._greatest), self._greatest)
-            size = SENT * (1 + self._filter.control.size)
+            size = SENT * (1 + self.state.control.size)
             belief, sent = split(belief, n - size)
-            sent = self._filter.then_sent(sent, self._control(u), t + self._latency)
+            sent = self.state.then_sent(sent, self._control(u), t + self._latency)
             return ca.vertcat(belief, sent, own), u
 
         memory = np.concatenate([known.memory, law.memory])

@@ -25,6 +25,7 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.impulse import Impulse
 from rolling_dynamics.plugin import register_plugin
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.simulation import Stepper
 from rolling_dynamics.simulation.emulation import Emulation
 from rolling_dynamics.testing import check_system
@@ -34,6 +35,8 @@ from rolling_planner.problem.goal import goal_error
 from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.cli import main
 from rolling_robotics.result import plan_result
+from rolling_robotics.trials.standing import Standing, Stands
+from rolling_robotics.trials.trial import run_trials, Trial
 from transforms3d import quaternions as tq
 
 sys.path.insert(0, str(Path(__file__).parent / 'mechanism'))
@@ -50,6 +53,17 @@ def scenario():
 
     register_plugin(PLUGIN)
     return load_scenario(PLUGIN.example)
+
+
+def standing(scenario, x, law, **options):
+    """Return the task of a law on the robot from a state."""
+    return Standing(model=replace(load_robot(scenario.raw), start=x), law=law, **options)
+
+
+def stands(hold, tolerance=1e-3, **options):
+    """Return the criterion of a robot that stands where it is held; its heading may turn."""
+    names = 'p_WS', 'd_WB_x', 'd_WB_y'
+    return Stands(system=hold.system, x=hold.x, within=dict.fromkeys(names, tolerance), **options)
 
 
 @pytest.fixture(scope='module')
@@ -237,8 +251,15 @@ def test_it_drives_a_metre_from_offset_starts_and_stands(scenario, planned, hori
 
 @pytest.mark.slow
 def test_it_stands_for_a_minute(scenario, planned):
-    errors = driven(scenario, planned(3.0), [np.zeros(4)], 60.0)
-    assert np.abs(errors[:, [0, 1, 5, 6, 7]]).max() < 1e-3
+    following = robot_kind('ballbot').make(scenario, {}).follow(planned(3.0))
+    both = HandOver(following.law, following.hold, latest=3.0)
+    trial = Trial(
+        task=standing(scenario, planned(3.0).states[0], both),
+        criterion=stands(following.hold),
+        duration=63.0,
+    )
+    (record,) = run_trials([trial])
+    assert not trial.criterion.outcome(record).failure
 
 
 def leaning(scenario, upright, lean):
@@ -284,15 +305,22 @@ def test_the_region_of_attraction_says_which_guard_limits_it(scenario, upright, 
 
 def test_released_at_a_lean_or_pushed_it_recovers_or_a_guard_ends_it(scenario, upright, region):
     cases = [(0.1, 0.0), (0.3, 0.0), (0.0, 2.0), (0.0, 10.0), (0.5, 0.0), (0.0, 30.0)]
-    starts = [pushed(scenario, leaning(scenario, upright, lean), push) for lean, push in cases]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv('ROLLING_COMPILE', 'now')  # a second in place of half a minute
-        run = run_batch(scenario.system, scenario.p, starts, region.regulator, 15.0)
-    assert np.abs(run.controls).max() <= LIMIT
-    assert run.stopped.tolist() == ['', '', '', '', 'tilt', 'tilt']
-    for x in run.states[-1, :4]:
-        assert np.abs(region.regulator.error(x)[[0, 1, 5, 6, 7]]).max() < 1e-3
-    assert not any(region.contains(x) for x in starts[4:])
+    mass = Impulse(scenario.system, scenario.p).mass
+    one = Trial(
+        task=standing(scenario, upright, region.regulator),
+        criterion=stands(region.regulator),
+        duration=11.0,
+    )
+    trials = [
+        replace(one, rotation=(0.0, lean, 0.0), pushes=[(1e-3, (push / mass, 0.0, 0.0))])
+        for lean, push in cases
+    ]
+    records = list(run_trials(trials))
+    failures = [one.criterion.outcome(record).failure for record in records]
+    assert failures == ['', '', '', '', 'tilt', 'tilt']
+    assert max(np.abs(record['torque']).max() for record in records) <= LIMIT
+    for lean, push in cases[4:]:
+        assert not region.contains(pushed(scenario, leaning(scenario, upright, lean), push))
 
 
 @pytest.mark.parametrize('hold_for', [3.0, pytest.param(60.0, marks=pytest.mark.slow)])
@@ -348,27 +376,22 @@ def test_the_programs_of_its_pages_reach_what_they_say(scenario, monkeypatch, ca
 @pytest.mark.parametrize(('lean', 'impulse'), [(0.1, 0.0), (0.3, 0.0), (0.0, 2.0), (0.0, 10.0)])
 def test_by_its_instruments_it_recovers_from_a_lean_and_a_push(scenario, upright, lean, impulse):
     """The supervisor of sensors takes neither for a fault, and halves the torque for a while."""
-    from ballbot.instruments import ENCODERS, IMU, MOTORS
-
-    system, p, begins = scenario.system, scenario.p, 0.2
+    seen = load_scenario({**scenario.raw, 'measured': True})
+    system, p, sensors = seen.system, seen.p, seen.sensors
     hold = Hold(system, p, upright, control_limits=LIMIT)
-    sources = {s.name: sensor_source(s) for s in (IMU, ENCODERS)}
-    state = SensorFilter(system, p, (IMU, ENCODERS), upright, sources=sources)
-    law = MeasuredLaw(state, hold, latency=4e-3, greatest=LIMIT)
-    plant = Emulation(system, p, (IMU, ENCODERS), (MOTORS,), seed=1)
-    plant.restart(upright, np.zeros(3))
-    attacks = [lambda x: pushed(scenario, leaning(scenario, x, lean), impulse)]
-
-    def inputs(measurement):
-        if attacks and measurement.stamp > begins:
-            plant.put(attacks.pop()(plant.state.x))
-        return state.given(measurement)
-
-    run = run_emulated(plant, law, inputs, begins + 7.0, lambda u: u)
-    assert run.ended is None
-    assert not run.memory.fault
-    assert np.abs(run.controls).max() <= LIMIT
-    assert np.abs(hold.error(run.states[-1])[[0, 1, 5, 6]]).max() < 5e-3
+    sources = {s.name: sensor_source(s) for s in sensors}
+    state = SensorFilter(system, p, sensors, upright, sources=sources)
+    trial = Trial(
+        task=standing(seen, upright, MeasuredLaw(state, hold, latency=4e-3, greatest=LIMIT)),
+        criterion=stands(hold, 5e-3),
+        seed=1,
+        rotation=(0.0, lean, 0.0),
+        pushes=[(0.2, (impulse / Impulse(system, p).mass, 0.0, 0.0))],
+        duration=7.2,
+    )
+    (record,) = run_trials([trial])
+    assert not trial.criterion.outcome(record).failure
+    assert np.abs(record['torque']).max() <= LIMIT
 
 
 def test_its_hold_is_exported_though_its_plug_in_names_no_law(scenario, upright):

@@ -47,7 +47,7 @@ def operations(function: ca.Function) -> int:
 def rows() -> Iterator[Row]:
     """Yield the figures of every machine that comes as a scenario, and of ``examples/ballbot``."""
     shipped = (load_scenario(name) for name in examples())
-    for scenario in (*(s for s in shipped if s.raw['system'] == 'machine'), ballbot()):
+    for scenario in (*(s for s in shipped if s.raw['system'] == 'machine'), ballbot().scenario):
         name = scenario.name
         dynamics = next(iter(scenario.system.modes.values())).dynamics
         yield Row(f'operations of {name}', operations(dynamics), 'operations')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 import sys
@@ -11,13 +12,15 @@ import casadi as ca
 from evidence.reality.row import Row
 import numpy as np
 from numpy.typing import ArrayLike
-from rolling_controller import run_lockstep
 from rolling_controller.balance.hold import Hold
 from rolling_controller.law import COMMANDED
 from rolling_controller.robot_laws.steering import _drift, VelocityHold
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.errors import SimulationError
 from rolling_dynamics.plugin import register_plugin
-from rolling_dynamics.scenario import load_scenario, Scenario
+from rolling_dynamics.scenario_model import load_robot, RobotModel
+from rolling_robotics.trials.standing import Standing, Stands
+from rolling_robotics.trials.trial import run_trials, Trial
 
 RADIUS, SPEED, PERIOD = 1.0, 0.4, 2e-3  # m, m/s, s
 SETTLED, END = 10.0, 20.0  # s
@@ -27,7 +30,7 @@ FREE = 'd_WB_x', 'd_WB_y', 'w_WS_W_x', 'w_WS_W_y', 'w_WB_B_x', 'w_WB_B_y', 'w_WB
 KEPT = 'p_WS_x', 'p_WS_y', 'd_WB_x', 'd_WB_y', 'd_WB_z', *FREE[2:]
 
 
-def ballbot() -> Scenario:
+def ballbot() -> RobotModel:
     """Return the robot of ``examples/ballbot``, upright at the origin."""
     folder = str(Path(__file__).parents[2] / 'examples' / 'ballbot')
     if folder not in sys.path:
@@ -35,23 +38,19 @@ def ballbot() -> Scenario:
     plugin = import_module('ballbot.plugin').PLUGIN
 
     register_plugin(plugin)
-    return load_scenario(plugin.example)
+    model = load_robot(plugin.example)
+    x = model.start.copy()
+    x[model.system.state.slice('q_WB')] = [1, 0, 0, 0]
+    return replace(model, start=x)
 
 
-def upright(scenario: Scenario) -> Array:
-    """Return the state at rest, upright."""
-    x = np.array(scenario.x0)
-    x[scenario.system.state.slice('q_WB')] = [1, 0, 0, 0]
-    return x
-
-
-def steady_leans(scenario: Scenario, speeds: Iterable[float]) -> Array:
+def steady_leans(model: RobotModel, speeds: Iterable[float]) -> Array:
     """Return the leans inward [deg] of steady motions on the circle, by Newton's method."""
-    system, x = scenario.system, upright(scenario)
-    hold = Hold(system, scenario.p, x, control_limits=scenario.control_limits)
+    system, p = model.system, model.params
+    hold = Hold(system, p, model.start, control_limits=model.scenario.control_limits)
     n, m = system.tangent.size, system.control.size
     d, v = ca.SX.sym('d', n + m), ca.SX.sym('v', 3)
-    rate = _drift(system, d, v, [scenario.p, hold.x, hold.u])
+    rate = _drift(system, d, v, [p, hold.x, hold.u])
     f = ca.Function('f', [d, v], [rate, ca.jacobian(rate, d)])
     names, z, out = list(system.tangent.names), np.zeros(n + m), []
     columns = [*(names.index(name) for name in FREE), *range(n, n + m)]
@@ -64,9 +63,8 @@ def steady_leans(scenario: Scenario, speeds: Iterable[float]) -> Array:
     return np.array(out)
 
 
-def leans(scenario: Scenario, ramp: float = 0.0, end: float = END) -> tuple[Array, Array, Array]:
+def leans(model: RobotModel, ramp: float = 0.0, end: float = END) -> tuple[Array, Array, Array]:
     """Return times [s], speeds that are wanted [m/s], and the lean inward [deg] of a run."""
-    system, x = scenario.system, upright(scenario)
 
     def speed(t: ArrayLike) -> Array:
         return SPEED * np.clip(np.asarray(t) / ramp, 0, 1) if ramp else np.full(np.shape(t), SPEED)
@@ -74,10 +72,14 @@ def leans(scenario: Scenario, ramp: float = 0.0, end: float = END) -> tuple[Arra
     def commanded(t: float) -> dict[str, Array]:
         return {COMMANDED.name: np.array([1.0, 0.0, 1 / RADIUS]) * speed(t)}
 
-    law = VelocityHold(scenario, x, 0.0)
-    run = run_lockstep(system, scenario.p, x, law, end, rate=1 / PERIOD, signals=commanded)
-    w, i, j, k = run.states[:-1, system.state.slice('q_WB')].T
-    inward = np.array([0.0, RADIUS]) - run.states[:-1, system.state.slice('p_WS')]
+    law = VelocityHold(model.scenario, model.start, 0.0)
+    round_it = Standing(model=model, law=law, rate=1 / PERIOD, signals=commanded)
+    near = Stands(system=model.system, x=model.start, within={'p_WS': 2.5 * RADIUS})
+    (run,) = run_trials([Trial(task=round_it, criterion=near, duration=end)])
+    if failure := near.outcome(run).failure:
+        raise SimulationError(f'the ballbot does not go round its circle: {failure}')
+    w, i, j, k = run['q_WB'][:-1].T
+    inward = np.array([0.0, RADIUS]) - run['p_WS'][:-1]
     up = np.column_stack([2 * (i * k + w * j), 2 * (j * k - w * i)])
     sine = (up * inward).sum(axis=1) / np.linalg.norm(inward, axis=1)
     return run.times[:-1], speed(run.times[:-1]), np.degrees(np.arcsin(sine))
@@ -85,12 +87,12 @@ def leans(scenario: Scenario, ramp: float = 0.0, end: float = END) -> tuple[Arra
 
 def rows() -> list[Row]:
     """Return a row for the steady circle, and one for a ramp of 3 s to it."""
-    scenario = ballbot()
-    (steady,) = steady_leans(scenario, [SPEED])
-    times, _, lean = leans(scenario)
+    model = ballbot()
+    (steady,) = steady_leans(model, [SPEED])
+    times, _, lean = leans(model)
     after = np.abs(lean[times >= SETTLED] - steady).max()
-    _, speeds, lean = leans(scenario, ramp=3.0, end=SETTLED)
-    ramp = np.abs(lean - steady_leans(scenario, speeds[::50]).repeat(50))
+    _, speeds, lean = leans(model, ramp=3.0, end=SETTLED)
+    ramp = np.abs(lean - steady_leans(model, speeds[::50]).repeat(50))
     theirs = f'{THEIRS:g} degrees in the example of newton-physics/newton, by its issue 3917'
     given = [
         ('Ballbot on a circle, lean', f'{SETTLED:g} to {END:g} s', after, 0.1),

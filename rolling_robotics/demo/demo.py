@@ -8,21 +8,17 @@ import math
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
-import numpy as np
 from rolling_controller.design import follow, laws_of, Wanted
-from rolling_controller.lockstep import run_lockstep
 from rolling_controller.tracker import Tracker
-from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import find_scenario
-from rolling_dynamics.impulse import Impulse
 from rolling_dynamics.scenario import load_scenario, Scenario
-from rolling_dynamics.scenario_model import load_any, load_robot, Model, ScenarioModel
+from rolling_dynamics.scenario_model import load_any, load_robot, ScenarioModel
 from rolling_planner.plan import Plan
 from rolling_planner.planners.planner import DEFAULTS, planner_of, Request
 from rolling_planner.problem.plan_problem import PlanProblem
-from rolling_robotics.arrays import layout_series
 from rolling_robotics.experiments import Experiment, find_experiment, parameters_of
 from rolling_robotics.figures.beside import motion_of_plan
+from rolling_robotics.trials.standing import Standing
 from rolling_robotics.trials.trial import (
     CLOSED_LOOP,
     Criterion,
@@ -96,55 +92,29 @@ class PlanLockstep:
             The plan or the law does not fit.
 
         """
-        system = self.model.system
         following = follow(Wanted(self.model, plan, {**self._given, **trial.settings}))
         settle = float(self._given.get('settle_time', 0.0)) if following.holds else 0.0
-        run = run_lockstep(
-            self._plant.system,
-            self._plant.params,
-            self._start(trial),
-            following.law,
-            plan.duration + settle,
+        motion = Standing(
+            model=replace(self._plant, control_limits=self.model.control_limits),
+            law=following.law,
             rate=float(self._given.get('rate', RATE)),
-            limits=self.model.scenario.control_limits,
-            actuators=self._plant.scenario.actuators,
-            pushes=[(t, self._pushed(velocity)) for t, velocity in trial.pushes],
         )
+        record = motion.run(replace(trial, duration=plan.duration + settle))
         self._tracker.begin(plan, following, settle=settle)
-        error = self._tracker.goal_error(run.states[-1])
+        error = self._tracker.goal_error(record.states(self.model.system)[-1])
         tolerance = float(self._given.get('goal_tolerance', TOLERANCE))
         ended = ''
-        if run.ended is not None:
-            ended = f'the contact was lost at {run.times[-1]:.3f} s: {run.ended.name}'
+        if record.ended:
+            ended = f'the contact was lost at {record.times[-1]:.3f} s: {record.ended}'
         elif not error <= tolerance:
             ended = f'the goal was missed by {error:.4g}; goal_tolerance is {tolerance:g}'
-        return Record(
-            times=run.times,
-            arrays={
-                **layout_series(system.state, run.states),
-                **layout_series(system.control, run.controls),
-            },
+        return replace(
+            record,
             planned=motion_of_plan(plan),
             end=plan.duration,
             ended=ended,
             values={'error': error, 'tolerance': tolerance},
         )
-
-    def _pushed(self, velocity: Sequence[float]) -> Callable[[Array], Array]:
-        """Return from a state to that after an impulse over the mass of what is struck [m/s]."""
-        impulse = Impulse(self._plant.system, self._plant.params)
-        return lambda x: impulse.after(x, impulse.mass * np.array(velocity))
-
-    def _start(self, trial: Trial) -> Array:
-        """Return the start of the plant, shifted and turned."""
-        plant, position, rotation = self._plant, np.array(trial.position), np.array(trial.rotation)
-        if isinstance(plant, Model):
-            d = np.zeros(plant.system.tangent.size)
-            d[plant.system.tangent.slice('contact_h')] = position
-            d[plant.system.tangent.slice('d_HO')] = rotation
-        else:
-            d = plant.view.shift @ position + plant.view.turn @ rotation
-        return np.array(plant.system.retract(plant.start, d)).ravel()
 
 
 IDLE_PACE = 0.05  # simulated seconds in a second between trials

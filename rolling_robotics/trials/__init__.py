@@ -1,1 +1,1 @@
-"""The laboratory's experiments in lockstep, on the emulated hardware, over many seeds."""
+"""Trials of machines, and those of the laboratory on its emulated hardware, over many seeds."""

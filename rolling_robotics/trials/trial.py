@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from rolling_dynamics.arrays import Array
+from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
 from rolling_planner.planners.planner import planner_of
@@ -153,6 +154,10 @@ class Record:
     def __getitem__(self, name: str) -> Array:
         """Return the values of an array, shape (k,) or (k, n)."""
         return self.arrays[name].values
+
+    def states(self, system: RollingSystem) -> Array:
+        """Return the states of a system, shape (k, state.size)."""
+        return np.column_stack([self[entry.name] for entry in system.state.entries])
 
     def motion(self) -> dict[str, tuple[Array, Array]]:
         """Return times [s] and values, shape (k,) each, of every component by scalar name."""

@@ -70,7 +70,7 @@ class Watched:
     """The filter of a law, with true measurements too: what a fault adds."""
 
     def __init__(self, law, monkeypatch):
-        self.filter, self.window, self.knowable = law._filter, [], None
+        self.filter, self.window, self.knowable = law.state, [], None
         self.true = self.filter.start()
         self.seen = []
         monkeypatch.setattr(measured_state, 'step', self._step)
@@ -222,7 +222,7 @@ def test_no_alarm_in_ten_simulated_hours(rig, seed):
 def test_the_supervisor_of_a_rig_knows_its_camera_its_plate_and_its_servos(rig):
     file, law = rig
     found, camera = supervised(file, law), file.camera.sensor()
-    state, (source,) = found._filter, found._filter._sources.values()
+    state, (source,) = found.state, found.state._sources.values()
     assert (source.name, source.noise) == ('the ball', file.camera.noise)
     assert source.period == 1 / camera.rate
     low, high = file.edges
