@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.law import FunctionLaw, state_inputs, VELOCITY_W
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_positive, ParameterError
 from rolling_dynamics.internal_masses.system import MassDrivenSystem
 from rolling_dynamics.per_system import once_per_system
 
@@ -69,8 +69,7 @@ class MassDrivenVelocity(FunctionLaw):
             There are too few masses to drive it wherever it can roll, or the gain is not positive.
 
         """
-        if not velocity > 0:
-            raise ParameterError(f'velocity must be positive [1/s], got {velocity!r}')
+        check_positive('velocity', velocity, '1/s')
         least = len(ball.plane) - 1  # directions along the floor
         if ball.control.size < least or ball.control.size != len(ball.masses):
             raise ParameterError(

@@ -17,7 +17,13 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled_once, FastFunction
 from rolling_dynamics.contract.capabilities import smooth_mode
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import CancelledError, check_choice, ParameterError, SimulationError
+from rolling_dynamics.errors import (
+    CancelledError,
+    check_choice,
+    check_positive,
+    ParameterError,
+    SimulationError,
+)
 from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.simulation.stepper import ramp_step, step_of_order_4
 from rolling_planner.plan import check_states_fit, HOLD, Plan
@@ -234,8 +240,7 @@ def _has_left(system: RollingSystem, plan: Plan, end: Array) -> bool:
 
 def _knots(duration: float, knot: float) -> Array:
     """Return even times from 0 on, or raise ParameterError where they are too many."""
-    if not knot > 0:
-        raise ParameterError(f'knot must be positive [s], got {knot!r}')
+    check_positive('knot', knot, 's')
     if not duration <= MAX_KNOTS * knot:
         raise ParameterError(
             f'the plan lasts {duration:.6g} s; feedback keeps at most {MAX_KNOTS} knots, '

@@ -23,7 +23,13 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract import default_weights, RegulatorWeights
 from rolling_dynamics.contract.rolling_system import Layout, RollingSystem
-from rolling_dynamics.errors import CancelledError, check_names, ParameterError, SimulationError
+from rolling_dynamics.errors import (
+    CancelledError,
+    check_names,
+    check_positive,
+    ParameterError,
+    SimulationError,
+)
 from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.restriction import moving_directions
 from rolling_planner.plan import HOLD, Plan
@@ -114,10 +120,8 @@ class LqrWeights:
             raise ParameterError(
                 f'weights.control takes one number, or one each for {each}; got {self.control!r}'
             )
-        given = np.asarray(self.control, dtype=float)
-        if not (np.all(np.isfinite(given)) and np.all(given > 0)):
-            raise ParameterError(f'weights.control must be positive, got {self.control!r}')
-        return np.broadcast_to(given, (control.size,))
+        check_positive('weights.control', self.control)
+        return np.broadcast_to(np.asarray(self.control, dtype=float), (control.size,))
 
 
 def no_feedback(system: RollingSystem, weights: LqrWeights, active: NDArray[np.int_]) -> str:
@@ -150,8 +154,7 @@ def no_feedback(system: RollingSystem, weights: LqrWeights, active: NDArray[np.i
 def _diagonal(layout: Layout, weights: Mapping[str, float], what: str) -> Array:
     out = np.zeros(layout.size)
     for name, value in weights.items():
-        if not (np.isfinite(value) and value >= 0):
-            raise ParameterError(f'{what}.{name} must be zero or positive, got {value!r}')
+        check_positive(f'{what}.{name}', value, zero=True)
         out[layout.index(name, f'{what}: no tangent entry')] = value
     return out
 

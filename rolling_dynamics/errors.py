@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+import sys
 import traceback
 from typing import Any, get_args
 
+LARGEST = sys.float_info.max
 PLUGIN_OF: dict[str, str] = {}  # plug-in by the top package of one of its roles
 
 
@@ -161,3 +163,33 @@ def check_choice(name: str, given: object, choices: Any) -> None:  # noqa: ANN40
     known = get_args(choices) or tuple(choices)
     if given not in known:
         raise ParameterError(f'{name} must be one of {known}, got {given!r}')
+
+
+def check_positive(
+    name: str, value: object, unit: str = '', *, zero: bool = False, most: float = LARGEST
+) -> None:
+    """
+    Reject a number that is not positive, or several of which one is not.
+
+    Parameters
+    ----------
+    name
+        Start of the error.
+    value, unit
+        A number, or numbers, and their unit.
+    zero
+        Whether they may be zero.
+    most
+        Greatest value; infinity where a number need not be finite.
+
+    Raises
+    ------
+    ParameterError
+        A number is out of this range; the text has what was given.
+
+    """
+    given = value.tolist() if hasattr(value, 'tolist') else value
+    for v in given if isinstance(given, list | tuple) else [given]:
+        if not (isinstance(v, int | float) and (v > 0 or (zero and v == 0)) and v <= most):
+            kind = f'{"zero or " * zero}positive{" and finite" * (most == LARGEST)}'
+            raise ParameterError(f'{name} must be {kind}{unit and f" [{unit}]"}, got {given!r}')

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.contract.rolling_system import number_entry
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_positive, ParameterError
 
 MU = number_entry('mu', '', 'coefficient of static friction', 'zero or positive')
 MU_KINETIC = number_entry('mu_kinetic', '', 'coefficient of kinetic friction', 'zero or positive')
@@ -156,8 +156,7 @@ def ellipse(curvature: ArrayLike, load: float, elastic: Elastic) -> Ellipse:
             f'the relative curvatures at a contact must be positive, got {low:.6g} and {high:.6g} '
             '1/m: only bodies that touch in one point have an ellipse of contact'
         )
-    if not 0 < load < math.inf:
-        raise ParameterError(f'the normal force on a contact must be positive, got {load:g} N')
+    check_positive('the normal force on a contact', load, 'N')
 
     def integrals(log_ratio: float) -> tuple[float, float, float]:
         """Return b/a, K and D = (K - E) / e^2 (Carlson's form, exact for a circle)."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_positive, ParameterError
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.rotations import product
@@ -625,8 +625,7 @@ class ArmModel:
                     f'arm: {name} takes {size} finite numbers, got {value.tolist()}'
                 )
         for name in ('lengths', 'masses', 'inertias', 'speed', 'acceleration', 'torque'):
-            if min(getattr(self, name)) <= 0:
-                raise ParameterError(f'arm: {name} must be positive, got {getattr(self, name)}')
+            check_positive(f'arm: {name}', getattr(self, name))
         if not all(a < b for a, b in zip(self.low, self.high, strict=True)):
             raise ParameterError(
                 f'arm: low must be less than high for each joint, got {self.low} and {self.high}'

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-import math
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.contract.instruments import MotionExpressions, Sensor, SensorClock
 from rolling_dynamics.contract.rolling_system import Layout, vector_entry
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_positive, ParameterError
 
 MARKERS = (
     (-0.0146, -0.0060, -0.0238),
@@ -80,8 +79,7 @@ class CameraModel:
         fractions = ('occlusion', 'marker_occlusion', 'swap', 'reflection')
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
-            if not math.isfinite(value) or (name not in signed and value < 0):
-                raise ParameterError(f'camera: {name} must be zero or positive, got {value!r}')
+            check_positive(f'camera: {name}', abs(value) if name in signed else value, zero=True)
             if name in fractions and not value < 1:
                 raise ParameterError(f'camera: {name} must be less than 1, got {value!r}')
         if not 0 < self.rate <= 2000:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_positive, ParameterError
 from rolling_hw_interface.arm import Arm, Chain, compiled_for, dynamics, Kinematics, Structure
 from rolling_hw_interface.motor_model import MODES, MotorModel
 from rolling_hw_interface.watchdog import StopRamp, Watchdog
@@ -155,9 +155,8 @@ class BridgeSettings:
         if self.mode not in MODES:
             raise ParameterError(f'mode must be one of {", ".join(MODES)}, got {self.mode!r}')
         for name in self.__dataclass_fields__:
-            value = getattr(self, name)
-            if name != 'mode' and not (math.isfinite(value) and value > 0):
-                raise ParameterError(f'bridge: {name} must be positive, got {value!r}')
+            if name != 'mode':
+                check_positive(f'bridge: {name}', getattr(self, name))
 
 
 class MotorBridge:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_positive, ParameterError
 
 MODES = ('effort', 'velocity', 'position')
 
@@ -90,9 +90,7 @@ class MotorModel:
                 raise ParameterError(
                     f'motors: {name} takes {size} finite numbers, got {value.tolist()}'
                 )
-            if value.min() < 0 or (value.min() == 0 and name not in may_be_zero):
-                kind = 'zero or positive' if name in may_be_zero else 'positive'
-                raise ParameterError(f'motors: {name} must be {kind}, got {value.tolist()}')
+            check_positive(f'motors: {name}', given, zero=name in may_be_zero)
 
     def check_joints(self, count: int) -> None:
         """Raise ParameterError unless there is a motor for each of so many joints."""

@@ -23,7 +23,7 @@ from rolling_dynamics.contact.closest_points import closest_points, Touch
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import posed_state
 from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_positive, ParameterError
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.quaternions import rotation_vector
 from rolling_dynamics.rotations import conjugate, exponential, product, rotation_matrix
@@ -286,10 +286,9 @@ class FilterModel:
     def __post_init__(self) -> None:
         """Refuse what is not positive."""
         for name in self.__dataclass_fields__:
-            value = getattr(self, name)
-            known = name == 'inertia' and value == 0
-            if name != 'planar' and not known and not (math.isfinite(value) and value > 0):
-                raise ParameterError(f'filter: {name} must be positive, got {value!r}')
+            if name != 'planar':
+                value = getattr(self, name)
+                check_positive(f'filter: {name}', value, zero=name == 'inertia')
 
 
 class PoseFilter:

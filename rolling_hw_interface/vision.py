@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_positive, ParameterError
 from rolling_dynamics.quaternions import matrix_to_wxyz
 from transforms3d.quaternions import mat2quat, qmult, quat2mat
 
@@ -281,8 +281,7 @@ class Vision:
             ('position_noise', position_noise),
             ('angle_noise', angle_noise),
         ):
-            if not value > 0:
-                raise ParameterError(f'{name} must be positive, got {value!r}')
+            check_positive(name, value)
         self._marker_variance = marker_noise**2
         self._usual = np.diag(np.repeat(np.square((position_noise, angle_noise)), 3))
         self._last: bytes = b''

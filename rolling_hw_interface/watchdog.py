@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_positive
 
 
 class Watchdog:
@@ -23,8 +23,7 @@ class Watchdog:
 
     def __init__(self, timeout: float) -> None:
         """Wait for the first input; ``timeout`` is the greatest age [s]."""
-        if not (math.isfinite(timeout) and timeout > 0):
-            raise ParameterError(f'a timeout must be positive and finite [s], got {timeout!r}')
+        check_positive('a timeout', timeout, 's')
         self.timeout = timeout
         self._fed = -math.inf
 
@@ -50,8 +49,7 @@ class StopRamp:
 
     def __init__(self, duration: float) -> None:
         """Take this long to stop [s]."""
-        if not (math.isfinite(duration) and duration > 0):
-            raise ParameterError(f'the time to stop must be positive [s], got {duration!r}')
+        check_positive('the time to stop', duration, 's')
         self.duration = duration
         self._begin = -math.inf
         self._rate: Array = np.zeros(0)

@@ -24,7 +24,7 @@ from rolling_controller.gait_following.reference_loop import (
 from rolling_controller.law import VELOCITY_W
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Layout
-from rolling_dynamics.errors import CancelledError, ParameterError
+from rolling_dynamics.errors import CancelledError, check_positive, ParameterError
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, greatest_change
 from rolling_dynamics.pendulum_sphere.parameters import scales_of, SphereParameters
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing, swing_for
@@ -350,8 +350,7 @@ class VelocityStick:
                 f'no swing of {self.swing_period:.4g} s is possible within the limits; take a '
                 'longer period, more torque or more friction'
             )
-        if not deadband > 0:
-            raise ParameterError(f'deadband must be positive [m/s], got {deadband!r}')
+        check_positive('deadband', deadband, 'm/s')
         self._deadband = deadband
         self.inputs, self.output = Layout((*INPUTS.entries, VELOCITY_W)), CONTROL
         self._loop = ReferenceLoop(params, position, gains=gains, torque=limits.torque)

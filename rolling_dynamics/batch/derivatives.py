@@ -21,7 +21,7 @@ from rolling_dynamics.batch.trajectories import Equations, equations
 from rolling_dynamics.batch.vector_source import vector_source, vectors
 from rolling_dynamics.compiled import compiled_source
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import check_names, ParameterError
+from rolling_dynamics.errors import check_names, check_positive, ParameterError
 from rolling_dynamics.extras import need
 
 LEAST = 64  # trajectories for which a thread pays off
@@ -83,9 +83,8 @@ class StepRows(NamedTuple):
             A value is out of range, there is no such mode, or no C compiler.
 
         """
-        for name, value in (('dt', dt), ('max_step', max_step)):
-            if not (math.isfinite(value) and value > 0):
-                raise ParameterError(f'{name} must be positive and finite [s], got {value!r}')
+        check_positive('dt', dt, 's')
+        check_positive('max_step', max_step, 's')
         check_names([] if mode is None else [mode], list(system.modes), 'mode: none')
         these = equations(system, mode or next(iter(system.modes)))
         source = '\n'.join([*_source(these), also])

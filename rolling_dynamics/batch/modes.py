@@ -16,7 +16,7 @@ from rolling_dynamics.batch.steps import AdaptiveSteps, FixedSteps, interpolated
 from rolling_dynamics.batch.trajectories import Attempt, Batch, Equations, equations, Index
 from rolling_dynamics.contract.capabilities import StartMode
 from rolling_dynamics.contract.rolling_system import Mode, MotionState, RollingSystem
-from rolling_dynamics.errors import check_choice, check_names, ParameterError
+from rolling_dynamics.errors import check_choice, check_names, check_positive, ParameterError
 from rolling_dynamics.simulation.control import PiecewiseLinear
 from rolling_dynamics.simulation.guards import joined, NOISE
 from rolling_dynamics.simulation.modes import ChatterError, IGNORE, ModeMachine, STOP
@@ -46,8 +46,7 @@ class Options:
         check_choice('dtype', self.dtype, ROUNDING)
         if self.method == ADAPTIVE and self.dtype != 'float64':
             raise ParameterError(f'{ADAPTIVE} needs dtype float64, got {self.dtype!r}')
-        if not self.max_step > 0:
-            raise ParameterError(f'max_step must be positive [s], got {self.max_step!r}')
+        check_positive('max_step', self.max_step, 's', most=math.inf)
         if self.method != ADAPTIVE and math.isinf(self.max_step):
             raise ParameterError(f'{self.method} needs a finite max_step [s]')
         for name, action in self.events.items():

@@ -16,7 +16,7 @@ from rolling_dynamics.batch.modes import ADAPTIVE, Modes, NOT_STARTED, Options
 from rolling_dynamics.batch.trajectories import Array, Batch
 from rolling_dynamics.contract.capabilities import offers, StartMode
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import check_names, ParameterError
+from rolling_dynamics.errors import check_names, check_positive, ParameterError
 
 LEAST = 256  # trajectories for which a thread pays off
 FRACTIONS = (0.75, 0.25)  # of a thread's trajectories: the first to finish takes the small part
@@ -104,8 +104,7 @@ class BatchSimulator:
         """
         if not (isinstance(size, (int, np.integer)) and size > 0):
             raise ParameterError(f'size must be a positive number of trajectories, got {size!r}')
-        if not (math.isfinite(dt) and dt > 0):
-            raise ParameterError(f'dt must be positive and finite [s], got {dt!r}')
+        check_positive('dt', dt, 's')
         if threads is not None and threads < 1:
             raise ParameterError(f'threads must be at least 1, got {threads!r}')
         longest = {'RK4': 1e-3}.get(method, math.inf) if max_step is None else float(max_step)

@@ -12,7 +12,13 @@ import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
-from rolling_dynamics.errors import described, ParameterError, printable, suggestion
+from rolling_dynamics.errors import (
+    check_positive,
+    described,
+    ParameterError,
+    printable,
+    suggestion,
+)
 
 # Standard messages: the entries that a layout may have for each, their units, their components.
 SENSOR_MESSAGES: Mapping[str, Mapping[str, tuple[str, str]]] = {
@@ -233,10 +239,7 @@ class Sensor:
         """Raise ParameterError if a time, a fraction or a size is out of range."""
         for entry in (*FRACTIONS, 'exposure', 'delay', 'jitter', 'blackout', 'bias'):
             value = getattr(self, entry)
-            if not (math.isfinite(value) and value >= 0):
-                raise ParameterError(
-                    f'sensor {self.name!r}: {entry} must be zero or positive, got {value!r}'
-                )
+            check_positive(f'sensor {self.name!r}: {entry}', value, zero=True)
             if entry in FRACTIONS and not value < 1:
                 raise ParameterError(
                     f'sensor {self.name!r}: {entry} must be less than 1, got {value!r}'
@@ -370,19 +373,12 @@ class Actuator:
         """Raise ParameterError if an entry is out of range."""
         _known(self.name, 'message', self.message, ACTUATOR_MESSAGES)
         for entry in ('dead_time', 'rate', 'dead_band'):
-            value = getattr(self, entry)
-            if not (math.isfinite(value) and value >= 0):
-                raise ParameterError(
-                    f'actuator {self.name!r}: {entry} must be zero or positive, got {value!r}'
-                )
+            check_positive(f'actuator {self.name!r}: {entry}', getattr(self, entry), zero=True)
         if self.rate > FASTEST:
             raise ParameterError(
                 f'actuator {self.name!r}: rate must be at most {FASTEST:g} Hz, got {self.rate!r}'
             )
-        if not self.slew > 0:
-            raise ParameterError(
-                f'actuator {self.name!r}: slew must be positive, got {self.slew!r}'
-            )
+        check_positive(f'actuator {self.name!r}: slew', self.slew, most=math.inf)
 
     def check(self, system: RollingSystem) -> None:
         """Raise ParameterError if the actuator does not fit a system."""

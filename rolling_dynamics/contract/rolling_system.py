@@ -14,7 +14,13 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import check_choice, ParameterError, quoted, suggestion
+from rolling_dynamics.errors import (
+    check_choice,
+    check_positive,
+    ParameterError,
+    quoted,
+    suggestion,
+)
 from rolling_dynamics.rotations import conjugate, exponential, logarithm, product
 
 TINY = 5e-324  # the smallest positive number
@@ -80,8 +86,7 @@ class Entry:
             raise ParameterError(f'{self.name}: a quaternion has 4 components w, x, y, z')
         if self.kind == 'turn' and len(self.components) != 2:
             raise ParameterError(f'{self.name}: a turn has 2 components')
-        if not (math.isfinite(self.scale) and self.scale > 0):
-            raise ParameterError(f'{self.name}: scale must be positive, got {self.scale!r}')
+        check_positive(f'{self.name}: scale', self.scale)
 
     @property
     def size(self) -> int:

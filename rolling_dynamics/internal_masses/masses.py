@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_positive, ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.internal_masses.rails import Rail
 from rolling_dynamics.mechanism import Guided
@@ -40,7 +40,7 @@ class RailMass:
 
     def __post_init__(self) -> None:
         """Reject a mass that is not positive, or a drive that is not a formula."""
-        check_mass('mass on a rail', self.mass)
+        check_positive('mass on a rail', self.mass, 'kg', zero=True)
         if self.drive is not None:
             parse_expression(self.drive, {'t': ca.SX.sym('t')})
 
@@ -64,7 +64,7 @@ class FreeMass:
 
     def __post_init__(self) -> None:
         """Reject a mass that is not positive, or a trajectory that is not a curve."""
-        check_mass('mass on a trajectory', self.mass)
+        check_positive('mass on a trajectory', self.mass, 'kg', zero=True)
         if isinstance(self.trajectory, str) or len(self.trajectory) != 3:
             raise ParameterError('trajectory: three formulas x, y, z of t are needed')
         self.position(ca.SX.sym('t'))
@@ -75,12 +75,6 @@ class FreeMass:
 
 
 Mass = RailMass | FreeMass
-
-
-def check_mass(what: str, mass: float) -> None:
-    """Refuse a mass that is negative or not finite."""
-    if not (math.isfinite(mass) and mass >= 0):
-        raise ParameterError(f'{what}: must be zero or positive and finite [kg], got {mass!r}')
 
 
 def rail_masses(masses: Sequence[Mass]) -> list[RailMass]:
@@ -189,7 +183,7 @@ def check_masses(
 
     ``shell`` is its mass [kg]; ``radius`` and ``centre_of_mass``, a vector in B, are in m.
     """
-    check_mass('mass', shell)
+    check_positive('mass', shell, 'kg', zero=True)
     if not shell + sum(m.mass for m in masses) > 0:
         raise ParameterError('mass: the total of shell and masses is zero; it must be positive')
     if not np.linalg.norm(centre_of_mass) < radius:
@@ -312,10 +306,7 @@ class Box:
                 raise ParameterError(
                     f'obstacle: {name} takes two increasing numbers [m], got [{low:g}, {high:g}]'
                 )
-        if not (math.isfinite(self.height) and self.height > 0):
-            raise ParameterError(
-                f'obstacle: height must be positive and finite [m], got {self.height!r}'
-            )
+        check_positive('obstacle: height', self.height, 'm')
 
 
 def box_values(boxes: Sequence[Box]) -> tuple[tuple[str, ...], tuple[float, ...]]:

@@ -11,7 +11,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_positive, ParameterError
 from rolling_dynamics.expressions import parse_expression
 
 UNBOUNDED = (-math.inf, math.inf)
@@ -209,10 +209,7 @@ def FigureEight(
         Least and greatest theta [rad]; none if None.
 
     """
-    if not (length > 0 and width > 0):
-        raise ParameterError(
-            f'figure_eight rail: length and width must be positive, got {length}, {width}'
-        )
+    check_positive('figure_eight rail: length and width', [length, width], 'm')
     X, Z = _plane('figure_eight', frame)
 
     def position(theta: ca.SX, values: Values) -> ca.SX:
@@ -261,8 +258,7 @@ def Circle(
 
     Centre [m] and frame, shape (3, 3), are as of :func:`Ellipse`.
     """
-    if not radius > 0:
-        raise ParameterError(f'circle rail: radius must be positive [m], got {radius!r}')
+    check_positive('circle rail: radius', radius, 'm')
     return _round('circle', {'radius': radius}, centre, frame, stops)
 
 

@@ -22,7 +22,7 @@ from rolling_dynamics.contract.rolling_system import (
     RegulatorWeights,
     vector_entry,
 )
-from rolling_dynamics.errors import check_names, ParameterError
+from rolling_dynamics.errors import check_names, check_positive, ParameterError
 from rolling_dynamics.expressions import parse_expression
 from rolling_dynamics.friction import MU, MU_KINETIC
 from rolling_dynamics.inertia import inertia_matrix, inertia_moments
@@ -149,8 +149,7 @@ class MassDrivenSystem(HybridMachine):
         self.planar = self.axis is not None
         if path is not None and (unilateral or self.planar):
             raise ParameterError('path: coordinates along a path are for a ball that rolls')
-        if not (math.isfinite(mass_size) and mass_size >= 0):
-            raise ParameterError(f'mass_size must be zero or positive [m], got {mass_size!r}')
+        check_positive('mass_size', mass_size, 'm', zero=True)
         self.mass_size = float(mass_size)
         self.obstacles = tuple(obstacles)
         self._rails = rail_masses(self.masses)

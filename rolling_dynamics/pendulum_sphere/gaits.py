@@ -12,7 +12,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import ArrayLike, NDArray
 from pydantic import ConfigDict
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_positive, ParameterError
 from rolling_dynamics.pendulum_sphere.parameters import SphereParameters
 from rolling_dynamics.scenario.fields import quantity, SECTION
 
@@ -135,8 +135,7 @@ def _times(T: Array, nodes: int) -> Array:
 
 def _checked(amplitude: ArrayLike, period: ArrayLike) -> tuple[Array, Array]:
     alpha, T = np.asarray(amplitude, dtype=float), np.asarray(period, dtype=float)
-    if not (np.all(np.isfinite(T)) and np.all(T > 0)):
-        raise ParameterError(f'period must be positive [s], got {period!r}')
+    check_positive('period', T, 's')
     if not np.all(np.isfinite(alpha)):
         raise ParameterError(f'amplitude must be finite [rad], got {amplitude!r}')
     return alpha, T
@@ -242,10 +241,9 @@ class GaitLimits:
     def __post_init__(self) -> None:
         """Refuse limits that allow nothing."""
         for name in ('torque', 'amplitude'):
-            if not getattr(self, name) > 0:
-                raise ParameterError(f'{name} must be positive, got {getattr(self, name)!r}')
-        if self.friction is not None and not self.friction > 0:
-            raise ParameterError(f'friction must be positive, got {self.friction!r}')
+            check_positive(name, getattr(self, name), most=math.inf)
+        if self.friction is not None:
+            check_positive('friction', self.friction, most=math.inf)
         if not 0 <= self.normal_force < 1:
             raise ParameterError(
                 f'normal_force is a fraction of the weight, 0 to 1, got {self.normal_force!r}'

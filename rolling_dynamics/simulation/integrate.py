@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import offers, StartMode, StateCheck
 from rolling_dynamics.contract.rolling_system import MotionState, RollingSystem
-from rolling_dynamics.errors import check_choice, check_names, ParameterError
+from rolling_dynamics.errors import check_choice, check_names, check_positive, ParameterError
 from rolling_dynamics.simulation.control import as_control, ControlLike
 from rolling_dynamics.simulation.guards import off_pole
 from rolling_dynamics.simulation.modes import ACTIONS, RECORD, STOP
@@ -114,8 +114,7 @@ def simulate(
     """
     p, x0 = _vector('p', p, system.parameters.size), _vector('x0', x0, system.state.size)
     duration, start = _number('duration', duration), _number('start', start)
-    if not duration > 0:
-        raise ParameterError(f'duration must be positive and finite [s], got {duration!r}')
+    check_positive('duration', duration, 's')
     if mode is not None:
         check_choice('mode', mode, system.modes)
     times = _output_times(t_eval, start, start + duration)

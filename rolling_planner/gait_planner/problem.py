@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import ConfigDict, Field
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import ParameterError, PlanningError, ScenarioError
+from rolling_dynamics.errors import check_positive, ParameterError, PlanningError, ScenarioError
 from rolling_dynamics.pendulum_sphere.gaits import GaitLimits, greatest_change
 from rolling_dynamics.pendulum_sphere.parameters import scales_of, SphereParameters
 from rolling_dynamics.pendulum_sphere.spatial_swing import SpatialSwing
@@ -131,10 +131,8 @@ class GaitProblem:
             raise ParameterError('waypoints: one or more are needed, the last one is the goal')
         if not 0 < self.reserve <= 1:
             raise ParameterError(f'reserve must be above 0 and at most 1, got {self.reserve!r}')
-        if not self.clearance >= 0:
-            raise ParameterError(f'clearance must be zero or positive [m], got {self.clearance!r}')
-        if not self.max_speed > 0:
-            raise ParameterError(f'max_speed must be positive [m/s], got {self.max_speed!r}')
+        check_positive('clearance', self.clearance, 'm', zero=True)
+        check_positive('max_speed', self.max_speed, 'm/s', most=math.inf)
         for k, circle in enumerate(self.obstacles):
             if not (circle.radius > 0 and np.all(np.isfinite(circle.center))):
                 raise ParameterError(f'obstacles[{k}]: a centre and a positive radius are needed')

@@ -17,6 +17,7 @@ from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import (
     check_choice,
     check_names,
+    check_positive,
     ParameterError,
     ScenarioError,
     suggestion,
@@ -122,8 +123,7 @@ class Weights:
         for group in ('tracking', 'terminal'):
             given |= {f'{group}.{name}': v for name, v in getattr(self, group).items()}
         for name, value in given.items():
-            if not (np.all(np.isfinite(value)) and np.all(np.asarray(value) >= 0)):
-                raise ParameterError(f'{name} must be zero or positive, got {value!r}')
+            check_positive(name, value, zero=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -309,8 +309,8 @@ class PlanProblem:
 
     def __post_init__(self) -> None:
         """Refuse what no planner can do."""
-        _check_number('horizon', self.horizon, 's')
-        _check_number('goal_tolerance', self.goal_tolerance, '')
+        check_positive('horizon', self.horizon, 's')
+        check_positive('goal_tolerance', self.goal_tolerance)
         for name, value, known in (
             ('method', self.method, Method),
             ('goal_mode', self.goal_mode, GoalMode),
@@ -325,10 +325,8 @@ class PlanProblem:
         ):
             if not (isinstance(count, int) and count >= least):
                 raise ParameterError(f'{name} must be an integer, at least {least}, got {count!r}')
-        if not self.time_budget > 0:
-            raise ParameterError(f'time_budget must be positive [s], got {self.time_budget!r}')
-        if not self.effort > 0:
-            raise ParameterError(f'effort must be positive, got {self.effort!r}')
+        check_positive('time_budget', self.time_budget, 's', most=math.inf)
+        check_positive('effort', self.effort, most=math.inf)
         _check_vector('p', self.p, self.system.parameters.size)
         _check_vector('x_start', self.x_start, self.system.state.size)
         object.__setattr__(self, 'active_controls', self._active())
@@ -421,8 +419,8 @@ class PlanProblem:
         limits = dict(self.state_limits)
         if isinstance(self.control_limits, Mapping):
             limits |= self.control_limits
-        elif not self.control_limits > 0:
-            raise ParameterError(f'control_limits must be positive, got {self.control_limits!r}')
+        else:
+            check_positive('control_limits', self.control_limits, most=math.inf)
         for name, pair in limits.items():
             if len(pair) != 2 or not pair[0] < pair[1]:
                 what = 'state_limits' if name in self.state_limits else 'control_limits'
@@ -557,8 +555,3 @@ def _check_vector(name: str, given: ArrayLike, size: int) -> None:
     numbers = np.asarray(given, dtype=float)
     if numbers.shape != (size,) or not np.all(np.isfinite(numbers)):
         raise ParameterError(f'{name} takes {size} finite numbers, got shape {numbers.shape}')
-
-
-def _check_number(name: str, value: float, unit: str) -> None:
-    if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
-        raise ParameterError(f'{name} must be positive and finite [{unit}], got {value!r}')

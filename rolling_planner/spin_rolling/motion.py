@@ -18,7 +18,7 @@ from pydantic import (
     StrictBool,
     ValidationInfo,
 )
-from rolling_dynamics.errors import check_choice, ParameterError, ScenarioError
+from rolling_dynamics.errors import check_choice, check_positive, ParameterError, ScenarioError
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.scenario.document import line_numbers
 from rolling_dynamics.scenario.faults import check
@@ -387,13 +387,9 @@ class InputBounds:
 
     def __post_init__(self) -> None:
         """Refuse bounds that allow no motion."""
-        if not (math.isfinite(self.delta) and self.delta > 0):
-            raise ParameterError(f'delta must be positive and finite [m/s], got {self.delta!r}')
+        check_positive('delta', self.delta, 'm/s')
         for name in ('alpha_s', 'gamma_s'):
-            if not getattr(self, name) >= 0:
-                raise ParameterError(
-                    f'{name} must be zero or positive [1/m], got {getattr(self, name)!r}'
-                )
+            check_positive(name, getattr(self, name), '1/m', zero=True, most=math.inf)
 
 
 def seconds_per_turn(w: Sequence[float], radius: float, bounds: InputBounds) -> float:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.batch import BatchSimulator
 from rolling_dynamics.batch.emulation import EmulatedBatch
-from rolling_dynamics.errors import check_names, ParameterError
+from rolling_dynamics.errors import check_names, check_positive, ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import simulate
 from rolling_robotics.animation.movie import HEAD, pictures, Shot
@@ -106,8 +106,7 @@ class Episodes:
                     f'randomise: {name} must be at least 0 and below 1, got {spread!r}'
                 )
         for unit, deviation in self._noise.items():
-            if not 0 <= deviation < math.inf:
-                raise ParameterError(f'noise: {unit} must be zero or positive, got {deviation!r}')
+            check_positive(f'noise: {unit}', deviation, zero=True)
         if not (isinstance(delay, (int, np.integer)) and 0 <= delay <= task.steps):
             raise ParameterError(f'delay must be a number of steps from 0 on, got {delay!r}')
         self._deviation = np.repeat([self._noise.get(u, 0.0) for u in units], self._widths)

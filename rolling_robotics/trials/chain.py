@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import check_positive, ParameterError
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
 from rolling_dynamics.hybrid_contact.emulated_object import Observation as Truth
 from rolling_dynamics.hybrid_contact.from_contact_system import ObservedState
@@ -107,10 +107,7 @@ class Imperfections:
                     f'got {getattr(self, name)!r}'
                 )
         for name in ('shift', 'turn', 'transport', 'warm_up'):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise ParameterError(
-                    f'imperfections: {name} must be zero or positive, got {getattr(self, name)!r}'
-                )
+            check_positive(f'imperfections: {name}', getattr(self, name), zero=True)
 
     def scaled(self, scale: float) -> Imperfections:
         """Return imperfections so many times as large; rates, clocks and drives stay."""

@@ -39,7 +39,7 @@ def test_times_that_would_never_stop_anything_are_refused(bad):
     assert str(refused.value) == f'a timeout must be positive and finite [s], got {bad!r}'
     with pytest.raises(ParameterError) as refused:
         StopRamp(bad)
-    assert str(refused.value) == f'the time to stop must be positive [s], got {bad!r}'
+    assert str(refused.value) == f'the time to stop must be positive and finite [s], got {bad!r}'
 
 
 def test_a_ramp_brings_all_joints_to_rest_in_its_time():

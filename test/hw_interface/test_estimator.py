@@ -142,7 +142,7 @@ def test_noise_is_taken_for_a_lost_contact_unless_told(monkeypatch, breaking, lo
 
 
 def test_doubt_must_not_be_negative():
-    with pytest.raises(ParameterError, match='inertia must be positive'):
+    with pytest.raises(ParameterError, match='inertia must be zero or positive'):
         FilterModel(inertia=-0.1)
 
 
