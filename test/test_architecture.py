@@ -685,9 +685,6 @@ LOOPS_OF_RUNS = {
     'rolling_robotics.trials.trial.seeded',
 }
 LOOPS_OF_EVIDENCE = {
-    'evidence.benchmarks.ball_balancer.labyrinth_rows',
-    'evidence.benchmarks.ball_balancer.rows',
-    'evidence.benchmarks.ball_balancer.wrong_rows',
     'evidence.benchmarks.cortex_m.rows',
     'evidence.benchmarks.dynamics._ratios',
     'evidence.benchmarks.flip_ups._beside',
@@ -695,9 +692,6 @@ LOOPS_OF_EVIDENCE = {
     'evidence.benchmarks.lanes.Period.starts',
     'evidence.benchmarks.lanes.measured',
     'evidence.benchmarks.predictive._Motion.steps',
-    'evidence.benchmarks.predictive.moved_goals_rows',
-    'evidence.benchmarks.predictive_systems._of',
-    'evidence.benchmarks.predictive_systems.rows',
     'evidence.benchmarks.trials.flip_up',
     'evidence.benchmarks.trials.run_missing',
     'evidence.benchmarks.trials.unavoidable',

@@ -34,7 +34,7 @@ def embedded() -> list[tuple[str, str]]:
 
 def scenario_of(name: str) -> Scenario:
     """Return a scenario by its name, also the example ``ballbot``."""
-    return ballbot() if name == 'ballbot' else load_scenario(name)
+    return ballbot().scenario if name == 'ballbot' else load_scenario(name)
 
 
 def main() -> None:

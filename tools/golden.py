@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib import import_module
 import json
 import math
@@ -243,10 +244,10 @@ def lockstep() -> Entries:
     from evidence.benchmarks import balance_arm, ball_balancer, butterfly  # noqa: PLC0415  (slow to import)
     from rolling_controller.ball_balancer import laws as rig_laws  # noqa: PLC0415
     from rolling_controller.ball_balancer import protocol  # noqa: PLC0415
-    from rolling_controller.ball_balancer.estimator import RigModel  # noqa: PLC0415
-    from rolling_controller.ball_balancer.labyrinth import arrived, labyrinth_law, run_labyrinth  # noqa: PLC0415
+    from rolling_controller.ball_balancer.labyrinth import labyrinth_law  # noqa: PLC0415
     from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile  # noqa: PLC0415
     from rolling_robotics.demo.laboratory import LABORATORY  # noqa: PLC0415
+    from rolling_robotics.plugins.labyrinth.demo import Arrival, Through  # noqa: PLC0415
     from rolling_robotics.trials.run import CRITERIA, run_many  # noqa: PLC0415
     from rolling_robotics.trials.trial import run_trials, Trial, tried  # noqa: PLC0415
 
@@ -261,21 +262,19 @@ def lockstep() -> Entries:
         )
     stands = Trial(task=balance_arm.BalanceOnArm(), criterion=balance_arm.Balanced())
     swings = Trial(task=butterfly.Butterfly(), criterion=butterfly.Arrived())
-    for name, trial in (('balance_3d on a UR5e', stands), ('butterfly', swings)):
+    way = labyrinth_law(LabyrinthFile.of(load_scenario('labyrinth')))
+    labyrinth = Trial(task=Through(law=way), criterion=Arrival())
+    several = {'balance_3d on a UR5e': stands, 'butterfly': swings, 'labyrinth': labyrinth}
+    for name, trial in several.items():
         records, _ = tried(trial, SEEDS)
         out[name] = [not trial.criterion.outcome(record).failure for record in records]
-    file = ball_balancer.rig_file()
-    rig = RigModel.of(file)
     for name in rig_laws.LAWS:
-        runs = [ball_balancer.jumped(file, name, rig, seed) for seed in SEEDS[:2]]
-        jumps = [protocol.judged(run) for run in runs]
+        records, _ = tried(replace(ball_balancer.JUMPING, law=name), SEEDS[:2])
+        jumps = [protocol.judged(record.times, record['ball']) for record in records]
         out[f'ball_balancer, {name}'] = {
-            'lost': [run.ended is not None for run in runs],
-            'within 5 mm': [sum(j.end_error <= 5e-3 for j in those) for those in jumps],
+            'lost': [bool(record.ended) for record in records],
+            'within 5 mm': [ball_balancer.within(those) for those in jumps],
         }
-    board = LabyrinthFile.of(load_scenario('labyrinth'))
-    way = labyrinth_law(board)
-    out['labyrinth'] = [arrived(way, run_labyrinth(way, seed)) is not None for seed in SEEDS]
     return out
 
 

@@ -7,7 +7,7 @@ random seeds that nothing was tuned on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -19,17 +19,25 @@ from evidence.benchmarks.trials import run_missing
 import numpy as np
 from rolling_controller.ball_balancer import protocol
 from rolling_controller.ball_balancer.estimator import advanced, Motion, RigModel
-from rolling_controller.ball_balancer.labyrinth import arrived, LabyrinthLaw, run_labyrinth
+from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
 from rolling_controller.ball_balancer.laws import LAWS, LEADS
 from rolling_controller.ball_balancer.protocol import Jump, place_on
-from rolling_controller.ball_balancer.rig import run_rig
-from rolling_controller.lockstep import ClosedLoop
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.ball_balancer.scenario import BallBalancerFile
 from rolling_dynamics.scenario import load_scenario
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
-from rolling_robotics.plugins.labyrinth.demo import draw_runs
+from rolling_robotics.plugins.ball_balancer.demo import BALL, driven
+from rolling_robotics.plugins.labyrinth.demo import Arrival, draw_runs, Through
+from rolling_robotics.trials.trial import (
+    Criterion,
+    Outcome,
+    Record,
+    run_trials,
+    seeded,
+    Task,
+    Trial,
+)
 from scipy.optimize import brentq
 
 STEP, LASTS = 5e-4, 3.0  # s, of a step and of the motion
@@ -85,6 +93,7 @@ def _moved(rig: RigModel) -> Callable[[float, float], tuple[Array, float]]:
 SEEDS = 20
 LONG = 0.07  # m: longer jumps are of 80 mm
 LENGTHS = {80: 0.08, 57: 0.04}  # mm, and m along each axis that moves
+HOLD, SETTLED = 30.0, 5.0  # s of the hold, and from when on it counts
 WRONG, DRAWS = 0.2, 10  # fraction by which all that a law is given is wrong, and draws
 RADIUS, ROUND, ROUNDS, PLATES = 0.04, 6.0, 4, 5  # m, s, of a circle or an eight; the first is left
 PUBLISHED = {  # of the rig as tuned by hand; with a strong integral 33 of 36, end error 2.5 mm
@@ -95,17 +104,39 @@ PUBLISHED = {  # of the rig as tuned by hand; with a strong integral 33 of 36, e
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Protocol:
-    """Jumps and distances of a hold [mm] of a law on one plate; no distances if the ball fell."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OnPlate(Task):
+    """
+    The published rig under a law, on the plate of the trial's random seed.
 
-    jumps: Sequence[Jump]
-    hold: Array
+    Attributes
+    ----------
+    place
+        Set point over time [s], (2) [m].
+    lead
+        Time by which the law is given it before it counts [s].
+    numbers
+        From the random seed to the numbers of the rig that the law is given.
 
-    @property
-    def within(self) -> int:
-        """Number of jumps that ended within 5 mm; one after a fall did not."""
-        return sum(j.end_error <= protocol.WITHIN for j in self.jumps)
+    """
+
+    place: Callable[[float], Array]
+    lead: float = 0.0
+    numbers: Callable[[int], RigModel] = lambda _: RigModel.of(rig_file())
+
+    def run(self, trial: Trial) -> Record:
+        """Carry out a trial."""
+        law = LAWS[trial.law](self.numbers(trial.seed))
+        given = rig_file(), law, lambda t: self.place(t + self.lead)
+        return driven(*given, trial.duration, trial.seed)
+
+
+class OnIt(Criterion):
+    """The ball stays on the plate."""
+
+    def outcome(self, record: Record) -> Outcome:
+        """Return why it did not."""
+        return Outcome(failure=record.ended)
 
 
 def rig_file() -> BallBalancerFile:
@@ -113,15 +144,20 @@ def rig_file() -> BallBalancerFile:
     return BallBalancerFile.of(load_scenario('ball_balancer'))
 
 
-def jumped(file: BallBalancerFile, name: str, rig: RigModel, seed: int) -> ClosedLoop:
-    """Return the 36 jumps of a law that is given these numbers, on one plate."""
-    return run_rig(file, LAWS[name](rig), protocol.jumps, protocol.jumps_duration(), seed=seed)
+JUMPING = Trial(
+    task=OnPlate(place=protocol.jumps), criterion=OnIt(), duration=protocol.jumps_duration()
+)
 
 
-def held(file: BallBalancerFile, name: str, rig: RigModel, seed: int) -> Array:
-    """Return the distances [mm] of a hold from 5 s on; none if the ball fell."""
-    run = run_rig(file, LAWS[name](rig), _middle, protocol.HOLD, seed=seed)
-    return 1e3 * protocol.hold_errors(run, _middle) if run.ended is None else np.zeros(0)
+def jumped(trial: Trial, count: int) -> list[list[Jump]]:
+    """Return the jumps of a trial on so many plates; those after a fall are left out."""
+    records = run_trials(seeded(trial, range(count)))
+    return [protocol.judged(record.times, record[BALL]) for record in records]
+
+
+def within(jumps: Iterable[Jump]) -> int:
+    """Return the number of jumps that ended within 5 mm."""
+    return sum(j.end_error <= protocol.WITHIN for j in jumps)
 
 
 def wrong(rig: RigModel, seed: int) -> RigModel:
@@ -132,19 +168,15 @@ def wrong(rig: RigModel, seed: int) -> RigModel:
     return replace(rig, **{n: getattr(rig, n) * (1 + WRONG * rng.choice([-1, 1])) for n in names})
 
 
-def tracked(
-    file: BallBalancerFile, name: str, rig: RigModel, path: str, seed: int, lead: float = 0.0
-) -> Array:
-    """
-    Return the distances of the ball from a set point that goes round [mm], shape (k,).
-
-    The law is given where that will be after ``lead`` [s].
-    """
-    place = partial(place_on, path, RADIUS, ROUND)
-    law, duration = LAWS[name](rig), ROUNDS * ROUND
-    run = run_rig(file, law, lambda t: place(t + lead), duration, seed=seed)
-    goals = np.array([place(t) for t in run.times])
-    return np.asarray(1e3 * np.hypot(*(run.states[:, :2] - goals).T)[run.times > ROUND])
+def apart(task: OnPlate, law: str, duration: float, count: int, since: float) -> Array:
+    """Return distances from the set point from a time on, on so many plates; nan if one falls."""
+    trial, out = Trial(task=task, criterion=OnIt(), law=law, duration=duration), []
+    for record in run_trials(seeded(trial, range(count))):
+        late = record.times >= since
+        goals = np.array([task.place(t) for t in record.times[late]])
+        out += [np.full(1, np.nan)] if record.ended else []
+        out.append(1e3 * np.hypot(*(record[BALL][late] - goals).T))
+    return np.concatenate(out)
 
 
 def rows() -> Iterator[Row]:
@@ -155,43 +187,40 @@ def rows() -> Iterator[Row]:
     for length, rise in fastest.items():
         yield Row(f'time-optimal 90 % of {length} mm', rise, 's')
     for name in LAWS:
-        found = [
-            Protocol(protocol.judged(jumped(file, name, rig, seed)), held(file, name, rig, seed))
-            for seed in range(SEEDS)
-        ]
-        yield from _rows(name, found, fastest)
+        found = jumped(replace(JUMPING, law=name), SEEDS)
+        hold = apart(OnPlate(place=lambda _: np.zeros(2)), name, HOLD, SEEDS, SETTLED)
+        yield from _rows(name, found, hold, fastest)
     for name in LAWS:
         for path in ('circle', 'eight'):
             for lead in (0.0, LEADS[name]):
-                off = [tracked(file, name, rig, path, seed, lead) for seed in range(PLATES)]
+                task = OnPlate(place=partial(place_on, path, RADIUS, ROUND), lead=lead)
+                off = apart(task, name, ROUNDS * ROUND, PLATES, ROUND)
                 early = f', given {lead:g} s before' if lead else ''
                 title = f'{name}: distance from a set point on its {path}{early}, mean'
                 against = f'{RADIUS:g} m, {ROUND:g} s a round, {PLATES} plates'
-                yield Row(title, float(np.mean(np.concatenate(off))), 'mm', reference=against)
-    yield from wrong_rows(file, rig)
+                yield Row(title, float(np.mean(off)), 'mm', reference=against)
+    yield from wrong_rows(rig)
 
 
-def wrong_rows(file: BallBalancerFile, rig: RigModel) -> Iterator[Row]:
+def wrong_rows(rig: RigModel) -> Iterator[Row]:
     """Yield what comes of laws that are given wrong numbers."""
+    task = OnPlate(place=protocol.jumps, numbers=partial(wrong, rig))
     for name in LAWS:
-        runs = [jumped(file, name, wrong(rig, seed), seed) for seed in range(DRAWS)]
-        within = [Protocol(protocol.judged(run), np.zeros(0)).within for run in runs]
+        counts = [within(jumps) for jumps in jumped(replace(JUMPING, task=task, law=name), DRAWS)]
         yield Row(
             name=f'{name}: jumps of 36 within 5 mm, all numbers {WRONG:.0%} wrong, mean',
-            value=float(np.mean(within)),
+            value=float(np.mean(counts)),
             goal='at least 34' if name == 'predictive' else '',
-            reference=f'each of {DRAWS}: {", ".join(map(str, within))}',
+            reference=f'each of {DRAWS}: {", ".join(map(str, counts))}',
         )
 
 
-def _middle(_: float) -> Array:
-    return np.zeros(2)
-
-
-def _rows(name: str, found: Sequence[Protocol], fastest: Mapping[int, float]) -> Iterator[Row]:
+def _rows(
+    name: str, found: Sequence[list[Jump]], hold: Array, fastest: Mapping[int, float]
+) -> Iterator[Row]:
     """Yield the figures of a law; the goals hold for the predictive one."""
     goals = name == 'predictive'
-    jumps = [j for plate in found for j in plate.jumps]
+    jumps = [j for plate in found for j in plate]
 
     def median(of: Callable[[Jump], float]) -> float:
         return float(np.median([of(j) for j in jumps]))
@@ -212,19 +241,17 @@ def _rows(name: str, found: Sequence[Protocol], fastest: Mapping[int, float]) ->
         title = f'{name}: {text}, median'
         against = f'published {PUBLISHED[text]}'
         yield Row(title, value, 'mm', f'at most {goal}' if goals else '', against)
-    within = [plate.within for plate in found]
+    counts = [within(plate) for plate in found]
     title = f'{name}: jumps of 36 that end within 5 mm, fewest of a plate'
-    against = f'mean {np.mean(within):.1f}; published {PUBLISHED["within 5 mm"]}'
-    yield Row(title, min(within), goal='at least 34' if goals else '', reference=against)
-    fell = any(plate.hold.size == 0 for plate in found)
-    hold = np.concatenate([plate.hold for plate in found])
+    against = f'mean {np.mean(counts):.1f}; published {PUBLISHED["within 5 mm"]}'
+    yield Row(title, min(counts), goal='at least 34' if goals else '', reference=against)
     for text, value, goal in (
         ('mean', hold.mean(), 1),
         ('95 of 100 are below', np.quantile(hold, 0.95), 2),
     ):
         yield Row(
             name=f'{name}: hold from 5 s on, {text}',
-            value=np.nan if fell else float(value),
+            value=float(value),
             unit='mm',
             reference='' if goal > 1 else f'published {PUBLISHED["hold"]}',
             goal=f'at most {goal}' if goals else '',
@@ -253,8 +280,8 @@ def labyrinth_rows() -> Iterator[Row]:
     walls, holes = file.room(places)
     yield Row('plan: least room to a wall', 1e3 * walls.min(), 'mm')
     yield Row('plan: least room to a hole', 1e3 * holes.min(), 'mm')
-    law = LabyrinthLaw(file, plan)
-    runs = run_missing(LOG, 'predictive', LABYRINTHS, partial(map, partial(_through, law=law)))
+    trial = Trial(task=Through(law=LabyrinthLaw(file, plan)), criterion=Arrival())
+    runs = run_missing(LOG, 'predictive', LABYRINTHS, partial(_through, trial))
     through = [r for r in runs if r['reached']]
     name = f'runs of {len(runs)} that reach the end without a fall'
     against = f'{sum(r["fallen"] for r in runs)} fell'
@@ -263,17 +290,17 @@ def labyrinth_rows() -> Iterator[Row]:
     speeds = [file.length / r['time'] for r in through]
     name = f'mean speed along the path of {file.length:.3f} m'
     yield Row(name, float(np.mean(speeds)) if speeds else None, 'm/s', 'at least 0.135', RECORD)
-    drawn = [run_labyrinth(law, s).states[:, :2] for s in LABYRINTHS[:DRAWN]]
+    drawn = [r[BALL] for r in run_trials(seeded(trial, LABYRINTHS[:DRAWN]))]
     draw_runs(file, places, drawn, FIGURE, f'driven, {DRAWN} runs')
 
 
-def _through(seed: int, law: LabyrinthLaw) -> dict[str, Any]:
-    """Return what came of a seed."""
-    run = run_labyrinth(law, seed)
-    time = arrived(law, run)
-    return {
-        'reached': time is not None,
-        'fallen': run.ended is not None,
-        'time': time,
-        'walls': sum(e.name == 'wall' for e in run.events),
-    }
+def _through(trial: Trial, seeds: list[int]) -> Iterator[dict[str, Any]]:
+    """Yield what came of each random seed."""
+    for record in run_trials(seeded(trial, seeds)):
+        end = trial.criterion.outcome(record)
+        yield {
+            'reached': not end.failure,
+            'fallen': bool(record.ended),
+            'time': None if end.failure else end.time,
+            'walls': sum(name == 'wall' for _, name in record.events),
+        }

@@ -391,43 +391,41 @@ BETWEEN = 0.3, 1.5  # s of the motion
 WANTED = 0.5  # CPU s
 
 
-def moved_goals_rows() -> Iterator[Row]:
-    """Yield how many of the goals are answered soon enough."""
-    answered = [a for seed in range(MOTIONS) for a in answers(seed)]
-    seconds = np.array([spent for spent, _ in answered])
-    soon = sum(bool(goal) and spent <= WANTED for spent, goal in answered)
-    count = Counter(goal for _, goal in answered)
-    yield Row(
-        name=f'goals of {len(answered)} that jump in place and attitude, a plan within {WANTED} s',
-        value=soon,
-        goal=f'at least {len(answered)}',
-        reference=f'CPU time, median {np.median(seconds):.2g} s, 95 of 100 within '
-        f'{np.quantile(seconds, 0.95):.2g} s, at most {seconds.max():.2g} s; '
-        f'{count["position"]} to the position first, {count[""]} without a plan',
-    )
+class MovedGoals(Task):
+    """Goals jump, one after the other, at one time of a motion without imperfections."""
 
+    def run(self, trial: Trial) -> Record:
+        """
+        Ask for a plan to each goal.
 
-def answers(seed: int) -> Iterator[tuple[float, str]]:
-    """
-    Yield the answers to goals that jump at one time of a motion without imperfections.
+        Returns
+        -------
+        Record
+            Its events are the answers: CPU seconds until a plan could be followed, or was given
+            up, and what it leads to, ``whole``, ``position`` alone, or nothing.
 
-    Each is the CPU seconds until a plan could be followed, or was given up, and what it leads to:
-    ``whole``, ``position`` alone, or nothing.
-    """
-    rng = np.random.default_rng([seed, MOTIONS])
-    problem, plan = planned(drawn(rng).problem)
-    law = predictive_law(problem, plan)
-    at = float(rng.uniform(*BETWEEN))
-    x = run_lockstep(SYSTEM, problem.p, problem.x_start, law, at).states[-1]
-    law.predict(at, x)
-    for _ in range(JUMPS):
-        q = rng.normal(size=4)
-        asked: list[PlanProblem] = []
-        plans: list[Plan] = []
+        """
+        rng = np.random.default_rng([trial.seed, MOTIONS])
+        problem, plan = planned(drawn(rng).problem)
+        law = predictive_law(problem, plan)
+        at = float(rng.uniform(*BETWEEN))
+        x = run_lockstep(SYSTEM, problem.p, problem.x_start, law, at).states[-1]
+        law.predict(at, x)
+        return Record(
+            end=at, events=[self._answer(rng, problem, law, at, x) for _ in range(JUMPS)]
+        )
 
-        def ask(
-            again: PlanProblem, asked: list[PlanProblem] = asked, plans: list[Plan] = plans
-        ) -> Answer:
+    def _answer(
+        self,
+        rng: np.random.Generator,
+        problem: PlanProblem,
+        law: PredictiveLaw,
+        at: float,
+        x: Array,
+    ) -> tuple[float, str]:
+        q, asked, plans = rng.normal(size=4), list[PlanProblem](), list[Plan]()
+
+        def ask(again: PlanProblem) -> Answer:
             asked.append(again)
             plans.append(plan_rolling(again))
             return lambda _: None
@@ -441,4 +439,32 @@ def answers(seed: int) -> Iterator[tuple[float, str]]:
             law.reference_of(plans[0], at)
         seconds = time.thread_time() - began
         whole = asked[-1].goal['q_HO'] is not None
-        yield seconds, ('whole' if whole else 'position') if plans else ''
+        return seconds, ('whole' if whole else 'position') if plans else ''
+
+
+class SoonEnough(Criterion):
+    """Each goal is answered by a plan within :data:`WANTED`."""
+
+    def outcome(self, record: Record) -> Outcome:
+        """Return the slowest answer."""
+        slowest = max(spent for spent, _ in record.events)
+        missed = 'no plan' * (not all(goal for _, goal in record.events))
+        missed = missed or 'too late' * (slowest > WANTED)
+        return Outcome(failure=missed, error=slowest, tolerance=WANTED, unit='CPU s')
+
+
+def moved_goals_rows() -> Iterator[Row]:
+    """Yield how many of the goals are answered soon enough."""
+    records, _ = tried(Trial(task=MovedGoals(), criterion=SoonEnough()), range(MOTIONS))
+    answered = [answer for record in records for answer in record.events]
+    seconds = np.array([spent for spent, _ in answered])
+    soon = sum(bool(goal) and spent <= WANTED for spent, goal in answered)
+    count = Counter(goal for _, goal in answered)
+    yield Row(
+        name=f'goals of {len(answered)} that jump in place and attitude, a plan within {WANTED} s',
+        value=soon,
+        goal=f'at least {len(answered)}',
+        reference=f'CPU time, median {np.median(seconds):.2g} s, 95 of 100 within '
+        f'{np.quantile(seconds, 0.95):.2g} s, at most {seconds.max():.2g} s; '
+        f'{count["position"]} to the position first, {count[""]} without a plan',
+    )

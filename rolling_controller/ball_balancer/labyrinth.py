@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.ball_balancer.estimator import held, pair, steady_gain
 from rolling_controller.ball_balancer.predictive import Horizon
-from rolling_controller.ball_balancer.rig import run_rig
-from rolling_controller.lockstep import ClosedLoop
 from rolling_controller.predictive.program import SOLVED, solver
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
@@ -27,7 +25,6 @@ NEAR = 3e-3  # m
 FINE = 2e-3  # s, between the points of the plan of which the nearest is sought
 BLIND = 5  # frames without a ball, after which the board is levelled
 SETTLE = 3.0  # s for which it holds the ball at the start, and learns the level
-PATIENCE = 1.3  # durations of the plan after which a run ends
 UNSURE = [BALL, BALL_RATE, LEVEL]  # what the camera corrects; the tilt follows the commands
 
 
@@ -192,24 +189,6 @@ class LabyrinthLaw:
 def labyrinth_law(file: LabyrinthFile) -> LabyrinthLaw:
     """Return the law with the fastest plan of a labyrinth; raise NotConvergedError if none."""
     return LabyrinthLaw(file, plan_labyrinth(file))
-
-
-def run_labyrinth(law: LabyrinthLaw, seed: int) -> ClosedLoop:
-    """
-    Return what the law does on the board with what a random seed makes of the unknown.
-
-    It holds the ball at the start for ``SETTLE`` [s], then sets out.
-    """
-    start, end = law.file.board.path[[0, -1]]
-    duration = SETTLE + PATIENCE * float(law.plan.times[-1])
-    at = law.file.start(seed)
-    return run_rig(law.file, law, lambda t: start if t < SETTLE else end, duration, seed, at)
-
-
-def arrived(law: LabyrinthLaw, run: ClosedLoop) -> float | None:
-    """Return the time from when a run set out until its ball arrived [s]; None if it did not."""
-    end, radius = law.file.board.path[-1], law.file.ball.radius
-    return arrival(run.times - SETTLE, run.states[:, :2], end, radius)
 
 
 def arrival(times: Array, ball: Array, end: Array, within: float) -> float | None:

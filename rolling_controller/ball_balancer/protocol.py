@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from rolling_controller.lockstep import ClosedLoop
 from rolling_dynamics.arrays import Array
 
 # From the angle of a round to the place about its middle, over half its width
@@ -39,9 +38,9 @@ def place_on(path: str, radius: float, period: float, t: float) -> Array:
 
 SIDE, JUMPS, LAST = 0.08, 36, 3.0  # m, and s of each jump
 BEGIN = 2.0  # s before the first jump
-HOLD, SETTLED = 30.0, 5.0  # s of the hold, and from when on it counts
 END = 0.6  # s at the end of a jump, over which its end error is taken
 WITHIN = 5e-3  # m
+MISSING = 0.05  # s of a jump that a run may end before it does
 
 
 def targets() -> Array:
@@ -89,16 +88,15 @@ class Jump:
     end_error: float
 
 
-def judged(run: ClosedLoop) -> list[Jump]:
-    """Return what came of each whole jump of a run."""
+def judged(times: Array, ball: Array) -> list[Jump]:
+    """Return what came of each whole jump of a run: times (k,) [s], and places (k, 2) [m]."""
     points, out = targets(), []
     for k in range(JUMPS):
         start = BEGIN + k * LAST
-        if run.times[-1] < start + LAST - run.stamps[1]:  # lost, or not run for so long
+        if times[-1] < start + LAST - MISSING:  # lost, or not run for so long
             break
-        inside = (run.times >= start) & (run.times < start + LAST)
-        t = run.times[inside] - start
-        out.append(judged_jump(t, run.states[inside, :2], points[k], points[k + 1]))
+        inside = (times >= start) & (times < start + LAST)
+        out.append(judged_jump(times[inside] - start, ball[inside], points[k], points[k + 1]))
     return out
 
 
@@ -125,10 +123,3 @@ def judged_jump(t: Array, ball: Array, before: Array, goal: Array) -> Jump:
         overshoot=max(0.0, float(along.max()) - length),
         end_error=float(np.median(off[t >= t[-1] - END])),
     )
-
-
-def hold_errors(run: ClosedLoop, place: Callable[[float], Array]) -> Array:
-    """Return the distances from the set point of a hold from 5 s on [m], shape (k,)."""
-    t = run.times
-    goals = np.array([place(s) for s in t])
-    return np.asarray(np.hypot(*(run.states[:, :2] - goals).T)[t >= SETTLED])

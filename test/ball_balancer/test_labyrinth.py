@@ -2,21 +2,17 @@
 
 from dataclasses import replace
 from functools import cache, partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from rolling_controller.ball_balancer import labyrinth, labyrinth_planner
 from rolling_controller.ball_balancer.labyrinth import (
     arrival,
-    arrived,
     BALL,
     BLIND,
     FRAMES,
     labyrinth_law,
     LabyrinthLaw,
-    PATIENCE,
-    run_labyrinth,
     SETTLE,
     TILTED,
 )
@@ -36,7 +32,7 @@ from rolling_planner.progress import NotConvergedError
 from rolling_robotics.arrays import Series
 from rolling_robotics.plugins.labyrinth import demo
 from rolling_robotics.result import plan_result, simulate_scenario
-from rolling_robotics.trials.trial import Record
+from rolling_robotics.trials.trial import Record, run_trials, Trial
 
 SCENARIO = load_scenario('labyrinth')
 FILE = LabyrinthFile.of(SCENARIO)
@@ -239,11 +235,12 @@ def test_law_drives_a_part_of_the_path_and_stays_at_its_end():
     file, plan = short_plan()
     unknown = file.unknown.model_copy(update={'offset': 0.003})
     law = LabyrinthLaw(file.model_copy(update={'unknown': unknown}), plan)
-    run = run_labyrinth(law, seed=3)
-    assert run.ended is None
-    assert file.length / arrived(law, run) > 0.135
+    (run,) = run_trials([Trial(task=demo.Through(law=law), criterion=demo.Arrival(), seed=3)])
+    end = file.board.path[-1]
+    assert not run.ended
+    assert file.length / arrival(run.times, run['ball'], end, RADIUS) > 0.135
     assert not run.events
-    np.testing.assert_allclose(run.states[-1, :2], file.board.path[-1], atol=2e-3)
+    np.testing.assert_allclose(run['ball'][-1], end, atol=2e-3)
 
 
 def driven(law, memory, rig, until, goal, *, seen=True, late=lambda: 0.0):
@@ -363,24 +360,23 @@ def test_without_a_solution_the_board_is_not_turned(monkeypatch):
 
 
 def test_a_ball_has_arrived_within_its_radius_of_the_end_of_the_path():
-    file, plan = short_plan()
-    law, end = LabyrinthLaw(file, plan), file.board.path[-1]
-    times = SETTLE + np.array([-1.0, 2.0, 3.0, 4.0])
-    near = [end + 0.9 * file.ball.radius * np.array([0.6, 0.8])] * 2
-    run = SimpleNamespace(times=times, states=np.array([*file.board.path[:2], *near]))
-    assert arrived(law, run) == 3.0
-    run.states = np.tile(end + 1.1 * file.ball.radius * np.array([0.6, 0.8]), (4, 1))
-    assert arrived(law, run) is None
+    path, times = BOARD.path, np.array([-1.0, 2.0, 3.0, 4.0])
+    near = [path[-1] + 0.9 * RADIUS * np.array([0.6, 0.8])] * 2
+    assert arrival(times, np.array([*path[:2], *near]), path[-1], RADIUS) == 3.0
+    far = np.tile(path[-1] + 1.1 * RADIUS * np.array([0.6, 0.8]), (4, 1))
+    assert arrival(times, far, path[-1], RADIUS) is None
 
 
 def test_the_law_sets_out_once_it_has_settled(monkeypatch):
     file, plan = short_plan()
-    law = LabyrinthLaw(file, plan)
-    monkeypatch.setattr(labyrinth, 'run_rig', lambda *given: given)
-    _, _, goal, duration, seed, at = run_labyrinth(law, 7)
+    monkeypatch.setattr(demo, 'driven', lambda *given, begin: (*given, begin))
+    task = demo.Through(law=LabyrinthLaw(file, plan))
+    given = task.run(Trial(task=task, criterion=demo.Arrival(), seed=7))
+    _, _, goal, duration, seed, at, begin = given
     assert seed == 7
     np.testing.assert_array_equal(at, file.start(7))
-    assert duration == SETTLE + PATIENCE * plan.times[-1]
+    assert begin == SETTLE
+    assert duration == SETTLE + demo.LONGEST * plan.times[-1]
     np.testing.assert_array_equal(goal(np.nextafter(SETTLE, 0)), file.board.path[0])
     np.testing.assert_array_equal(goal(SETTLE), file.board.path[-1])
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.ball_balancer.laws import law_on_nodes
 from rolling_controller.ball_balancer.protocol import judged_jump, Jump, LAST, targets, WITHIN
 from rolling_controller.ball_balancer.rig import run_rig
+from rolling_controller.law import Law
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import rig_file, RigFile
 from rolling_dynamics.scenario import load_scenario
@@ -99,19 +100,42 @@ class Course(NodesTask):
         ends = np.cumsum([leg.seconds + leg.after for leg in legs])
         places = np.array([leg.place for leg in legs])
 
-        def set_point(t: ArrayLike) -> Array:
-            return np.asarray(places[np.minimum(np.searchsorted(ends, t, 'right'), len(legs) - 1)])
+        def set_point(t: float) -> Array:
+            return np.asarray(places[min(int(np.searchsorted(ends, t, 'right')), len(legs) - 1)])
 
-        run = run_rig(file, law_on_nodes(file, law), set_point, ends[-1], file.seed, places[0])
-        begin, after = ends[0], run.times >= ends[0]
-        fallen = run.ended
-        record = Record(
-            end=ends[-1] - begin,
-            events=[(e.time - begin, e.name) for e in run.events if e.time >= begin],
-            ended='' if fallen is None else f'{fallen.name} at {fallen.time - begin:.3f} s',
-        )
-        times, goals = run.times[after] - begin, set_point(run.times[after])
-        return _with_arrays(record, times, run.states[after], goals, file)
+        given = (file, law_on_nodes(file, law), set_point, ends[-1], file.seed, places[0])
+        return driven(*given, begin=ends[0])
+
+
+def driven(
+    file: RigFile,
+    law: Law[Any],
+    set_point: Callable[[float], Array],
+    duration: float,
+    seed: int,
+    ball: ArrayLike = (0.0, 0.0),
+    begin: float = 0.0,
+) -> Record:
+    """
+    Return the record of a law on the emulated rig of a file; it ends by a fault of its frames too.
+
+    Parameters
+    ----------
+    file, law, set_point, duration, seed, ball
+        See :func:`run_rig`.
+    begin
+        When the record begins [s].
+
+    """
+    run = run_rig(file, law, set_point, duration, seed, ball)
+    after, end = run.times >= begin, run.ended
+    record = Record(
+        end=duration - begin,
+        events=[(e.time - begin, e.name) for e in run.events if e.time >= begin],
+        ended=run.memory.fault if end is None else f'{end.name} at {end.time - begin:.3f} s',
+    )
+    goals = np.array([set_point(t) for t in run.times[after]]).reshape(-1, 2)
+    return _with_arrays(record, run.times[after] - begin, run.states[after], goals, file)
 
 
 def _with_arrays(

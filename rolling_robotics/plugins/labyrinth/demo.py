@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from rolling_controller.ball_balancer.labyrinth import arrival, SETTLE
+from rolling_controller.ball_balancer.labyrinth import arrival, LabyrinthLaw, SETTLE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile
 from rolling_dynamics.ball_balancer.rig_file import RigFile
 from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.figures.states import saved_panels
-from rolling_robotics.plugins.ball_balancer.demo import BALL, Course, Leg
-from rolling_robotics.trials.trial import Criterion, Outcome, Record
+from rolling_robotics.plugins.ball_balancer.demo import BALL, Course, driven, Leg
+from rolling_robotics.trials.trial import Criterion, Outcome, Record, Task, Trial
 
 WALL, HOLE, DRIVEN, PLAN = '#7a4b1e', '#444444', '#1f6fb4', '#c1440e'
 
@@ -61,8 +62,27 @@ def draw_runs(
 
 
 PATIENCE = 25.0  # s, after which the ball counts as lost
+LONGEST = 1.3  # durations of the plan after which a run ends
 AFTER = 1.0  # s for which it is watched at the end
 RECORD = 0.135  # m/s along the path of another board: the published record
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Through(Task):
+    """
+    A law takes the ball through, on the board that the trial's random seed makes of its file's.
+
+    It holds the ball at the start for ``SETTLE`` [s], then sets out.
+    """
+
+    law: LabyrinthLaw
+
+    def run(self, trial: Trial) -> Record:
+        """Carry out a trial; it begins when the ball sets out."""
+        file, duration = self.law.file, SETTLE + LONGEST * float(self.law.plan.times[-1])
+        start, end = file.board.path[[0, -1]]
+        given = file, self.law, lambda t: start if t < SETTLE else end, duration, trial.seed
+        return driven(*given, file.start(trial.seed), begin=SETTLE)
 
 
 def legs(file: RigFile) -> Sequence[Leg]:
