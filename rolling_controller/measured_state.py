@@ -118,6 +118,8 @@ class SensorFilter:
         Layouts of the state, and of what is sent.
     sensors
         The sensors by name.
+    longest
+        Longest time that a step predicts [s].
     then_sent
         ``(sent, u, at) -> sent``, what is remembered once a control was sent.
 
@@ -172,6 +174,7 @@ class SensorFilter:
         self._sources = dict(sources or {})
         self._gap = max(GAP / min(s.rate for s in sensors), SHORTEST)
         self._parts = math.ceil(1 / max(s.rate for s in sensors) / LONGEST * (1 - 1e-12))
+        self.longest = self._parts * LONGEST
         self.inputs = Layout(
             tuple(
                 Entry(s.name, tuple(f'{s.name}_{n}' for n in s.output.names), '') for s in sensors
@@ -241,6 +244,10 @@ class SensorFilter:
         nothing = np.full(self.inputs.size, np.nan)
         return self._taken(self._bridged(belief, t), nothing, t)[0]
 
+    def later(self, belief: Belief, t: float) -> Array:
+        """Return the state that is expected at a later time [s], shape (state.size,)."""
+        return self._predicted(belief, t).x
+
     def given(self, measurement: Measurement) -> Array:
         """Return inputs for a measurement of an emulation: shape (inputs.size,), units of y."""
         return self.of(measurement.sensor.name, measurement.value)
@@ -291,7 +298,7 @@ class SensorFilter:
 
     def _bridged(self, belief: Belief, t: float) -> Belief:
         """Return what is known at a time that a step leads to the time of a measurement."""
-        since, longest = t - belief.t, self._parts * LONGEST
+        since, longest = t - belief.t, self.longest
         if since > self._gap:
             return belief._replace(memories={})
         nothing, steps = np.full(self.inputs.size, np.nan), math.ceil(since / longest - 1e-9)
@@ -575,6 +582,7 @@ class MeasuredLaw:
         control: Callable[[Any], Any] = lambda u: u,
         latency: float = 0.0,
         greatest: float = math.inf,
+        ahead: bool = False,
     ) -> None:
         """
         Take a filter and a law.
@@ -589,6 +597,9 @@ class MeasuredLaw:
             From a measurement until the control that answers it acts [s].
         greatest
             Greatest magnitude of an output.
+        ahead
+            Whether a law of the state gets that at the time when its answer acts, as predicted
+            under the controls that act until then, and this time.
 
         """
         self.law, self.period, self.output = law, law.period, law.output
@@ -599,7 +610,7 @@ class MeasuredLaw:
         self.inputs = Layout((*measured, *rest))
         self._others = sum(entry.size for entry in rest)
         self.state, self._control = state, control
-        self._latency, self._greatest = latency, greatest
+        self._latency, self._greatest, self._ahead = latency, greatest, ahead
 
     def start(self, before: Measured | None = None) -> Measured:
         """Return the memory at the start."""
@@ -630,8 +641,9 @@ class MeasuredLaw:
         whole = np.full(self.state.inputs.size, np.nan)
         whole[: y.size] = y
         belief, state = self.state.step(memory.belief, whole, t)
+        acts = t + self._latency
         if self._by_state:
-            y = state
+            y, t = (self.state.later(belief, acts), acts) if self._ahead else (state, t)
         elif not belief.verdict.possible:
             y = np.full_like(y, np.nan)
         law, output = self.law.step(law, [*y, *others], t)
@@ -642,21 +654,27 @@ class MeasuredLaw:
             most = self._greatest * (LIMITED if verdict.limited else 1.0)
             output = np.clip(output, -most, most)
         u = np.array(self._control(output)).ravel()
-        belief = self.state.acting(belief, u, t + self._latency)
+        belief = self.state.acting(belief, u, acts)
         return Measured(belief, law, output, missed), output
 
     def as_function(self) -> LawFunction:
         """Return it as a function of vectors."""
         known, law = self.state.as_function(), as_function(self.law)
         n, p = known.memory.size, known.given(0.0)
+        lead = self._latency if self._ahead else 0.0
+        parts = math.ceil(lead / self.state.longest - 1e-9)
 
         def step(z: ca.SX, y: ca.SX, t: ca.SX, given: ca.SX) -> tuple[ca.SX, ca.SX]:
             (belief, own), (params, rest) = split(z, n), split(given, p.size)
             y, others = split(y, y.numel() - self._others)
             whole = ca.vertcat(y, np.full(self.state.inputs.size - y.numel(), np.nan))
             belief, x = split(known.function(belief, whole, t, params), n)
+            late, nothing = belief, np.full(whole.numel(), np.nan)
+            for k in range(1, parts + 1):
+                at = t + lead * k / parts
+                late, x = split(known.function(late, nothing, at, params), n)
             taken = ca.vertcat(x if self._by_state else y, others)
-            own, u = split(law.function(own, taken, t, rest), own.numel())
+            own, u = split(law.function(own, taken, t + lead, rest), own.numel())
             u = ca.fmin(ca.fmax(u, -self._greatest), self._greatest)
             size = SENT * (1 + self.state.control.size)
             belief, sent = split(belief, n - size)
@@ -664,4 +682,4 @@ class MeasuredLaw:
             return ca.vertcat(belief, sent, own), u
 
         memory = np.concatenate([known.memory, law.memory])
-        return written(self, step, lambda t: np.concatenate([p, law.given(t)]), memory)
+        return written(self, step, lambda t: np.concatenate([p, law.given(t + lead)]), memory)

@@ -299,11 +299,26 @@ def test_outputs_are_limited_by_what_the_supervisor_says(filter_, verdicts, verd
     assert again.output.tolist() == [0.0]
 
 
-def test_filter_and_law_are_one_function_of_vectors(filter_):
+def test_a_law_may_get_the_state_at_the_time_when_its_answer_acts(filter_):
+    law = Noting({STATE: ('s', 'v')}, answer=0.5)
+    behind = MeasuredLaw(filter_, law, latency=0.02, ahead=True)
+    memory, _ = behind.step(behind.start(), [0.3, 9.0, 0.2], 1.0)
+    memory, _ = behind.step(memory, [0.3, 9.0, 0.2], 1.01)
+    (_, given, t) = law.given[-1]
+    assert t == 1.03
+    later = memory.belief
+    for end in np.linspace(1.01, 1.03, 200)[1:]:  # in shorter steps, under what was sent at 1.0
+        later, x = filter_.step(later._replace(sent=memory.belief.sent), [np.nan] * 3, end)
+    assert_allclose(given, x, rtol=1e-6)
+    assert np.abs(given - memory.belief.x).max() > 1e-3
+
+
+@pytest.mark.parametrize('ahead', [False, True])
+def test_filter_and_law_are_one_function_of_vectors(filter_, ahead):
     """What is remembered is a vector: measurements, some missing, and controls that act later."""
     system = Swelling()
-    law = StateFeedback(system, lambda t, x, gain: -gain * x[0] - x[1] + t, [3.0])
-    behind = MeasuredLaw(filter_, law, latency=0.013, greatest=1.5)
+    law = StateFeedback(system, lambda t, x, gain: -gain * x[0] - x[1] + t, lambda t: [3.0 + t])
+    behind = MeasuredLaw(filter_, law, latency=0.013, greatest=1.5, ahead=ahead)
     one, memory, rng = behind.as_function(), behind.start(), np.random.default_rng(1)
     z = one.memory
     for k in range(30):
