@@ -586,7 +586,6 @@ STEPS_A_LAW = {
     'rolling_controller.nodes.machines.SensedStates.poll': 'the estimator of a node',
     'rolling_robotics.learning.environments.RollingEnv.step': 'an environment of Gymnasium',
     'rolling_robotics.learning.environments.RollingVectorEnv.step': 'environments of Gymnasium',
-    'evidence.benchmarks.predictive._Motion._estimated': 'an estimator whose inputs are late',
 }
 
 
@@ -624,7 +623,6 @@ MOVES_A_PLANT = {
     'rolling_controller.motion_watch.Predictor.step_with': 'predicts for a watch',
     'rolling_robotics.page.page.page_data': 'the first state of a page',
     'evidence.benchmarks.batch._scalar': 'times a step',
-    'evidence.benchmarks.predictive._Motion.__init__': 'a ball with a late estimator',
     'evidence.papers.putkaradze_rogers.stepper_rows': 'a stepper motor, no plant',
     'tools.golden._stepped': 'steps that a golden file keeps',
 }
@@ -691,7 +689,6 @@ LOOPS_OF_EVIDENCE = {
     'evidence.benchmarks.lanes.EstimateError.drawn',
     'evidence.benchmarks.lanes.Period.starts',
     'evidence.benchmarks.lanes.measured',
-    'evidence.benchmarks.predictive._Motion.steps',
     'evidence.benchmarks.trials.flip_up',
     'evidence.benchmarks.trials.run_missing',
     'evidence.benchmarks.trials.unavoidable',

@@ -94,8 +94,7 @@ def predictive(path: Path) -> None:
     system = pushed.SYSTEM
     chance = pushed.drawn(np.random.default_rng(3007))
     problem, plan = pushed.planned(chance.problem)
-    push = np.zeros(system.tangent.size)
-    push[system.tangent.slice('w_HO_H')] = chance.push * pushed.PUSHED / pushed.STEP
+    push = chance.push * pushed.PUSHED / pushed.STEP
     figure = Figure(figsize=(8.2, 3.2), dpi=110, layout='constrained')
     top, friction = figure.subplots(1, 2, width_ratios=(1, 1.5))
     where = system.state.slice('contact_h')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 import time
 from typing import Any, NamedTuple
@@ -13,16 +13,17 @@ from evidence.benchmarks.plans import aside, hard, REST
 from evidence.benchmarks.row import Row
 import numpy as np
 from rolling_controller import Horizon, LqrWeights, PredictiveLaw, run_lockstep, TimeVaryingLqr
-from rolling_controller.law import answered, gathered, Law, OpenLoop, STATE
-from rolling_controller.measured_state import SensorFilter
+from rolling_controller.law import Around, Law, OpenLoop, state_inputs
+from rolling_controller.lockstep import ClosedLoop, run_emulated
+from rolling_controller.measured_state import MeasuredLaw, SensorFilter
 from rolling_controller.predictive.pursuit import Answer, Pursuit, Replanning
 from rolling_controller.supervisor import Source
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.compiled import compiled, FastFunction, settle
+from rolling_dynamics.compiled import settle
 from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contract import default_weights, Entry, Layout, quaternion_entry
 from rolling_dynamics.contract.instruments import Sensor
-from rolling_dynamics.simulation import Stepper
+from rolling_dynamics.simulation.emulation import Emulation
 from rolling_dynamics.surfaces import Plane, Sphere
 from rolling_dynamics.testing.motion import values
 from rolling_dynamics.uncertain import UncertainSystem
@@ -41,6 +42,7 @@ MARGIN = 0.08  # of the plate that plans leave to feedback [m]
 OFF, TURNED, NOISE, TURN_NOISE = 0.01, 0.2, 2e-4, np.radians(0.2)
 PUSH, PUSHED = 0.05, 0.05  # m/s times the mass, s
 REACHED, HELD, DURATION, STEP = 6.0, 1.0, 7.0, 1e-3  # s
+ROUGH = 1e6  # friction at which nothing slides
 DRIVEN = 0.003  # rad/s in 1 s by what is not modelled, but for pushes
 MORE_TIME = 1.3  # over the horizon, for a first plan that could not be made
 RATIO = 0.08  # standard deviation of the logarithm of inertia over mass
@@ -87,9 +89,9 @@ class Drawn(NamedTuple):
     problem: PlanProblem
     plant: Array  # its true parameters
     start: Array  # its true state
-    delay: int  # of the states [ms]
+    delay: float  # of the poses [s]
     pushed_at: float  # s
-    push: Array  # added to the angular velocity at each step [rad/s]
+    push: Array  # tangent vector that is added at each step
 
 
 def drawn(rng: np.random.Generator) -> Drawn:
@@ -104,12 +106,12 @@ def drawn(rng: np.random.Generator) -> Drawn:
         SYSTEM.state.pack(**REST, q_HO=[1, 0, 0, 0], w_HO_H=[0] * 3),
     )
     x = values(SYSTEM.retract, start, aside(SYSTEM, rng, OFF, TURNED))
-    delay, pushed_at = int(rng.integers(6, 11)), rng.uniform(0.5, 3.0)
+    delay, pushed_at = int(rng.integers(6, 11)) * STEP, rng.uniform(0.5, 3.0)
     heading = rng.uniform(0, 2 * np.pi)
     part = 1 / (1 + plant[SYSTEM.parameters.slice('inertia')][0] / (MASS * mass_off * RADIUS**2))
-    push = (
-        np.array([-np.sin(heading), np.cos(heading), 0.0]) * PUSH * part / RADIUS * STEP / PUSHED
-    )
+    push, turned = np.zeros(SYSTEM.tangent.size), [-np.sin(heading), np.cos(heading), 0.0]
+    size = PUSH * part / RADIUS * STEP / PUSHED
+    push[SYSTEM.tangent.slice('w_HO_H')] = size * np.array(turned)
     inside = dict.fromkeys(('u_h', 'v_h'), (MARGIN - EDGE, EDGE - MARGIN))
     problem = PlanProblem(
         system=SYSTEM,
@@ -142,106 +144,62 @@ class PushedBall(Task):
             push, in weights.
 
         """
-        rng = np.random.default_rng(trial.seed)
-        chance = drawn(rng)
-        command = _law(chance.problem, trial.law)
-        motion = _Motion(chance, rng, command)
-        t, _ = answered(command, motion.steps())
-        error, _ = motion.missed(t)
-        begun = t if motion.since is None else motion.since
-        return Record(
-            end=t,
-            ended='contact lost' if motion.lost else '',
-            values={
-                'begun': begun if t - begun >= HELD else np.nan,
-                'position': error[0],
-                'attitude': error[1],
-                'spin': error[4],
-                'slid': motion.slid,
-            },
+        chance, n = drawn(np.random.default_rng(trial.seed)), SYSTEM.state.size
+        law, poses = _law(chance.problem, trial.law), replace(POSES, delay=chance.delay)
+        known = Around(
+            law,
+            before=lambda z, x, _: (z, ca.vertcat(x[:n], ca.exp(x[n:]))[: law.inputs.size]),
+            inputs=state_inputs(UNCERTAIN),
         )
+        state = _filter(chance.problem, poses)
+        measured = MeasuredLaw(state, known, latency=chance.delay, ahead=True)
+        plant = Emulation(SYSTEM, _rough(chance.plant), [poses], seed=trial.seed)
+        plant.restart(chance.start, np.zeros(SYSTEM.control.size))
+        pushes = [(chance.pushed_at + k * STEP, chance.push) for k in range(round(PUSHED / STEP))]
+        run = run_emulated(plant, measured, state.given, DURATION, lambda u: u, pushes=pushes)
+        return _record(chance, run)
 
 
-class _Motion:
-    """
-    The ball of a trial, seen late and with noise.
-
-    Attributes
-    ----------
-    since
-        From when on the goal is held [s]; None while it is not.
-    slid
-        Greatest friction beyond the cone, away from the push, in weights.
-    lost
-        Whether the contact was lost.
-
-    """
-
-    def __init__(self, chance: Drawn, rng: np.random.Generator, command: Law[Any]) -> None:
-        """Put the ball at its start."""
-        self._chance, self._rng, self._command = chance, rng, command
-        self._filter = _filter(chance.problem)
-        self._belief = self._filter.start()
-        self._ahead = Stepper(UNCERTAIN, chance.problem.p, max_step=STEP).step
-        self._step = Stepper(SYSTEM, chance.plant, max_step=STEP)
-        self._judged, self._wanted = FastFunction(_judged()), chance.problem.goal_state[0]
-        self._states, self._controls = [chance.start], list[Array]()
-        self.since: float | None = None
-        self.slid, self.lost = 0.0, False
-
-    def steps(self) -> Generator[tuple[float, Array], Array, float]:
-        """Move under what is sent; return when it ended."""
-        _, _, _, _, pushed_at, push = self._chance
-        for k in range(round(DURATION / STEP)):
-            t = k * STEP
-            u = yield t, self._estimated(k)
-            self._controls.append(u)
-            x = self._step.step(self._states[-1], u, STEP, t)
-            if pushed_at <= t < pushed_at + PUSHED:
-                x[SYSTEM.state.slice('w_HO_H')] += push
-            self._states.append(x)
-            error, (normal, edge, friction) = self.missed(t)
-            if not pushed_at - PUSHED <= t < pushed_at + 2 * PUSHED:
-                self.slid = max(self.slid, -float(friction))
-            if normal < 0 or edge < 0 or not np.isfinite(x).all():
-                self.since, self.lost = None, True
-                break
-            good = error[0] < 1 and error[1] < 0.5 and error[2] < 0.5 and error[3] < 5e-3
-            self.since = (t if self.since is None else self.since) if good else None
-            if self.since is not None and t - self.since >= HELD:
-                break
-        return t
-
-    def missed(self, t: float) -> tuple[tuple[float, ...], Array]:
-        """Return the errors of the newest state, and the margins of its contact."""
-        x, u = self._states[-1], self._controls[-1]
-        out = self._judged(x, u, t, self._chance.plant, self._wanted)
-        off, margins = np.split(out, [SYSTEM.tangent.size])
-        return _errors(x, off), margins
-
-    def _estimated(self, k: int) -> Array:
-        """Return the inputs of the law, from a measurement that is late."""
-        if k > 0:
-            sent = self._controls[-1], (k - 1) * STEP
-            self._belief = self._filter.acting(self._belief, *sent)
-        seen, d = max(k - self._chance.delay, 0), np.zeros(SYSTEM.tangent.size)
-        d[SYSTEM.tangent.slice('contact_h')] = NOISE * self._rng.normal(size=2)
-        d[SYSTEM.tangent.slice('d_HO')] = TURN_NOISE * self._rng.normal(size=3)
-        measured = values(SYSTEM.retract, self._states[seen], d)
-        y = np.concatenate([measured[SYSTEM.state.slice(n)] for n in ('contact_h', 'q_HO')])
-        self._belief, x = self._filter.step(self._belief, y, seen * STEP)
-        for j in range(seen, k):
-            x = self._ahead(x, self._controls[j], STEP, j * STEP)
-        signals = {STATE: x[: SYSTEM.state.size], 'inertia': np.exp(x[SYSTEM.state.size :])}
-        return gathered(self._command.inputs, signals)
+def _rough(p: Array) -> Array:
+    """Return parameters of a ball that rolls whatever the friction, which is judged instead."""
+    p = p.copy()
+    p[SYSTEM.parameters.slice('mu')] = ROUGH
+    return p
 
 
-def _filter(problem: PlanProblem) -> SensorFilter:
+def _record(chance: Drawn, run: ClosedLoop) -> Record:
+    """Return the record of a motion: until the goal was held for :data:`HELD`, or to its end."""
+    times, x, u = run.times[1:], run.states[1:], run.controls[:-1]
+    judged = _judged().map(times.size)
+    goal, _ = chance.problem.goal_state
+    out = np.array(judged(x.T, u.T, times[None, :], chance.plant, goal)).T
+    off, margins = np.split(out, [SYSTEM.tangent.size], axis=1)
+    position, attitude, tilt, speed, spin = _errors(x, off)
+    good = (position < 1) & (attitude < 0.5) & (tilt < 0.5) & (speed < 5e-3)
+    index = np.arange(times.size)
+    first = np.maximum.accumulate(np.where(good, 0, index + 1))  # of those that are good since
+    held = good & (times - times[np.minimum(first, index)] >= HELD)
+    end = int(np.argmax(held)) if held.any() else times.size - 1
+    away = abs(times - chance.pushed_at - PUSHED / 2) > 1.5 * PUSHED
+    return Record(
+        end=times[end],
+        ended='' if run.ended is None or held.any() else 'contact lost',
+        values={
+            'begun': float(times[first[end]]) if held.any() else np.nan,
+            'position': float(position[end]),
+            'attitude': float(attitude[end]),
+            'spin': float(spin[end]),
+            'slid': float(np.max(-margins[: end + 1, 2][away[: end + 1]], initial=0.0)),
+        },
+    )
+
+
+def _filter(problem: PlanProblem, poses: Sensor) -> SensorFilter:
     """Return the filter of poses: a push, or what it does not know of inertia, is found."""
     return SensorFilter(
         UNCERTAIN,
         problem.p,
-        [POSES],
+        [poses],
         [*problem.x_start, 0.0],
         start={'contact_h': OFF, 'd_HO': TURNED, 'w_HO_H': DRIVEN, 'inertia_log': RATIO},
         lost={'w_HO_H': PUSH / RADIUS, 'd_HO': PUSH * PUSHED / RADIUS, 'contact_h': PUSH * PUSHED},
@@ -251,24 +209,24 @@ def _filter(problem: PlanProblem) -> SensorFilter:
 
 
 def _judged() -> ca.Function:
-    """Return ``(x, u, t, p, goal) -> what is missed, normal force, edge, friction``, compiled."""
+    """Return ``(x, u, t, p, goal) -> what is missed, normal force, edge, friction``."""
     (x, u, t, p), goal = SYSTEM.symbols, ca.SX.sym('goal', SYSTEM.state.size)
     guards = next(iter(SYSTEM.modes.values())).guards
     margins = (guards[n](x, u, t, p) for n in ('normal_force', 'edge', 'friction'))
     values = ca.densify(ca.vertcat(SYSTEM.difference(x, goal), *margins))
-    return compiled(ca.Function('judged', [x, u, t, p, goal], [values]))[0]
+    return ca.Function('judged', [x, u, t, p, goal], [values])
 
 
-def _errors(x: Array, d: Array) -> tuple[float, float, float, float, float]:
-    """Return position [mm], attitude and tilt [degrees], speed [m/s], spin [rad/s]."""
-    w = x[SYSTEM.state.slice('w_HO_H')]
-    where = SYSTEM.tangent.slice
+def _errors(x: Array, d: Array) -> tuple[Array, ...]:
+    """Return position [mm], attitude and tilt [degrees], speed [m/s], spin [rad/s], (k,) each."""
+    w = x[:, SYSTEM.state.slice('w_HO_H')]
+    position, turn, tilt = (d[:, SYSTEM.tangent.slice(n)] for n in ('contact_h', 'd_HO', 'd_WH'))
     return (
-        1e3 * float(np.linalg.norm(d[where('contact_h')])),
-        float(np.degrees(np.linalg.norm(d[where('d_HO')]))),
-        float(np.degrees(np.linalg.norm(d[where('d_WH')][:2]))),
-        RADIUS * float(np.linalg.norm(w[:2])),
-        float(w[2]),
+        1e3 * np.linalg.norm(position, axis=1),
+        np.degrees(np.linalg.norm(turn, axis=1)),
+        np.degrees(np.linalg.norm(tilt[:, :2], axis=1)),
+        RADIUS * np.linalg.norm(w[:, :2], axis=1),
+        w[:, 2],
     )
 
 
