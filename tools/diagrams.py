@@ -130,8 +130,8 @@ def _box(middle: tuple[float, float], lines: list[str], colour: str, corner: flo
 VERDICTS = """## Verdicts
 
 Trials of `test/golden` that succeed: random seeds 0, 1 and 2 in lockstep, without ROS, and the
-demonstration on its nodes in simulated time. Of the ball balancer: jumps that end within 5 mm, of
-36 on each of two plates.
+demonstration on its nodes in simulated time. A plan has one start, so one trial a controller. Of
+the ball balancer: jumps that end within 5 mm, of 36 on each of two plates.
 
 | experiment | in lockstep | on its nodes |
 |---|---|---|

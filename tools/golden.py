@@ -34,6 +34,7 @@ from rolling_planner.planners.planner import planner_of
 from rolling_robotics.experiments import EXPERIMENTS, RECORDER
 from rolling_robotics.result import plan_result, simulate_scenario, simulation_result, violations
 from rolling_robotics.scenario_schema import scenario_schema
+from rolling_robotics.trials.trial import run_trials, Trial, tried
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / 'test' / 'golden'
@@ -249,7 +250,6 @@ def lockstep() -> Entries:
     from rolling_robotics.demo.laboratory import LABORATORY  # noqa: PLC0415
     from rolling_robotics.plugins.labyrinth.demo import Arrival, Through  # noqa: PLC0415
     from rolling_robotics.trials.run import CRITERIA, run_many  # noqa: PLC0415
-    from rolling_robotics.trials.trial import run_trials, Trial, tried  # noqa: PLC0415
 
     out: Entries = {}
     for name in CRITERIA:
@@ -257,9 +257,7 @@ def lockstep() -> Entries:
         out[f'{name}, emulated hardware'] = _verdicts((t.law, t.ended) for t in trials)
     for name, demo in LABORATORY.items():
         made = [demo.trial(law, seed) for law in demo.lengths() for seed in SEEDS]
-        out[f'{name}, simulated hand'] = _verdicts(
-            (record.law, demo.criterion.outcome(record).failure) for record in run_trials(made)
-        )
+        out[f'{name}, simulated hand'] = _demonstrated(made)
     stands = Trial(task=balance_arm.BalanceOnArm(), criterion=balance_arm.Balanced())
     swings = Trial(task=butterfly.Butterfly(), criterion=butterfly.Arrived())
     way = labyrinth_law(LabyrinthFile.of(load_scenario('labyrinth')))
@@ -275,7 +273,25 @@ def lockstep() -> Entries:
             'lost': [bool(record.ended) for record in records],
             'within 5 mm': [ball_balancer.within(those) for those in jumps],
         }
-    return out
+    return out | planned_demos()
+
+
+def planned_demos() -> Entries:
+    """Return verdicts of the demonstrations of a plan, which starts at one place."""
+    names = (
+        'ball_on_plate',
+        'pendulum_sphere',
+        'point_mass_ball',
+        'point_mass_disk',
+        'spin_rolling',
+    )
+    return {name: _demonstrated(EXPERIMENTS[name].load_demo().all_trials()) for name in names}
+
+
+def _demonstrated(trials: Sequence[Trial]) -> Entries:
+    """Return by law which trials succeed, in their order."""
+    judged = (trials[0].criterion.outcome(record) for record in run_trials(trials))
+    return _verdicts((t.law, found.failure) for t, found in zip(trials, judged, strict=True))
 
 
 def _verdicts(trials: Iterable[tuple[str, str]]) -> Entries:
