@@ -295,6 +295,13 @@ CONTACT_RATE = fixed(
     unit='Hz',
 )
 TF_RATE = fixed('tf_rate', 50.0, 'publication rate of the frames', limits=(1.0, 100.0), unit='Hz')
+MARKER_RATE = fixed(
+    'marker_rate',
+    20.0,
+    'publication rate of markers and contact state',
+    limits=(1.0, 60.0),
+    unit='Hz',
+)
 LOCKSTEP_TIMEOUT = Parameter(
     'lockstep_timeout',
     5.0,

@@ -159,6 +159,8 @@ HAND_AND_OBJECT = (
 )
 
 
+# A controller publishes them in a simulator's place: views find them under one name.
+AS_SIMULATED = {f'~/{name}': f'simulator/{name}' for name in ('markers', 'surfaces')}
 PLAN_DEMO = 'rolling_robotics.demo.demo:demo'  # executes the plan of the scenario
 
 
@@ -190,8 +192,8 @@ def of_robot(
     """
     given = {'scenario_file': scenario_file} if files else {}
     nodes = tuple(replace(node, parameters=given) for node in (SIMULATOR, PLANNER, CONTROLLER))
-    driven = {**given, 'estimate_state': True, 'finite_limits': True}
-    measured = replace(CONTROLLER, parameters=driven)
+    driven = {**given, 'estimate_state': True, 'publish_state': True, 'finite_limits': True}
+    measured = replace(CONTROLLER, parameters=driven, remaps=AS_SIMULATED)
     return Experiment(
         name=name,
         text=text,

@@ -15,11 +15,13 @@ from rolling_controller.motion_watch import HandBound, Unwatched
 from rolling_controller.nodes.controller_parameters import EXECUTION, HAND_TABLE, HOLD
 from rolling_controller.nodes.equipment import Machine, stamp_check
 from rolling_controller.nodes.plan_following import PlanFollowing
+from rolling_controller.nodes.shown_state import ShownState
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_view import Source, StateSource
 from rolling_dynamics.contract.rolling_system import Layout
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.measurements import Measurements, RobotStates
+from rolling_dynamics.nodes.robot_topics import SHOWN
 from rolling_dynamics.nodes.topics import CommandTopic, SensorReader, TYPES
 from rolling_dynamics.robots.view import Observer
 from rolling_dynamics.scenario_model import load_model, load_robot, RobotModel, ScenarioModel
@@ -255,8 +257,14 @@ class RobotMachine(Machine):
         Supervisor of states that a filter makes; None where they come as they are.
     sensors
         The sensors of its scenario.
+    sent
+        The control that was sent last; zero before.
+    shown
+        Publishes the state that a filter makes; None where a simulator publishes the true one.
 
     """
+
+    shown: ShownState | None = None
 
     def __init__(self, node: SuiteNode, model: RobotModel, values: ParameterTable) -> None:
         """Create the topics."""
@@ -265,6 +273,7 @@ class RobotMachine(Machine):
         self.holds_at = model.view.holds_at or frozenset[str]()
         self._observer = Observer(model.view, model.params, next(iter(model.system.modes)))
         self._view, self._params, self._yaw = model.view, model.params, 0.0
+        self.sent = np.zeros(model.system.control.size)
         self._command = CommandTopic(model.system, model.scenario.actuators)
         self.commands = node.writer(self._command.kind, self._command.name, COMMAND)
         check = stamp_check(node, values)
@@ -284,6 +293,8 @@ class RobotMachine(Machine):
         """Angle of base_link about the normal [rad]: in a state, else as reported last, or 0."""
         if (own := self._view.yaw_in(x, self._params)) is not None:
             return own
+        if self.shown is not None:
+            return self.shown.yaw
         for data in self._odometry.take():
             try:
                 _, pose, _ = decode_odometry(data)
@@ -302,6 +313,7 @@ class RobotMachine(Machine):
     def send(self, u: Array, stamp: int) -> None:
         """Send the control that is to act at a time [ns]."""
         self.measured.note(u, stamp)
+        self.sent = u
         self.commands.publish(self._command.message(u, stamp))
 
     def safe(self, x: Array) -> Array:
@@ -333,8 +345,22 @@ ROBOT_TABLE = (
         'whether the state is estimated from the sensors of the scenario; else that of '
         'robot/state',
     ),
+    fixed(
+        'publish_state',
+        False,
+        'whether the estimated state is published as a simulator publishes the true one, where '
+        'there is no simulator; goes with estimate_state',
+    ),
+    fixed(
+        'state_rate',
+        100.0,
+        'greatest publication rate of an estimated state',
+        limits=(1.0, 1000.0),
+        unit='Hz',
+    ),
+    *SHOWN,
     HOLD,
-    fixed('frame_prefix', '', 'prefix of the frame base_link'),
+    fixed('frame_prefix', '', 'prefix of the frames'),
     fixed('enable_stamped_cmd_vel', True, 'whether cmd_vel is a TwistStamped; else a Twist'),
 )
 
@@ -347,5 +373,13 @@ class ControlledRobot(PlanFollowing):
 
     def equip(self) -> tuple[ScenarioModel, Machine]:
         """Load the scenario and create the topics of the robot."""
-        model = load_robot(self.values['scenario_file'])
-        return model, RobotMachine(self.node, model, self.values)
+        values, model = self.values, load_robot(self.values['scenario_file'])
+        machine = RobotMachine(self.node, model, values)
+        if values['publish_state']:
+            if not values['estimate_state']:
+                raise ParameterError(
+                    'publish_state goes with estimate_state: else the state comes from the topic '
+                    'where it would be published'
+                )
+            machine.shown = ShownState(self.node, model, machine, lambda: self.control)
+        return model, machine

@@ -19,6 +19,7 @@ from rolling_dynamics.robots.view import Observation
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.cdr import OdometryEncoder
 from rolling_node_kit.conversions import array_to_wrench, matrix_to_transform, nanoseconds_to_time
+from rolling_node_kit.parameters import CONTACT_RATE, fixed, MARKER_RATE, TF_RATE
 from rolling_node_kit.qos import EVENT, LATCHED, STREAM_WRITER
 from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import JointState
@@ -34,6 +35,8 @@ def yaw_matrix(yaw: float, position: Array) -> Array:
     return X
 
 
+WORLD_FRAME = fixed('world_frame', 'odom', 'name of the frame of the floor')
+SHOWN = CONTACT_RATE, TF_RATE, MARKER_RATE, WORLD_FRAME  # parameters of whoever publishes
 BASES = ('base_footprint', 'odom'), ('base_link', 'base_footprint')  # frames and their parents
 
 

@@ -14,6 +14,7 @@ from rolling_node_kit.parameters import (
     CONTACT_RATE,
     fixed,
     LOCKSTEP_TIMEOUT,
+    MARKER_RATE,
     OVERRUN,
     Parameter,
     RATE_FACTOR,
@@ -118,13 +119,7 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
         ),
         CONTACT_RATE,
         TF_RATE,
-        fixed(
-            'marker_rate',
-            20.0,
-            'publication rate of markers and contact state',
-            limits=(1.0, 60.0),
-            unit='Hz',
-        ),
+        MARKER_RATE,
         RATE_FACTOR,
         Parameter(
             'command_timeout',

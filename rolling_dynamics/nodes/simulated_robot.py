@@ -10,7 +10,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.impulse import Impulse
-from rolling_dynamics.nodes.robot_topics import RobotTopics
+from rolling_dynamics.nodes.robot_topics import RobotTopics, WORLD_FRAME
 from rolling_dynamics.nodes.simulated import perturbation_parameters, plant_parameters, Simulated
 from rolling_dynamics.nodes.topics import CommandTopic
 from rolling_dynamics.robots.emulated_robot import emulated_robot, MOTIONS
@@ -42,7 +42,7 @@ class SimulatedRobot(Simulated):
             'flight; scenario: as its section hybrid asks for',
             choices=MOTIONS,
         ),
-        fixed('world_frame', 'odom', 'name of the frame of the floor'),
+        WORLD_FRAME,
     )
 
     def __init__(self, node: SimulatorNode) -> None:

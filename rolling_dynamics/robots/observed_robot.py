@@ -21,7 +21,7 @@ SLOW = 0.05  # radii a second: slower travel counts as rest
 
 class ObservedRobot:
     """
-    Observation of a robot at a state. Not for use from two threads at once.
+    Observation of a robot at the states it is given. Not for use from two threads at once.
 
     Attributes
     ----------

@@ -97,7 +97,11 @@ def test_one_launch_file_starts_the_robot_of_any_scenario(launching, hardware, n
     nodes = {call.kwargs['name']: call.kwargs for call in launching.Node.call_args_list}
     assert list(nodes) == names
     given = {'scenario_file': str(find_scenario('two_wheeler'))}
-    driven = {'estimate_state': True, 'finite_limits': True} if hardware == 'real' else {}
+    driven = (
+        {'estimate_state': True, 'publish_state': True, 'finite_limits': True}
+        if hardware == 'real'
+        else {}
+    )
     assert {**given, **driven} in nodes['controller']['parameters']
     assert all(given in nodes[name]['parameters'] for name in names if name != 'controller')
 

@@ -6,8 +6,9 @@ from nav_msgs.msg import Odometry
 import numpy as np
 import pytest
 from rclpy.serialization import serialize_message
-from rolling_controller.nodes.machines import RobotMachine
+from rolling_controller.nodes.machines import ControlledRobot, RobotMachine
 from rolling_controller.robot_laws.regulator import robot_kind
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario_model import load_robot
 
@@ -42,3 +43,18 @@ def test_a_robot_that_starts_across_is_driven_along_its_own_front():
 def test_a_robot_without_a_front_heads_as_reported():
     model = load_robot('driven_shell')
     assert machine_of(model, reported=0.3).yaw(model.start) == pytest.approx(0.3)
+
+
+def test_a_robot_whose_controller_publishes_its_state_heads_as_that_says():
+    model = load_robot('driven_shell')
+    machine = machine_of(model, reported=0.3)
+    machine.shown = SimpleNamespace(yaw=0.7)
+    assert machine.yaw(model.start) == pytest.approx(0.7)
+
+
+def test_a_state_that_comes_by_its_topic_is_not_published_there():
+    topic = SimpleNamespace(topic='robot/state')
+    node = SimpleNamespace(polled=lambda *_, **__: topic, writer=lambda *_: None)
+    values = {'scenario_file': 'driven_shell', 'estimate_state': False, 'publish_state': True}
+    with pytest.raises(ParameterError, match='publish_state goes with estimate_state'):
+        ControlledRobot.equip(SimpleNamespace(node=node, values=values))
