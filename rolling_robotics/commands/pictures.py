@@ -184,7 +184,8 @@ def declare_view(add: Add) -> None:
     add('--host', 'HOST', host, default='127.0.0.1')
     add('--speed', 'SPEED', 'playback speed', number(1e-3, 1e3), default=1)
     add('--namespace', 'NAMESPACE', 'live view only: namespace of the nodes', default='')
-    add('--frame-prefix', 'PREFIX', 'prefix of the frames of the robot', default='')
+    prefix = 'prefix of the frames of the robot (default: NAMESPACE/ where one is given)'
+    add('--frame-prefix', 'PREFIX', prefix, default=None)
 
 
 def run_view(args: Namespace) -> int:
@@ -208,9 +209,11 @@ def run_view(args: Namespace) -> int:
       rolling view plan.json --export plan.html
       rolling view build/demo/recording
       rolling view
-      rolling view --namespace left --frame-prefix left/
+      rolling view --namespace left
     """
     need('view', 'viser')
+    if args.frame_prefix is None:
+        args.frame_prefix = f'{args.namespace}/'.lstrip('/')
     if args.file is None:
         if args.export is not None:
             raise ParameterError('--export: takes a FILE; running nodes are shown live only')

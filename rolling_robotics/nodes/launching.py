@@ -52,9 +52,9 @@ def _arguments(experiment: Experiment) -> list[DeclareLaunchArgument]:
         ),
         DeclareLaunchArgument(
             'frame_prefix',
-            default_value='',
-            description='put before every frame but the world, as "left/"; empty for the prefix '
-            'of params_file',
+            default_value=[LaunchConfiguration('namespace'), '/'],
+            description='put before every frame but the world, as "left/"; by default the '
+            'namespace; without one, and if empty, the prefix of params_file',
         ),
         DeclareLaunchArgument(
             'rviz', default_value='false', choices=['true', 'false'], description='start RViz too'
@@ -109,7 +109,7 @@ def _recorder(context: LaunchContext, experiment: Experiment) -> list[Node]:
 
 
 def _prefix(context: LaunchContext) -> str:
-    return LaunchConfiguration('frame_prefix').perform(context)
+    return LaunchConfiguration('frame_prefix').perform(context).lstrip('/')
 
 
 def _rviz(context: LaunchContext, rviz_file: str) -> list[Node]:

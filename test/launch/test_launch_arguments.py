@@ -106,6 +106,19 @@ def test_one_launch_file_starts_the_robot_of_any_scenario(launching, hardware, n
     assert all(given in nodes[name]['parameters'] for name in names if name != 'controller')
 
 
+@pytest.mark.parametrize(
+    ('namespace', 'prefix'), [('', ''), ('left', 'left/'), ('/left', 'left/'), ('a/b', 'a/b/')]
+)
+def test_frames_begin_with_the_namespace_by_default(launching, namespace, prefix):
+    launching.launch_description('ball_on_plate')
+    declared = {c.args[0]: c.kwargs for c in launching.DeclareLaunchArgument.call_args_list}
+    given = SimpleNamespace(launch_configurations={'namespace': namespace})
+    parts = declared['frame_prefix']['default_value']
+    text = ''.join(p if isinstance(p, str) else p.perform(given) for p in parts)
+    context = SimpleNamespace(launch_configurations={'frame_prefix': text})
+    assert launching._prefix(context) == prefix
+
+
 def test_a_scenario_of_an_object_on_a_hand_is_refused(launching):
     with pytest.raises(ParameterError, match='is an object on a hand, not a rolling robot'):
         launching.of_scenario(find_scenario('ball_on_plate_hard'))

@@ -17,6 +17,8 @@ from visualization_msgs.msg import MarkerArray
 
 pytest.importorskip('viser')
 
+from rolling_robotics.cli import main
+from rolling_robotics.nodes import live_view
 from rolling_robotics.nodes.live_view import LiveOptions, LiveScene
 from rolling_robotics.scene.scene import NewestFrames, Transforms
 from rolling_robotics.viewer.scene_server import served
@@ -119,6 +121,21 @@ def test_what_is_published_is_shown(talker, viewer):
         assert ball.position[0] > 0  # a layer moves nothing
         live.update(k / 30 + 10.0)
         assert not live._predicted.visible  # nothing came for so long
+
+
+@pytest.mark.parametrize(
+    ('options', 'prefix'),
+    [
+        ([], ''),
+        (['--namespace', 'left'], 'left/'),
+        (['--namespace', 'a', '--frame-prefix', ''], ''),
+    ],
+)
+def test_frames_begin_with_the_namespace_by_default(monkeypatch, options, prefix):
+    shown = []
+    monkeypatch.setattr(live_view, 'view_live', lambda _h, _p, given, _r: shown.append(given) or 0)
+    assert main(['view', *options]) == 0
+    assert [given.frame_prefix for given in shown] == [prefix]
 
 
 def test_a_robot_with_a_frame_prefix_is_shown_by_its_own_frames_alone(talker, viewer):
