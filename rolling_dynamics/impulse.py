@@ -12,27 +12,28 @@ from rolling_dynamics.contract.rolling_system import RollingSystem, tangent_step
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.guards import in_mode, projection
 
-FREE = 0.5  # singular values of a projection are 0, or from 1 on for what it leaves
+FREE = 0.5  # singular values of a projection are 0, or at least 1 for what it leaves
 
 
 class Impulse:
     """
-    An impulse on a body of a machine, at its centre of mass; contacts of the first mode hold.
+    An impulse at the centre of mass of a body, while contacts of the first mode hold.
 
-    Velocities of bodies follow from poses and dynamics, linear in the velocities of the state. One
-    whose rate depends on no parameter, such as a hand's, is moved by no force and is kept. Where
-    constraints tie velocities, impulses of the constraints do no work on what they leave.
+    Velocities of bodies follow from poses and dynamics; they are linear in the velocities of the
+    state. A velocity whose rate depends on no parameter, such as that of a hand, is not changed by
+    forces. Where constraints couple velocities, their impulses do no work on the admissible
+    motions.
 
     Attributes
     ----------
     body, mass
-        Name of the body that is struck, and its mass [kg].
+        Name and mass [kg] of the body that is struck.
 
     """
 
     def __init__(self, system: RollingSystem, p: ArrayLike, body: str = '') -> None:
         """
-        Derive the velocities of the bodies; the heaviest one is struck where none is named.
+        Derive the velocities of the bodies; the heaviest one is struck by default.
 
         Raises
         ------
@@ -76,7 +77,7 @@ class Impulse:
 
     def after(self, x: ArrayLike, impulse: ArrayLike) -> Array:
         """
-        Return the state after an impulse, see :class:`RollingSystem`.
+        Return the state after an impulse.
 
         Parameters
         ----------
@@ -94,7 +95,7 @@ class Impulse:
         return np.array(self._system.retract(x, d)).ravel()
 
     def _free(self, x: ArrayLike) -> Array:
-        """Return a basis of the changes of velocities that constraints leave, in columns."""
+        """Return a basis of the velocity changes that constraints allow, in columns."""
         system, unit = self._system, np.eye(self._system.tangent.size)
         before = self._kept(x, self._p)
         kept = [

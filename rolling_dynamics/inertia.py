@@ -1,4 +1,4 @@
-"""Mass and inertia that a body can have."""
+"""Checks of masses and inertias of bodies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rolling_dynamics.errors import ParameterError
 
 def checked_inertia(inertia: ArrayLike) -> Array:
     """
-    Return the inertia matrix that a body can have.
+    Return a physically possible inertia matrix.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def inertia_of(moments: Array) -> Array:
 
 
 def inertia_matrix(j: ca.SX) -> ca.SX:
-    """Return the same of expressions."""
+    """Return that matrix for expressions."""
     return ca.vertcat(
         ca.horzcat(j[0], j[3], j[4]), ca.horzcat(j[3], j[1], j[5]), ca.horzcat(j[4], j[5], j[2])
     )

@@ -1,4 +1,4 @@
-"""An object on a hand as a simulator shows it: both bodies, their contact and its force."""
+"""An object on a hand, emulated: observations of both bodies, their contact and its force."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ class Observation(NamedTuple):
     Attributes
     ----------
     hand
-        Q (w, x, y, z), p [m] in the world, w [rad/s], v [m/s] in the body, shape (13,).
+        Pose and twist q (w, x, y, z), p [m] in the world, w [rad/s], v [m/s] in the body, shape
+        (13,).
     object_
-        The same of the object, of its centre of mass, shape (13,), SI units.
+        Pose and twist of the object, at its centre of mass, shape (13,), SI units.
     X_WCh
         Pose of the contact frame of the hand, position in [m], shape (4, 4).
     wrench
@@ -61,9 +62,9 @@ class EmulatedObject(EmulatedMachine[Observation]):
     """
     An object on a hand that rolls, or also slides, flies and lands.
 
-    Controls are the accelerations alpha_WH_H [rad/s^2] and a_WH_H [m/s^2] of the hand. One that
-    may leave the hand is held after a reset, as by a clamp, until :meth:`release`, so that every
-    run begins at its start however late the first command comes.
+    Controls are the accelerations alpha_WH_H [rad/s^2] and a_WH_H [m/s^2] of the hand. After a
+    reset, an object that may leave the hand is clamped until :meth:`release`, so that every run
+    starts from the same state, however late the first command arrives.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class EmulatedObject(EmulatedMachine[Observation]):
             The system through all modes and its parameters, see :func:`hybrid_of`; None for
             rolling alone.
         sensors, drive
-            Its sensors, and what carries the hand in place of commanded accelerations.
+            Its sensors, and the drive of the hand, if it does not follow accelerations directly.
         brake_time
             Time constant with which an uncommanded hand comes to rest [s].
         limits
@@ -111,12 +112,12 @@ class EmulatedObject(EmulatedMachine[Observation]):
             system, p, sensors, drive=drive, limits=self._limits[self._columns], seed=seed
         )
         super().__init__(emulation, model, start, shift, turn)
-        # by which parameters differ from the model's, from the next reset on
+        # differences of parameters from the model's, from the next reset on
         self.factors: dict[str, float] = {}
         self._margins: tuple[str, ...] = ('normal_force',)
         self._hybrid = None if hybrid is None else hybrid[0]
         if self._hybrid is not None:
-            self._hybrid.get_ready()  # a plant in real time must not stand still when it lands
+            self._hybrid.get_ready()  # a plant in real time must not stall when it lands
             self._views = hybrid_views(self._hybrid)
         else:
             self._views, self._margins = rolling_view(model), tuple(model.mode.guards)
@@ -133,11 +134,11 @@ class EmulatedObject(EmulatedMachine[Observation]):
         machine.held = self._hybrid is not None
 
     def release(self) -> None:
-        """Let the object go."""
+        """Release the object."""
         self.emulation.held = False
 
     def _frees(self, u: Array) -> bool:  # noqa: ARG002
-        """Return False: it is released by name."""
+        """Return False: the object has its own release."""
         return False
 
     def step(self, u: ArrayLike | None, dt: float) -> None:
@@ -174,13 +175,13 @@ class EmulatedObject(EmulatedMachine[Observation]):
         pushed = state.p.copy()
         pushed[self._model.parameters.slice('gravity_W')] += np.asarray(velocity, dtype=float)
         rate, given = self._model.mode.dynamics, (state.x, machine.u, state.t)
-        # forces enter the rates linearly: what one more of them does in 1 s, its impulse does now
+        # forces enter the rates linearly: a unit force for 1 s has the effect of its impulse
         machine.put(state.x + np.array(rate(*given, pushed) - rate(*given, state.p)).ravel())
         self._observed = self._look(0.0)
 
     @property
     def contact_mode(self) -> str:
-        """Mode as published; after the end of rolling ``slipping``, else ``separated``."""
+        """Published mode; after rolling ends, ``slipping`` or ``separated``."""
         machine = self.emulation
         if self._hybrid is not None:
             return machine.state.published_mode
@@ -197,7 +198,7 @@ class EmulatedObject(EmulatedMachine[Observation]):
 
 
 def rolling_view(system: ContactSystem) -> dict[str, FastFunction]:
-    """Return ``(x, u, t, p) -> numbers`` of an :class:`Observation` of rolling, by its mode."""
+    """Return ``(x, u, t, p) -> values`` of an :class:`Observation` of rolling, by its mode."""
     x, u, t, p = Symbols.of(system.state, system.control, system.parameters)
     values, mode = system.state.split(x), system.mode
     _, X_WO, X_WCh = system.pose(x, p)
@@ -216,7 +217,7 @@ def rolling_view(system: ContactSystem) -> dict[str, FastFunction]:
 
 
 def hybrid_views(system: Plant) -> dict[str, FastFunction]:
-    """Return ``(x, u, t, p) -> numbers`` of an :class:`Observation` in each mode."""
+    """Return ``(x, u, t, p) -> values`` of an :class:`Observation` in each mode."""
     whole = system.whole if isinstance(system, Restriction) else system
     s, at = whole.symbols, whole.at
     x, links = s.values, whole.machine.links
@@ -248,7 +249,7 @@ def held_object(model: Model, value: Callable[[str], Any]) -> EmulatedObject:
     Parameters
     ----------
     model
-        Of the scenario.
+        Model of the scenario.
     value
         Returns a parameter of the simulator by name: ``planar``, ``slip_share``,
         ``rolling_resistance`` and ``brake_time``.

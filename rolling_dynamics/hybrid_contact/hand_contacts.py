@@ -1,4 +1,4 @@
-"""A convex body over a hand that is close to it in one place or in several: a machine."""
+"""Machine of a convex body over a hand, with one or several closest points."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from rolling_dynamics.mechanism.touch import contact_rows
 from rolling_dynamics.mechanism.transitions import CLEAR, CREEP, HybridMachine
 from rolling_dynamics.surfaces.surface import Surface
 
-DIRECTIONS = 500  # in which surfaces are looked at
-NONE = 1e-300  # keeps the patch of a contact without spin friction a number, and what it holds
+DIRECTIONS = 500  # in which surfaces are sampled
+NONE = 1e-300  # keeps the patch of a contact without spin friction, and its limit, finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +72,11 @@ def _radii(surface: Surface) -> Array:
 
 class HandContacts(HybridMachine):
     """
-    A body over a hand, with a contact at each of some closest points of the hand.
+    A body over a hand, with contacts at some closest points of the hand.
 
-    A mode is named by what the contacts do, such as ``rolling_separated``; ``pure`` stands before
-    what also holds the spin, where ``mu_spin`` is positive. Closest points of a hand that is not a
-    plane are part of the state.
+    A mode is named by the phases of the contacts, such as ``rolling_separated``. The prefix
+    ``pure`` marks a contact that also resists spin, if ``mu_spin`` is positive. Closest points of
+    a hand that is not a plane are part of the state.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class HandContacts(HybridMachine):
         parameters: Layout,
         feet: Sequence[str] = (FOOT.name,),
     ) -> None:
-        """Describe the bodies, which have these surfaces, with contacts at some closest points."""
+        """Describe the bodies with these surfaces, with contacts at some closest points."""
         machine, _, p = hand_machine(state, parameters)
         if len(feet) == 1:
             machine.creep, machine.clear = CREEP, CLEAR
@@ -118,13 +118,13 @@ class HandContacts(HybridMachine):
             self._free.append(_at(replace(contact, patch=None), machine)[0])
             self._held.append(_at(replace(contact, spins=1.0), machine)[0])
         super().__init__(machine)
-        self.state = state  # of which most entries have to be given
+        self.state = state  # most entries have no default
         self.able = dict.fromkeys(self.able, 'the contact') if self.alone else self.able
         for part in (self, *self.parts.values()):
             part.dependent = _dependent(part)
 
     def _parts_in(self, every: Sequence[Phases]) -> dict[str, MachineSystem]:
-        """Return the machine in each mode: with its spin free and held where it may be."""
+        """Return the machine in each mode: with free spin, and with spin held where possible."""
         out, free, held = {}, copy(self.machine), copy(self.machine)
         free.contacts, held.contacts = self._free, self._held
         for phases in every:
@@ -136,7 +136,7 @@ class HandContacts(HybridMachine):
         return out
 
     def mode_of(self, phases: Phases, *, spins: bool = False) -> str:
-        """Return the name of a mode, of one that holds the spin if wanted."""
+        """Return the name of a mode, optionally of one that holds the spin."""
         each = [phases.of(i) for i in range(len(self.machine.contacts))]
         pure = {'rolling': 'pure_rolling'} if spins else {}
         return '_'.join(pure.get(phase, phase) for phase in each)
@@ -147,14 +147,14 @@ class HandContacts(HybridMachine):
         return self.mode_of(phases, spins=spins)
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
-        """Accept any state: where it begins, :meth:`begin` decides in which mode."""
+        """Accept any state: :meth:`begin` determines its mode."""
 
 
 def _dependent(part: MachineSystem) -> int:
     """
-    Return how many rows of contacts of one body depend on others, wherever these are.
+    Return the number of dependent rows of contacts of one body, wherever these are.
 
-    Spin that a patch may hold is not counted.
+    Rows of spin that a patch may hold are not counted.
     """
     rng, J = np.random.default_rng(0), [np.zeros((0, 6))]
     for i, (contact, of) in enumerate(zip(part.machine.contacts, part.closures, strict=True)):
@@ -209,7 +209,7 @@ def _contact(shape: Sphere | Convex, p: Mapping[str, ca.SX]) -> Contact:
 
 
 def _at(contact: Contact, machine: Machine) -> tuple[Contact, Foot]:
-    """Return a contact that is at the closest point of the hand, and that point."""
+    """Return a contact at the closest point of the hand, and that point."""
     rows, values, on = contact_rows(contact, machine), machine.symbols.values, contact.surface
     if isinstance(on, Charted):
         uv = values[contact.foot]

@@ -38,15 +38,15 @@ from rolling_dynamics.mechanism.start import OPEN
 from rolling_dynamics.surfaces.quadrics import Plane
 from rolling_dynamics.surfaces.surface import Surface
 
-LOOK = 0.1  # of the size of the body: after this way closest points are looked for again
+LOOK = 0.1  # of the size of the body: distance after which closest points are searched for again
 STARTS = 10  # in each direction of the chart
-STEPS, ROUND = 40, 5  # of Newton, each at most a tenth of the chart; after how many to look
+STEPS, ROUND = 40, 5  # of Newton's method, each at most a tenth of the chart; steps per check
 FOUND = 1e-10  # step of (u, v) at a closest point
-SAME = 1e-6  # of (u, v): two searches came to one point
+SAME = 1e-6  # of (u, v): two searches gave the same point
 
 
 class ClosestPoint(NamedTuple):
-    """A place (u, v) of the hand that the body is closest to, and its distance [m]."""
+    """Coordinates (u, v) of a closest point of the hand, and its distance from the body [m]."""
 
     uv: Array
     gap: float
@@ -54,7 +54,7 @@ class ClosestPoint(NamedTuple):
 
 def closest_points(system: HybridContactSystem, p: Array, x: Array) -> list[ClosestPoint]:
     """
-    Return every place where the body comes closest to the hand, the nearest first.
+    Return all closest points of the hand, the nearest first.
 
     Parameters
     ----------
@@ -84,11 +84,11 @@ def placed_on_closest_point(system: HybridContactSystem, p: Array, x: Array) -> 
     Raises
     ------
     ParameterError
-        There is none within the edges, or the body touches the hand in several points.
+        There is no closest point within the edges, or the body touches the hand in several points.
 
     """
     if x.shape != (system.state.size,) or not np.all(np.isfinite(x)):
-        return x  # refused where all states are checked
+        return x  # rejected by the check of all states
     found = closest_points(system, p, x)
     if not found:
         raise ParameterError(
@@ -107,7 +107,7 @@ def _touching_text(points: list[ClosestPoint]) -> str:
 
 
 NO_FOOT = (
-    'the closest point of the hand is not determined: another one comes as near, or its chart '
+    'the closest point of the hand is not determined: another one is equally near, or its chart '
     'degenerates; choose another pole of its surface'
 )
 
@@ -117,7 +117,7 @@ class HybridContactSystem(HandContacts):
     A convex body that rolls, slides, flies and lands on a hand whose acceleration is the control.
 
     The hand is a plate, z = 0 of the hand frame H, or any other surface. Modes: ``rolling``,
-    ``pure_rolling`` (where a patch, by ``mu_spin``, holds the spin), ``slipping``, ``separated``,
+    ``pure_rolling`` (a patch with ``mu_spin`` holds the spin), ``slipping``, ``separated``,
     ``resting`` (by dry resistance), and ``off_hand`` once the body has left the hand over its
     edge.
 
@@ -130,7 +130,7 @@ class HybridContactSystem(HandContacts):
     curved
         Whether the hand is not a plane.
     paired
-        Whether the body may touch the hand in several places.
+        Whether the body may touch the hand at several points.
     feet
         Entries of the state with closest points of the hand.
 
@@ -160,7 +160,7 @@ class HybridContactSystem(HandContacts):
         dry
             Whether there is dry rolling resistance.
         contacts
-            In how many places the body may touch a hand that is not a plane.
+            Number of points at which the body may touch a hand that is not a plane.
 
         Raises
         ------
@@ -211,22 +211,22 @@ class HybridContactSystem(HandContacts):
         rolling_resistance
             Torque against rolling over the normal force and the rate of rolling [m s/rad].
         lever_arm
-            Of dry rolling resistance [m], where the system has it.
+            Lever arm of dry rolling resistance [m], if the system has it.
         restitution
-            Fraction of the work of compression that a landing gives back, from 0 to 1.
+            Fraction of the work of compression that a landing restores, from 0 to 1.
         edges
-            Least and greatest coordinates (u, v) of the hand; x and y of a plate in H [m]. Those
-            of its surface if None.
+            Minimum and maximum coordinates (u, v) of the hand; x and y of a plate in H [m]. The
+            bounds of its surface if None.
 
         Raises
         ------
         ParameterError
-            A value that no body has.
+            A value is impossible for a body.
 
         """
         kinetic = mu if mu_kinetic is None else mu_kinetic
         if lever_arm and not self.resisted:
-            raise ParameterError('lever_arm: the system is one without; build it with dry=True')
+            raise ParameterError('lever_arm: the system has none; build it with dry=True')
         if kinetic > mu:
             raise ParameterError(f'mu_kinetic must not exceed mu = {mu!r}, got {kinetic!r}')
         if restitution > 1:
@@ -256,23 +256,23 @@ class HybridContactSystem(HandContacts):
 
     @cached_property
     def several(self) -> Mapping[int, HandContacts]:
-        """The body, close to a curved hand in several places, by their number."""
+        """The system with several closest points of a curved hand, by their number."""
         given = self.object_surface, self.hand_surface, self.state, self.parameters
         counts = range(2, len(self.feet) + 1)
         return {n: HandContacts(*given, self.feet[:n]) for n in counts}
 
     @property
     def pair(self) -> HandContacts:
-        """The body, close to a curved hand in two places."""
+        """The system with two closest points of a curved hand."""
         return self.several[2]
 
     @property
     def limit(self) -> str:
-        """Text of an error of more contacts."""
+        """Text of the error for more contacts."""
         return f'at most {max(len(self.feet), 1)} contacts are simulated'
 
     def on_feet(self, x: Array, places: Sequence[Array]) -> Array:
-        """Return a state with closest points of the hand; where there are few, the first again."""
+        """Return a state with closest points of the hand; too few are filled up with the first."""
         out = x.copy()
         for k, name in enumerate(self.feet):
             out[self.state.slice(name)] = places[k if k < len(places) else 0]
@@ -284,7 +284,7 @@ class HybridContactSystem(HandContacts):
         out = {**super().modes}
         lands = out['separated']
         guards, resets = dict(lands.guards), dict(lands.resets)
-        for of in guards, resets:  # :meth:`_close` decides whether it lands beside the hand
+        for of in guards, resets:  # :meth:`_close` determines whether it misses the hand
             del of['edge']
         out['separated'] = replace(lands, guards=guards, resets=resets)
         off = replace(out.pop('off_hand'), guards={}, resets={})
@@ -301,14 +301,14 @@ class HybridContactSystem(HandContacts):
         return {**out, 'off_hand': off}
 
     def _joined(self, mode: Mode, several: HandContacts) -> Mode:
-        """Return a mode over several closest points with what follows its events here."""
+        """Return a mode over several closest points with its resets."""
         resets = {n: partial(self._after, f) for n, f in mode.resets.items()}
         for k, name in enumerate(several.places):
             resets |= {f'{n}_{name}': partial(self._lost, k, n) for n in ('foot', 'edge')}
         return replace(mode, resets=resets)
 
     def phase(self, mode: str, i: int) -> str:
-        """Return what a contact does in a mode."""
+        """Return the phase of a contact in a mode."""
         if (several := self.over(mode)) is not None:
             return several.phase(mode, i)
         return super().phase(mode, i) if i == 0 else 'separated'
@@ -319,7 +319,7 @@ class HybridContactSystem(HandContacts):
         return next((several for several in every if mode in several.parts), None)
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
-        """Return a state with the mode that it is in; see :meth:`HybridMachine.begin`."""
+        """Return a state with its mode; see :meth:`HybridMachine.begin`."""
         if self.curved:
             x = placed_on_closest_point(self, np.asarray(p), np.asarray(x))
         if not self.paired:
@@ -331,7 +331,7 @@ class HybridContactSystem(HandContacts):
         return super().begin(p, x, u, t) if several is None else several.begin(p, x, u, t)
 
     def follows(self, i: int) -> dict[str, Transition]:
-        """Return what follows each guard; other closest points are looked for after each."""
+        """Return the reset of each guard; each also updates the other closest points."""
         out = super().follows(i)
         return {n: partial(self._after, f) for n, f in out.items()} if self.curved else out
 
@@ -339,7 +339,7 @@ class HybridContactSystem(HandContacts):
         return self._look(follow(s, u), u)
 
     def _look(self, s: MotionState, u: Array) -> MotionState:  # noqa: ARG002
-        """Return the state with the closest points beside those in which it touches."""
+        """Return the state with the closest points, in addition to those at which it touches."""
         if s.ended is not None or s.mode == 'off_hand':
             return s
         p, x, surface, most = s.p.copy(), s.x, self.hand_surface, len(self.feet)
@@ -360,13 +360,13 @@ class HybridContactSystem(HandContacts):
         return self._over_feet(s, [*feet, *((f.uv, 'separated') for f in others)][:most])
 
     def _over_feet(self, s: MotionState, feet: Sequence[tuple[Array, str]]) -> MotionState:
-        """Return a state over closest points of the hand, and what the body does at each."""
+        """Return a state over closest points of the hand, and the phase at each."""
         phases = dict(enumerate(phase for _, phase in feet))
         mode = (self.several[len(feet)] if len(feet) > 1 else self).mode_with(phases, s.p)
         return replace(s, x=self.on_feet(s.x, [uv for uv, _ in feet]), mode=mode)
 
     def _lost(self, k: int, what: str, s: MotionState, u: Array) -> MotionState:
-        """Go on without a closest point that is not one any more, or lies over the edge."""
+        """Continue without a closest point that vanished or lies beyond the edge."""
         several = self.over(s.mode)
         names = self.feet if several is None else list(several.places)
         feet = [(s.x[self.state.slice(n)], self.phase(s.mode, i)) for i, n in enumerate(names)]
@@ -383,7 +383,7 @@ class HybridContactSystem(HandContacts):
         return (self.several.get(len(others)) or self).by_friction(left, u)
 
     def _close(self, i: int, s: MotionState, u: Array) -> MotionState:
-        """Let the body land, or pass beside the hand."""
+        """Let the body land, or miss the hand."""
         u_v, edges = np.array(self.foot(s.x, s.p)).ravel(), self.parameters.slice('hand_edges')
         low, high = s.p[edges].reshape(2, 2).T
         if np.all((low <= u_v) & (u_v <= high)):
@@ -394,10 +394,11 @@ class HybridContactSystem(HandContacts):
     @cached_property
     def search(self) -> ca.Function:
         """
-        ``(x, p) -> u, v, gap [m], 1 or 0`` (4, n): ends of Newton's method, and which count.
+        ``(x, p) -> u, v, gap [m], 1 or 0`` (4, n): results of Newton's method, and their validity.
 
-        It starts at the closest points of the state, and all over the chart of the hand or within
-        its edges. What counts is a minimum of the distance there; from the first start, anywhere.
+        It starts at the closest points of the state, and at points all over the chart of the hand
+        or within its edges. A result is valid if it is a minimum of the distance there; from the
+        first start, anywhere.
         """
         s, here, (low, high) = self.symbols, self.at.uv, self._searched
         foot = self.closest[FOOT.name]
@@ -432,7 +433,7 @@ class HybridContactSystem(HandContacts):
 
     @property
     def _searched(self) -> tuple[ca.SX, ca.SX]:
-        """Least and greatest (u, v) in which closest points are sought: chart and edges."""
+        """Minimum and maximum (u, v) of closest points, by chart and edges."""
         edges, chart, out = self.symbols.params['hand_edges'], self.hand_surface.charts[0], []
         bounds = [
             (-FAR, FAR) if p else b for p, b in zip(chart.periods, chart.bounds, strict=True)
@@ -445,7 +446,7 @@ class HybridContactSystem(HandContacts):
         return out[0], out[1]
 
     def get_ready(self) -> None:
-        """Write out what is needed at a change of mode, which takes a second, before it comes."""
+        """Build the functions for changes of mode in advance, which takes a second."""
         for name in ('modes', 'impact_terms', 'gap_rows', 'contact_motion', 'pace', 'onset'):
             getattr(self, name)
         for what, mode in (('slip', 'rolling'), ('slips', 'slipping'), ('stop', 'rolling')):
@@ -465,7 +466,7 @@ class HybridContactSystem(HandContacts):
 
     @cached_property
     def touch(self) -> ca.Function:
-        """``(x, p) -> gap [m], velocity of the contact [m/s], its place [m], spin [rad/s]``."""
+        """``(x, p) -> gap [m], velocity of the contact [m/s], its position [m], spin [rad/s]``."""
         v = self.closures[0].velocity
         return self.of_state('touch', self.gaps, v[:3], self.at.p_HC, v[3])
 
@@ -475,18 +476,18 @@ class HybridContactSystem(HandContacts):
         return ca.SX(6, 1) if of is None else of(*self.symbols)
 
     def hand_power(self, mode: str) -> ca.Function:
-        """Return ``(x, u, t, p) -> power`` [W] that the hand gives to the object in a mode."""
+        """Return ``(x, u, t, p) -> power`` [W] from the hand to the object in a mode."""
         s, wrench, C = self.symbols.values, self.wrench_in(mode), self.at.frame
         v_hand = s['v_WH_H'] + ca.cross(s['w_WH_H'], self.at.p_HC)
         power = ca.dot(C @ wrench[3:6], v_hand) + ca.dot(C @ wrench[0:3], s['w_WH_H'])
         return self.function('hand_power', power)
 
     def rest_goal(self, x_start: Array) -> dict[str, Array]:  # noqa: ARG002
-        """Return nothing: a body that slides or flies need not come to rest."""
+        """Return no defaults: a body that slides or flies need not come to rest."""
         return {}
 
     def conserved(self, p: Array, x: Array) -> list[str]:
-        """Return ``energy`` where the plate rests and rolling meets no resistance."""
+        """Return ``energy`` if the plate rests and rolling has no resistance."""
         values = self.state.unpack(x)
         rests = not any(np.any(values[name]) for name in ('w_WH_H', 'v_WH_H'))
         resisted = np.any(self.parameters.unpack(p)['rolling_resistance'])

@@ -1,1 +1,1 @@
-"""Parameters of any system from logs of its motion, by multiple shooting."""
+"""Identification of parameters of any system from logs of its motion, by multiple shooting."""

@@ -1,4 +1,4 @@
-"""Uncertain parameters of a system from a log of its motion, with intervals."""
+"""Identification of uncertain parameters from a log of motion, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scipy.stats import t as student
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A parameter: value, unit, half width of its 95 % interval, and why there is none."""
+    """A parameter: value, unit, half width of its 95 % interval, or why it has none."""
 
     value: float
     unit: str
@@ -29,18 +29,18 @@ class Estimate:
     text: str = ''
 
     def line(self, name: str) -> str:
-        """Return what is printed of it."""
+        """Return a line of a table."""
         half = '' if self.half_width is None else f'+- {self.half_width:<9.2g}'
         return f'{name:20} {self.value:12.6g} {half:12} {self.unit:14} {self.text}'.rstrip()
 
 
 def jackknife(J: Array, r: Array, group: NDArray[np.intp], prior: Array) -> Array:
     """
-    Return the covariance of parameters that a fit gave.
+    Return the covariance of fitted parameters.
 
-    How far they move when a group of residuals is left out, in one step, summed over groups
-    (jackknife, HC3 of MacKinnon and White 1985): what a model lacks errs in one direction for a
-    whole group.
+    It is the change of the parameters when a group of residuals is left out, in one step, summed
+    over groups (jackknife, HC3 of MacKinnon and White 1985). Errors of the model have one
+    direction within a group.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def jackknife(J: Array, r: Array, group: NDArray[np.intp], prior: Array) -> Arra
     group
         Group of each residual, from 0 on, shape (k,).
     prior
-        Derivatives of what is known of the parameters beforehand, scaled likewise, shape (j, n).
+        Derivatives of prior information on the parameters, scaled likewise, shape (j, n).
 
     """
     information = J.T @ J + prior.T @ prior
@@ -67,12 +67,12 @@ DEAD_TIME = 'dead_time'  # of the control, [s]; fitted as if it were a parameter
 FEWEST = 4  # windows
 UNDETERMINED = 0.25  # half width over the width of the bounds
 ALIKE = 0.95  # correlation at which two parameters cannot be distinguished
-EXPLAINED = 0.2  # fraction of the variance: below, nothing was determined
-OBSERVED = 0.5  # fraction of a window that the start of a prediction follows from
-RATED = 5  # rows that the velocity held by the baseline follows from
+EXPLAINED = 0.2  # fraction of the variance: below, nothing is determined
+OBSERVED = 0.5  # fraction of a window from which the start of a prediction is estimated
+RATED = 5  # rows from which the baseline takes its constant velocity
 MOST = 25  # evaluations of a fit
 CELLS = 3  # along each measured component, of windows between rests
-INSIDE = 0.01  # of the width of the bounds: at a bound, a fit does not begin
+INSIDE = 0.01  # of the width of the bounds: distance of an initial value from them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +85,8 @@ class Errors:
     residual, explained
         Root mean square over the fitted windows, and the fraction of the variance explained.
     predicted, baseline
-        Root mean square over the second halves of the windows held out, where the start follows
-        from the first halves: of the model, and of the last value with the last velocity held.
+        Root mean square over the second halves of the windows held out, with the start estimated
+        from the first halves: for the model, and for a constant last velocity.
 
     """
 
@@ -110,11 +110,12 @@ class Found:
     correlated
         Pairs that cannot be distinguished, and their correlation.
     errors
-        Of each measured component.
+        Errors of each measured component.
     windows, held_out
-        How many were fitted, and how many were kept apart.
+        Numbers of windows that were fitted and held out.
     times, residuals, states
-        Of the fitted windows [s], (k,), residuals (k, m), and measured components of the model.
+        Times [s] (k,) and residuals (k, m) of the fitted windows, and measured components of the
+        model.
     left
         Windows in which a guard of the mode is negative, by guard.
     p
@@ -136,7 +137,7 @@ class Found:
 
     @property
     def explains(self) -> bool:
-        """True if the model explains anything of the log."""
+        """True if the model explains any part of the log."""
         return any(e.explained >= EXPLAINED for e in self.errors.values())
 
     @property
@@ -159,22 +160,22 @@ def identify(
     Parameters
     ----------
     scenario
-        System, parameters to begin with, mode, and the control where the log has none.
+        System, initial parameters, mode, and the control if the log has none.
     log
-        Of a motion in one mode.
+        Log of a motion in one mode.
     bounds
-        Of the parameters that are fitted.
+        Bounds of the parameters to fit.
     length
-        Of a window [s].
+        Length of a window [s].
     held_out
-        Fraction of the windows, the last ones, that are not fitted but predicted.
+        Fraction of the windows, at the end, that are predicted instead of fitted.
     lacking
-        Standard deviation by component of the state [unit/s] of what its rate lacks in a window.
+        Standard deviation of the unmodelled rate in a window, by component of the state [unit/s].
 
     Raises
     ------
     ParameterError
-        A parameter is unknown, its bounds do not hold its value, or there are too few windows.
+        A parameter is unknown, its value is outside of its bounds, or there are too few windows.
 
     """
     system = scenario.system
@@ -183,7 +184,7 @@ def identify(
     low, high, fitted = _bounds(scenario, bounds, initial)
     if system.parameters.size in fitted and log.controls is None:
         raise ParameterError(
-            f'{log.place()}: uncertain: {DEAD_TIME}: there is no control that could be late'
+            f'{log.place()}: uncertain: {DEAD_TIME}: there is no control to delay'
         )
     windows = windows_of(log, length, system.control.size)
     apart = round(held_out * len(windows))
@@ -208,7 +209,7 @@ def identify(
     for tolerance in (1e-4, 1e-7):
         z = fit.solve(z, tolerance)
         if fit.weigh(z):
-            break  # nothing is explained, nothing to be refined
+            break  # nothing is explained, nothing to refine
     named = {c: e.unit for e in _fitted(scenario).entries for c in (e.name, *e.components)}
     estimates, correlated = fit.estimates(z, bounds, [named[name] for name in bounds])
     values = low + z * (high - low)
@@ -274,25 +275,25 @@ def _bounds(
 
 
 def _fitted(scenario: Scenario) -> Layout:
-    """Return what can be fitted: parameters, dead time, and what is added to the control."""
+    """Return the layout of values to fit: parameters, dead time, and offsets of the control."""
     system, dead_time = scenario.system, Entry(DEAD_TIME, (DEAD_TIME,), 's')
     return Layout((*system.parameters.entries, dead_time, *system.control.entries))
 
 
 def _scatter(windows: Sequence[Window]) -> Array:
-    """Return the mean squares of what was measured, less the mean of each window, shape (m,)."""
+    """Return the variance of the measurements within windows, shape (m,)."""
     off = np.vstack([w.measured - np.nanmean(w.measured, axis=0) for w in windows])
     return np.asarray(np.nanmean(off**2, axis=0))
 
 
 def _motions(windows: Sequence[Window]) -> NDArray[np.intp]:
-    """Return groups of windows that follow each other without a rest."""
+    """Return groups of consecutive windows without a rest."""
     first, last = (np.array([getattr(w, end) for w in windows]) for end in ('first', 'last'))
     return np.cumsum(np.append(True, first[1:] != last[:-1])) - 1
 
 
 def _places(windows: Sequence[Window]) -> NDArray[np.intp]:
-    """Return groups of windows that lie near each other, where a model errs in one direction."""
+    """Return groups of nearby windows, where errors of a model have one direction."""
     middle = np.array([np.nanmean(w.measured, axis=0) for w in windows])
     low, width = middle.min(axis=0), np.ptp(middle, axis=0)
     cells = np.minimum((CELLS * (middle - low) / width).astype(int), CELLS - 1)
@@ -318,7 +319,7 @@ class _Fit:
         self._known: tuple[bytes, Array, Array] | None = None
 
     def rows(self, z: Array) -> tuple[Array, Array]:
-        """Return residuals and projected derivatives; those of the last parameters are kept."""
+        """Return residuals and projected derivatives; the last result is cached."""
         if self._known is None or self._known[0] != z.tobytes():
             self.shooting.renew()
             values, shots = self.low + z * (self.high - self.low), []
@@ -339,7 +340,7 @@ class _Fit:
         return self._known[1:]
 
     def solve(self, z: Array, tolerance: float) -> Array:
-        """Return the parameters of least squares."""
+        """Return the least-squares parameters."""
         self._known, z = None, np.clip(z, INSIDE, 1 - INSIDE)
         self.rows(z)
         if self.endless:
@@ -361,7 +362,7 @@ class _Fit:
         return np.asarray(found.x)
 
     def weigh(self, z: Array) -> bool:
-        """Take root mean squares of residuals as noise; return whether nothing is explained."""
+        """Set the noise from mean squares of residuals; return whether nothing is explained."""
         _, off, _, _ = self.over_time(z)
         squares, scatter = np.nanmean(off**2, axis=0), _scatter(self.windows)
         self.shooting.noise = np.maximum(np.sqrt(squares), 1e-12)
@@ -385,7 +386,7 @@ class _Fit:
     ) -> tuple[dict[str, Estimate], list[tuple[str, str, float]]]:
         """Return parameters with their intervals, and pairs that cannot be distinguished."""
         r, J = self.rows(z)
-        # what the bounds say: of a direction that the log does not say, their width remains
+        # prior from the bounds: a direction that the log does not determine keeps their width
         covariances = [jackknife(J, r, group, np.eye(z.size)) for group in self._groups]
         many = [student.ppf((1 + CONFIDENCE) / 2, group.max()) for group in self.groups]
         spreads = np.sqrt([np.diag(covariance) for covariance in covariances])
@@ -418,7 +419,7 @@ class _Fit:
 def fitted(
     shooting: Shooting, windows: list[Window], x0: Array, tries: Array, bounds: tuple[Array, Array]
 ) -> Array:
-    """Return parameters of least squares (q,), the best of those that begin at (k, q)."""
+    """Return least-squares parameters (q,), the best of those from starts (k, q)."""
     low, width = bounds[0], bounds[1] - bounds[0]
     fit, found = _Fit(shooting, windows, *bounds), []
     for values in tries:
@@ -435,9 +436,9 @@ class Residuals(NamedTuple):
     Attributes
     ----------
     times
-        Rows that are predicted [s], after each window one of NaN; shape (k,).
+        Times of predicted rows [s], NaN after each window; shape (k,).
     off
-        What is predicted less what was measured, of model and baseline, shape (k, 2, m).
+        Predicted minus measured values, of model and baseline, shape (k, 2, m).
 
     """
 
@@ -450,7 +451,7 @@ class Residuals(NamedTuple):
         return np.asarray(np.sqrt(np.nanmean(self.off**2, axis=0)))
 
     def entry(self, k: int, scale: float = 1.0) -> Residuals:
-        """Return those of one measured entry, in another unit."""
+        """Return the errors of one measured entry, in another unit."""
         return Residuals(self.times, scale * self.off[:, :, k : k + 1])
 
 
@@ -464,19 +465,19 @@ def predictions(
     """
     Return errors of predictions, of model and baseline.
 
-    The start follows from the first part of each window, the rest is predicted. The baseline
-    holds the last velocity, that of a straight line through the last rows of the first part.
+    The start is estimated from the first part of each window, the rest is predicted. The baseline
+    keeps the velocity of a straight line through the last rows of the first part.
 
     Parameters
     ----------
     shooting, windows
         Motions and windows.
     x0
-        State to begin with.
+        Initial state.
     values
-        Parameters that were fitted.
+        Fitted parameters.
     observed
-        Fraction of a window that is its first part.
+        Fraction of a window that is used as its first part.
 
     """
     times: list[Array] = []
@@ -508,7 +509,7 @@ def _line(t: Array, y: Array) -> tuple[float, float]:
 def _left(
     scenario: Scenario, mode: str, windows: Sequence[Window], states: Sequence[Array], p: Array
 ) -> dict[str, int]:
-    """Return in how many windows the motion that was fitted leaves the mode, by guard."""
+    """Return the number of windows in which the fitted motion leaves the mode, by guard."""
     out: dict[str, int] = {}
     for name, guard in scenario.system.modes[mode].guards.items():
         for window, x in zip(windows, states, strict=True):

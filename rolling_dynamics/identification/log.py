@@ -19,7 +19,7 @@ from rolling_dynamics.scenario.document import read_document
 
 MAX_BYTES = 100_000_000
 TIME = 'time'
-GAP = 5.0  # times the usual interval: a longer one is a gap
+GAP = 5.0  # times the median interval: a longer one is a gap
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,13 +30,13 @@ class Column:
     Attributes
     ----------
     name
-        In the first line of the file, or its number from 1 on in a file without such a line.
+        Name in the first line of the file, or the column's number from 1 if there is no such line.
     scale, offset
-        What a number is multiplied with, and what is then added.
+        Factor of a number, and the offset that is then added.
     largest
-        Greatest magnitude that a number of the file can have.
+        Maximum magnitude of a number in the file.
     optional
-        Whether a place may be empty.
+        Whether a cell may be empty.
 
     """
 
@@ -59,15 +59,15 @@ class Log:
     lines
         Lines of the file, shape (k,).
     names, measured
-        Components of the state, and their values, not a number where none was measured; (k, m).
+        Components of the state, and their values, NaN if not measured; (k, m).
     controls
-        In force until the next row, shape (k, nu); None where the log has none.
+        Controls in force until the next row, shape (k, nu); None if the log has none.
     repeated
-        How many rows were left out because they had the time of the row before.
+        Number of rows that were left out because they repeated the time of the previous row.
     still
-        Intervals between rows that no window may have, shape (k - 1,); None for none.
+        Intervals between rows that no window may contain, shape (k - 1,); None for none.
     path
-        Its file.
+        File of the log.
 
     """
 
@@ -81,11 +81,11 @@ class Log:
     path: Path = Path('log')
 
     def from_zero(self) -> Log:
-        """Return the log whose times begin with 0."""
+        """Return the log with times that start at 0."""
         return replace(self, times=self.times - self.times[:1])
 
     def place(self, first: int = 0, last: int = -1) -> str:
-        """Return the file, and its lines from a row to another, as messages name them."""
+        """Return the file, and its lines between two rows, for messages."""
         if not self.lines.size:
             return f'{self.path}: the file'
         return f'{self.path}: lines {self.lines[first]} to {self.lines[last]}'
@@ -98,7 +98,8 @@ def read_columns(path: Path, columns: Sequence[Column]) -> tuple[Array, NDArray[
     Raises
     ------
     ParameterError
-        It cannot be read, a column is missing, or a number is out of range; with the line.
+        It cannot be read, a column is missing, or a number is out of range; the text gives the
+        line.
 
     """
     numbered = any(isinstance(c.name, int) for c in columns)
@@ -147,7 +148,7 @@ def _row(
 
 
 def read_mapping(path: str | Path) -> dict[str, Column]:
-    """Return the columns that a YAML file maps to ``time`` and components; see the errors."""
+    """Return the columns that a YAML file maps to ``time`` and components."""
     out = {}
     for name, given in read_document(path).items():
         entry = given if isinstance(given, Mapping) else {'column': given}
@@ -175,16 +176,16 @@ def read_log(path: Path, system: RollingSystem, mapping: Mapping[str, Column] | 
     Parameters
     ----------
     path
-        Of the file; a place of a measured column may be empty.
+        Path of the file; a cell of a measured column may be empty.
     system
-        Its state has the components that can be measured, its control those that drive it.
+        The system; components of its state may be measured, those of its control drive it.
     mapping
-        Column of ``time`` and of components; None for columns named as the components are.
+        Columns of ``time`` and of components; None for columns with the names of the components.
 
     Raises
     ------
     ParameterError
-        Columns are missing, nothing is measured, time runs back, or a signal is constant.
+        Columns are missing, nothing is measured, time runs backwards, or a signal is constant.
 
     """
     state, control, place = system.state.names, system.control.names, str(path)
@@ -202,7 +203,7 @@ def read_log(path: Path, system: RollingSystem, mapping: Mapping[str, Column] | 
 def parts_of(
     place: str, system: RollingSystem, mapping: Mapping[str, Column]
 ) -> tuple[list[str], list[str]]:
-    """Return which components of state and control a mapping has; raise if these do not do."""
+    """Return the components of state and control in a mapping; raise if some are missing."""
     state, control = system.state.names, system.control.names
     for name in mapping:
         if name not in {TIME, *state, *control}:
@@ -223,7 +224,7 @@ def parts_of(
 def log_of(
     path: Path, names: Sequence[str], table: Array, lines: NDArray[np.int_] | None = None
 ) -> Log:
-    """Return the log in a table of times, what is measured, and controls; lines begin with 1."""
+    """Return the log from a table of times, measurements and controls; lines start at 1."""
     lines = np.arange(len(table)) + 1 if lines is None else lines
     _increasing(path, table[:, 0], lines)
     keep = np.append(True, np.diff(table[:, 0]) > 0)[: len(table)]
@@ -272,10 +273,10 @@ def _varying(log: Log) -> None:
 
 def moving(log: Log, names: Sequence[str], speed: float) -> Log:
     """
-    Return a log whose windows have no rest: components [unit/s] that are slow, or not measured.
+    Return a log whose windows contain no rest, by slow or missing components [unit/s].
 
-    A mean speed may be high enough where a body rests or turns back for a part of an interval,
-    but not where those before and after are too.
+    A mean speed may be high enough although a body rests or turns back for a part of an interval,
+    but not if the speeds before and after are high as well.
     """
     columns = [log.names.index(name) for name in names]
     way = np.linalg.norm(np.diff(log.measured[:, columns], axis=0), axis=1)
@@ -284,7 +285,7 @@ def moving(log: Log, names: Sequence[str], speed: float) -> Log:
 
 
 def stretches(log: Log) -> list[tuple[int, int]]:
-    """Return first and last row of each stretch without a gap or a rest."""
+    """Return first and last row of each segment without a gap or a rest."""
     steps = np.diff(log.times)
     parted = steps > GAP * np.median(steps) if steps.size else np.empty(0, bool)
     if log.still is not None:

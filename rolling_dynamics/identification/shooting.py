@@ -1,9 +1,9 @@
 """
-Motions over windows of a log, and their derivatives by where they begin and by parameters.
+Motions over windows of a log, and their derivatives by start and parameters.
 
-Each window begins in a state of its own, which follows from the window alone: for given
-parameters it is found by Gauss-Newton steps, and what it explains is projected out of the
-derivatives (variable projection, Golub and Pereyra 1973).
+Each window has its own start, which follows from the window alone. For given parameters it results
+from Gauss-Newton steps, and its effect is projected out of the derivatives (variable projection,
+Golub and Pereyra 1973).
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from rolling_dynamics.identification.log import Log, stretches
 from rolling_dynamics.simulation.stepper import step_of_order_4
 
 LONGEST = 0.01  # s, of a step of Runge-Kutta
-SHORT = 0.0045  # s, where servos follow the control
+SHORT = 0.0045  # s, if servos follow the control
 BEGINNING, LATER, HALVINGS = 15, 4, 5  # Gauss-Newton steps of the start of a window
-ENOUGH = 1e-9  # relative decrease of the cost at which they end
+ENOUGH = 1e-9  # relative decrease of the cost at which they stop
 POOR = 0.1  # mean square of scaled residuals over which another start is tried
-FEWEST = 4  # rows after the first of a window between rests
-RANK = 1e-9  # of singular values: what the log does not say of a start
+FEWEST = 4  # rows after the first, of a window between rests
+RANK = 1e-9  # of singular values: directions of a start that the log does not determine
 
 
 class FollowsCommands(Protocol):
-    """Has states that follow from the commands alone and forget where they began."""
+    """Has states that depend on the commands alone and forget their initial values."""
 
     @property
     def follows(self) -> tuple[str, ...]:
@@ -45,16 +45,16 @@ class FollowsCommands(Protocol):
 @dataclass(frozen=True, eq=False)
 class Window:
     """
-    A stretch of a log.
+    A segment of a log.
 
     Attributes
     ----------
     log
         The log.
     first, last
-        Its rows.
+        First and last row.
     size
-        Of a control.
+        Size of a control.
 
     """
 
@@ -92,9 +92,9 @@ class Window:
 
 class Shot(NamedTuple):
     """
-    Residuals (k,), derivatives by start (k, m) and parameters (k, q), where, states (N, n).
+    Residuals (k,), derivatives by start (k, m) and parameters (k, q), rows, states (N, n).
 
-    Behind the residuals of what was measured are those of what the equations lack.
+    Residuals of the measurements come first, then those of the unmodelled rates.
     """
 
     residuals: Array
@@ -104,14 +104,14 @@ class Shot(NamedTuple):
     states: Array
 
     def table(self) -> Array:
-        """Return residuals of what was measured [1], (N, m), not a number where nothing was."""
+        """Return residuals of the measurements [1], (N, m), NaN where there is none."""
         out = np.full(self.where.shape, np.nan)
         out[self.where] = self.residuals[: np.count_nonzero(self.where)]
         return out
 
     @property
     def cost(self) -> float:
-        """Sum of squares; infinite where the motion is not finite."""
+        """Sum of squares; infinite if the motion is not finite."""
         with np.errstate(over='ignore', invalid='ignore'):
             found = float(self.residuals @ self.residuals)
         return found if math.isfinite(found) else math.inf
@@ -124,7 +124,7 @@ def windows_of(log: Log, length: float, controls: int) -> list[Window]:
     Raises
     ------
     ParameterError
-        None fits between gaps, or between two rows.
+        No window fits between gaps, or between two rows.
 
     """
     apart = float(np.median(np.diff(log.times))) if len(log.times) > 1 else length
@@ -156,7 +156,7 @@ def windows_of(log: Log, length: float, controls: int) -> list[Window]:
 
 
 def _pieces(first: int, last: int, rows: int) -> list[int]:
-    """Return where to cut a motion between rests, into equal parts of about so many rows."""
+    """Return where to cut a motion between rests into equal parts of about so many rows."""
     if last - first < FEWEST:
         return []
     parts = max(round((last - first) / rows), 1)
@@ -164,7 +164,7 @@ def _pieces(first: int, last: int, rows: int) -> list[int]:
 
 
 class Shooting:
-    """Motions of a system from starts of windows, compared with what was measured."""
+    """Motions of a system from starts of windows, compared with measurements."""
 
     def __init__(
         self,
@@ -186,20 +186,20 @@ class Shooting:
         system, mode, p
             The system, its mode of motion, and its parameters.
         fitted
-            Where in p the fitted ones are; behind its end, the dead time of the control [s], then
-            what is added to each of its components.
+            Indices of the fitted parameters in p; beyond its end, the dead time of the control
+            [s], then the offset of each of its components.
         names
             Measured components of the state.
         law
-            ``(x, t) -> u`` where the log has no control; None where it has.
+            ``(x, t) -> u`` if the log has no control, else None.
         free
-            Components of the tangent that the start of a window is fitted in; None for all.
+            Components of the tangent that are fitted at the start of a window; None for all.
         log
-            Whole log, whose controls act after the dead time, and on what follows them alone
-            (:attr:`Servo.follows`) and so has no start in each window; None without either.
+            Whole log, for dead time and for states that depend on the controls alone
+            (:attr:`Servo.follows`), which have no start in each window; None without either.
         lacking
-            Standard deviation by component of the state [unit/s] of a constant that each window
-            adds to its rate, beyond its start: what the equations lack there.
+            Standard deviation of an unmodelled constant rate in each window, fitted with its
+            start, by component of the state [unit/s].
 
         """
         self.system, self.p, self.fitted = system, np.array(p), fitted
@@ -229,7 +229,7 @@ class Shooting:
         self._step, self._follow = (FastFunction(f) for f in compiled(step, follow))
 
     def renew(self) -> None:
-        """Go over to machine code if it is there by now."""
+        """Switch to machine code if it is ready."""
         for f in (self._step, self._follow):
             f.renew()
 
@@ -265,7 +265,7 @@ class Shooting:
             _, after = step_of_order_4(lambda y, k: part(y, at[k]), inside, h)
             S = ca.SX.sym('S', len(rows), columns + q)
             switched = ca.SX(S)
-            for k in self.late.tolist():  # later, what was in force before is so for longer
+            for k in self.late.tolist():  # longer dead time: the previous control acts longer
                 switched[:, columns + k] += part(inside, t, before) - part(inside, t)
             moved = ca.jacobian(after, inside) @ switched
             known = ca.vertcat(lacked, z) if columns else z
@@ -286,7 +286,7 @@ class Shooting:
         y: Array,
         known: tuple[Array, Array],
     ) -> Array:
-        """Return what steps make of y, at times (N,); controls (k, nu) begin at other times."""
+        """Return y after steps, at times (N,); controls (k, nu) start at separate times."""
         begins, controls = given
         late = float(known[1][self.late].sum())
         switched = begins + late if self.late.size else begins[:0]
@@ -312,7 +312,7 @@ class Shooting:
         return np.asarray(table[np.concatenate([[0], ends])[np.searchsorted(nodes, times)]])
 
     def followed(self, z: Array) -> tuple[Array, Array]:
-        """Return what follows the control alone at the rows of the log, (N, k), and slopes."""
+        """Return states that depend on the control alone, at log rows (N, k), and slopes."""
         if self._followed[0] != z.tobytes():
             k = self.follows.size
             y = np.zeros(k + k * z.size)
@@ -358,7 +358,7 @@ class Shooting:
     def settled(
         self, window: Window, x: Array, z: Array, steps: int = LATER
     ) -> tuple[Array, Shot]:
-        """Return the start (n,) of a window that fits best, and its shot: residuals [1]."""
+        """Return the start (n,) of a window that fits best, and its residuals [1]."""
         now = self.shot(window, x, z)
         for _ in range(steps):
             if not math.isfinite(now.cost):
@@ -384,7 +384,7 @@ class Shooting:
         """
         Return starts of windows [SI], each near the end of the one before it.
 
-        A start is a state and what the equations lack in the window, shape (k, n + lacking).
+        A start is a state and the unmodelled rates of the window, shape (k, n + lacking).
         """
         none = np.zeros(self.lacking.size)
         x0 = np.concatenate([x0, none])
@@ -406,7 +406,7 @@ class Shooting:
 
 
 def projected(shot: Shot) -> Array:
-    """Return derivatives by parameters of what the start of the window cannot explain."""
+    """Return derivatives by parameters of the part that the start of the window cannot explain."""
     U, s, _ = np.linalg.svd(shot.by_start, full_matrices=False)
     U = U[:, s > RANK * s[:1]]
     return np.asarray(shot.by_parameters - U @ (U.T @ shot.by_parameters))

@@ -18,8 +18,7 @@ class PointMassBall(MassDrivenSystem):
     Ball on the plane z = 0 of W; Putkaradze & Rogers (normal force), Eqs. (3.2)-(3.4), (6.4).
 
     The body frame B has its origin in the geometric centre. The state is (theta, theta_rate, q_WB,
-    w_WB_B, p_xy); of a unilateral ball the centre p_WB and its velocity v_WB_W stand in place of
-    p_xy.
+    w_WB_B, p_xy); for a unilateral ball the centre p_WB and its velocity v_WB_W replace p_xy.
 
     Examples
     --------
@@ -50,7 +49,7 @@ class PointMassBall(MassDrivenSystem):
 
     @property
     def integrals(self) -> dict[str, ca.SX]:
-        """Energy, momenta, and of a ball without masses the integrals of Jellett and of Routh."""
+        """Energy, momenta, and for a ball without masses the integrals of Jellett and Routh."""
         if self.masses:
             return super().integrals
         p, at = self.symbols.params, self.shell
@@ -66,8 +65,8 @@ class PointMassDisk(MassDrivenSystem):
     """
     Disk in the plane of x and z of W; Putkaradze & Rogers (normal force), Eqs. (4.1)-(4.4), (5.2).
 
-    The state is (theta, theta_rate, phi, phi_rate, p_x); of a unilateral disk the centre p_WB and
-    its velocity v_WB_W, x and z each, stand in place of p_x. Positive phi' rolls towards -x.
+    The state is (theta, theta_rate, phi, phi_rate, p_x); for a unilateral disk the centre p_WB and
+    its velocity v_WB_W, x and z each, replace p_x. Positive phi' rolls towards -x.
 
     Examples
     --------
@@ -91,7 +90,7 @@ class PointMassDisk(MassDrivenSystem):
 
     @property
     def integrals(self) -> dict[str, ca.SX]:
-        """Energy, momentum, and angular momentum about the centre of mass (y is -e2's turn)."""
+        """Energy, momentum, and angular momentum about the centre of mass (y is along -e2)."""
         found = super().integrals
         kept = {n: found[n] for n in ('energy', 'linear_momentum_x', 'linear_momentum_z')}
         return {**kept, 'angular_momentum': -found['angular_momentum_y']}

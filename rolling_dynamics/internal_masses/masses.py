@@ -1,4 +1,4 @@
-"""Masses inside a rolling body and boxes in its way, their materials, and checks of them."""
+"""Masses inside a rolling body, materials and obstacles, and their checks."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def mass_joints(
     masses: Sequence[Mass], t: ca.SX, motion: Sequence[ca.SX], lengths: Mapping[str, ca.SX]
 ) -> list[Guided]:
     """
-    Return how the masses move in the shell, by Eq. (3.1) those on rails.
+    Return the motion of the masses in the shell; by Eq. (3.1) for those on rails.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def mass_joints(
     t
         Time [s].
     motion
-        theta, theta' and theta'' of those on rails.
+        theta, theta' and theta'' of the masses on rails.
     lengths
         Lengths of all rails, by :func:`rail_value_names`.
 
@@ -157,7 +157,7 @@ def pairs_that_hold(mu: float) -> dict[tuple[str, str], bool]:
 
 
 SAMPLES = 721  # of a rail
-MEET = 1e-9  # of the radius: masses nearer than this have met
+MEET = 1e-9  # of the radius: masses closer than this have met
 
 
 def checked_coefficients(
@@ -179,7 +179,7 @@ def check_masses(
     masses: Sequence[Mass], shell: float, radius: float, centre_of_mass: Array
 ) -> None:
     """
-    Refuse a total of zero, a centre of mass outside the shell, rails that leave the shell.
+    Reject a total mass of zero, a centre of mass outside the shell, and rails that leave it.
 
     ``shell`` is its mass [kg]; ``radius`` and ``centre_of_mass``, a vector in B, are in m.
     """
@@ -196,14 +196,14 @@ def check_masses(
             check_inside(k, m.rail, radius)
 
 
-@np.errstate(over='ignore')  # what is too far to be squared is infinitely far
+@np.errstate(over='ignore')  # a distance too large to be squared is infinite
 def _from_centre(points: Array) -> Array:
     return np.asarray(np.linalg.norm(points, axis=1))
 
 
 @lru_cache(maxsize=256)
 def check_inside(number: int, rail: Rail, radius: float) -> None:
-    """Refuse a rail that leaves the shell."""
+    """Reject a rail that leaves the shell."""
     theta = np.linspace(*rail.span(), SAMPLES)
     distance = _from_centre(rail.points(theta))
     worst = int(np.argmax(distance))
@@ -215,7 +215,7 @@ def check_inside(number: int, rail: Rail, radius: float) -> None:
 
 
 def check_trajectories(masses: Sequence[Mass], radius: float, duration: float) -> None:
-    """Refuse a free trajectory that leaves the shell within a time."""
+    """Reject a free trajectory that leaves the shell within a time."""
     if not any(isinstance(m, FreeMass) for m in masses):
         return
     times = np.linspace(0.0, duration, SAMPLES)
@@ -241,22 +241,22 @@ def _place(rail: Rail, theta: float) -> Array:
 
 @lru_cache(maxsize=256)
 def distance_from_plane(rail: Rail) -> float:
-    """Return how far a rail leaves the plane y = 0 [m]."""
+    """Return the maximum distance of a rail from the plane y = 0 [m]."""
     return float(np.abs(rail.sample()[:, 1]).max())
 
 
 def check_apart(masses: Sequence[Mass], theta: ArrayLike, size: float = 0.0) -> None:
     """
-    Refuse places on the rails at which masses meet or stand beyond a stop.
+    Reject positions on the rails at which masses meet or are beyond a stop.
 
     Parameters
     ----------
     masses
-        The masses; those on free trajectories are not looked at.
+        The masses; those on free trajectories are ignored.
     theta
-        Places of those on rails.
+        Positions of the masses on rails.
     size
-        Diameter of a mass [m]; masses nearer than it have met.
+        Diameter of a mass [m]; masses closer than this have met.
 
     """
     rails = [(k, m.rail) for k, m in enumerate(masses, 1) if isinstance(m, RailMass)]
@@ -277,8 +277,8 @@ def check_apart(masses: Sequence[Mass], theta: ArrayLike, size: float = 0.0) -> 
             )
 
 
-FAR = 1e9  # m: a box without an end along y goes as far as this
-SIDES = 5  # numbers of a box
+FAR = 1e9  # m: extent of a box that is unbounded along y
+SIDES = 5  # parameters of a box
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,9 +289,9 @@ class Box:
     Attributes
     ----------
     x, y
-        Where it begins and ends [m].
+        Start and end along each axis [m].
     height
-        Of its top over the plane [m].
+        Height of its top over the plane [m].
 
     """
 
@@ -300,7 +300,7 @@ class Box:
     y: tuple[float, float] = (-FAR, FAR)
 
     def __post_init__(self) -> None:
-        """Refuse a box without an inside."""
+        """Reject an empty box."""
         for name, (low, high) in (('x', self.x), ('y', self.y)):
             if not (math.isfinite(low) and math.isfinite(high) and low < high):
                 raise ParameterError(
@@ -310,14 +310,14 @@ class Box:
 
 
 def box_values(boxes: Sequence[Box]) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    """Return names and values of the numbers of boxes: x, y from and to, height of each."""
+    """Return names and values of the parameters of boxes: x, y from and to, height of each."""
     sides = ('x_from', 'x_to', 'y_from', 'y_to', 'height')
     names = tuple(f'obstacle_{k}_{side}' for k in range(1, len(boxes) + 1) for side in sides)
     return names, tuple(float(v) for b in boxes for v in (*b.x, *b.y, b.height))
 
 
 def distance(point: ca.SX, box: ca.SX) -> ca.SX:
-    """Return the distance of a point over the plane to a box, from its SIDES numbers [m]."""
+    """Return the distance of a point over the plane to a box, from its SIDES parameters [m]."""
     x0, x1, y0, y1, top = ca.vertsplit(box)
     beyond = [ca.fmax(x0 - point[0], point[0] - x1), ca.fmax(y0 - point[1], point[1] - y1)]
     parts = [ca.fmax(b, 0) for b in (*beyond, point[2] - top)]

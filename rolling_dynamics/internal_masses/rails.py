@@ -22,25 +22,25 @@ IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 class Rail:
     """
-    A curve zeta(theta) in the body frame, its origin in the geometric centre.
+    A curve zeta(theta) in the body frame, whose origin is the geometric centre.
 
     Putkaradze & Rogers (normal force), Section 3.
 
     Attributes
     ----------
     kind
-        Name of the kind of rail.
+        Name of the type of rail.
     position
         ``(theta, values) -> zeta(theta)`` [m], body frame, shape (3,).
     values
-        Lengths that are parameters of the system, name -> value [m]. A length that is zero is not
-        among them: it is zero in the equations.
+        Lengths that are parameters of the system, name -> value [m]. Lengths of zero are left out:
+        they are zero in the equations.
     stops
-        Least and greatest theta; infinite where there is no stop.
+        Minimum and maximum theta; infinite if there is no stop.
     period
         Period of theta on a closed rail, None on an open one.
     start
-        Where a turn of a closed rail starts.
+        Start of a turn of a closed rail.
     unit
         Unit of theta: ``rad``, ``m``, or the empty string.
 
@@ -109,7 +109,7 @@ class Rail:
 
 
 def centre_values(centre: ArrayLike) -> dict[str, float]:
-    """Return centre_x, centre_y, centre_z of a vector of 3 numbers [m]."""
+    """Return centre_x, centre_y, centre_z of a vector of 3 components [m]."""
     array = np.asarray(centre, dtype=float).reshape(-1)
     if array.size != 3:
         raise ParameterError(f'centre takes 3 numbers [m], got {array.size}')
@@ -117,7 +117,7 @@ def centre_values(centre: ArrayLike) -> dict[str, float]:
 
 
 def centre_of(values: Values) -> ca.SX:
-    """Return the vector of centre_x, centre_y, centre_z; what is not there is zero."""
+    """Return the vector of centre_x, centre_y, centre_z; missing ones are zero."""
     return ca.vertcat(*(ca.SX(values.get(f'centre_{s}', 0)) for s in 'xyz'))
 
 
@@ -170,9 +170,9 @@ def Straight(
     direction
         Direction in the body; need not have norm 1.
     stops
-        Least and greatest theta [m], from the centre along the direction.
+        Minimum and maximum theta [m], from the centre along the direction.
     centre
-        Where theta is zero [m].
+        Point at which theta is zero [m].
 
     """
     d = np.asarray(direction, dtype=float).reshape(3)
@@ -206,7 +206,7 @@ def FigureEight(
     frame
         Rotation with columns X, Y, Z in the body.
     stops
-        Least and greatest theta [rad]; none if None.
+        Minimum and maximum theta [rad]; none if None.
 
     """
     check_positive('figure_eight rail: length and width', [length, width], 'm')
@@ -227,7 +227,7 @@ def Ellipse(
     stops: tuple[float, float] | None = None,
 ) -> Rail:
     """
-    Return an ellipse in the X-Z plane of a frame of its own; closed, or an arc between stops.
+    Return an ellipse in the X-Z plane of its own frame; closed, or an arc between stops.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def Ellipse(
     frame
         Rotation whose columns X, Y, Z are expressed in the body; Y is the normal.
     stops
-        Least and greatest theta [rad]; none if None.
+        Minimum and maximum theta [rad]; none if None.
 
     """
     a, b = (float(v) for v in np.asarray(semi_axes, dtype=float).reshape(2))
@@ -303,7 +303,7 @@ def ExpressionRail(
     values
         Parameters by name.
     stops
-        Least and greatest theta; needed where there is no period.
+        Minimum and maximum theta; required if there is no period.
     period
         Period of theta on a closed rail.
 
@@ -328,7 +328,7 @@ def Spline(points: ArrayLike, *, closed: bool = False, theta: ArrayLike | None =
     """
     Return a curve through points of the body, closed or open; its points are not parameters.
 
-    Beyond its ends an open curve goes on as it was.
+    Beyond its ends an open curve continues with its last polynomials.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def Spline(points: ArrayLike, *, closed: bool = False, theta: ArrayLike | None =
         Whether the rail is closed; an open one has its stops at the first and the last point.
     theta
         Values of theta at the points, increasing, N of them (N + 1 for a closed curve: the last
-        is where it comes back); 0, 1, 2, ... if None.
+        closes the curve); 0, 1, 2, ... if None.
 
     """
     P = np.asarray(points, dtype=float)

@@ -1,4 +1,4 @@
-"""View of a rolling body with internal masses, also beyond rolling."""
+"""Robot view of a rolling body with internal masses, in all modes."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def all_modes(
     p
         Its parameters, and the unilateral system's.
     make
-        Makes the view of the unilateral system.
+        Returns the view of the unilateral system.
     sliding
-        Whether the motion goes on after slip begins.
+        Whether the motion continues after slip starts.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def view(system: MassDrivenSystem, p: ArrayLike) -> RobotView:
     made = replace(
         general,
         on_floor=True,
-        velocity=system.velocity_W,  # in flight too
+        velocity=system.velocity_W,  # also in flight
         links=[Link(f'{n}_link', homogeneous(b.R_WB, b.p_WB)) for n, b in bodies.items()],
         joints={f'mass_{n}_joint': s.values['theta'][k] for k, n in enumerate(_numbers(system))},
         safe_control=-rates[driven] / general.symbols.brake_time,
@@ -113,12 +113,12 @@ def view(system: MassDrivenSystem, p: ArrayLike) -> RobotView:
 
 
 def _numbers(system: MassDrivenSystem) -> list[int]:
-    """Return which masses have a rail, counted from 1 among all."""
+    """Return the numbers, from 1, of the masses on rails."""
     return [k for k, m in enumerate(system.masses, 1) if isinstance(m, RailMass)]
 
 
 def _perturbations(system: MassDrivenSystem) -> tuple[Array, Array]:
-    """Return what shifts the robot on the floor and what turns it about its own axes."""
+    """Return the entries that shift the robot on the floor and that turn it about its own axes."""
     place = next(n for n in ('p_WB', 'p', 'path') if n in system.state)
     along = system.plane if system.unilateral else system.plane[:-1]
     shift = tangent_columns(system, place, along, 3)[:, :2]
@@ -128,7 +128,7 @@ def _perturbations(system: MassDrivenSystem) -> tuple[Array, Array]:
 
 
 def _block(box: Box, longest: float) -> Block:
-    """Return an obstacle; one without an end along y is drawn as long as the floor."""
+    """Return an obstacle; one that is unbounded along y is drawn as long as the floor."""
     (x0, x1), (y0, y1) = box.x, (max(min(y, longest / 2), -longest / 2) for y in box.y)
     return Block(
         name='obstacle',

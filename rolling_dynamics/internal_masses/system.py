@@ -1,4 +1,4 @@
-"""Balls and disks driven by internal masses, from parts."""
+"""Balls and disks driven by internal masses, built from parts."""
 
 from __future__ import annotations
 
@@ -84,11 +84,11 @@ class MassDrivenSystem(HybridMachine):
         The masses.
     unilateral
         Whether the system can leave the plane: the state then holds the height, and there are the
-        modes ``slipping`` and ``separated`` beside ``rolling``.
+        modes ``slipping`` and ``separated`` in addition to ``rolling``.
     plane
         Axes of W, by number, along which it moves.
     axis
-        About which alone it turns, None in space.
+        Only axis about which it turns; None in space.
     turning
         Entries of attitude and angular velocity.
     inertia
@@ -130,18 +130,18 @@ class MassDrivenSystem(HybridMachine):
             The masses inside.
         force
             External force at the geometric centre in W [N]: three formulas of the time ``t``, the
-            position ``x y z`` and the velocity ``vx vy vz`` of the centre, the attitude
-            ``qw qx qy qz``, the angular velocity in W ``wx wy wz``, and the places and rates of
-            the masses on rails, ``theta_1``, ``theta_rate_1`` and so on. None for none.
+            position ``x y z`` and the velocity ``vx vy vz`` of the centre, the attitude ``qw qx qy
+            qz``, the angular velocity in W ``wx wy wz``, and the positions and rates of the masses
+            on rails, ``theta_1``, ``theta_rate_1`` and so on. None for no force.
         unilateral
             Whether the body can slide and leave the plane.
         mass_size
-            Diameter of a mass [m]: masses whose centres come this near meet, the event
-            ``masses_meet``. They are not watched if 0.
+            Diameter of a mass [m]: masses whose centres are this close meet, which is the event
+            ``masses_meet``. Not monitored if 0.
         obstacles
-            Boxes on the plane; to touch one is the event ``obstacle_1`` and so on.
+            Boxes on the plane; touching one is the event ``obstacle_1`` and so on.
         path
-            A path of a ball on the plane: the state then holds ``path`` (along, aside) in place of
+            A path of a ball on the plane: the state then has ``path`` (along, aside) instead of
             ``p``.
 
         """
@@ -166,7 +166,7 @@ class MassDrivenSystem(HybridMachine):
     # the description
 
     def _machine(self) -> Machine:
-        """Return a shell that rolls, or may leave the plane, and masses that move in it."""
+        """Return a shell that rolls, or may leave the plane, with masses that move in it."""
         machine = Machine(self.name)
         machine.creep, machine.clear = CREEP, CLEAR
         machine.inert = {self.turning[1].name: INERT}
@@ -197,7 +197,7 @@ class MassDrivenSystem(HybridMachine):
         return machine
 
     def _parameter_entries(self) -> Iterator[tuple[Entry, Sequence[float] | None]]:
-        """Yield the entries of the parameters, with the values that they have by default."""
+        """Yield the entries of the parameters, with their default values."""
         yield from ((entry, None) for entry in (SHELL_MASS, *self.inertia, RADIUS))
         yield vector_entry('gravity_W', 'm/s^2', 'W', 'gravity'), (0.0, 0.0, -GRAVITY)
         yield from ((entry, None) for entry in (MU, MU_KINETIC))
@@ -231,7 +231,7 @@ class MassDrivenSystem(HybridMachine):
 
     @property
     def _place(self) -> tuple[Entry, ...]:
-        """Entries of the contact point, or of the centre and its velocity where it may leave."""
+        """Entries of the contact point, or of centre and velocity if it may leave the plane."""
         axes = ''.join('xyz'[k] for k in self.plane)
         if self.path is not None:
             names = ('path_along', 'path_aside')
@@ -319,7 +319,7 @@ class MassDrivenSystem(HybridMachine):
     def _flat(self, vector: ca.SX) -> ca.SX:
         return self.spatial(self.taken(vector))
 
-    # the system that follows from it
+    # the resulting system
 
     def pack_parameters(
         self,
@@ -333,16 +333,16 @@ class MassDrivenSystem(HybridMachine):
         **inertia: ArrayLike,
     ) -> Array:
         """
-        Return the vector p; masses and rails stand in it with their own values.
+        Return the vector p; masses and rails enter it with their own values.
 
         Parameters
         ----------
         mass
-            m_0 of the shell [kg], zero or positive; the total must be positive.
+            m_0 of the shell [kg], zero or positive; the total mass must be positive.
         radius
             r [m].
         centre_of_mass
-            chi_0, from the geometric centre [m], of a disk along E1 and E3; zero if None.
+            chi_0, from the geometric centre [m], for a disk along E1 and E3; zero if None.
         gravity_W
             Gravity [m/s^2].
         mu, mu_kinetic
@@ -354,8 +354,7 @@ class MassDrivenSystem(HybridMachine):
         Raises
         ------
         ParameterError
-            A value that no such body has, a rail that leaves the shell or the plane of a disk, or
-            masses that meet.
+            A value is impossible, a rail leaves the shell or the plane of a disk, or masses meet.
 
         """
         check_names(inertia, [e.name for e in self.inertia], f'{self.name}: no parameter')
@@ -399,12 +398,12 @@ class MassDrivenSystem(HybridMachine):
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
-        """Rolling; of a unilateral system also slipping and separated."""
+        """Rolling; for a unilateral system also slipping and separated."""
         return super().modes if self.unilateral else super(HybridMachine, self).modes
 
     @cached_property
     def ending_at_slip(self) -> Self:
-        """The same body, whose motion ends where slip begins."""
+        """The same body, whose motion ends where slip starts."""
         twin = copy.copy(self)
         twin.slides = False
         vars(twin)['modes'] = {
@@ -434,7 +433,7 @@ class MassDrivenSystem(HybridMachine):
         return super().part_at(p, x) if self.unilateral else self
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:  # noqa: ARG002
-        """Refuse a quaternion of norm 0 or far from 1."""
+        """Reject a quaternion of norm 0 or far from 1."""
         turned = self.turning[0]
         q = np.asarray(x, dtype=float)[self.state.slice(turned.name)]
         if turned.has_unit_norm and not abs(np.linalg.norm(q) - 1) < 1e-3:
@@ -452,14 +451,14 @@ class MassDrivenSystem(HybridMachine):
 
     @cached_property
     def centre_of_mass(self) -> ca.Function:
-        """``(x, u, t, p) -> centre of mass`` of the whole in W, and over the centre in B [m]."""
+        """``(x, u, t, p) -> centre of mass`` of all bodies in W, and from the centre in B [m]."""
         mean = self.first_moment / self.machine.dynamics.composites[0].mass
         at_W = self.shell.p_WB + self.shell.R_WF @ mean
         return self.function('centre_of_mass', ca.vertcat(self.taken(at_W), self.taken(mean)))
 
     @property
     def first_moment(self) -> ca.SX:
-        """Mass times centre of mass of the whole, over the geometric centre in B (3) [kg m]."""
+        """Mass times centre of mass of all bodies, from the geometric centre in B (3) [kg m]."""
         whole = self.machine.dynamics.composites[0]
         return whole.first + whole.mass * self.shell.pivot
 
@@ -469,7 +468,7 @@ class MassDrivenSystem(HybridMachine):
         return self.pose_function()
 
     def actuator_power(self, mode: str = 'rolling') -> ca.Function:
-        """Return ``(x, u, t, p) -> power`` [W] that the actuators put in, in a mode."""
+        """Return ``(x, u, t, p) -> power`` [W] of the actuators in a mode."""
         part = self.parts[mode] if self.unilateral else self
         return self.function('actuator_power', part.guiding_power(part.rates))
 
@@ -495,13 +494,13 @@ class MassDrivenSystem(HybridMachine):
         return out
 
     def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
-        """Return ``energy`` where masses rest on their rails and no force acts, else nothing."""
+        """Return ``energy`` if masses rest on their rails and no force acts, else nothing."""
         rates = self.state.unpack(x).get('theta_rate', np.zeros(0))
         carried = len(self._rails) == len(self.masses) and self.control.size == len(self._rails)
         return ['energy'] if not self._acting and carried and not np.any(rates) else []
 
     def rest_goal(self, x_start: Array) -> dict[str, Array]:
-        """Return what a goal at rest has by default: nothing moves."""
+        """Return default values of a goal at rest: all rates are zero."""
         rates = {'theta_rate': np.zeros(len(self._rails))} if self._rails else {}
         return super().rest_goal(x_start) | rates
 
@@ -512,7 +511,7 @@ class MassDrivenSystem(HybridMachine):
 
     @property
     def given_formulas(self) -> tuple[str, ...]:
-        """Formulas of the external force, of masses that time moves, and of the path."""
+        """Formulas of the external force, of prescribed masses, and of the path."""
         drives = [m.drive for m in self._rails if m.drive is not None]
         ways = [f for m in self.masses if isinstance(m, FreeMass) for f in m.trajectory]
         path = self.path.formulas if self.path else ()
@@ -520,7 +519,7 @@ class MassDrivenSystem(HybridMachine):
 
     @property
     def default_weights(self) -> RegulatorWeights:
-        """Weights of a regulator where a user gives none."""
+        """Default weights of a regulator."""
         return MASS_DRIVEN_WEIGHTS.of(self.tangent)
 
     def state_bounds(self, p: Array) -> dict[str, tuple[float, float]]:  # noqa: ARG002

@@ -115,7 +115,7 @@ def test_an_egg_rests_where_it_has_rolled_to():
 
 
 def test_a_lever_arm_of_a_system_without_one_is_refused():
-    with pytest.raises(ParameterError, match='lever_arm: the system is one without'):
+    with pytest.raises(ParameterError, match='lever_arm: the system has none'):
         HybridContactSystem(Sphere(R)).pack_parameters(mass=1, inertia=1, lever_arm=1e-3)
 
 
