@@ -132,7 +132,7 @@ class ContactReport(Protocol):
     >>> from rolling_dynamics import load_scenario
     >>> s = load_scenario('ball_between_plates')
     >>> print(s.system.contact_report(s.p, s.x0)[0])
-    contacts beside the joints: 2 rows of rank 2; of 3 speeds 1 are free
+    contacts in addition to joints: 2 rows of rank 2; of 3 speeds 1 are free
 
     """
 

@@ -1,4 +1,4 @@
-"""Machines from parts: bodies and joints, of which rolling is one, become a rolling system."""
+"""Rolling systems built from bodies, joints (rolling is one of them) and contacts."""
 
 from lazy_loader import attach_stub
 

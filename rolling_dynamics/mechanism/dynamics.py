@@ -1,10 +1,10 @@
 """
 Equations of motion of a tree of bodies, by Newton and Euler, along the tree and back.
 
-A column of the mass matrix is what the joints carry where one speed has the rate 1: the composite
-body beyond a joint answers its acceleration by a force and a torque, which go down to the root
-(Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.2). Where a body has absolute
-speeds, nothing of its parent's turn reaches it, and of its torque nothing the parent.
+A column of the mass matrix is the load of the joints if one speed has the rate 1: the composite
+body beyond a joint reacts to its acceleration with a force and a torque, which are passed down to
+the root (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 6.2). A body with absolute
+speeds does not turn with its parent, and passes no torque to it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Wrench(NamedTuple):
 
 
 class Composite(NamedTuple):
-    """Mass, first and second moment of a body and of all that it carries, about its pivot."""
+    """Mass, first and second moment of a body and all bodies that it carries, about its pivot."""
 
     mass: ca.SX
     first: ca.SX
@@ -50,9 +50,9 @@ class Dynamics:
     links
         The bodies, parents first.
     parents
-        Number of each body's parent; -1 for the ground.
+        Index of each body's parent; -1 for the ground.
     speeds
-        Number of the first speed of each body.
+        Index of the first speed of each body.
     size
         Number of speeds.
     laws
@@ -78,7 +78,7 @@ class Dynamics:
         gravity_W
             Gravity in W (3) [m/s^2].
         applied
-            Wrenches on bodies, by number.
+            Wrenches on bodies, by index.
         laws
             See the attribute.
 
@@ -104,7 +104,7 @@ class Dynamics:
             self._gravity.append(g)
 
     def own(self, b: int) -> range:
-        """Return the numbers of the speeds of a body."""
+        """Return the indices of the speeds of a body."""
         return range(self.speeds[b], self.speeds[b] + self.links[b].turn.shape[1])
 
     @cached_property
@@ -119,7 +119,7 @@ class Dynamics:
 
     @cached_property
     def composites(self) -> list[Composite]:
-        """Each body with all that it carries."""
+        """Each body with all bodies that it carries."""
         out = [Composite(m.mass, m.first, m.second) for m in self._moments]
         for b in reversed(range(len(out))):
             link, above = self.links[b], self.parents[b]
@@ -140,7 +140,7 @@ class Dynamics:
 
     @cached_property
     def _columns(self) -> tuple[ca.SX, list[dict[int, Wrench]]]:
-        """Mass matrix, and what each joint carries for the rate of each speed beyond it."""
+        """Mass matrix, and the load of each joint per rate of each speed beyond it."""
         M = ca.SX(self.size, self.size)
         flows: list[dict[int, Wrench]] = [{} for _ in self.links]
         for b, link in enumerate(self.links):
@@ -165,7 +165,7 @@ class Dynamics:
         return ca.dot(link.turn[:, i], flow.torque) + ca.dot(link.move[:, i], flow.force)
 
     def _down(self, b: int, flow: Wrench) -> Wrench:
-        """Return on the parent what a joint carries."""
+        """Return the load of a joint on the parent."""
         link = self.links[b]
         force = link.C.T @ flow.force
         torque = ca.cross(link.point, force)
@@ -173,7 +173,7 @@ class Dynamics:
 
     @cached_property
     def _bias(self) -> list[Wrench]:
-        """Load of each joint without gravity where all rates are zero."""
+        """Load of each joint without gravity if all rates are zero."""
         zero = ca.SX(3, 1)
         out: list[Wrench] = []
         passed: list[Wrench] = []
@@ -184,7 +184,7 @@ class Dynamics:
             torque = m.second @ turn + m.gyroscopic(w) + ca.cross(m.first, move)
             pushed = self._applied.get(b, Wrench(zero, zero))
             out.append(Wrench(torque - pushed.torque, force - pushed.force))
-            if self._rides[b]:  # the moments of the parent have the rest
+            if self._rides[b]:  # the rest is in the moments of the parent
                 coasting = link.move_bias
                 torque, force = ca.cross(m.first, coasting), m.mass * coasting
             passed.append(Wrench(torque - pushed.torque, force - pushed.force))
@@ -234,7 +234,7 @@ class Dynamics:
 
     @cached_property
     def solution(self) -> tuple[ca.SX, dict[int, ca.SX]]:
-        """Rates, and the torque [N m] about its normal of each contact that holds a spin."""
+        """Rates, and the torque [N m] about its normal of each contact that resists spin."""
         matrix, right = self.equations
         held = [b for b, link in enumerate(self.links) if link.spin_rate is not None]
         N = ca.SX(self.size, len(held))
@@ -250,12 +250,12 @@ class Dynamics:
 
     def carried(self, b: int, rates: ca.SX) -> Wrench:
         """
-        Return what the joint of a body carries: torque and force on the body, in its axes.
+        Return the load of the joint of a body: torque and force on the body, in its axes.
 
         Parameters
         ----------
         b
-            Number of the body.
+            Index of the body.
         rates
             Rates of the speeds (n).
 
@@ -271,7 +271,7 @@ class Dynamics:
         return Wrench(torque, force)
 
     def _carried_acceleration(self, b: int, rates: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return the accelerations that rates of speeds below its joint give a body."""
+        """Return the accelerations of a body by rates of speeds below its joint."""
         link, above = self.links[b], self.parents[b]
         if above < 0:
             return ca.SX(3, 1), ca.SX(3, 1)

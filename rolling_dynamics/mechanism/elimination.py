@@ -1,8 +1,8 @@
 """
 Solutions of the linear equations of motion.
 
-Sparse elimination as an expression, and forces that equations leave open, chosen so that as many
-contacts as can be hold.
+Sparse elimination as an expression. Forces that the equations leave undetermined are chosen such
+that as many contacts as possible hold.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ def eliminate(matrix: ca.SX, right: ca.SX, *, symmetric: bool) -> ca.SX:
     """
     Return the solution of linear equations, without pivoting.
 
-    The unknown whose row has the fewest entries goes first: of a machine that is a body whose
-    inertia is the same about every axis, and it costs least.
+    The unknown whose row has the fewest entries is eliminated first, which is the cheapest. In a
+    machine that is a body with the same inertia about every axis.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Reduced:
     matrix, right
         The equations (k, k), (k, m).
     whole
-        ``unknowns that are left (k, l) -> all (n, l)``, for the first l right sides.
+        ``remaining unknowns (k, l) -> all (n, l)``, for the first l right sides.
 
     """
 
@@ -71,7 +71,7 @@ def reduced(matrix: ca.SX, right: ca.SX, first: int, *, symmetric: int) -> Reduc
     first
         Number of unknowns to eliminate.
     symmetric
-        Number of the first unknowns whose part of the matrix is symmetric.
+        Number of leading unknowns whose part of the matrix is symmetric.
 
     """
     n = matrix.shape[0]
@@ -118,12 +118,12 @@ def reduced(matrix: ca.SX, right: ca.SX, first: int, *, symmetric: int) -> Reduc
     return Reduced(rest, ca.vertcat(ca.SX(0, right.shape[1]), *(b[i] for i in left)), whole)
 
 
-REACH = 1e3  # greatest internal force, by the norm of the forces without it
-STEPS = 20, 8  # of Newton's method: without an internal force, and for each
-STEEPER = 20.0  # factor of the weight of the margin, where a step was close to the centre
+REACH = 1e3  # maximum internal force, over the norm of the forces without it
+STEPS = 20, 8  # of Newton's method: without internal forces, and for each of them
+STEEPER = 20.0  # factor of the weight of the margin, if a step was close to the centre
 CENTRED = 2.5  # Newton decrement below which it was
-LAST = 1e10  # greatest weight
-INLINED = 2  # internal forces up to which steps are written out; where more, one is called
+LAST = 1e10  # maximum weight
+INLINED = 2  # internal forces up to which steps are inlined; above, a function is called
 
 
 class Cone(NamedTuple):
@@ -134,7 +134,7 @@ class Cone(NamedTuple):
 
     @property
     def margin(self) -> ca.SX:
-        """Excess of the force along over those across [N]; negative outside the cone."""
+        """Force along the axis minus the norm of those across [N]; negative outside the cone."""
         return self.along - ca.sqrt(ca.sumsqr(self.across) + 1e-300)
 
 
@@ -147,9 +147,9 @@ def null_space(matrix: ca.SX, added: ca.SX, count: int) -> ca.SX:
     matrix
         With ``added``, whose diagonal is tiny: regular (n, n).
     added
-        What was added (n, n).
+        Matrix that was added (n, n).
     count
-        How many there are.
+        Number of vectors.
 
     """
     n = matrix.shape[0]
@@ -168,18 +168,18 @@ def null_space(matrix: ca.SX, added: ca.SX, count: int) -> ca.SX:
 
 def widest(cones: Sequence[Cone], z: ca.SX) -> ca.SX:
     """
-    Return the internal forces (m) for which the smallest margin is greatest.
+    Return the internal forces (m) that maximise the smallest margin.
 
     The margin t and the forces maximise w t + sum log((along - t)^2 - across^2) + log(1 - z^2/Z^2)
-    by Newton's method while w grows (Nesterov & Nemirovskii 1994), all in units of the forces at
-    z = 0. What is lost is at most (2 n + 1) / w of that unit, and forces beyond ``REACH``: the
-    smallest margin at the result is a lower bound. Where no step improves on z = 0, that is
+    by Newton's method while w grows (Nesterov & Nemirovskii 1994), all in units of the forces at z
+    = 0. The error is at most (2 n + 1) / w of that unit; forces beyond ``REACH`` are excluded. The
+    smallest margin at the result is thus a lower bound. If no step improves on z = 0, that is
     returned.
 
     Parameters
     ----------
     cones
-        Of n contacts, affine in z.
+        Friction cones of n contacts, affine in z.
     z
         Symbols of the internal forces (m).
 

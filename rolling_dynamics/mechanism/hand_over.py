@@ -1,4 +1,4 @@
-"""Machines on rings of barrel rollers, which hand their contact over from one to the next."""
+"""Machines on rings of barrel rollers, whose contact passes from one roller to the next."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from rolling_dynamics.mechanism.system import MachineSystem
 from rolling_dynamics.mechanism.touch import ContactRows
 from rolling_dynamics.mechanism.transitions import HybridMachine
 
-WHOLE = 1e-9  # rad: by which the rollers may miss or overlap the rim of the wheel
-LATE = 1e-7  # rad beyond the end of a roller where it hands over, so that it does not return
+WHOLE = 1e-9  # rad: tolerance for gaps or overlaps of the rollers along the rim
+LATE = 1e-7  # rad beyond the end of a roller before the contact moves, so that it does not return
 
 
 def on_rollers(machine: Machine) -> MachineSystem:
     """
     Return the system of a machine on rings of rollers.
 
-    That of one ring whose machine only rolls has a mode for each roller, others a parameter.
+    For one ring of a machine that only rolls it has a mode for each roller, else a parameter.
     """
     slips = any(c.mu_kinetic is not None for c in machine.contacts)
     return Rings(machine) if slips or len(rings_of(machine)) > 1 else HandOver(machine)
 
 
 def rings_of(machine: Machine) -> dict[str, list[Contact]]:
-    """Return the contacts of each ring of Barrels, in the order of their places, by its wheel."""
+    """Return the contacts of each ring of Barrels, in the order of their positions, by wheel."""
     out: dict[str, list[Contact]] = {}
     for c in machine.contacts:
         if isinstance(c.shape, Barrel):
@@ -60,7 +60,7 @@ def rings_of(machine: Machine) -> dict[str, list[Contact]]:
 
 
 def ends_of(contact: Contact, bodies: Mapping[str, Motion], rows: ContactRows) -> dict[str, ca.SX]:
-    """Return what is positive while a Barrel does not touch beyond its ends, by their names."""
+    """Return guards by name: positive while a Barrel touches between its ends."""
     barrel = contact.shape
     assert isinstance(barrel, Barrel)  # noqa: S101  as rings are made
     axis, end = contact.moves_as(bodies).R @ barrel.axis, math.sin(barrel.reach + LATE)
@@ -70,23 +70,23 @@ def ends_of(contact: Contact, bodies: Mapping[str, Motion], rows: ContactRows) -
 
 class HandOver(MachineSystem):
     """
-    A machine with a ring of rollers, of which one at a time touches.
+    A machine with a ring of rollers, of which one at a time is in contact.
 
-    A mode for each roller is named by it. Where the wheel has turned to the end of a roller, the
-    contact moves to the next one. The impact that makes it roll takes its slip from it at once,
-    as if friction could do so; the event ``hand_over`` says how much energy that costs.
+    Each roller has a mode, which is named after it. When the wheel has turned to the end of a
+    roller, the contact moves to the next one. An impact stops its slip at once, as if friction
+    could do so; the event ``hand_over`` gives the energy lost.
 
     Attributes
     ----------
     whole
-        The machine as it was given.
+        The given machine.
     parts
         The machine on each roller.
 
     """
 
     def __init__(self, machine: Machine) -> None:
-        """Take a machine whose contacts of Barrels are a ring, in the order of their places."""
+        """Take a machine whose contacts of Barrels are a ring, in the order of their positions."""
         self.whole = machine
         ((_, self._ring),) = rings_of(machine).items()
         others = [c for c in machine.contacts if c not in self._ring]
@@ -126,11 +126,11 @@ class HandOver(MachineSystem):
         text = f'{to.removeprefix("rolling_")} takes over and loses {{:.6g}} J'
         return Jump(function=function, outcomes=(Outcome(to, 'hand_over', text),))
 
-    # which roller a state is on
+    # roller of a state
 
     @cached_property
     def _heights(self) -> list[ca.SX]:
-        """Height of the middle of each roller along the normal of what it rolls on [m]."""
+        """Height of the middle of each roller along the normal of the surface under it [m]."""
         pairs = zip(self._ring, self.parts.values(), strict=True)
         links = self.machine.links
         return [ca.dot(p.closures[-1].R_WP[:, 2], links[c.body].p_WB) for c, p in pairs]
@@ -150,16 +150,16 @@ class HandOver(MachineSystem):
         return self.parts[self.on_roller(p, x)]
 
     def placed(self, p: ArrayLike, x: ArrayLike, kept: Iterable[str] = ()) -> Array:
-        """Return the nearest state that rolls, on the roller that is lowest there."""
+        """Return the nearest rolling state, on the roller that is lowest there."""
         return self.part_at(p, x).placed(p, x, kept)
 
     def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
-        """Return nothing: each roller that takes over loses energy."""
+        """Return nothing: each change of roller loses energy."""
         return []
 
     @cached_property
     def contact_frame(self) -> ca.Function:
-        """``(x, p) -> X_WC``: axes of what carries the lowest roller, at its contact."""
+        """``(x, p) -> X_WC``: axes of the body under the lowest roller, at its contact."""
         low, X = ca.SX(ca.inf), ca.SX(4, 4)
         for height, part in zip(self._heights, self.parts.values(), strict=True):
             own = part.contact_frame(self.symbols.x, self.symbols.p)
@@ -170,23 +170,24 @@ class HandOver(MachineSystem):
 
 class Rings(HybridMachine):
     """
-    A machine on rings of rollers, of each of which one at a time touches.
+    A machine on rings of rollers; one roller of each ring is in contact at a time.
 
-    Parameters ``roller_<wheel>`` number the rollers that touch. Where a wheel has turned to the
-    end of one, the contact moves to the next one: with a ``mu_kinetic`` that slips until friction
-    turns it, else it rolls at once, by an impact, as on one ring.
+    Parameters ``roller_<wheel>`` are the indices of the rollers in contact. When a wheel has
+    turned to the end of a roller, the contact moves to the next one. With a ``mu_kinetic`` the
+    next one slips until friction has turned it; otherwise it rolls at once, by an impact, as for
+    one ring.
 
     Attributes
     ----------
     wheels
-        Names of the wheels, with the numbers of their contacts.
+        Names of the wheels, with the indices of their contacts.
 
     """
 
     every_contact_rolls = True
 
     def __init__(self, machine: Machine, apart: Sequence[int] = ()) -> None:
-        """Take a machine whose contacts of Barrels are rings, in the order of their places."""
+        """Take a machine whose contacts of Barrels are rings, in the order of their positions."""
         if not any(c.touching is not None for c in machine.contacts):
             machine = _with_one_contact_a_ring(machine)
         self.wheels = {c.body: i for i, c in enumerate(machine.contacts) if c.touching is not None}
@@ -221,7 +222,7 @@ class Rings(HybridMachine):
 
     @cached_property
     def _impacts(self) -> dict[str, ca.Function]:
-        """``(x, u, t, p) -> x, energy lost`` of impacts by which closed contacts roll, by mode."""
+        """``(x, u, t, p) -> x, energy lost`` of impacts that make closed contacts roll."""
         at = list(self.symbols)
         every = ((name, part.held()) for name, part in self.parts.items())
         return {n: ca.Function('next', at, [ca.densify(x), lost]) for n, (x, lost) in every}
@@ -250,20 +251,20 @@ class Rings(HybridMachine):
         return super().begin(self._lowest(p, x), x, u, t)
 
     def placed(self, p: ArrayLike, x: ArrayLike, kept: Iterable[str] = ()) -> Array:
-        """Return the nearest state that rolls, on the rollers that are lowest there."""
+        """Return the nearest rolling state, on the rollers that are lowest there."""
         return super().placed(self._lowest(p, x), x, kept)
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
-        """Refuse a state that its contacts do not allow."""
+        """Reject a state that its contacts do not allow."""
         super().check_state(self._lowest(p, x), x)
 
     def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
-        """Return nothing: each roller that takes over loses energy."""
+        """Return nothing: each change of roller loses energy."""
         return []
 
 
 def _with_one_contact_a_ring(machine: Machine) -> Machine:
-    """Return a machine of which each ring is one contact of its wheel, on a roller by number."""
+    """Return a machine with one contact per ring, on a roller given by index."""
     rings, out = rings_of(machine), machine
     contacts = [c for c in machine.contacts if not isinstance(c.shape, Barrel)]
     for wheel, ring in rings.items():

@@ -1,4 +1,4 @@
-"""Equations of machines whose contacts slip, part and meet, by Coulomb's law, in each mode."""
+"""Equations of machines whose contacts slip, separate and close under Coulomb friction."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.system import MachineSystem, ROLLING
 
 START = 3.0  # slip starts at this many times the creep
-HELD = 1e-9  # N s: an impulse this far beyond a cone lies in it
-TINY = 1e-300  # N: no force at all has no direction, and the slip starts with none
-INERT = 1e9  # weight of what hardly moves where a state comes back to its contacts
+HELD = 1e-9  # N s: tolerance of an impulse in a cone
+TINY = 1e-300  # N: a zero force has no direction, and slip starts without one
+INERT = 1e9  # weight of entries to keep when a state is projected onto its contacts
 
 
 class PhasedMachine(MachineSystem):
     """
-    A machine of which every contact with a ``mu_kinetic`` may slip, part and meet.
+    A machine in which every contact with a ``mu_kinetic`` may slip, separate and close.
 
     Attributes
     ----------
     parts
         The machine in each mode.
     able
-        Contacts that may slip, by their number: what events call them.
+        Contacts that may slip, by index: their names in events.
     parting
-        Those of them that may part and meet.
+        Those of them that may separate and close.
     resisted
         Those that come to rest by a resistance.
     planar
-        Whether slip has the first direction only.
+        Whether slip is along the first direction only.
     creep, clear
-        Speed [m/s] below which a contact counts as sticking, and what lies between bodies after a
+        Speed [m/s] below which a contact counts as sticking, and gap between bodies after a
         rebound [m].
 
     """
 
-    every_contact_rolls = False  # whether no contact needs a mu_kinetic
+    every_contact_rolls = False  # whether contacts without a mu_kinetic are allowed
 
     resisted: Sequence[int] = ()
 
     def __init__(self, machine: Machine, apart: Sequence[int] = ()) -> None:
-        """Take a machine, or raise ParameterError where no contact may slip."""
+        """Take a machine, or raise ParameterError if no contact may slip."""
         super().__init__(machine, Phases(separated=tuple(apart)))
         self.creep, self.clear = machine.creep, machine.clear
         names = self.closing_names
@@ -77,12 +77,12 @@ class PhasedMachine(MachineSystem):
 
     @property
     def alone(self) -> bool:
-        """True if there is one contact beside the joints."""
+        """True if there is one contact in addition to the joints."""
         return len(self.machine.contacts) == 1
 
     @cached_property
     def smooth_mode(self) -> Mode:
-        """Rolling, for plans and laws: slow turning is resisted in proportion to its rate."""
+        """Rolling for plans and controllers, with slow resistance proportional to the rate."""
         if not self.resisted:
             return self.mode
         machine = copy(self.machine)
@@ -97,7 +97,7 @@ class PhasedMachine(MachineSystem):
         return '_'.join(words) or 'rolling'
 
     def phase(self, mode: str, i: int) -> str:
-        """Return what a contact does in a mode."""
+        """Return the phase of a contact in a mode."""
         return self.parts[mode].phases.of(i)
 
     def moved(self, s: MotionState, i: int, phase: str = 'rolling') -> str:
@@ -105,14 +105,14 @@ class PhasedMachine(MachineSystem):
         return self.mode_in(self.parts[s.mode].phases.moved(i, phase), s.p)
 
     def mode_with(self, phases: Mapping[int, str], p: ArrayLike) -> str:
-        """Return the mode in which contacts do what is given."""
+        """Return the mode with these phases of the contacts."""
         of = Phases()
         for i, phase in phases.items():
             of = of.moved(i, phase)
         return self.mode_in(of, p)
 
     def mode_in(self, phases: Phases, p: ArrayLike) -> str:  # noqa: ARG002
-        """Return the mode with these phases, for parameters."""
+        """Return the mode with these phases, for some parameters."""
         return self.mode_of(phases)
 
     def rigid(self, i: int) -> bool:
@@ -123,13 +123,13 @@ class PhasedMachine(MachineSystem):
 
     @property
     def gaps(self) -> ca.SX:
-        """Distances [m] at the contacts beside the joints (n)."""
+        """Distances [m] at the additional contacts (n)."""
         return ca.vertcat(*(r.gap for r in self.closures))
 
     def holding(
         self, s: MotionState, u: Array, change: Array, whole: Array
     ) -> Mapping[str, tuple[Array, float]]:
-        """Return impulses [N s] (3) that what cannot slip gives in an impact, and its friction."""
+        """Return impulses [N s] (3) in an impact of contacts that cannot slip, and friction."""
         coefficients = np.array(self.impact_terms(s.x, u, s.t, s.p)[2])
         held = {
             f'contact {name}': (whole[3 * i : 3 * i + 3], float(coefficients[i][0]))
@@ -143,13 +143,13 @@ class PhasedMachine(MachineSystem):
 
     @cached_property
     def contact_motion(self) -> ca.Function:
-        """``(x, p) -> gaps (n), velocities (3, n)`` of the contacts beside the joints."""
+        """``(x, p) -> gaps (n), velocities (3, n)`` of the additional contacts."""
         velocities = ca.horzcat(*(r.velocity[:3] for r in self.closures))
         return self.of_state('motion', self.gaps, velocities)
 
     @cached_property
     def pace(self) -> ca.Function:
-        """``(x, p) -> speeds (n) of slip and spin, of turning against a resistance`` [m/s]."""
+        """``(x, p) -> speeds (n) of slip and spin, and of rolling against a resistance`` [m/s]."""
         pairs = list(zip(self.machine.contacts, self.closures, strict=True))
         slips = (c.slip_speed(r, c.mu) for c, r in pairs)
         turns = (ca.norm_2(c.turning_by(r)) for c, r in pairs)
@@ -157,7 +157,7 @@ class PhasedMachine(MachineSystem):
 
     @cached_property
     def impact_terms(self) -> ca.Function:
-        """Mass matrix, rows (3 n) of the contacts beside the joints, their coefficients."""
+        """Mass matrix, rows (3 n) of the additional contacts, and their coefficients."""
         contacts = self.machine.contacts
         J = ca.jacobian(ca.vertcat(*(r.velocity[:3] for r in self.closures)), self._speeds)
         kinetic = (0 if c.mu_kinetic is None else c.mu_kinetic for c in contacts)
@@ -168,7 +168,7 @@ class PhasedMachine(MachineSystem):
 
     @cached_property
     def bound(self) -> list[int]:
-        """Numbers, among the components of all contacts, of those that cannot but hold."""
+        """Indices, among the components of all contacts, of those that always hold."""
         pairs = enumerate(zip(self.machine.contacts, self.closures, strict=True))
         only = ((i, c.given(r)) for i, (c, r) in pairs if i not in self.able)
         return [3 * i + k for i, given in only for k in range(3) if k not in given]
@@ -193,8 +193,8 @@ class PhasedMachine(MachineSystem):
         """
         ``(x, u, t, p, direction (2)) -> acceleration of slip (2), normal force, margin``.
 
-        In the direction slip grows. None but for one rigid contact; slip is then against the
-        force. Where the margin is not positive, Coulomb friction does not determine the force
+        Slip grows along the direction. Only for one rigid contact, else None; slip then opposes
+        the force. If the margin is not positive, Coulomb friction does not determine the force
         (Painleve).
         """
         contact = self.machine.contacts[0]
@@ -211,7 +211,7 @@ class PhasedMachine(MachineSystem):
         return ca.Function('onset', [*self.symbols, d], [ca.densify(o) for o in outputs])
 
     def at_event(self, what: str, mode: str, i: int) -> ca.Function:
-        """Return :meth:`evaluation`, written out once."""
+        """Return :meth:`evaluation`, built once."""
         key = what, mode, i
         if key not in self._evaluations:
             self._evaluations[key] = self.evaluation(what, mode, i)
@@ -223,7 +223,7 @@ class PhasedMachine(MachineSystem):
 
     def evaluation(self, what: str, mode: str, i: int) -> ca.Function:
         """
-        Return a function by which it is decided what follows an event at a contact.
+        Return a function that determines the outcome of an event at a contact.
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class PhasedMachine(MachineSystem):
             ``(x, u, t, p) -> x`` after an impulse by which the closed contacts hold. ``lift``:
             ``(x, u, t, p) ->`` acceleration of its gap [m/s^2].
         mode, i
-            Mode in which, and number of the contact.
+            Mode, and index of the contact.
 
         """
         make = {'slips': self._begins, 'turns': self._begins, 'stop': self._stops}
@@ -280,7 +280,7 @@ class PhasedMachine(MachineSystem):
     def _stretched(
         self, i: int, bound: Callable[[ca.SX, ca.SX], ca.SX], beyond: ca.SX | float
     ) -> ca.SX:
-        """Return the state whose spring at a contact pulls as kinetic friction and more does."""
+        """Return the state whose spring at a contact exceeds kinetic friction."""
         contact, rows = self.machine.contacts[i], self.closures[i]
         pull, name = contact.pull(rows), contact.displacement
         size = ca.sqrt(ca.sumsqr(pull) + TINY)
@@ -300,6 +300,6 @@ class PhasedMachine(MachineSystem):
 
     @cached_property
     def speed_places(self) -> list[int]:
-        """Numbers of the speeds in the state, in the order of the equations."""
+        """Indices of the speeds in the state, in the order of the equations."""
         slices = [self.state.slice(name) for name in self.speed_names]
         return [k for at in slices for k in range(at.start, at.stop)]

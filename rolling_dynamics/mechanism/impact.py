@@ -1,4 +1,4 @@
-"""Impacts of several contacts with Coulomb friction: all at once, and one after the other."""
+"""Impacts of several contacts with Coulomb friction, simultaneous or in sequence."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import JammingError
 from rolling_dynamics.mechanism.rebound import JAMS, rebound_impulse, SLOWEST
 
-STILL = 1e-9  # m/s: a contact that comes nearer more slowly does not
-EXACT = 1e-14  # of the velocities: change of an iteration at which impulses are found
+STILL = 1e-9  # m/s: a contact that closes more slowly counts as not closing
+EXACT = 1e-14  # of the velocities: change per iteration at convergence
 ITERATIONS = 20_000
-FEW = 3  # contacts, of which some may stick while others part where iterations do not end
-STAGES = 200  # of single impacts, one after the other
-ORDERS = 24  # of single impacts that are tried
-SAME = 1e-6  # of the velocities: outcomes that differ by less are one
+FEW = 3  # contacts for which subsets are tried if iterations do not converge
+STAGES = 200  # number of single impacts in a sequence
+ORDERS = 24  # number of sequences of single impacts that are tried
+SAME = 1e-6  # of the velocities: smaller differences of outcomes are ignored
 
 
 class Friction(NamedTuple):
-    """Coefficients of static and kinetic friction, and the fraction of work given back."""
+    """Coefficients of static and kinetic friction, and the fraction of work restored."""
 
     mu: float
     mu_kinetic: float
@@ -36,10 +36,10 @@ class Impact(NamedTuple):
     Attributes
     ----------
     impulse
-        Of each contact (n, 3) [N s], the normal last.
+        Impulse at each contact (n, 3) [N s], the normal component last.
     spread
-        Largest difference of a contact's velocity [m/s] between this outcome and the ones of
-        impulses one after the other, where that is more than rounding; else 0.
+        Largest difference of a contact's velocity [m/s] between this outcome and those of impulses
+        in sequence, if it exceeds rounding; else 0.
 
     """
 
@@ -49,14 +49,14 @@ class Impact(NamedTuple):
 
 def impact(W: Array, v: Array, contacts: Sequence[Friction]) -> Impact:
     """
-    Return the impulses at contacts that are closed, some of which come nearer.
+    Return the impulses at closed contacts, of which some are closing at a speed.
 
-    Where one comes nearer, and its impulse lets no other come nearer, it is that of a single
-    contact, with its restitution. Else all act at once, without restitution: each contact keeps
-    its normal velocity from being negative, with an impulse only where that is zero, and kinetic
-    friction against the slip that is left (Moreau, Unilateral contact and dry friction in finite
-    freedom dynamics, 1988). Where contacts come nearer by less than 1 mm/s, those that were closed
-    stay closed, or a body would rock from one to the other without end.
+    If one contact is approaching, and its impulse makes no other approach, the impact is that of a
+    single contact, with its restitution. Otherwise all impulses act at once, without restitution:
+    each contact prevents a negative normal velocity, with an impulse only if that velocity becomes
+    zero, and kinetic friction opposes the remaining slip (Moreau, Unilateral contact and dry
+    friction in finite freedom dynamics, 1988). If contacts approach by less than 1 mm/s, those
+    that were closed stay closed; otherwise a body would rock from one to the other without end.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def impact(W: Array, v: Array, contacts: Sequence[Friction]) -> Impact:
     v
         Velocities before (3 n) [m/s], the normal last of each contact.
     contacts
-        Coefficients of each.
+        Coefficients of each contact.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def _single(W: Array, v: Array, k: int, c: Friction) -> Array:
 
 
 def _in_order(W: Array, v: Array, contacts: Sequence[Friction], order: Sequence[int]) -> Array:
-    """Return the velocities after single impacts, the first that comes nearer first."""
+    """Return the velocities after single impacts, in the given order of contacts."""
     slow = SAME / 10 * float(np.linalg.norm(v))
     for _ in range(STAGES):
         near = [k for k in order if v[3 * k + 2] < -slow]
@@ -123,7 +123,7 @@ def _in_order(W: Array, v: Array, contacts: Sequence[Friction], order: Sequence[
 
 
 def _at_once(W: Array, v: Array, mu: Sequence[float], stays: Sequence[bool]) -> Array:
-    """Return impulses (3 n) that act together, by projections on the cones in turn."""
+    """Return simultaneous impulses (3 n), by projections on the cones in turn."""
     P, scale = np.zeros(v.size), float(np.linalg.norm(v))
     blocks = [slice(3 * k, 3 * k + 3) for k in range(len(mu))]
     step = [1 / np.linalg.norm(W[at, at], 2) for at in blocks]
@@ -136,7 +136,7 @@ def _at_once(W: Array, v: Array, mu: Sequence[float], stays: Sequence[bool]) -> 
             P[at] = (*np.array([x, y]) * min(1.0, most / max(np.hypot(x, y), 1e-300)), z)
         if np.abs(W @ (P - before)).max() <= EXACT * scale:
             return P
-    for sticks in subsets(len(mu)):  # normals that are nearly one: do these stick, others part?
+    for sticks in subsets(len(mu)):  # nearly parallel normals: some stick?
         of = np.flatnonzero(np.repeat(sticks, 3))
         P = np.zeros(v.size)
         P[of] = np.linalg.lstsq(W[np.ix_(of, of)], -v[of])[0]
@@ -149,6 +149,6 @@ def _at_once(W: Array, v: Array, mu: Sequence[float], stays: Sequence[bool]) -> 
 
 
 def subsets(n: int) -> list[tuple[bool, ...]]:
-    """Return all contacts, and of a few their subsets that are not empty, the largest first."""
+    """Return all contacts, and if they are few, all nonempty subsets, the largest first."""
     few = product((True, False), repeat=n) if n <= FEW else [(True,) * n]
     return sorted((s for s in few if any(s)), key=sum, reverse=True)

@@ -20,7 +20,8 @@ class Joint(ABC):
     Attributes
     ----------
     configured, moving
-        Names of the fields with the entries of configuration and speeds; None is left out.
+        Names of the fields with the entries of configuration and speeds; fields of None are left
+        out.
 
     """
 
@@ -29,13 +30,13 @@ class Joint(ABC):
 
     @property
     def configuration(self) -> tuple[Entry, ...]:
-        """Entries of the state that say where the body is."""
+        """Entries of the state for the configuration of the body."""
         entries = (getattr(self, name) for name in self.configured)
         return tuple(entry for entry in entries if entry is not None)
 
     @property
     def speeds(self) -> tuple[Entry, ...]:
-        """Entries that say how it moves, for whose rates the equations are solved."""
+        """Entries of the speeds, for whose rates the equations are solved."""
         return tuple(getattr(self, name) for name in self.moving)
 
     @abstractmethod
@@ -53,10 +54,10 @@ class Spherical(Joint):
     attitude, speed
         Entries: unit quaternion q_WB, and angular velocity in the axes of the body.
     axes
-        ``world`` or ``body``: in which the body's vectors are expressed. World for a body whose
-        inertia is the same about all axes, or all but one.
+        ``world`` or ``body``: axes in which the body's vectors are expressed. World suits a body
+        whose inertia is the same about all axes, or all but one.
     place
-        Of the joint in the frame of the parent (3) [m].
+        Position of the joint in the frame of the parent (3) [m].
 
     """
 
@@ -93,7 +94,7 @@ class Revolute(Joint):
     axis
         Unit vector in the frame of the parent (3).
     place
-        Of the joint in the frame of the parent (3) [m].
+        Position of the joint in the frame of the parent (3) [m].
 
     """
 
@@ -114,7 +115,7 @@ class Revolute(Joint):
         return cls(angle=angle, speed=rate, axis=axis, place=place)
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
-        """Return the body on its parent, in axes of its own."""
+        """Return the body on its parent, in its own axes."""
         angle, rate = at[self.angle.name], at[self.speed.name]
         axis = ca.SX(ca.sparsify(ca.DM(self.axis)))
         R_PB = rotation_about(axis, angle)
@@ -145,7 +146,7 @@ class Prismatic(Joint):
     axis
         Unit vector in the frame of the parent (3).
     place
-        Of the body's origin in the frame of the parent where the travel is zero (3) [m].
+        Position of the body's origin in the frame of the parent at zero travel (3) [m].
 
     """
 
@@ -175,7 +176,7 @@ class Prismatic(Joint):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Free(Joint):
     """
-    A body that nothing carries: its position, attitude and velocities are those in W.
+    A free body: its position, attitude and velocities are those in W.
 
     Attributes
     ----------
@@ -185,7 +186,7 @@ class Free(Joint):
     axes
         ``world`` or ``body``.
     velocity_axes
-        Axes of the entry of the velocity: ``world``, or ``own`` for the axes of the body.
+        Axes of the velocity entry: ``world``, or ``own`` for the axes of the body.
 
     """
 
@@ -228,16 +229,16 @@ class Flying(Free):
     A body in free fall over its parent, which is the ground or a driven body on it.
 
     Position and attitude are those in the parent, and the velocity is their rate in its axes. The
-    equations are solved for the acceleration of the origin relative to free fall, which contact
-    forces alone cause, and for the angular acceleration, both in the axes of the body.
+    equations are solved for the acceleration of the origin relative to free fall, which is due to
+    contact forces alone, and for the angular acceleration, both in the axes of the body.
 
     Attributes
     ----------
     axes
         Axes of the entry of the angular velocity: ``world`` for the parent's, or ``body``.
     axis
-        Axis of the parent, or its reverse (3), about which alone the body turns, moving in the
-        plane across it; the attitude is then an angle with ``body`` axes. None in space.
+        Only axis of rotation (3), an axis of the parent or its reverse; the body moves in the
+        plane normal to it. The attitude is then an angle with ``body`` axes. None in space.
 
     """
 
@@ -289,7 +290,8 @@ class Flying(Free):
         """
         Return a body whose origin is its centre of mass, with speeds along axes of the parent.
 
-        Mass resists acceleration the same along all of them, and no turn moves it.
+        Its inertia to acceleration is the same along all axes, and rotation does not move the
+        origin.
         """
         name, plane = self.velocity.name, len(self.plane)
         along = (link.R_WF.T @ parent.R_WF)[:, self.plane]
@@ -322,7 +324,7 @@ class Custom(Joint):
     configured: ClassVar[tuple[str, ...]] = ('coordinates',)
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:
-        """Return the body on its parent, in axes of its own."""
+        """Return the body on its parent, in its own axes."""
         q, rate = at[self.coordinates.name], at[self.speed.name]
         W = self.R_PB.T @ ca.reshape(ca.jtimes(ca.vec(self.R_PB), q, rate), 3, 3)
         over, passing = ca.vertcat(W[2, 1], W[0, 2], W[1, 0]), ca.jtimes(self.p_PB, q, rate)
@@ -346,12 +348,12 @@ class Custom(Joint):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Guided(Joint):
     """
-    A body that moves in its parent as it is given, without turning over it.
+    A body with a prescribed translation in its parent, without relative rotation.
 
     Attributes
     ----------
     place, rate, acceleration
-        Of its origin in the frame of the parent, and derivatives there (3) [m].
+        Position of its origin in the frame of the parent (3) [m], and derivatives there.
 
     """
 
@@ -394,7 +396,7 @@ class Driven(Joint):
 
     @property
     def configuration(self) -> tuple[Entry, ...]:
-        """Configuration and speeds of the joint: the equations are solved for neither."""
+        """Configuration and speeds of the joint; the equations are solved for neither of them."""
         return *self.joint.configuration, *self.joint.speeds
 
     @property

@@ -1,4 +1,4 @@
-"""A body of a machine: its mass distribution, and its motion as the equations see it."""
+"""A body of a machine: its mass distribution, and its motion for the equations."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Moments:
     """
     Moments of mass about a point of a body, in its axes.
 
-    The second moment is ``even`` 1 + ``excess`` axis axis' + ``rest``. The even part stands apart
-    because it has no gyroscopic torque.
+    The second moment is ``even`` 1 + ``excess`` axis axis' + ``rest``. The even part is kept
+    separate because it causes no gyroscopic torque.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Moments:
     first
         Mass times centre of mass (3) [kg m].
     even, excess, axis, rest
-        Second moment: two numbers, a unit vector (3) and a symmetric matrix (3, 3) [kg m^2].
+        Second moment: two scalars, a unit vector (3) and a symmetric matrix (3, 3) [kg m^2].
 
     """
 
@@ -70,9 +70,9 @@ class Revolution:
     across
         Moment of inertia across the axis, about the centre of mass [kg m^2].
     excess
-        What the moment about the axis has more [kg m^2]; 0 of a homogeneous ball.
+        Moment of inertia about the axis minus ``across`` [kg m^2]; 0 for a homogeneous ball.
     offset
-        Of the centre of mass from the origin along the axis [m].
+        Position of the centre of mass from the origin along the axis [m].
     axis
         Unit vector in the frame of the body (3).
 
@@ -159,7 +159,7 @@ def together(body: Moments, carried: Moments, point: ca.SX) -> Moments:
 
 
 def point_second(mass: ca.SX, place: ca.SX) -> ca.SX:
-    """Return the second moment of a point mass at a place (3, 3) [kg m^2]."""
+    """Return the second moment of a point mass at a position (3, 3) [kg m^2]."""
     carried = mass * place
     return ca.dot(carried, place) * ca.SX.eye(3) - ca.triu2symm(ca.triu(carried @ place.T))
 
@@ -174,7 +174,7 @@ class At(NamedTuple):
     Attributes
     ----------
     reach, normal
-        Contact from the origin [m], and normal of the parent.
+        Position of the contact from the origin [m], and normal of the parent.
     R_FC, R_WC
         Axes of the contact in F and in W.
 
@@ -204,7 +204,7 @@ class Link:
     p_WB
         Origin in W [m].
     pivot
-        From the origin [m]; moments of mass are about it. The origin itself unless given.
+        Position from the origin [m]; moments of mass are about it. The origin itself unless given.
     w, v
         Angular velocity [rad/s] and velocity of the pivot [m/s], in F.
     C
@@ -212,28 +212,28 @@ class Link:
     point
         Point of the parent that carries the body, from the parent's pivot, in its axes [m].
     follows
-        Whether the body turns with the parent; not where its speeds are absolute.
+        Whether the body turns with the parent; False if its speeds are absolute.
     rides
-        Whether the body moves in the parent as it is given, in the same axes.
+        Whether the body has a prescribed motion in the parent, in the same axes.
     turn, move
-        What one unit of each speed's rate adds to the accelerations (3, k).
+        Accelerations per unit rate of each speed (3, k).
     turn_bias, move_bias
-        Accelerations that need no rates.
+        Accelerations at zero rates.
     rates
         Rates of the entries of the state that belong to the joint, without its speeds.
     contact
-        Of a rolling body.
+        Contact of a rolling body.
     turned
-        Attitude of the body in F, where it is simpler than by R_WB and R_WF.
+        Attitude of the body in F, if it is simpler than from R_WB and R_WF.
     spin_rate
-        What the rates of the speeds along the normal are where the contact holds the spin.
+        Rates of the speeds along the normal, if the contact resists spin.
     solved
-        Rates of entries of the speeds, as a matrix times the body's own rates and a vector; empty
-        where they are these rates.
+        Rates of the entries of the speeds, as a matrix times the body's own rates plus a vector;
+        empty if they are these rates.
     falls
-        Entry of the velocity of a body in free fall, relative to which it accelerates.
+        Velocity entry of a body in free fall; its accelerations are relative to free fall.
     even
-        Number of the first speeds that move the centre of mass alone, along orthogonal axes.
+        Number of leading speeds that only move the centre of mass, along orthogonal axes.
 
     """
 
@@ -291,7 +291,7 @@ class Motion(NamedTuple):
     w, v
         Angular velocity [rad/s], and velocity of the origin [m/s].
     alpha, a
-        Their rates where those of the speeds are zero.
+        Their rates if those of the speeds are zero.
 
     """
 
@@ -310,9 +310,9 @@ def accelerations(
     links: Sequence[Link], parents: Sequence[int], gravity_W: ca.SX
 ) -> list[tuple[ca.SX, ca.SX]]:
     """
-    Return the accelerations of bodies where the rates of all speeds are zero, in their axes.
+    Return the accelerations of bodies at zero rates of all speeds, in their axes.
 
-    Those of a body in free fall count from that of gravity (3) [m/s^2] in W.
+    For a body in free fall they are relative to gravity (3) [m/s^2] in W.
     """
     out: list[tuple[ca.SX, ca.SX]] = []
     for link, above in zip(links, parents, strict=True):
@@ -346,7 +346,7 @@ def held_by(
     parent: Link, arm: ca.SX, C: ca.SX, v: ca.SX | float = 0.0, passing: ca.SX | float = 0.0
 ) -> dict[str, Any]:
     """
-    Return where and how a point of the parent carries a body, as fields of its link.
+    Return the motion of the point of the parent that carries a body, as fields of its link.
 
     Parameters
     ----------
@@ -355,8 +355,8 @@ def held_by(
     C
         Rotation from the axes of the parent to the axes of the body.
     v, passing
-        Velocity [m/s] of the pivot over the point in the axes of the body, and place of the
-        body's origin over the point in W [m].
+        Velocity [m/s] of the pivot relative to the point in the axes of the body, and position of
+        the body's origin relative to the point in W [m].
 
     """
     point = arm - parent.pivot
@@ -369,7 +369,7 @@ def held_by(
 
 
 class Attitude(NamedTuple):
-    """R_WB, R_WF; rate of the entry; angular velocity in F, and per unit of each speed (3, k)."""
+    """R_WB, R_WF; rate of the entry; angular velocity in F, also per unit of each speed (3, k)."""
 
     R_WB: ca.SX
     R_WF: ca.SX

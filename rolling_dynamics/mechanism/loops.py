@@ -1,9 +1,9 @@
 """
-Contacts that close a loop: constraints on the speeds of a tree, with multipliers.
+Contacts that close loops: constraints on the speeds of a tree, with multipliers.
 
-A contact beside the joints has rows J s + c = 0, the velocity of one body over the other at the
-contact. Their derivative joins the equations of the tree as J ds/dt + b = 0, and the contact force
-is the multiplier.
+A contact in addition to the joints has rows J s + c = 0, the relative velocity of both bodies at
+the contact. Their derivative J ds/dt + b = 0 is added to the equations of the tree, and the
+contact force is the multiplier.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from rolling_dynamics.mechanism.link import Motion
 from rolling_dynamics.mechanism.shapes import Charted, Plane, Shape, Surface
 from rolling_dynamics.mechanism.touch import ContactRows
 
-RETURN = 10.0  # 1/s: rate at which a slip or gap from outside the equations vanishes
-ALONG, ACROSS = 0.1, 1e3  # weights of undetermined forces by a normal: those across it are least
+RETURN = 10.0  # 1/s: rate at which numerical slip or gaps decay
+ALONG, ACROSS = 0.1, 1e3  # weights of undetermined forces along and across a normal
 
 
 def chosen(number: ca.SX, each: Sequence[ca.SX]) -> ca.SX:
-    """Return the one of several expressions that a number from 0 chooses."""
+    """Return one of several expressions, chosen by an index."""
     out = ca.SX(each[0])
     for k, other in enumerate(each[1:], 1):
         out = ca.if_else(number > k - 0.5, other, out)
@@ -37,10 +37,11 @@ def chosen(number: ca.SX, each: Sequence[ca.SX]) -> ca.SX:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Contact:
     """
-    A body that rolls on another one, beside the joints.
+    A body that rolls on another one, in addition to the joints.
 
-    In the frame of the contact z is the normal of the surface, and y along the axis of a wheel;
-    of a sphere along that of a cylinder it rolls on, else y of that body or, near the normal, x.
+    In the frame of the contact z is the normal of the surface, and y is along the axis of a wheel.
+    For a sphere y is along the axis of the cylinder under it; otherwise it is y of the body under
+    it, or x where y is close to the normal.
 
     Attributes
     ----------
@@ -50,59 +51,62 @@ class Contact:
         Name of the body with the plane; the empty string for the ground.
     mu, mu_kinetic
         Coefficients of static and of kinetic friction; without the latter a motion ends where the
-        contact would slip or part.
+        contact would slip or separate.
     restitution
-        Fraction of the work of compression that an impact at this contact alone gives back.
+        Fraction of the work of compression that an impact at this contact alone restores.
     surface
-        What it rolls on; the plane z = 0 by default. A sphere rolls on every surface, a wheel
-        without a tyre also on a sphere and in a hollow one, and all on a Charted surface.
+        Surface under it; the plane z = 0 by default. A sphere rolls on every surface, a wheel
+        without a tyre also on a sphere and in a hollow one, and all shapes on a Charted surface.
     normal_force, side_force
-        Force along z and y [N] where joints and other contacts keep the body there already, so
-        that the equations leave it undetermined: a preload. None where they determine it.
+        Preload: force along z and y [N] if joints and other contacts already keep the body there,
+        so that the equations leave the force undetermined. None if they determine it.
     stiffness, damping
-        Of a contact that gives way along its normal [N/m], [N s/m]: the gap may be negative, and
-        rolling holds where the undeformed surfaces are closest. None where it is rigid.
+        Stiffness and damping of a contact that is elastic along its normal [N/m], [N s/m]. The gap
+        may be negative, and rolling applies where the undeformed surfaces are closest. None if it
+        is rigid.
     side_stiffness, side_damping
-        Of a contact that gives way along the surfaces [N/m], [N s/m]: its force along x and y is
-        of a spring and a damper whose displacement has the rate of the slip (Cundall & Strack
-        1979), and the contact holds while friction can carry it. With a ``mu_kinetic`` the end of
-        the spring slides from then on, against friction. None where it is rigid along them.
+        Stiffness and damping of a contact that is elastic along the surfaces [N/m], [N s/m]. Its
+        force along x and y is that of a spring and a damper whose displacement has the rate of the
+        slip (Cundall & Strack 1979). The contact holds while friction can carry the force. With a
+        ``mu_kinetic`` the end of the spring then slides against friction. None if it is rigid
+        along them.
     displacement
-        Name of the entry of the state with that displacement (3) [m], in axes of what carries the
-        contact; the part along the normal stays as it is, without a force.
+        Name of the entry of the state with that displacement (3) [m], in axes of the body under
+        the contact. The part along the normal is constant and causes no force.
     depth
-        Greatest depth [m] to which a contact that gives way may sink in: a guard, and a limit of
-        plans. None where there is no limit.
+        Maximum depth [m] to which an elastic contact may sink in: a guard, and a limit for plans.
+        None for no limit.
     patch
-        Radius a [m] of the patch of contact, over which sliding and spinning resist each other by
-        Contensou's law, in a Pade form of Hertz's pressure. While the body spins the contact
-        slips, and rolling holds the spin. At least 1e-5 m; None where spin is free.
+        Radius a [m] of the contact patch, which couples sliding and spinning friction by
+        Contensou's law, in a Pade form for Hertz's pressure. While the body spins the contact
+        slips; in rolling it does not spin. At least 1e-5 m; None if spin is free.
     resistance
         Lever arm [m] of dry rolling resistance: its torque is at most this times the normal force,
-        and what turns slowly enough comes to rest. At least 1e-5 m, with a mu_kinetic.
+        and slow rolling comes to rest. At least 1e-5 m, with a mu_kinetic.
     rolling_resistance
-        Torque against rolling over the normal force and the rate of rolling [m s/rad]; None for
-        none.
+        Torque against rolling over the normal force and the rate of rolling [m s/rad]; None for no
+        resistance.
     rollers
-        Angle [rad] from the axis of a wheel, about the normal, of the way that ideal rollers on
-        its rim leave free: 0 of an omni wheel, pi/4 of a mecanum wheel. None of a plain wheel.
+        Angle [rad] from the axis of a wheel, about the normal, of the direction that ideal rollers
+        on its rim leave free: 0 for an omni wheel, pi/4 for a mecanum wheel. None for a plain
+        wheel.
     slow
         Rate of rolling [rad/s] below which the resistance is proportional to it.
     rows
-        Kinematics in the symbols of the state, where they are given; None where they follow from
-        shape and surface.
+        Kinematics in the symbols of the state, if given; None if they follow from shape and
+        surface.
     name
-        What reports and errors call it, beside its bodies.
+        Name in reports and errors, in addition to its bodies.
     spins
-        1 where a patch holds the spin in rolling, for these parameters; 0 where it is free there.
+        1 if a patch holds the spin in rolling, for these parameters; 0 if spin is free.
     foot
         Name of the entry of the state with coordinates (u, v) of the point of a Charted surface
         that is closest to the body.
     ring, touching
-        Names of bodies of which one touches, and the number of that one, a parameter; empty where
-        it is ``body``, which is then what carries them.
+        Names of bodies of which one touches, and the index of that one, a parameter. ``body`` then
+        carries them. Empty if ``body`` itself touches.
     closed
-        Whether a start that does not say otherwise is closed and rolls, as on a Rolling joint.
+        Whether the contact is closed and rolls at a start by default, as on a Rolling joint.
 
     """
 
@@ -135,10 +139,10 @@ class Contact:
     closed: bool = False
 
     def __post_init__(self) -> None:
-        """Raise ParameterError for a resistance without kinetic friction, a depth of none."""
+        """Raise ParameterError for parameters that need others which are missing."""
         if self.depth is not None and self.stiffness is None:
             raise ParameterError(
-                f'the contact of {self.body!r}: only one with a stiffness gives way, to a depth'
+                f'the contact of {self.body!r}: only a contact with a stiffness has a depth'
             )
         if self.resistance is not None and self.mu_kinetic is None:
             raise ParameterError(
@@ -177,7 +181,7 @@ class Contact:
 
     @property
     def turning(self) -> int:
-        """The first component of motion and force that is of rolling resistance."""
+        """The index of the first component of motion and force for rolling resistance."""
         return 3 if self.patch is None else 4
 
     @property
@@ -191,7 +195,7 @@ class Contact:
         return self.normal_force is None and self.stiffness is None
 
     def given(self, rows: ContactRows) -> dict[int, ca.SX]:
-        """Return the components of the force that are given, by their number."""
+        """Return the components of the force that are given, by index."""
         side = self.side_force if self.rollers is None else 0.0
         normal, along = self.normal_force, None
         if self.stiffness is not None:
@@ -201,15 +205,15 @@ class Contact:
         return {k: ca.SX(f) for k, f in enumerate((along, side, normal)) if f is not None}
 
     def pull(self, rows: ContactRows) -> ca.SX:
-        """Return the force (2) [N] of spring and damper along the surfaces, if they hold."""
+        """Return the force (2) [N] of spring and damper along the surfaces, without sliding."""
         spring = ca.SX(self.side_stiffness) * rows.displacement
         return spring + self.side_damping * rows.velocity[:2]
 
     def slip_speed(self, rows: ContactRows, mu: ca.SX | float) -> ca.SX:
         """
-        Return the speed of slip and spin [m/s]; of the end of a spring along the surfaces.
+        Return the speed of slip and spin [m/s], or of the end of a spring along the surfaces.
 
-        That is below zero while friction with a coefficient holds it.
+        The latter is negative while friction with a coefficient holds it.
         """
         if self.side_stiffness is None:
             return ca.norm_2(self.sliding(rows))
@@ -226,13 +230,13 @@ class Contact:
         return ca.SX(0, 1) if none else self.resistance * rates
 
     def opening(self, rows: ContactRows) -> ca.SX:
-        """Return what is positive while the contact is open [m]; it closes with a force of 0."""
+        """Return a guard, positive while the contact is open [m]; it closes at zero force."""
         if self.stiffness is None or ca.SX(self.damping).is_zero():
             return rows.gap
         return ca.fmax(rows.gap, rows.gap + self.damping / self.stiffness * rows.velocity[2])
 
     def directions(self, rows: ContactRows, phase: str) -> dict[int, ca.SX]:
-        """Return the force for a unit of each component that is free in a phase, by its number."""
+        """Return the force for a unit of each component that is free in a phase, by index."""
         size, first, u = rows.velocity.numel(), self.turning, ca.SX(rows.velocity)
         if phase == 'separated':
             return {}
@@ -241,7 +245,7 @@ class Contact:
         if phase == 'resting':
             return {k: units[:, k] for k in able}
         if self.resistance is not None:
-            slow = SLOW if phase == 'slipping' else self.slow  # what slides need not roll
+            slow = SLOW if phase == 'slipping' else self.slow  # a sliding contact need not roll
             lever = ca.SX(self.resistance)
             units[first:, 2] = lever * against(lever * u[first:], STILL + lever * slow)
         if self.rolling_resistance is not None:
@@ -265,13 +269,13 @@ class Contact:
         return [k for k in self.directions(rows, phase) if k not in given]
 
     def held_by(self, force: ca.SX) -> ca.SX:
-        """Return the force (2 or 3) [N] that friction holds; with a patch the spin's too."""
+        """Return the force (2 or 3) [N] by friction; with a patch, also by spin friction."""
         spin = ca.SX(0, 1) if self.patch is None else force[3] / self.patch
         return held(force[:2], spin)
 
 
 class Phases(NamedTuple):
-    """Numbers of the contacts that slip, are separated, or rest; the others roll."""
+    """Indices of the contacts that slip, are separated, or rest; the others roll."""
 
     slipping: tuple[int, ...] = ()
     separated: tuple[int, ...] = ()
@@ -282,7 +286,7 @@ class Phases(NamedTuple):
         return next((name for name, these in self._asdict().items() if i in these), 'rolling')
 
     def moved(self, i: int, phase: str = 'rolling') -> Phases:
-        """Return phases of which one contact is in another."""
+        """Return phases with one contact in another phase."""
         rest = {n: tuple(k for k in these if k != i) for n, these in self._asdict().items()}
         if phase in rest:
             rest[phase] = tuple(sorted((*rest[phase], i)))
@@ -291,7 +295,7 @@ class Phases(NamedTuple):
 
 class Closed(NamedTuple):
     """
-    Motion of a tree whose loops contacts close.
+    Motion of a tree with loops closed by contacts.
 
     Attributes
     ----------
@@ -300,10 +304,10 @@ class Closed(NamedTuple):
     forces
         Force (3) of each contact on its body, in the frame of the plane.
     pushes
-        Change of the normal acceleration by the normal force of each contact that slips
-        [1/kg], by its number; Coulomb friction determines the force where it is positive.
+        Change of the normal acceleration by the normal force of each contact that slips [1/kg], by
+        index; Coulomb friction determines the force if it is positive.
     internal
-        Forces of each contact that together move nothing (3, m).
+        Internal forces: forces of each contact that together cause no motion (3, m).
 
     """
 
@@ -325,7 +329,7 @@ def closed_rates(
     dependent: int,
 ) -> Closed:
     """
-    Return the motion of a tree whose loops the contacts close.
+    Return the motion of a tree with loops closed by contacts.
 
     Parameters
     ----------
@@ -336,15 +340,15 @@ def closed_rates(
     speeds
         Symbols of the speeds (n), and their axes in those of the equations (n, n).
     symmetric
-        Whether the matrix is.
+        Whether the matrix is symmetric.
     phases
         Contacts that slip or are separated.
     spread
-        Fraction of the diagonal that is added to the equations of the multipliers: tiny where
-        rows depend on others, which gives the least forces across the normals; 0 where they are
+        Fraction of the diagonal that is added to the equations of the multipliers. It is tiny if
+        rows depend on others, which gives minimal forces across the normals; 0 if they are
         independent.
     dependent
-        Number of internal forces that are wanted.
+        Number of requested internal forces.
 
     """
     (matrix, right), n = equations, equations[0].shape[0]
@@ -370,7 +374,7 @@ def closed_rates(
     regular = spread_over(exact, spread, ca.diagcat(*(h.weights for h in every)))
     found = eliminate(regular, left.right, symmetric=even)
     reverse = found[:, :1]
-    if spread:  # what the weights take from the constraints, given back
+    if spread:  # compensates for the effect of the weights on the constraints
         rest = left.right[:, 0] - exact @ reverse
         reverse += eliminate(regular, rest, symmetric=even)
     rates, reverse = ca.vertsplit(left.whole(reverse), [0, n, n + size])
@@ -389,15 +393,15 @@ class _Held(NamedTuple):
     Attributes
     ----------
     numbers
-        Components that vanish, along which the force is unknown.
+        Indices of components that vanish, along which the force is unknown.
     rows, needed
-        Rates of their velocities for unit rates of the speeds (k, n), and what they must be (k).
+        Rates of their velocities per unit rate of the speeds (k, n), and required values (k).
     base, columns
-        Components of the force for unit multipliers, and what these push (n, k).
+        Components of the force for unit multipliers, and their generalised forces (n, k).
     known, push
-        Components of the force that is given, and what it pushes (n).
+        Components of the given force, and its generalised force (n).
     weights
-        Of the components of the force where they are undetermined (k, k).
+        Weights of undetermined components of the force (k, k).
 
     """
 
@@ -420,7 +424,7 @@ def _held(c: Contact, r: ContactRows, phase: str, speeds: tuple[ca.SX, ca.SX]) -
     base = own = ca.horzcat(zero[:, []], *(units[k] for k in numbers))
     back = returning(r, numbers)
     weights = ca.diag(ca.SX([ALONG if k == 2 else ACROSS for k in numbers]))
-    if numbers[:3] == [0, 1, 2]:  # they stand for the whole velocity, in axes of its own
+    if numbers[:3] == [0, 1, 2]:  # they replace the complete velocity, in its own axes
         R, more = r.along.axes, ca.SX.eye(len(numbers) - 3)
         turned = ca.diagcat(R, more)
         base, back, weights = base @ turned.T, turned @ back, turned @ weights @ turned.T
@@ -444,10 +448,10 @@ def _held(c: Contact, r: ContactRows, phase: str, speeds: tuple[ca.SX, ca.SX]) -
 
 def returning(rows: ContactRows, numbers: Sequence[int]) -> ca.SX:
     """
-    Return what is added to the rates of some rows; it vanishes where they and the gap do.
+    Return a stabilising term for the rates of some rows; it is zero if they and the gap are.
 
-    What a step of an integrator, a linearisation or a plan leaves beside the constraints comes
-    back to them (Baumgarte 1972), so that it is neither kept nor grows.
+    Errors of the constraints by a step of an integrator, a linearisation or a plan decay
+    (Baumgarte 1972).
     """
     v = rows.velocity
     back = ((2 * v[k] + RETURN * rows.gap if k == 2 else v[k]) for k in numbers)
@@ -465,7 +469,7 @@ def spread_over(matrix: ca.SX, fraction: float, weights: ca.SX | None = None) ->
 
 
 def idle(contacts: Sequence[Contact], rows: Sequence[ContactRows], phases: Phases) -> ca.SX:
-    """Return 1 for each of the rows that is zero and holds nothing, else 0."""
+    """Return 1 for each of the rows that is zero and constrains nothing, else 0."""
     out = [ca.SX(0, 1)]
     for i, (c, r) in enumerate(zip(contacts, rows, strict=True)):
         spin = 3 if c.patch is not None else -1

@@ -34,11 +34,11 @@ class Body:
     Attributes
     ----------
     name
-        As the outputs of ``pose`` have it.
+        Name, as in the outputs of ``pose``.
     joint
-        How it moves on its parent.
+        Joint on its parent.
     mass
-        How its mass is distributed; None for a body without mass.
+        Mass distribution; None for a body without mass.
     parent
         Name of the body that carries it; the empty string for the ground.
 
@@ -52,43 +52,43 @@ class Body:
 
 class Machine:
     """
-    Bodies, joints and what drives them.
+    Description of a machine: bodies, joints and their drives.
 
-    ``parameter`` and ``control`` give symbols, from which masses, lengths and torques are written;
-    the entries of the layouts come in the order in which they are declared. The state has what
-    ``variable`` declares, then all other configurations, in the order of the bodies, then all
-    other speeds, and then displacements of contacts.
+    ``parameter`` and ``control`` return symbols for masses, lengths and torques; the entries of
+    the layouts are in the order of their declaration. The state has the entries that ``variable``
+    declares, then all other configurations, in the order of the bodies, then all other speeds, and
+    then displacements of contacts.
 
     Attributes
     ----------
     name
-        Name of the kind of machine.
+        Name of the type of machine.
     bodies
         The bodies by name, parents first.
     contacts
-        Contacts beside the joints.
+        Contacts in addition to the joints.
     guards
-        Margins by name that end the motion, besides the contacts' own.
+        Margins by name that end the motion, in addition to those of contacts.
     bounds
-        Least and greatest position of joints, by their scalar name.
+        Minimum and maximum position of joints, by their scalar name.
     rates
-        Rates by name of variables that belong to no joint, such as a command behind a lag.
+        Rates by name of variables that belong to no joint, such as a lagged command.
     scales
         Deviation of an entry of state or control that counts as one in a regulator, by its name,
         in its unit.
     drawn
-        Shapes of bodies on their links ``<body>_link``, beside the surfaces that roll.
+        Shapes of bodies on their links ``<body>_link``, in addition to the surfaces that roll.
     inert
-        Weight, 1 where it is not given, of entries of configuration and speeds by name in the
-        distance by which a state comes back to its contacts; heavy ones move less.
+        Weights of entries of configuration and speeds by name, 1 by default, in the projection of
+        a state onto its contacts; entries with large weights move less.
     creep, clear
-        Speed [m/s] below which a contact that slips sticks, and distance [m] of bodies after a
+        Speed [m/s] below which a contact that slips sticks, and gap [m] between bodies after a
         rebound.
 
     """
 
     def __init__(self, name: str) -> None:
-        """Begin a machine without bodies."""
+        """Create a machine without bodies."""
         self.name = name
         self.bodies: dict[str, Body] = {}
         self.contacts: list[Contact] = []
@@ -150,11 +150,11 @@ class Machine:
         Parameters
         ----------
         name
-            Of the body.
+            Name of the body.
         joint
-            How it moves on its parent.
+            Joint on its parent.
         mass
-            How its mass is distributed; None for a body without mass.
+            Mass distribution; None for a body without mass.
         on
             Name of the parent; the empty string for the ground.
 
@@ -187,7 +187,7 @@ class Machine:
 
     def with_parameter(self, entry: Entry, default: float) -> tuple[Machine, ca.SX]:
         """Return the machine with one more parameter, for contacts and guards, and its symbol."""
-        s, _ = self.symbols, self.dynamics  # the same of both
+        s, _ = self.symbols, self.dynamics  # the same for both
         out, symbol = copy(self), ca.SX.sym(entry.name)
         out._parameters = {**self._parameters, entry: symbol}  # noqa: SLF001  its own
         out._defaults = {**self._defaults, entry.name: (default,)}  # noqa: SLF001  its own
@@ -197,7 +197,7 @@ class Machine:
         return out, symbol
 
     def contact(self, contact: Contact) -> None:
-        """Add a contact that closes a loop; raise ParameterError where it cannot be one."""
+        """Add a contact; raise ParameterError if it is invalid."""
         surface, shape = contact.surface, contact.shape
         sphere = isinstance(surface, Sphere) or (isinstance(surface, Hollow) and surface.axes == 3)
         edge = isinstance(shape, Wheel) and ca.SX(shape.tyre).is_zero()
@@ -241,7 +241,7 @@ class Machine:
         self.contacts.append(contact)
 
     def torque(self, torque: ca.SX, on: str, *, reaction: str = '', frame: str = '') -> None:
-        """Apply a torque (3) [N m], in W or a body's frame, and its reverse to another body."""
+        """Apply a torque (3) [N m], in W or a body's frame, and its reaction on another body."""
         self._still_described()
         zero = ca.SX(3, 1)
         self._wrenches.append((on, Wrench(torque, zero), frame))
@@ -254,11 +254,11 @@ class Machine:
         self._wrenches.append((on, Wrench(ca.SX(3, 1), force), frame))
 
     def guard(self, name: str, margin: ca.SX) -> None:
-        """Let the motion end where an expression in the links and parameters becomes negative."""
+        """End the motion where an expression in the links and parameters becomes negative."""
         self.guards[name] = margin
 
     def _still_described(self) -> None:
-        """Raise ParameterError where the equations were asked for already."""
+        """Raise ParameterError if the equations have been built already."""
         if 'symbols' in vars(self):
             raise ParameterError(
                 f'{self.name}: what is added after `links` or `symbols` were used has no effect; '
@@ -267,7 +267,7 @@ class Machine:
 
     @cached_property
     def state(self) -> Layout:
-        """Layout of x; what is not given is at rest at the origin."""
+        """Layout of x; by default at rest at the origin."""
         joints = [b.joint for b in self.bodies.values()]
         every = (
             *self._variables,
@@ -326,7 +326,7 @@ class Machine:
 
     @cached_property
     def _parents(self) -> list[int]:
-        """Number of the parent of each body; -1 of the ground, and of one in free fall."""
+        """Index of the parent of each body; -1 for the ground, and for a body in free fall."""
         names = list(self.bodies)
         of = ((b.parent, self.links[b.name].falls) for b in self.bodies.values())
         return [names.index(parent) if parent and not falls else -1 for parent, falls in of]

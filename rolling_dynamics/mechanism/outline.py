@@ -34,7 +34,7 @@ def joint_entries(machine: Machine) -> tuple[str, ...]:
 
 
 def outlines(machine: Machine, p: ArrayLike) -> list[Shape]:
-    """Return what is drawn of a machine: what it was given, what rolls, and the floor."""
+    """Return the shapes to draw of a machine: given ones, surfaces that roll, and the floor."""
 
     def value(length: ca.SX | float) -> float:
         return float(ca.Function('length', [machine.symbols.p], [ca.SX(length)])(p))
@@ -47,7 +47,7 @@ def outlines(machine: Machine, p: ArrayLike) -> list[Shape]:
         x, y, z, a, b, c = (float(v) for v in (*middle, *n))
         thick = THIN * size
         return Disk(
-            name='shell',  # seen through
+            name='shell',  # transparent
             link='odom',
             radius=size,
             thickness=thick,
@@ -84,7 +84,7 @@ def outlines(machine: Machine, p: ArrayLike) -> list[Shape]:
 
 
 def _rolling(machine: Machine) -> Iterator[tuple[str, object]]:
-    """Yield bodies with the surface by which they roll."""
+    """Yield bodies with the surface on which they roll."""
     for name, body in machine.bodies.items():
         joint = moving(body.joint)
         if isinstance(joint, PureRolling):

@@ -10,7 +10,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import JammingError
 
-ROUNDING = 1e-16  # of the inverse mass, where contacts that hold leave a way without a push
+ROUNDING = 1e-16  # of the inverse mass, for directions that other contacts block
 STUCK = 1e-9  # of the speed at the start: slower slip has stopped
 RESTS = 1e-6  # of the speed at the start: a slower normal velocity counts as rest
 JAMS = 'the landing jams: under Coulomb friction the normal velocity does not come to zero'
@@ -18,7 +18,7 @@ JAMS = 'the landing jams: under Coulomb friction the normal velocity does not co
 
 def slip_onset(W: Array, v: Array, mu: float, scale: float) -> Array:
     """
-    Return v [m/s] with a first slip in the direction in which a stuck contact begins to slip.
+    Return v [m/s] with an initial slip in the direction in which a stuck contact starts to slip.
 
     W is the inverse mass matrix of the contact [1/kg].
     """
@@ -31,12 +31,12 @@ def slip_onset(W: Array, v: Array, mu: float, scale: float) -> Array:
 
 
 def get_ready() -> None:
-    """Load what an impact needs, which takes a second, before there is one."""
+    """Load the libraries for impacts in advance, which takes a second."""
     importlib.import_module('scipy.integrate')
 
 
-SLOWEST = 1e-3  # m/s: a slower impact is inelastic, or bounces would never end
-SINGULAR = 1e-6  # of a unit velocity: more than this no impulse changes
+SLOWEST = 1e-3  # m/s: a slower impact is inelastic, otherwise bounces would never end
+SINGULAR = 1e-6  # of a unit velocity: smaller changes by an impulse are ignored
 STAGES = 8  # of sticking and slipping in an impact
 
 
@@ -68,7 +68,7 @@ def rebound_impulse(
     mu, mu_kinetic
         Coefficients of friction of a contact that sticks, and of one that slips.
     fraction
-        Fraction of the work of the normal force in compression that restitution gives back.
+        Fraction of the work of the normal force in compression that is restored.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def rebound_impulse(
 def _until(
     W: Array, s: _Stage, mu: float, mu_kinetic: float, scale: float, work: float | None
 ) -> _Stage:
-    """Return the end of compression, or, where a work is given, of restitution."""
+    """Return the end of compression, or of restitution if a work is given."""
     done = 1e-13 * scale
     for _ in range(STAGES):
         if (s.v[-1] >= -done) if work is None else (s.work >= work - done * scale / W[-1, -1]):
@@ -102,16 +102,16 @@ def _until(
 
 
 def _held(W: Array, s: _Stage, mu: float, work: float | None) -> _Stage | None:
-    """Return the end of a phase without slip; None if friction does not reach."""
+    """Return the end of a phase without slip; None if friction is not sufficient."""
     normal = np.eye(s.v.size)[-1]
-    force = np.linalg.lstsq(W, normal)[0]  # where joints hold the contact too, W is singular
+    force = np.linalg.lstsq(W, normal)[0]  # W is singular if joints also hold the contact
     if np.linalg.norm(W @ force - normal) > SINGULAR or force[-1] <= 0:
         return None
     force /= force[-1]
     if np.linalg.norm(force[:-1]) > mu:
         return None
     grows, v = float((W @ force)[-1]), float(s.v[-1])
-    if work is None:  # what is left of the slip ends too
+    if work is None:  # the remaining slip also ends
         step = np.linalg.lstsq(W, -s.v)[0]
     else:  # work = v P + grows P^2 / 2
         step = force * (-v + math.sqrt(v * v + 2 * grows * (work - s.work))) / grows

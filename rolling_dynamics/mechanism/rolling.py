@@ -19,7 +19,7 @@ from rolling_dynamics.mechanism.link import At, attitude_in, E3, held_by, in_axe
 from rolling_dynamics.mechanism.shapes import Shape, Sphere
 from rolling_dynamics.rotations import rate_space, rotation_matrix
 
-REST_RATE = 1e-3  # rolling slower than this fraction of sqrt(g / r) is resisted in proportion
+REST_RATE = 1e-3  # of sqrt(g / r): below, resistance is proportional to the rate of rolling
 
 
 class PlanePath:
@@ -27,7 +27,7 @@ class PlanePath:
     A regular curve c(s) = (x(s), y(s)) with coordinates (s, d): the point is c(s) + d n(s).
 
     n is the unit normal to the left of the tangent; d is the distance from the path [m]. A
-    bound on d is a tube around the path, which is how a plan is made to follow it.
+    bound on d is a tube around the path, which makes a plan follow it.
     """
 
     def __init__(self, formulas: Sequence[str | float]) -> None:
@@ -79,10 +79,10 @@ class Rolling(Joint):
     """
     A body that rolls without slipping on the plane z = 0 of its parent.
 
-    There is no constraint that could drift: the state holds the contact point on the plane, the
-    attitude and the angular velocity of the body, both in W. The pivot of a body in axes of its
-    own is the contact, about which it turns. A body that may slip, or rolls on another surface, is
-    on a Free joint, with a :class:`Contact` that is ``closed``.
+    No constraint can drift: the state has the contact point on the plane, and the attitude and
+    angular velocity of the body, both in W. With ``body`` axes the pivot is the contact, about
+    which the body turns. A body that may slip, or that rolls on another surface, needs a Free
+    joint and a :class:`Contact` that is ``closed``.
 
     Attributes
     ----------
@@ -94,8 +94,8 @@ class Rolling(Joint):
     axes
         ``world`` or ``body``.
     axis
-        Axis of W, or its reverse (3), about which alone the body turns, rolling across it; the
-        attitude is then an angle. None in space.
+        Only axis of rotation (3), an axis of W or its reverse; the attitude is then an angle. None
+        in space.
     path
         Coordinates of the contact point along a path, else None.
     mu
@@ -103,7 +103,7 @@ class Rolling(Joint):
     resistance
         Lever arm of the rolling resistance [m]: its torque is this times the normal force.
     damping
-        Torque against the rate of turning over the parent, per rad/s [N m s].
+        Torque against the angular velocity relative to the parent, per rad/s [N m s].
 
     """
 
@@ -131,7 +131,7 @@ class Rolling(Joint):
         on_plane = ca.vertcat(place, ca.SX(3 - place.numel(), 1))
         reach, reach_P, passes = self._touch(R_WF.T @ turned.R_WB, R_FP, w - w_P)
         turns, passing = turned.turns, passes[: place.numel()]
-        # the point of contact over the parent moves as over the body
+        # the point of contact moves over the parent as over the body
         if isinstance(self.shape, Sphere):
             bias = -ca.cross(w_P, ca.cross(w, reach)) - ca.cross(w - w_P, ca.cross(w_P, reach))
         else:
@@ -183,7 +183,7 @@ class PureRolling(Joint):
     contact, speed
         Entries: contact point in the parent (2), and its rate there (2).
     attitude
-        Entry: unit quaternion q_WB; None leaves it out, where the mass of the body is the same
+        Entry: unit quaternion q_WB. None leaves it out, if the inertia of the body is the same
         about every axis.
     mu
         Coefficient of static friction.
@@ -228,7 +228,7 @@ class PureRolling(Joint):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SurfaceRolling(Joint):
     """
-    A body that rolls without slipping on any surface of its parent, their contact being given.
+    A body that rolls without slipping on any surface of its parent, with a given contact.
 
     Expressions are written in the symbols of the entries, which ``Machine.variable`` declares.
     Vectors are in the axes E of the speed.
@@ -238,21 +238,21 @@ class SurfaceRolling(Joint):
     rates
         Entries of the configuration, with their rates in rolling.
     speed
-        Entry: angular velocity of the body over the parent.
+        Entry: angular velocity of the body relative to the parent.
     R_PE, axes_rate
-        Axes E in the frame of the parent, and their angular velocity over it.
+        Axes E in the frame of the parent, and their angular velocity relative to it.
     place_P
-        The contact in the frame of the parent [m].
+        Position of the contact in the frame of the parent [m].
     R_EB, reach
-        Attitude of the body, and the contact from its origin [m].
+        Attitude of the body, and position of the contact from its origin [m].
     R_EC
         Axes of the contact, z along the normal out of the parent.
     passing
         Velocity of the contact over the parent [m/s].
     spin_rate
-        Rate of the speed along the normal where the contact holds the spin, else None.
+        Rate of the speed along the normal if the contact resists spin, else None.
     mu, mu_spin
-        Coefficient of static friction, and of the friction that holds the spin [m].
+        Coefficient of static friction, and of spin friction [m].
     resisting
         Torque of rolling resistance over the normal force (3) [m], else None.
 

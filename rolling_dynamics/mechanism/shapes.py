@@ -1,4 +1,4 @@
-"""Surfaces of bodies: shapes that roll, and what they roll on."""
+"""Surfaces of bodies: shapes that roll, and grounds on which they roll."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import casadi as ca
 from rolling_dynamics.surfaces.surface import LocalGeometry
 from rolling_dynamics.surfaces.surface import Surface as Charts
 
-BEYOND = 1e-6  # rad by which a roller touches beyond where it hands over
+BEYOND = 1e-6  # rad by which a roller touches beyond the point where the next one takes over
 
 
 class Shape(Protocol):
@@ -19,11 +19,11 @@ class Shape(Protocol):
 
     @property
     def side(self) -> ca.DM:
-        """Axis (3) of the body along which a contact has y; zeros for y of what it rolls on."""
+        """Axis (3) of the body for y of a contact; zeros for y of the surface under it."""
         ...
 
     def touch(self, normal_B: ca.SX) -> ca.SX:
-        """Return the point (3) [m] that touches a plane of this normal (3), out of the plane."""
+        """Return the point (3) [m] that touches a plane with this normal (3), out of the plane."""
         ...
 
 
@@ -36,7 +36,7 @@ def reach_of(shape: Shape, R: ca.SX, normal: ca.SX) -> ca.SX:
     shape, R
         The surface of the body, and its attitude.
     normal
-        Of the plane, in the axes of the result (3).
+        Normal of the plane, in the axes of the result (3).
 
     """
     if isinstance(shape, Sphere):
@@ -53,18 +53,18 @@ class Surface(Protocol):
 
     @property
     def side(self) -> ca.DM:
-        """Axis (3) along which a contact has y where the shape has none; zeros for y, or x."""
+        """Axis (3) for y of a contact if the shape has none; zeros for y, or x."""
         ...
 
     def distance(self, place: ca.SX) -> ca.SX:
-        """Return the distance [m] of a place (3) from the surface, positive on the free side."""
+        """Return the distance [m] of a point (3) from the surface, positive on the free side."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Plane:
     """
-    A plane through the origin, or where another surface is closest to what rolls on it.
+    A plane through the origin, or the tangent plane of another surface at a closest point.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Plane:
     foot
         A point of the plane (3) [m].
     side
-        Axis (3) along which a contact has y where the shape has none; zeros for y, or x.
+        Axis (3) for y of a contact if the shape has none; zeros for y, or x.
 
     """
 
@@ -82,7 +82,7 @@ class Plane:
     side: ca.SX | ca.DM = field(default_factory=lambda: ca.DM.zeros(3))
 
     def distance(self, place: ca.SX) -> ca.SX:
-        """Return the height [m] of a place (3)."""
+        """Return the height [m] of a point (3)."""
         return ca.dot(ca.vertcat(*self.normal), place - self.foot)
 
 
@@ -109,21 +109,21 @@ class Hollow:
         return ca.DM([0, 0, 3 - self.axes])
 
     def distance(self, place: ca.SX) -> ca.SX:
-        """Return the distance [m] of a place (3) from the wall."""
+        """Return the distance [m] of a point (3) from the wall."""
         return self.radius - ca.norm_2(place[: self.axes])
 
 
 @dataclass(frozen=True, eq=False)
 class Charted:
     """
-    Any surface with a chart, of which the state holds the point that is closest to what rolls.
+    Any surface with a chart; the state has its point that is closest to the rolling body.
 
     Attributes
     ----------
     surface
         The surface, in the frame of the body that carries it.
     dimensions
-        Its dimensions, in the order of its parameters; None for its own.
+        Its dimensions, in the order of its parameters; None for its defaults.
 
     """
 
@@ -137,11 +137,11 @@ class Charted:
         return self.surface.geometry(uv, own if self.dimensions is None else self.dimensions)
 
     def distance(self, place: ca.SX) -> ca.SX:
-        """Raise: it is known at the point that the state holds only."""
+        """Raise an error: the distance is known only at the point in the state."""
         raise NotImplementedError
 
     def plane(self, uv: ca.SX) -> Plane:
-        """Return the plane that touches it at coordinates (2)."""
+        """Return the tangent plane at coordinates (2)."""
         g = self.at(uv)
         return Plane(ca.vertsplit(g.frame[:, 2]), foot=g.position, side=g.frame[:, 1])
 
@@ -166,7 +166,7 @@ class Sphere:
         return -self.radius * normal_B
 
     def distance(self, place: ca.SX) -> ca.SX:
-        """Return the distance [m] of a place (3) from the outside."""
+        """Return the distance [m] of a point (3) from the outside."""
         return ca.norm_2(place) - self.radius
 
 
@@ -186,7 +186,7 @@ class Cylinder:
     side = ca.DM([0, 0, 1])
 
     def distance(self, place: ca.SX) -> ca.SX:
-        """Return the distance [m] of a place (3) from the outside."""
+        """Return the distance [m] of a point (3) from the outside."""
         return ca.norm_2(place[:2]) - self.radius
 
 
@@ -216,8 +216,8 @@ class Barrel:
     A barrel roller of a mecanum wheel, about its middle: the rim of the wheel envelops it.
 
     A normal of the roller goes through its axis and, where it touches the ground, through the
-    axle. An angle phi about the axle from the middle it is at d tan(phi) / sin(angle) along the
-    axis, R - d / cos(phi) from the contact.
+    axle. At an angle phi about the axle from the middle, it meets the axis at d tan(phi) /
+    sin(angle), at R - d / cos(phi) from the contact.
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ class Barrel:
     angle
         Between the axes of roller and wheel [rad].
     reach
-        Greatest phi [rad]: pi over the number of rollers.
+        Maximum phi [rad]: pi over the number of rollers.
     axis
         Unit vector along the roller (3).
 
@@ -242,13 +242,13 @@ class Barrel:
     side = ca.DM.zeros(3)
 
     def profile(self, phi: ca.SX | float) -> tuple[ca.SX, ca.SX]:
-        """Return place along the axis and radius there [m] of the circle that touches at phi."""
+        """Return position along the axis and radius [m] of the circle that touches at phi."""
         inclined = ca.sin(phi) * math.sin(self.angle)
         along, height = ca.tan(phi) / math.sin(self.angle), self.rim - self.offset / ca.cos(phi)
         return self.offset * along + height * inclined, height * ca.sqrt(1 - inclined**2)
 
     def touch(self, normal_B: ca.SX) -> ca.SX:
-        """Return the point (3) [m] that touches a plane of this normal (3): its end, beyond it."""
+        """Return the point (3) [m] that touches a plane with this normal (3), at most its end."""
         end = math.sin(self.reach + BEYOND)
         low = ca.dot(self.axis, normal_B)
         sine = ca.fmax(-end, ca.fmin(end, -low / math.sin(self.angle)))
@@ -265,9 +265,9 @@ class Wheel:
     Attributes
     ----------
     radius
-        Of the circle in the middle of the tyre [m].
+        Radius of the circle in the middle of the tyre [m].
     tyre
-        Radius of the tyre's section [m]; 0 of an edge.
+        Radius of the tyre's section [m]; 0 for an edge.
     side
         Its axis, a unit vector (3); y by default.
 

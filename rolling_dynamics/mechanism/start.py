@@ -1,4 +1,4 @@
-"""States at the start, in which contacts are closed and roll, and what contacts leave free."""
+"""Initial states with closed, rolling contacts, and the motions that contacts leave free."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Structure(NamedTuple):
     rank
         Number of rows that are independent.
     free
-        Twists that are left, as speeds (speeds, k).
+        Free twists, as speeds (speeds, k).
     internal
-        Contact forces that move nothing (rows, m): the equations leave them open.
+        Contact forces that cause no motion (rows, m): the equations leave them undetermined.
 
     """
 
@@ -45,19 +45,19 @@ class Structure(NamedTuple):
 
     @classmethod
     def of(cls, J: Array, rows: Sequence[str], speeds: Sequence[str]) -> Structure:
-        """Return it for rows with derivatives by the speeds, (rows, speeds), in units of both."""
+        """Return it for rows with derivatives by speeds, (rows, speeds), in units of both."""
         rank, (left, _, right) = independent(J), np.linalg.svd(J)
         free, internal = _simple(right[rank:].T), _simple(left[:, rank:])
         return cls(tuple(rows), tuple(speeds), rank, free, internal)
 
     @property
     def lines(self) -> list[str]:
-        """Sentences for people."""
+        """Readable description."""
         if not self.rows:
             return []
         count, whole = len(self.rows), len(self.speeds)
-        head = f'contacts beside the joints: {count} rows of rank {self.rank}; of {whole} speeds '
-        out = [f'{head}{whole - self.rank} are free']
+        head = f'contacts in addition to joints: {count} rows of rank {self.rank}; of {whole} '
+        out = [f'{head}speeds {whole - self.rank} are free']
         for kind, table, names in (
             ('free twist', self.free, self.speeds),
             ('internal force', self.internal, self.rows),
@@ -67,7 +67,7 @@ class Structure(NamedTuple):
 
 
 def independent(J: Array) -> int:
-    """Return the number of rows of a matrix (rows, n), in any unit, that depend on no others."""
+    """Return the number of independent rows of a matrix (rows, n), in any unit."""
     sizes = np.linalg.svd(J, compute_uv=False)
     return int(np.sum(sizes > RANK * max(sizes, default=0.0)))
 
@@ -97,18 +97,18 @@ STEPS = 12  # of Newton's method at most
 GRID, SEARCH = 8, 40  # starts along a chart for a closest point, and steps from each
 FOUND = 1e-9  # last step of coordinates at a closest point
 CLOSED = 1e-14  # m
-OPEN = 1e-6  # m or m/s beyond which a contact that closes a loop counts as open, or as slipping
-IDLE = 1e-12  # least eigenvalue of a mass matrix with a diagonal of 1 that counts as one
-DEPENDS = 1e-9  # of a derivative by a prescribed speed that counts
+OPEN = 1e-6  # m or m/s beyond which a closing contact counts as open, or as slipping
+IDLE = 1e-12  # smallest valid eigenvalue of a mass matrix with a diagonal of 1
+DEPENDS = 1e-9  # smallest significant derivative by a prescribed speed
 
 
 def placed(system: MachineSystem, p: ArrayLike, x: ArrayLike, kept: Iterable[str]) -> Array:
     """
     Return the state near another one in which contacts are closed and roll.
 
-    Positions are moved first, then speeds, both by the least change. Contacts that may part or
-    slip, and those that give way, are left as they are; those that stand for a Rolling joint only
-    where what stays leaves them open or slipping.
+    Positions are moved first, then speeds, both by the smallest change. Contacts that may separate
+    or slip, and elastic ones, are left as they are. Those that replace a Rolling joint are left
+    only if the kept entries make them open or slip.
 
     Parameters
     ----------
@@ -117,12 +117,12 @@ def placed(system: MachineSystem, p: ArrayLike, x: ArrayLike, kept: Iterable[str
     p, x
         Parameters and state.
     kept
-        Names of entries of the state that stay.
+        Names of entries of the state that are kept.
 
     Raises
     ------
     ParameterError
-        Without a change of those that stay a contact is open or slips; naming the first.
+        A contact is open or slips unless kept entries change; the text names the first one.
 
     """
     x = on_closest_points(system, p, np.array(x, dtype=float), kept)
@@ -154,8 +154,8 @@ def on_closest_points(
     """
     Return a state with the closest points of Charted surfaces.
 
-    Newton's method starts at points of a grid of the chart, or of names in ``near`` where the
-    state has them. Of the minima it takes the one with the least gap.
+    Newton's method starts at points of a grid of the chart; for names in ``near``, at the values
+    in the state. Of the minima it takes the one with the smallest gap.
     """
     s, x = system.symbols, x.copy()
     for contact, rows in zip(system.machine.contacts, system.closures, strict=True):
@@ -194,7 +194,7 @@ def _moved(
     names: Container[str],
     steps: int = STEPS,
 ) -> Array:
-    """Return a state after Newton steps of some entries towards rows of contacts that vanish."""
+    """Return a state after Newton steps of some entries towards zero rows of contacts."""
     if not rows:
         return x
     of, values = zip(*rows, strict=True)
@@ -243,18 +243,18 @@ def _check_inertia(system: MachineSystem, p: ArrayLike, x: ArrayLike) -> None:
 
 def check_start(system: MachineSystem, p: ArrayLike, x: ArrayLike) -> None:
     """
-    Refuse a state in which contacts that close loops are open, slip or contradict.
+    Reject a state in which contacts that close loops are open, slip or contradict each other.
 
-    What can turn or move without moving any mass is refused too.
+    Motions that move no mass are rejected as well.
 
-    Rows that depend on others in every state, as of two wheels on one axle, are fine: the forces
-    with the least friction that fit are taken. Where motions that are prescribed decide whether
-    they agree, they are refused.
+    Rows that depend on others in every state, such as for two wheels on one axle, are accepted:
+    the admissible forces with the least friction are used. They are rejected if prescribed motions
+    could contradict them.
 
     Raises
     ------
     ParameterError
-        Naming the contact and its gap or slip, or the rank of the rows.
+        The text gives the contact and its gap or slip, or the rank of the rows.
 
     """
     _check_inertia(system, p, x)

@@ -53,18 +53,18 @@ from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.simulation.guards import unit_norms
 
 ROLLING = (Rolling, PureRolling, SurfaceRolling)
-WEIGHTLESS = 9.81e-9  # m/s^2: keeps the envelope a number where there is no gravity
-SPINLESS = 1e-12  # m: keeps the limit of a contact that holds no spin a number
-SPREAD = 1e-10  # of the diagonal, where rows of contacts depend on others
-NEWTON_STEPS = 2  # towards closed gaps; a step of an integrator leaves them tiny
+WEIGHTLESS = 9.81e-9  # m/s^2: keeps the envelope finite without gravity
+SPINLESS = 1e-12  # m: keeps the limit of a contact without spin friction finite
+SPREAD = 1e-10  # of the diagonal, if rows of contacts depend on others
+NEWTON_STEPS = 2  # towards closed gaps; they are tiny after a step of an integrator
 
 
 @dataclass(frozen=True, eq=False)
 class MachineExpressions(Symbols):
     """
-    The equations with their symbols: xdot, and the wrench of contacts at the first one.
+    The equations with their symbols: xdot, and the wrench of all contacts at the first one.
 
-    Contacts between two bodies that move freely are left out: they pass momentum on.
+    Contacts between two free bodies are left out, since they conserve momentum.
     """
 
     xdot: ca.SX
@@ -74,34 +74,34 @@ class MachineExpressions(Symbols):
 @dataclass(frozen=True, eq=False)
 class _Carrying:
     """
-    A contact and what it carries.
+    A contact and its load.
 
     Attributes
     ----------
     mu
         Coefficient of static friction.
     held
-        What friction holds (2 or 3) [N]: the force, and the torque about the normal times the
-        greatest force over the greatest torque. Its norm is at most mu times the normal force.
+        Load of friction (2 or 3) [N]: the force, and the torque about the normal times maximum
+        force over maximum torque. Its norm is at most mu times the normal force.
     place_W, R_WP
-        The contact in W, and the frame of the plane.
+        Position of the contact in W, and the frame of the plane.
     wrench
         Torque and force (6) on the body that rolls, in the frame of the plane.
     outside
-        1 where it is with the ground, or with a body whose motion is prescribed; -1 where the body
-        that rolls is that one; else 0.
+        1 if it is with the ground, or with a body whose motion is prescribed; -1 if the rolling
+        body is that body; else 0.
     sticks
-        Speed of slip over the creep [m/s] where the contact slips, else None.
+        Speed of slip minus the creep [m/s] if the contact slips, else None.
     push
-        Of a contact that slips: see :class:`rolling_dynamics.mechanism.loops.Closed`, else None.
+        See :class:`rolling_dynamics.mechanism.loops.Closed`, if the contact slips, else None.
     gap
-        Of a contact that is separated: what falls to zero where it closes [m], else None.
+        Guard that falls to zero when a separated contact closes [m], else None.
     turns
-        Speed of rolling times the lever arm of a resistance, over the creep [m/s], else None.
+        Speed of rolling times the lever arm of a resistance, minus the creep [m/s], else None.
     rests
-        Normal force, and what keeps a contact from turning (2) [N], else None.
+        Normal force, and load that keeps a contact from rolling (2) [N], else None.
     sinks
-        What is left of the depth to which a contact gives way, as a fraction of it, else None.
+        Remaining depth of an elastic contact, as a fraction of its maximum, else None.
 
     """
 
@@ -120,7 +120,7 @@ class _Carrying:
 
     @property
     def cones(self) -> list[Cone]:
-        """Limits of its force while it is in its phase."""
+        """Limits of its force in its phase."""
         if self.gap is not None:
             return []
         out = [Cone(self.wrench[5])] + ([] if self.rests is None else [self.rests])
@@ -130,7 +130,7 @@ class _Carrying:
 
     @property
     def margins(self) -> dict[str, ca.SX]:
-        """Margins that are positive while the contact is in its phase, by the name of a guard."""
+        """Margins that are positive while the contact stays in its phase, by name of a guard."""
         if self.gap is not None:
             return {'gap': self.gap}
         out = {} if self.push is None else {'painleve': self.push}
@@ -152,16 +152,16 @@ def _speed(velocity: ca.SX) -> ca.SX:
 
 class MachineSystem(WrittenSystem):
     """
-    The rolling system that a description stands for.
+    The rolling system of a description.
 
     Attributes
     ----------
     machine
         The description.
     phases
-        Contacts beside the joints that slip or are separated.
+        Additional contacts that slip or are separated.
     able
-        Contacts that may slip and part, by their number.
+        Contacts that may slip and separate, by index.
 
     """
 
@@ -169,7 +169,7 @@ class MachineSystem(WrittenSystem):
     able: Mapping[int, str] = {}
 
     def __init__(self, machine: Machine, phases: Phases = Phases()) -> None:  # noqa: B008
-        """Take a machine, or raise ParameterError where nothing of it rolls."""
+        """Take a machine, or raise ParameterError if no body of it rolls."""
         self.machine, self.name, self.phases = machine, machine.name, phases
         self.state, self.control = machine.state, machine.control_layout
         self.parameters = machine.parameters
@@ -198,9 +198,9 @@ class MachineSystem(WrittenSystem):
 
     def rate_of_state(self, found: ca.SX, forces: Sequence[ca.SX] = (), **known: ca.SX) -> ca.SX:
         """
-        Return the rate of the state for rates of the speeds, where those of some are known.
+        Return the rate of the state for rates of the speeds, some of which may be known.
 
-        Displacements of contacts also take the forces of all contacts beside the joints.
+        Displacements of contacts also depend on the forces of all additional contacts.
         """
         machine, rates = self.machine, dict(self.machine.rates)
         for body, k in zip(machine.bodies.values(), machine.dynamics.speeds, strict=True):
@@ -221,8 +221,8 @@ class MachineSystem(WrittenSystem):
         """
         Return the rate of a displacement (3); it turns with the normal.
 
-        It is the velocity over the surface while the contact holds, else that by which spring and
-        damper give the force of friction.
+        It is the velocity over the surface while the contact holds, else the rate for which spring
+        and damper give the force of friction.
         """
         contact, rows = self.machine.contacts[i], self.closures[i]
         along = rows.velocity[:2]
@@ -246,7 +246,7 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def closures(self) -> list[ContactRows]:
-        """Kinematics of the contacts beside the joints."""
+        """Kinematics of the additional contacts."""
         return [contact_rows(c, self.machine) for c in self.machine.contacts]
 
     @property
@@ -257,7 +257,7 @@ class MachineSystem(WrittenSystem):
 
     @property
     def curvatures(self) -> list[ca.SX]:
-        """Relative curvature (2, 2) [1/m] at the contacts beside the joints."""
+        """Relative curvature (2, 2) [1/m] at the additional contacts."""
         pairs = zip(self.machine.contacts, self.closures, strict=True)
         return [relative_curvature(c, r, self.machine) for c, r in pairs]
 
@@ -269,7 +269,7 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def _turns(self) -> ca.SX:
-        """Axes of the speeds in those in which the equations of the tree are solved."""
+        """Axes of the speeds, in the axes of the equations of the tree."""
         machine, blocks = self.machine, [ca.SX(0, 0)]
         for name, body in machine.bodies.items():
             solved = machine.links[name].solved
@@ -299,7 +299,7 @@ class MachineSystem(WrittenSystem):
         return self._solution.rates
 
     def contact_rate(self, i: int) -> ca.SX:
-        """Return the rate of the velocity at a contact beside the joints [m/s^2]."""
+        """Return the rate of the velocity at an additional contact [m/s^2]."""
         rows = self.closures[i]
         return rows.bias + ca.jacobian(rows.velocity, self._speeds) @ (self._turns @ self.rates)
 
@@ -313,7 +313,7 @@ class MachineSystem(WrittenSystem):
 
     @property
     def contact_names(self) -> list[str]:
-        """Names of the contacts: bodies that roll on joints, then those of contacts beside."""
+        """Names of the contacts: bodies that roll on joints, then additional contacts."""
         bodies = self.machine.bodies.items()
         out = [name for name, body in bodies if isinstance(body.joint, ROLLING)]
         for i, contact in enumerate(self.machine.contacts):
@@ -324,17 +324,17 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def closing_names(self) -> list[str]:
-        """Names of the contacts beside the joints."""
+        """Names of the additional contacts."""
         return self.contact_names[len(self.contact_names) - len(self.machine.contacts) :]
 
     @cached_property
     def contacts(self) -> dict[str, _Carrying]:
-        """The contacts with what they carry, by the name of the body that rolls."""
+        """The contacts with their loads, by the name of the rolling body."""
         return self._carrying(self._solution.forces)
 
     @cached_property
     def judged(self) -> dict[str, _Carrying]:
-        """The contacts with the forces, of all that fit, whose smallest margin is greatest."""
+        """The contacts with those of the possible forces that maximise the smallest margin."""
         forces, internal = self._solution.forces, self._solution.internal
         if not internal or not (m := internal[0].shape[1]):
             return self.contacts
@@ -344,7 +344,7 @@ class MachineSystem(WrittenSystem):
         return self._carrying([f + by @ best for f, by in zip(forces, internal, strict=True)])
 
     def _carrying(self, forces: Sequence[ca.SX]) -> dict[str, _Carrying]:
-        """Return the contacts with what they carry for forces of those beside the joints."""
+        """Return the contacts with their loads for forces at the additional contacts."""
         machine, out = self.machine, {}
         for name, body in machine.bodies.items():
             if isinstance(body.joint, ROLLING):
@@ -383,11 +383,11 @@ class MachineSystem(WrittenSystem):
         return out
 
     def _outside(self, body: str, on: str) -> int:
-        """Return the sign of a contact force on a body in the momentum of what moves freely."""
+        """Return the sign of a contact force on a body in the momentum of the free bodies."""
         return int(self.machine.is_prescribed(on)) - int(self.machine.is_prescribed(body))
 
     def _closing_force(self, name: str, forces: Sequence[ca.SX]) -> ca.SX:
-        """Return the force (3) [N] in W on a body and all it carries by closing contacts."""
+        """Return the force (3) [N] in W of additional contacts on a body and those it carries."""
         bodies, total = self.machine.bodies, ca.SX(3, 1)
         carried = {name}
         for other, body in bodies.items():
@@ -451,7 +451,7 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
-        """One mode: rolling while every contact holds; flight of what touches nothing."""
+        """One mode: rolling while every contact holds, or flight without contacts."""
         e = self.expressions
         return {
             'rolling' if self.contact_names else 'separated': Mode(
@@ -463,7 +463,7 @@ class MachineSystem(WrittenSystem):
 
     @property
     def guards(self) -> dict[str, ca.SX]:
-        """Margins that are positive while every contact holds, and of the description, by name."""
+        """Margins, positive while every contact holds, and those of the description, by name."""
         out: dict[str, ca.SX] = {}
         for name, at in self.judged.items():
             out |= {self.named(kind, name): margin for kind, margin in at.margins.items()}
@@ -477,8 +477,8 @@ class MachineSystem(WrittenSystem):
         """
         Limits of each contact as smooth functions, forces over the weight; positive inside.
 
-        Of a contact that is separated it is the gap [m]. ``spin`` of a contact that holds its spin
-        is its one limit of force and torque.
+        For a separated contact it is the gap [m]. ``spin``, for a contact with spin friction, is
+        the limit of force and torque together.
         """
         machine, out = self.machine, {}
         mass = sum((b.mass.mass for b in machine.bodies.values() if b.mass), ca.SX(0))
@@ -497,12 +497,12 @@ class MachineSystem(WrittenSystem):
         return self.functions(out)
 
     def named(self, what: str, contact: str) -> str:
-        """Return the name of something of a contact, as guards and the envelope have it."""
+        """Return the name of a quantity of a contact in guards and the envelope."""
         return f'{what}_{contact}' if len(self.contact_names) > 1 else what
 
     @cached_property
     def projection(self) -> ca.Function:
-        """``(x, p) -> x`` with unit quaternions, closed gaps and no slip where loops close."""
+        """``(x, p) -> x`` with unit quaternions, closed gaps and no slip at contacts of loops."""
         x, p = self.symbols.x, self.symbols.p
         out = ca.vertcat(*unit_norms(self.state, x).values())
         if self.machine.contacts:
@@ -530,12 +530,12 @@ class MachineSystem(WrittenSystem):
 
     @property
     def _gaps(self) -> list[ContactRows]:
-        """Contacts whose gap the joints leave open."""
+        """Contacts whose gap the joints do not determine."""
         pairs = enumerate(zip(self.machine.contacts, self.closures, strict=True))
         return [r for i, (c, r) in pairs if c.rigid and i not in self.phases.separated]
 
     def _closer(self, x: ca.SX, gaps: ca.Function) -> ca.SX:
-        """Return the state after a Newton step of least length towards closed gaps."""
+        """Return the state after a Newton step of minimal length towards closed gaps."""
         gap, G = gaps(x, self.symbols.p)
         moved = self._mobility(self.tangent.entries) @ G.T
         matrix = self._regular(G @ moved)
@@ -543,11 +543,11 @@ class MachineSystem(WrittenSystem):
 
     @property
     def rows(self) -> list[ca.SX]:
-        """Velocities of the contacts beside the joints that vanish."""
+        """Velocities of the additional contacts that vanish."""
         return constraints(self.machine.contacts, self.closures, self.phases)
 
     def _regular(self, matrix: ca.SX, idle_rows: ca.SX | None = None) -> ca.SX:
-        """Return the matrix of rows, of which some depend on others or are idle, made regular."""
+        """Return the matrix of rows, regularised if some depend on others or are idle."""
         if idle_rows is not None:
             matrix += ca.diag(idle_rows)
         return spread_over(matrix, SPREAD if self.dependent else 0.0)
@@ -567,17 +567,17 @@ class MachineSystem(WrittenSystem):
         return ca.substitute(self.symbols.x, self._speeds, nearest)
 
     def _mobility(self, entries: Iterable[Entry]) -> ca.DM:
-        """Return how much entries move, the inverse of their weights, as a diagonal matrix."""
+        """Return the mobility of entries, the inverse of their weights, as a diagonal matrix."""
         inert = self.machine.inert
         return ca.diag(ca.DM([1 / inert.get(e.name, 1.0) for e in entries for _ in range(e.size)]))
 
     def held(self) -> tuple[ca.SX, ca.SX]:
-        """Return the state after impulses by which slip vanishes, and the energy lost."""
+        """Return the state after impulses that stop slip, and the energy lost."""
         return self.pushed(ca.vertcat(*self.rows), self.idle())
 
     def pushed(self, slip: ca.SX, idle_rows: ca.SX) -> tuple[ca.SX, ca.SX]:
         """
-        Return the state after impulses by which velocities vanish, and the energy lost.
+        Return the state after impulses that cancel velocities, and the energy lost.
 
         Parameters
         ----------
@@ -596,7 +596,7 @@ class MachineSystem(WrittenSystem):
         return self
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
-        """Refuse a state that its contacts do not allow; see :func:`.check_start`."""
+        """Reject a state that its contacts do not allow; see :func:`.check_start`."""
         check_start(self.part_at(p, x), p, x)
 
     @property
@@ -607,7 +607,7 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def row_function(self) -> ca.Function:
-        """``(x, p) -> velocities that vanish, derivatives by speeds and by those prescribed``."""
+        """``(x, p) -> velocities that vanish, derivatives by speeds and by prescribed speeds``."""
         rows, values = ca.vertcat(ca.SX(0, 1), *self.rows), self.symbols.values
         driven = ca.vertcat(ca.SX(0, 1), *(values[name] for name in self._prescribed_names))
         by = [ca.jacobian(rows, s) for s in (self._speeds, driven)]
@@ -638,9 +638,9 @@ class MachineSystem(WrittenSystem):
     @cached_property
     def closing_rows(self) -> ca.Function | None:
         """
-        ``(x, p) -> G``, the derivatives by a tangent vector of what contacts keep at zero (k, n).
+        ``(x, p) -> G``, the derivatives by a tangent vector of constraints of contacts (k, n).
 
-        That is the gaps and slips of the contacts that close loops; None where there are none.
+        The constraints are gaps and slips of the contacts that close loops; None without any.
         """
         pairs = enumerate(zip(self.machine.contacts, self.closures, strict=True))
         gaps = (r.gap for i, (c, r) in pairs if 2 in c.holds(r, self.phases.of(i)))
@@ -653,7 +653,7 @@ class MachineSystem(WrittenSystem):
         return ca.jacobian(value, self.symbols.x) @ tangent_steps(self, self.symbols.x)
 
     def structure(self, p: ArrayLike, x: ArrayLike) -> Structure:
-        """Return what the contacts beside the joints leave free at a state."""
+        """Return the motions that the additional contacts leave free at a state."""
         if (part := self.part_at(p, x)) is not self:
             return part.structure(p, x)
         rows: list[str] = []
@@ -667,7 +667,7 @@ class MachineSystem(WrittenSystem):
         return Structure.of(np.array(self.row_function(x, p)[1]), rows, speeds)
 
     def contact_report(self, p: ArrayLike, x: ArrayLike) -> Sequence[str]:
-        """Return what the contacts leave free, in sentences; see :meth:`structure`."""
+        """Return a description of the motions that contacts leave free; see :meth:`structure`."""
         return self.structure(p, x).lines
 
     def placed(self, p: ArrayLike, x: ArrayLike, kept: Iterable[str] = ()) -> Array:
@@ -675,7 +675,7 @@ class MachineSystem(WrittenSystem):
         return placed(self, p, x, kept)
 
     def outlines(self, p: ArrayLike) -> list[Shape]:
-        """Return what is drawn of the machine."""
+        """Return the shapes to draw."""
         return outlines(self.machine, p)
 
     @property
@@ -695,7 +695,7 @@ class MachineSystem(WrittenSystem):
         return not rolls and all(contact.body != first for contact in self.machine.contacts)
 
     def rest_goal(self, x_start: Array) -> dict[str, Array]:  # noqa: ARG002
-        """Return what a goal at rest has by default: no motion."""
+        """Return default values of a goal at rest: no motion."""
         return {name: np.zeros(self.state.entry(name).size) for name in self.speed_names}
 
     def momentum(self, about_W: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -726,14 +726,14 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
-        """Energy, which motion without control and resistance keeps."""
+        """Energy, which is conserved without control and resistance."""
         return self.functions({'energy': self.energy})
 
     def rigid_bodies(self, p: ArrayLike) -> dict[str, RigidBody]:
         """
         Return mass, centre and inertia of each body whose motion is not prescribed.
 
-        Empty where a hinge or slide is on the ground: its forces are not in the wrench.
+        Empty if a hinge or slide is on the ground, since its forces are not in the wrench.
         """
         out = {}
         for name, body in self.machine.bodies.items():
@@ -754,7 +754,7 @@ class MachineSystem(WrittenSystem):
         return np.array(given(p)).ravel()
 
     def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
-        """Return ``energy`` where no joint is driven and no contact resists, else nothing."""
+        """Return ``energy`` if no joint is driven and no contact resists, else nothing."""
         joints = [body.joint for body in self.machine.bodies.values()]
         lost = any(isinstance(joint, Driven) for joint in joints) or self.machine.dynamics.laws
         dampings = [d for c in self.machine.contacts for d in (c.damping, c.side_damping)]
@@ -763,12 +763,12 @@ class MachineSystem(WrittenSystem):
 
     @cached_property
     def contact_frame(self) -> ca.Function:
-        """``(x, p) -> X_WC``: axes of what carries the first contact, at the contact."""
+        """``(x, p) -> X_WC``: axes of the body under the first contact, at the contact."""
         return self.of_state('contact_frame', homogeneous(*self._first_contact))
 
     @property
     def _first_contact(self) -> tuple[ca.SX, ca.SX]:
-        """Axes and place in W of the first contact; of the first body where nothing touches."""
+        """Axes and position in W of the first contact, or of the first body without contacts."""
         for at in self.contacts.values():
             return at.R_WP, at.place_W
         return ca.SX.eye(3), next(iter(self.machine.links.values())).p_WB
@@ -780,7 +780,7 @@ class MachineSystem(WrittenSystem):
         return self.pose_function(contact=contact)
 
     def pose_function(self, **more: ca.SX) -> ca.Function:
-        """Return ``(x, p) -> 4x4`` of each body and of more, of bodies that time guides at 0."""
+        """Return ``(x, p) -> 4x4`` of each body and of more; prescribed bodies at time 0."""
         poses = {n: homogeneous(k.R_WB, k.p_WB) for n, k in self.machine.links.items()} | more
         t = self.machine.t
         at_0 = (ca.substitute(X, t, 0) if ca.depends_on(X, t) else X for X in poses.values())

@@ -1,4 +1,4 @@
-"""Kinematics of contacts: closest points of bodies, how they move over each other, rates."""
+"""Kinematics of contacts: closest points of bodies, relative velocities and their rates."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from rolling_dynamics.mechanism.loops import Contact
     from rolling_dynamics.mechanism.machine import Machine
 
-DISTINCT = 1e-2  # of the turn over a step of a closest point, for it to stand apart
-CHART = 2e-2  # ratio of the lengths of the chart directions, below which it is near a pole
-STEEP = 0.9  # cosine between a normal and y beyond which x takes the place of y
+DISTINCT = 1e-2  # of the turn over a step of a closest point, for an isolated point
+CHART = 2e-2  # ratio of the lengths of the chart directions, below which a point is near a pole
+STEEP = 0.9  # cosine between a normal and y beyond which x replaces y
 
 
 class Along(NamedTuple):
     """
-    Motion at a contact along axes in which it is simpler than in the frame of the plane.
+    Motion at a contact in axes in which it is simpler than in the frame of the plane.
 
     Attributes
     ----------
     axes
         Frame of the plane in these axes.
     velocity, bias
-        Of the body over the plane (3) [m/s], and its rate where the speeds are constant.
+        Velocity of the body over the plane (3) [m/s], and its rate at constant speeds.
     reach
-        From the origin of the body to its closest point (3) [m].
+        Vector from the origin of the body to its closest point (3) [m].
 
     """
 
@@ -50,11 +50,11 @@ class Foot(NamedTuple):
     Attributes
     ----------
     off
-        Components (2) [m] in its plane of the way to the closest point of the body.
+        Components (2) [m] in its plane of the vector to the closest point of the body.
     step
-        By how much the coordinates must change so that it vanishes, to first order.
+        Change of the coordinates that makes it vanish, to first order.
     margin
-        Positive where the point is one for itself and the chart regular.
+        Positive where the point is isolated and the chart regular.
     rate
         Rate of the coordinates (2) [1/s].
 
@@ -73,25 +73,25 @@ class ContactRows(NamedTuple):
     Attributes
     ----------
     velocity
-        Of the body over the plane at the contact, in the frame of the plane (3) [m/s]; with a
-        patch the rate of spin, and with a resistance the rates of rolling over x and y [rad/s].
-        The force has components along each: force [N] and torques [N m].
+        Velocity of the body over the plane at the contact, in the frame of the plane (3) [m/s];
+        with a patch also the rate of spin, and with a resistance the rates of rolling about x and
+        y [rad/s]. The force has one component for each: force [N] and torques [N m].
     bias
-        Rate of ``velocity`` where the speeds are constant [m/s^2].
+        Rate of ``velocity`` at constant speeds [m/s^2].
     along
-        The motion along other axes.
+        The motion in other axes.
     gap
         Height of the body's lowest point over the plane [m].
     place_W
-        The contact in W (3) [m].
+        Position of the contact in W (3) [m].
     R_WP
         Frame of the plane.
     foot
-        Of a Charted surface, else None.
+        Equations of the closest point of a Charted surface, else None.
     displacement
-        Elastic displacement (2) [m] along the surfaces, in their frame; empty where it has none.
+        Elastic displacement (2) [m] along the surfaces, in their frame; empty if there is none.
     slip
-        Velocity that kinetic friction opposes, as ``velocity`` has it; None for that itself.
+        Velocity that kinetic friction opposes, like ``velocity``; None for ``velocity`` itself.
 
     """
 
@@ -115,7 +115,7 @@ def contact_rows(contact: Contact, machine: Machine) -> ContactRows:
     body = contact.moves_as(bodies)
     if (over := _over_parent(contact, machine)) is None:
         rows = touching(contact, body, on, values)
-    else:  # along the axes of what carries it, which is then at rest
+    else:  # along the axes of the body under it, which is then at rest
         rows = touching(contact, over, AT_REST, values)
         rows = rows._replace(place_W=on.p + on.R @ rows.place_W, R_WP=on.R @ rows.R_WP)
     if not contact.displacement:
@@ -125,7 +125,7 @@ def contact_rows(contact: Contact, machine: Machine) -> ContactRows:
 
 
 def _over_parent(contact: Contact, machine: Machine) -> Motion | None:
-    """Return the motion of a Flying body over its parent, in the axes of that, else None."""
+    """Return the motion of a Flying body over its parent, in the axes of the parent, else None."""
     body, values = machine.bodies[contact.body], machine.symbols.values
     joint = body.joint
     if not isinstance(joint, Flying) or contact.on != body.parent:
@@ -141,7 +141,7 @@ def _over_parent(contact: Contact, machine: Machine) -> Motion | None:
 def touching(
     contact: Contact, body: Motion, on: Motion, values: Mapping[str, ca.SX]
 ) -> ContactRows:
-    """Return the kinematics of a contact between bodies that move in some axes."""
+    """Return the kinematics of a contact between bodies, from their motions in some axes."""
     shape, surface, way, coming = contact.shape, contact.surface, body.p - on.p, body.v - on.v
     foot, own = None, body.R @ shape.side
     if isinstance(surface, Charted):
@@ -203,7 +203,7 @@ def _passing(shape: Shape, body: Motion, reach: ca.SX, normal: ca.SX, turning: c
 
 
 def bending(shape: Shape, R: ca.SX, normal: ca.SX, ways: ca.SX) -> ca.SX:
-    """Return by how much a closest point moves where the normal does along ways (3, k)."""
+    """Return the displacement of a closest point for displacements (3, k) of the normal."""
     n, d = ca.SX.sym('n', 3), ca.SX.sym('d', *ways.shape)
     moved = ca.jtimes(reach_of(shape, R, n), n, d)
     given = ca.densify(ca.vertcat(normal, ca.vec(ways)))
@@ -211,10 +211,10 @@ def bending(shape: Shape, R: ca.SX, normal: ca.SX, ways: ca.SX) -> ca.SX:
 
 
 def _normal(surface: Surface, on: Motion, arm: ca.SX, going: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Return the normal of a surface on a body, at an arm that moves, and its rate."""
+    """Return the normal of a surface on a body, at a moving point, and its rate."""
     R, w, at = on.R, on.w, ca.SX.sym('at', 3)
     if isinstance(surface, Sphere) or (isinstance(surface, Hollow) and surface.axes == 3):
-        R, w = ca.SX.eye(3), ca.SX(3, 1)  # however its body is turned
+        R, w = ca.SX.eye(3), ca.SX(3, 1)  # for any attitude of its body
     way = ca.SX.sym('way', 3)
     normal = ca.gradient(surface.distance(at), at)
     turning = ca.jtimes(normal, at, way)
@@ -230,9 +230,9 @@ def _over_chart(
     """
     Return the closest point of a body from its origin, its rate, and that of a chart's (2) [m/s].
 
-    The point of the chart moves along its tangents by s, the normal by -H s, the point of the body
-    by its turn and by the turn of the normal in it; that their distance stays along the normal
-    gives s.
+    The point of the chart moves along its tangents by s, and the normal by -H s. The point of the
+    body moves with the rotation of the body and of the normal in it. s follows since their
+    distance remains along the normal.
     """
     T, n, w = on.R @ g.frame[:, :2], on.R @ g.frame[:, 2], body.w - on.w
     reach, way = reach_of(shape, body.R, n), body.p - on.p
@@ -248,7 +248,7 @@ def _over_chart(
 
 
 def _foot(g: LocalGeometry, uv: ca.SX, way: ca.SX, rate: ca.SX) -> Foot:
-    """Return the equations of a point of a chart, by the way (3) [m] from it to the body's."""
+    """Return the equations of a point of a chart, from the vector (3) [m] to the body's point."""
     off = g.frame[:, :2].T @ way
     by = ca.jacobian(off, uv)
     turn, lengths = by @ inverse_2x2(g.scale), ca.fabs(g.scale[1, 1] / g.scale[0, 0])
@@ -275,9 +275,9 @@ def relative_curvature(contact: Contact, rows: ContactRows, machine: Machine) ->
 
 def _frame(normal: ca.SX, side: ca.SX, turning: ca.SX, passing: ca.SX) -> tuple[ca.SX, ca.SX]:
     """
-    Return axes with z along a normal and y as near as can be to a side, or to y, or to x.
+    Return axes with z along a normal and y as close as possible to a side, or to y, or to x.
 
-    And their angular velocity, along them, from the rates of normal and side.
+    Also their angular velocity, in these axes, from the rates of normal and side.
     """
     if side.is_zero():
         if (normal - ca.DM([0, 0, 1])).is_zero():

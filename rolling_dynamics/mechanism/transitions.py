@@ -1,4 +1,4 @@
-"""Machines with transitions at contacts: stick, slip, part, meet, rest and turn."""
+"""Machines with transitions at contacts: stick, slip, separate, close, rest and roll."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from rolling_dynamics.mechanism.impact import Friction, impact, STILL
 from rolling_dynamics.mechanism.start import OPEN
 from rolling_dynamics.mechanism.system import MachineSystem
 
-CREEP = 1e-8  # m/s, below which a contact that slips sticks, of one that does not say another
+CREEP = 1e-8  # m/s, default speed below which a contact that slips sticks
 CLEAR = 1e-12  # m between bodies after a rebound
-NOISE = 1e-12  # N: a force that is on the friction cone to rounding lies in it
-LIFTS = -1e-5  # m/s^2: a free acceleration of the gap below this presses the bodies together
-FAINT = 1e-7  # fraction of the greatest normal force, that one which only touches has by rounding
-PERFECT = 1e-8  # a normal force of this fraction of friction, which no friction is, has vanished
+NOISE = 1e-12  # N: tolerance of a force on the friction cone
+LIFTS = -1e-5  # m/s^2: below this free acceleration of the gap, bodies are pressed together
+FAINT = 1e-7  # fraction of the largest normal force that counts as rounding
+PERFECT = 1e-8  # a normal force below this fraction of friction has vanished
 ENDS = {'slipping': 'which slips', 'separated': 'which rebounds'} | dict.fromkeys(
     ('rolling', 'resting'), 'which sticks'
 )
-DIRECTIONS = 36  # looked at on the circle
+DIRECTIONS = 36  # sampled on the circle
 PAINLEVE = (
     'the coefficient of the normal force in the equations of contact is not positive (Painleve): '
     'Coulomb friction does not determine what follows'
@@ -51,28 +51,27 @@ DETACHED = (
 
 class HybridMachine(PhasedMachine):
     """
-    A machine in modes that are what its contacts do: each rolls, slips, rests or is separated.
+    A machine with modes by phases of its contacts: each rolls, slips, rests or is separated.
 
-    A mode is named by those that do not roll, such as ``slipping_front_separated_rear``, or
-    ``slipping`` of the only contact. A contact whose ``normal_force`` is given does not part. In
-    the first mode, in which plans and laws are made, all roll but those that are given as apart.
-
-    Slip begins against the static friction at its limit; where it ends, the contact sticks if
-    friction can hold it. Where a contact closes there is an impact, whose impulses act at all
-    closed contacts at once; where their order would decide the outcome, an event ``impact_order``
-    says by how much.
+    A mode is named by the contacts that do not roll, such as ``slipping_front_separated_rear``, or
+    ``slipping`` for an only contact. A contact whose ``normal_force`` is given does not separate.
+    In the first mode, for plans and controllers, all contacts roll, except those given as
+    separated. Slip starts when static friction reaches its limit; where it ends, the contact
+    sticks if friction can hold it. When a contact closes there is an impact, with impulses at all
+    closed contacts at once. If the outcome depends on their order, an event ``impact_order`` gives
+    the difference.
 
     Attributes
     ----------
     called
-        Names of guards of an only contact, where they have others than here.
+        Names of guards of an only contact, if they differ from those here.
     leads
-        Beginning of the name of a guard of the description to the mode that follows, empty where
-        the motion ends, and the text of the event.
+        Prefix of the name of a guard of the description -> the mode that follows, empty if the
+        motion ends, and the text of the event.
     slides
-        Whether the motion goes on after slip begins.
+        Whether the motion continues after slip starts.
     overlap
-        What an error says where bodies lie in each other; empty where `check_state` says it.
+        Error text for overlapping bodies; empty if `check_state` raises it.
 
     """
 
@@ -82,9 +81,9 @@ class HybridMachine(PhasedMachine):
 
     def starting(self, p: ArrayLike, x: ArrayLike) -> HybridMachine:
         """
-        Return the machine whose first mode is that of a start: contacts open there are separated.
+        Return the machine whose first mode fits a start: contacts open there are separated.
 
-        Where nothing would touch, they roll in the first mode, as in a throw that is to land.
+        If no contact would be closed, all roll in the first mode, as for a throw that will land.
         """
         gaps = np.array(self.gap_function(x, p)).ravel()
         apart = [i for i in self.parting if gaps[i] > OPEN]
@@ -93,7 +92,7 @@ class HybridMachine(PhasedMachine):
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
-        """Rolling, and what the contacts may do else."""
+        """Rolling, and the other phases of the contacts."""
         return {name: self._mode(part) for name, part in self.parts.items()}
 
     def _mode(self, part: MachineSystem) -> Mode:
@@ -112,7 +111,7 @@ class HybridMachine(PhasedMachine):
         return replace(mode, guards=guards, resets=resets, projection=on, slip=slip)
 
     def resets(self, part: MachineSystem) -> dict[str, Transition]:
-        """Return what follows each guard in a mode."""
+        """Return the reset of each guard in a mode."""
         out: dict[str, Transition] = {}
         for name in part.guards:
             for mode, text in (to for start, to in self.leads.items() if name.startswith(start)):
@@ -126,16 +125,16 @@ class HybridMachine(PhasedMachine):
             out |= {self.called.get(n, n): follows[k] for k, n in named.items() if k in follows}
         return out
 
-    # which mode a state is in
+    # mode of a state
 
     def begin(self, p: ArrayLike, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
         """
-        Return a state with its mode; contacts that meet there have met afterwards.
+        Return a state with its mode, after the impact of contacts that close there.
 
         Raises
         ------
         ParameterError
-            The state is not one, or bodies overlap.
+            The state is invalid, or bodies overlap.
 
         """
         x, p = _vector('x', x, self.state.size), _vector('p', p, self.parameters.size)
@@ -151,7 +150,7 @@ class HybridMachine(PhasedMachine):
         return self.by_friction(self._meet(s, u) if meet else self.constrained(s), u)
 
     def by_friction(self, s: MotionState, u: Array) -> MotionState:
-        """Return a state in which contacts slip and turn that friction cannot hold."""
+        """Return a state in which contacts slip and roll if friction cannot hold them."""
         for i in self.able:
             phase = self.phase(s.mode, i)
             if phase == 'slipping':
@@ -188,13 +187,13 @@ class HybridMachine(PhasedMachine):
         return s if on is None else replace(s, x=np.array(on(s.x, s.p)).ravel())
 
     def conserved(self, p: Array, x: Array) -> list[str]:
-        """Return what rolling keeps; nothing while a contact slips."""
+        """Return the invariants of rolling; none while a contact slips."""
         return [] if self.part_at(p, x).phases.slipping else super().conserved(p, x)
 
-    # what follows the fall of a guard
+    # resets of guards
 
     def follows(self, i: int) -> dict[str, Transition]:
-        """Return what follows the fall of each guard of a contact, by its name."""
+        """Return the resets of the guards of a contact, by name."""
         out = {'stick': self._stick, 'friction': self._slip, 'painleve': self._painleve}
         out |= {'rest': self._rest, 'turn': self._turn}
         if i in self.parting:
@@ -202,7 +201,7 @@ class HybridMachine(PhasedMachine):
         return {name: partial(follow, i) for name, follow in out.items()}
 
     def _slip(self, i: int, s: MotionState, u: Array) -> MotionState:
-        """Let a contact slip against the force that holds it, or part if there is no force."""
+        """Let a contact slip against the force that holds it, or separate if there is no force."""
         *force, fz, _ = self._at(i, s, u)
         closed = (k for k in self.able if self.phase(s.mode, k) != 'separated')
         most = max(self._at(k, s, u)[-2] for k in closed)
@@ -218,13 +217,13 @@ class HybridMachine(PhasedMachine):
         return self._started('slips', i, mode, way, s, u).noted('slip', said)
 
     def _slid(self, i: int, s: MotionState, u: Array) -> MotionState:
-        """Let a contact slip on that slips already, unless the motion is to end there."""
+        """Let a contact that already slips continue, unless the motion is to end there."""
         if not self.slides:
             return s.noted('friction', f'{self.able[i]} slips', ends=True)
         return self._painleve(i, s, u) if self._at(i, s, u)[-1] <= 0 else s
 
     def _direction(self, s: MotionState, u: Array, way: Array) -> Array:
-        """Return along what slip begins, where it is known how it would."""
+        """Return the direction of incipient slip, if it is known."""
         asked = self.onset
         if asked is None or np.any(way[2:]):
             return way
@@ -236,7 +235,7 @@ class HybridMachine(PhasedMachine):
         return np.append(slip_direction(onset, way, planar=self.planar), way[2:])
 
     def _turn(self, i: int, s: MotionState, u: Array) -> MotionState:
-        """Let a contact turn against the torque that holds it."""
+        """Let a contact roll against the torque that holds it."""
         *torque, _, _ = self._at(i, s, u, 'turn')
         turns = self._started('turns', i, self.moved(s, i), -np.array(torque), s, u)
         return turns.noted('turn', f'{self.able[i]} begins to roll')
@@ -250,26 +249,26 @@ class HybridMachine(PhasedMachine):
         return replace(s, x=np.array(x).ravel(), mode=mode)
 
     def _stick(self, i: int, s: MotionState, u: Array) -> MotionState:
-        """Let a contact stick where friction can hold it, else slip on."""
+        """Let a contact stick if friction can hold it, else continue to slip."""
         still = self._stopped(i, self.moved(s, i), s, u)
         if not self._holds(i, still, u):
             return self._slip(i, still, u)
         return still.noted('stick', f'{self.able[i]} rolls')
 
     def _rest(self, i: int, s: MotionState, u: Array) -> MotionState:
-        """Let a contact rest where its resistance can hold it, else roll on."""
+        """Let a contact rest if its resistance can hold it, else continue to roll."""
         still = self._stopped(i, self.moved(s, i, 'resting'), s, u)
         if self._at(i, still, u, 'turn')[-1] < 0:
             return self._turn(i, still, u)
         return still.noted('rest', f'{self.able[i]} comes to rest')
 
     def _stopped(self, i: int, mode: str, s: MotionState, u: Array) -> MotionState:
-        """Return a state in another mode; an impulse, as friction gives, takes out the rest."""
+        """Return a state in another mode; an impulse of friction stops the remaining velocity."""
         x = self.at_event('stop', mode, i)(s.x, u, s.t, s.p)
         return replace(s, x=np.array(x).ravel(), mode=mode)
 
     def _part(self, i: int, s: MotionState, u: Array) -> MotionState:
-        """Let a contact part whose normal force has vanished, or slip if the bodies would meet."""
+        """Let a contact without normal force separate, or slip if the bodies would overlap."""
         away = replace(s, mode=self.moved(s, i, 'separated'))
         lift = self.at_event('lift', away.mode, i)
         if not self.rigid(i) or float(lift(s.x, u, s.t, s.p)) >= LIFTS:
@@ -281,11 +280,11 @@ class HybridMachine(PhasedMachine):
         return s.noted('detached', DETACHED, ends=True)
 
     def _painleve(self, i: int, s: MotionState, u: Array) -> MotionState:  # noqa: ARG002
-        """End the motion where Coulomb's law does not determine the normal force of slip."""
+        """End the motion if Coulomb's law does not determine the normal force of slip."""
         return s.noted('painleve', PAINLEVE, ends=True)
 
     def _close(self, i: int, s: MotionState, u: Array) -> MotionState:
-        """Close a contact: by an impact, but where it gives way."""
+        """Close a contact: by an impact, unless it is elastic."""
         if self.rigid(i):
             return self._meet(s, u)
         mode = self._mode_of(s.x, s.p, [k for k in self._away(s) if k != i])
@@ -303,7 +302,7 @@ class HybridMachine(PhasedMachine):
         M, J, coefficients = (np.array(a) for a in self.impact_terms(x, u, s.t, p))
         free = np.linalg.solve(M, J.T)
         rows = [3 * i + k for i in near for k in range(3)]
-        # impulses (all) of unit impulses where contacts meet: contacts that only roll hold
+        # impulses (all) for unit impulses at closing contacts: contacts that only roll hold
         parts = np.zeros((len(J), len(rows)))
         parts[rows, range(len(rows))] = 1.0
         if bound:
@@ -311,7 +310,7 @@ class HybridMachine(PhasedMachine):
             parts[bound] = -np.linalg.solve(B @ free[:, bound], B @ free[:, rows])
         try:
             W = J[rows] @ free @ parts
-            W[np.diag_indices(len(W))] += np.diag(W) == 0  # no way across a plane
+            W[np.diag_indices(len(W))] += np.diag(W) == 0  # no component across a plane
             found = impact(W, before[near].ravel(), [Friction(*coefficients[i]) for i in near])
         except JammingError as e:
             return s.noted('jammed', str(e), ends=True)
@@ -339,7 +338,7 @@ class HybridMachine(PhasedMachine):
     # evaluations
 
     def _clear(self, x: Array, p: Array, leaving: list[int]) -> Array:
-        """Return a state whose gaps that rounding has left below zero are open."""
+        """Return a state whose gaps, if negative by rounding, are opened."""
         gaps, G = (np.array(a) for a in self.gap_rows(x, p))
         low = [i for i in leaving if gaps[i, 0] < self.clear]
         if not low:
@@ -352,7 +351,7 @@ class HybridMachine(PhasedMachine):
         return np.array(gaps).ravel(), np.array(velocities).T
 
     def _at(self, i: int, s: MotionState, u: Array, what: str = 'slip') -> Array:
-        """Return along what a contact would slip or turn, its normal force [N], and its margin."""
+        """Return the direction of slip or rolling at a contact, normal force [N], and margin."""
         return np.array(self.at_event(what, s.mode, i)(s.x, u, s.t, s.p)).ravel()
 
     def _holds(self, i: int, s: MotionState, u: Array) -> bool:
@@ -369,7 +368,7 @@ def _vector(name: str, given: ArrayLike, size: int) -> Array:
 
 
 def _judged(met: MotionState, held: Mapping[str, tuple[Array, float]]) -> MotionState:
-    """End the motion where an impact needs what contacts that only roll cannot give."""
+    """End the motion if an impact needs impulses that contacts that only roll cannot give."""
     for name, (P, mu) in held.items():
         along = float(np.hypot(P[0], P[1]))
         if P[2] < -HELD or along > mu * P[2] + HELD:
@@ -383,30 +382,30 @@ def _judged(met: MotionState, held: Mapping[str, tuple[Array, float]]) -> Motion
 
 
 class Onset(NamedTuple):
-    """Slip that begins: its acceleration (2) [m/s^2], normal force [N], Painleve's margin."""
+    """Incipient slip: its acceleration (2) [m/s^2], normal force [N], Painleve's margin."""
 
     acceleration: Array
     normal_force: float
     margin: float
 
     def grows(self, direction: Array) -> bool:
-        """Return whether slip in this direction, a unit vector, can begin."""
+        """Return whether slip in this direction, a unit vector, can start."""
         determined = self.normal_force > 0 and self.margin > 0
         return determined and float(self.acceleration @ direction) > 0
 
 
 def slip_direction(onset: Callable[[Array], Onset], likely: Array, *, planar: bool) -> Array:
     """
-    Return the unit vector along which slip begins.
+    Return the unit vector along which slip starts.
 
     Parameters
     ----------
     onset
         ``direction (2,) -> Onset``.
     likely
-        What is chosen if several directions fit: the nearest to this one; shape (2,).
+        Preferred direction, shape (2,): the closest one is chosen if several directions fit.
     planar
-        Whether there is only the first of the two directions.
+        Whether only the first of the two directions exists.
 
     """
     middle = math.atan2(likely[1], likely[0]) if np.any(likely) else 0.0

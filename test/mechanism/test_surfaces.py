@@ -394,7 +394,7 @@ def test_a_soft_contact_ends_at_the_depth_to_which_it_may_give_way():
     assert run.times[-1] == pytest.approx(end, abs=1e-8)
     left = {name: float(f(x, [], 0, [])) for name, f in system.envelope.items()}
     assert left['depth'] == pytest.approx(0.003 / (sunk + 0.001))
-    with pytest.raises(ParameterError, match='only one with a stiffness gives way'):
+    with pytest.raises(ParameterError, match='only a contact with a stiffness has a depth'):
         Contact(body='ball', shape=Sphere(ca.SX(R)), depth=0.001)
 
 
