@@ -1,4 +1,4 @@
-"""Functions whose results are kept for each system."""
+"""Caching of results of functions per system."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ P = ParamSpec('P')
 
 def once_per_system(make: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
     """
-    Return the function with its results kept in their systems, and as long as they.
+    Return the function with results cached in each system, for the lifetime of the system.
 
-    A result of None is not kept. A thread that asks for what another one is making waits for it.
+    A result of None is not cached. A thread waits for a result that another thread is computing.
     """
     name, lock = f'_results of {make.__module__}.{make.__qualname__}', threading.Lock()
 

@@ -1,9 +1,9 @@
 """
-Plug-ins: one object for each system gives every command and node what the system brings.
+Plug-ins: one object per system with its parts for all commands and nodes.
 
-The plug-ins of the suite are the modules of ``rolling_robotics.plugins``. A package of its own
-adds a system by an entry point of the group ``rolling_robotics.systems``, see docs/extending.md.
-Entry points are scanned only for a name that the suite does not have, and to list all systems.
+The plug-ins of the suite are the modules of ``rolling_robotics.plugins``. Another package adds a
+system by an entry point of the group ``rolling_robotics.systems``, see docs/extending.md. Entry
+points are scanned only for names that the suite does not have, and to list all systems.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from rolling_dynamics.errors import ParameterError, PLUGIN_OF, printable, quoted
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-PROTOCOL = 2  # of plug-ins; another one means that fields have another meaning
+PROTOCOL = 2  # of plug-ins; it changes when the meaning of a field changes
 CHANGES = "docs/extending.md, 'From protocol 1 to 2', has what changed"
 GROUP = 'rolling_robotics.systems'
 SHIPPED = 'rolling_robotics.plugins'
 SUITE = ('rolling_dynamics', 'rolling_planner', 'rolling_controller', 'rolling_robotics')
 LOG = logging.getLogger(__name__)
-# What a package of someone else may raise: some end the process, as a script does.
+# Exceptions that a foreign package may raise: some exit, like a script.
 BROKEN = (Exception, SystemExit)
-# Attributes that what fills a role must have; a role that is not named here is called.
+# Required attributes of the objects in some roles; objects in other roles are called.
 OFFERS = {
     'scenario': ('build', 'model_validate'),
     'law': ('group', 'options', 'laws', 'make'),
@@ -45,10 +45,10 @@ _REFUSED: set[EntryPoint] = set()
 @dataclass(frozen=True, kw_only=True)
 class SystemPlugin:
     """
-    Parts of a system beside its equations.
+    Parts of a system in addition to its equations.
 
     Each role is a reference ``'module:attribute'``, imported when it is first needed, or the
-    object itself. A role that is None is one that the system does not have.
+    object itself. It is None if the system does not have the role.
 
     Attributes
     ----------
@@ -57,43 +57,43 @@ class SystemPlugin:
     protocol
         Version of this class that the plug-in is written for: 2.
     scenario
-        :class:`rolling_dynamics.scenario.ScenarioFile`: what its scenario files may hold.
+        :class:`rolling_dynamics.scenario.ScenarioFile`: entries of its scenario files.
     robot_view
-        ``(system, p) -> RobotView``: what a simulator node shows of it; None stands for the
-        frames of its bodies.
+        ``(system, p) -> RobotView``: view for the simulator node; the frames of its bodies if
+        None.
     law
         :class:`rolling_controller.robot_laws.regulator.RobotKind`: the laws of the robot
         controller.
     controller
         ``(parameters) -> class``, a :class:`rolling_controller.nodes.control_loop.Controlled` that
-        the controller node runs; None stands for a robot.
+        the controller node runs; the class for robots if None.
     simulator
         ``(parameters) -> class``, a :class:`rolling_dynamics.nodes.simulated.Simulated` that the
-        simulator node runs; None stands for a robot.
+        simulator node runs; the class for robots if None.
     step_laws
-        ``(scenario) -> dict`` by name of functions that return a
-        :class:`rolling_controller.export.c.CSource`: what `rolling export` writes.
+        ``(scenario) -> dict`` of functions by name, which return a
+        :class:`rolling_controller.export.c.CSource` for `rolling export`.
     planner
-        :class:`rolling_planner.planners.planner.SystemPlanner`, for `rolling plan` and the
-        planner node alike; None stands for collocation.
+        :class:`rolling_planner.planners.planner.SystemPlanner`, for both `rolling plan` and the
+        planner node; collocation if None.
     arrays
         ``(system, trajectory) -> dict`` of :class:`rolling_robotics.arrays.Series`: the
-        arrays of a result file; None stands for the entries of the state.
+        arrays of a result file; the entries of the state if None.
     report
-        Module with ``entries(scenario, trajectory, result) -> dict``, which go into a result, and
-        ``lines(result)`` of its summary.
+        Module with ``entries(scenario, trajectory, result) -> dict`` for a result, and
+        ``lines(result)`` for its summary.
     scene
-        ``(scenario, arrays) -> Scene`` that is animated and viewed; None stands for the bodies of
-        its ``pose``, in the shapes of its robot view.
+        ``(scenario, arrays) -> Scene`` to animate and view; if None, the bodies of its ``pose``,
+        in the shapes of its robot view.
     replay
-        ``(recorded, say) -> list`` of :class:`rolling_robotics.nodes.replay.runs.Replayed`:
-        what of a recording is computed again beside executions of plans; empty of another
-        system's.
+        ``(recorded, say) -> list`` of :class:`rolling_robotics.nodes.replay.runs.Replayed`: parts
+        of a recording that are computed again, in addition to executions of plans; empty for
+        recordings of other systems.
     experiments
         Tuple of :class:`rolling_robotics.experiments.Experiment`: nodes that are started together,
         and the demonstration with them.
     example
-        Name or path of a scenario that shows it.
+        Name or path of an example scenario.
 
     """
 
@@ -114,7 +114,7 @@ class SystemPlugin:
     example: str | None = None
 
     def load(self, role: str) -> Any:  # noqa: ANN401  as the role has it
-        """Return what fills a role, or None; raise ParameterError if it is of no use."""
+        """Return the object of a role, or None; raise ParameterError if it is invalid."""
         found = given = getattr(self, role)
         where = f'plug-in of the system {self.name!r}: {role} {given!r}'
         if isinstance(given, str):
@@ -136,7 +136,7 @@ class SystemPlugin:
 
 
 def plugin_of(name: str) -> SystemPlugin:
-    """Return the plug-in of a system; raise ParameterError, with those that are there, if none."""
+    """Return the plug-in of a system; if there is none, raise ParameterError that lists all."""
     plugin = _KNOWN.get(name) or _shipped(name) or _installed(name)
     if plugin is None:
         raise ParameterError(f'system {quoted(name)} is not installed{others(name)}')
@@ -152,7 +152,7 @@ def plugins() -> dict[str, SystemPlugin]:
 
 
 def role_of(system: str, role: str) -> Any:  # noqa: ANN401  as the role has it
-    """Return what fills a role of a system, None if nothing does or it has no plug-in."""
+    """Return the object of a role of a system; None without one, or without a plug-in."""
     try:
         plugin = plugin_of(system)
     except ParameterError:
@@ -161,7 +161,7 @@ def role_of(system: str, role: str) -> Any:  # noqa: ANN401  as the role has it
 
 
 def roles(role: str) -> Iterator[tuple[str, Any]]:
-    """Yield systems and what fills a role; one that cannot be imported is a line in the log."""
+    """Yield systems and their objects of a role; a failed import is a line in the log."""
     for name, plugin in plugins().items():
         try:
             found = plugin.load(role)
@@ -173,18 +173,18 @@ def roles(role: str) -> Iterator[tuple[str, Any]]:
 
 
 def others(name: str, role: str = 'name') -> str:
-    """Return the end of an error: the systems that have a role, and how another one comes."""
+    """Return the end of an error: the systems that have a role, and how to add another one."""
     known = [name for name, plugin in plugins().items() if getattr(plugin, role) is not None]
     return f'{suggestion(name, known)}; a package with a plug-in ({GROUP}) adds another'
 
 
 def register_plugin(plugin: SystemPlugin) -> None:
-    """Add a plug-in for this process: of a notebook or a test, where nothing is installed."""
+    """Add a plug-in for this process, such as in a notebook or a test, without installing it."""
     _KNOWN[plugin.name] = plugin
 
 
 def _entries() -> Iterable[EntryPoint]:
-    from importlib.metadata import entry_points  # noqa: PLC0415  20 ms that few need
+    from importlib.metadata import entry_points  # noqa: PLC0415  takes 20 ms, rarely needed
 
     return entry_points(group=GROUP)
 
@@ -202,7 +202,7 @@ def _shipped(name: str) -> SystemPlugin | None:
 
 
 def _installed(name: str) -> SystemPlugin | None:
-    """Return the first good plug-in among the entry points of a name."""
+    """Return the first valid plug-in among the entry points of a name."""
     for entry in _entries():
         if entry.name != name or entry in _REFUSED:
             continue
@@ -212,7 +212,7 @@ def _installed(name: str) -> SystemPlugin | None:
         except BROKEN as e:
             _REFUSED.add(entry)
             text = printable(f'{type(e).__name__}: {e}')
-            if isinstance(e, (ImportError, TypeError)):  # of a module or a role that went
+            if isinstance(e, (ImportError, TypeError)):  # of a module or a role that was removed
                 text = f'{text}; if it is of an earlier version: {CHANGES}'
             LOG.warning('plug-in %s (%s) is left out: %s', entry.name, entry.value, text)
         else:

@@ -1,4 +1,4 @@
-"""Unit quaternions of numbers, where CasADi is not needed."""
+"""Unit quaternions of floats, without CasADi."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def matrix_to_wxyz(R: NDArray[np.float64]) -> tuple[float, float, float, float]:
     Parameters
     ----------
     R
-        Rotation matrix, shape (3, 3) or larger; the upper left block counts.
+        Rotation matrix, shape (3, 3) or larger; the upper left block is used.
 
     Returns
     -------

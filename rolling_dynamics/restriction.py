@@ -1,9 +1,9 @@
 """
-A system restricted to what some of its controls can move.
+A system restricted to the states that some of its controls can move.
 
-An object on a hand that starts in the plane x-z, and is driven in it, stays there: what leads out
-of the plane rests. Such states, and the parameters that are zero, are recognised from the
-equations and taken out of them.
+An object on a hand that starts in the plane x-z, and is driven in it, stays there: states out of
+the plane are constant. Such states, and parameters that are zero, are recognised from the
+equations and eliminated.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from rolling_dynamics.contract.rolling_system import (
 )
 from rolling_dynamics.errors import check_names, ParameterError, SimulationError
 
-ROUNDING = 1e-9  # by which a reset that is a Python function may move a state that rests
-REST = 'rest'  # entry of the parameters: values other than zero of the states that rest
+ROUNDING = 1e-9  # tolerance for a constant state in a reset that is a Python function
+REST = 'rest'  # entry of the parameters: nonzero values of the constant states
 
 
 class Restriction(CarriedSystem[Whole]):
     """
     A system restricted to some controls, to the states that they move, and in its parameters.
 
-    State, control and parameters are the whole system's without what is left out, under
-    the same names. Of an attitude that turns about one axis of the body, cosine and sine of half
-    the angle are left.
+    State, control and parameters are those of the whole system without the eliminated ones, under
+    the same names. An attitude that turns about one axis of the body is reduced to cosine and sine
+    of half the angle.
 
     Attributes
     ----------
     state_index, control_index, tangent_index, parameter_index
-        Positions in the whole vectors of what is left.
+        Positions of the remaining components in the whole vectors.
     rest_index
-        Positions in the whole state of the states that rest.
+        Positions of the constant states in the whole state.
     start
-        Whole state, from which the states that rest take their values.
+        Whole state, from which the constant states take their values.
 
     """
 
@@ -63,7 +63,7 @@ class Restriction(CarriedSystem[Whole]):
         controls: Sequence[str],
         modes: Collection[str] | None = None,
     ) -> None:
-        """Find what rests; see :func:`restricted`."""
+        """Determine the constant states; see :func:`restricted`."""
         names = system.control.names
         check_names(controls, names, 'active_controls: no control')
         if not controls:
@@ -90,10 +90,10 @@ class Restriction(CarriedSystem[Whole]):
         extra = (Entry(REST, rest, '', text='values of states that rest'),) if rest else ()
         self.parameters = Layout((*entries, *extra))
 
-    # -- what rests -------------------------------------------------------------------------
+    # -- constant states --------------------------------------------------------------------
 
     def _at_rest(self) -> set[int]:
-        """Return the largest set of states that keep their start in all modes and resets."""
+        """Return the largest set of states that are constant in all modes and resets."""
         n = self.whole.state.size
         symbol, t = ca.SX.sym('x', n), ca.SX.sym('t')
         u = self._spread(
@@ -108,7 +108,7 @@ class Restriction(CarriedSystem[Whole]):
         while True:
             x = ca.SX(n, 1)
             for i in range(n):
-                # a state at rest at zero is a structural zero, any other value stays a symbol
+                # a constant state of zero is a structural zero, any other value stays a symbol
                 x[i] = symbol[i] if i not in rest or self.start[i] != 0 else 0
             changes = [m.dynamics(x, u, t, p) for m in modes]
             changes += [reset(x, u, t, p) - x for reset in resets]
@@ -120,7 +120,7 @@ class Restriction(CarriedSystem[Whole]):
             rest -= moved
 
     def _parts_of_attitudes(self, rest: set[int]) -> set[int]:
-        """Return components that rest of quaternions that do not turn about an axis alone."""
+        """Return the constant components of quaternions that do not turn about one axis only."""
         out: set[int] = set()
         for entry in self.whole.state.entries:
             where = self.whole.state.slice(entry.name)
@@ -131,7 +131,7 @@ class Restriction(CarriedSystem[Whole]):
         return out
 
     def _spread(self, part: ca.SX, index: NDArray[np.int_], layout: Layout) -> ca.SX:
-        """Return a whole vector that is structurally zero but for a part."""
+        """Return a whole vector that is structurally zero except for a part."""
         out = ca.SX(layout.size, 1)
         out[index.tolist()] = part
         return out
@@ -139,7 +139,7 @@ class Restriction(CarriedSystem[Whole]):
     # -- between part and whole -------------------------------------------------------------
 
     def whole_state(self, x: ca.SX, p: ca.SX) -> ca.SX:
-        """Return the whole state as an expression of the own one and of the own parameters."""
+        """Return the whole state as an expression of this system's state and parameters."""
         out = self._spread(x, self.state_index, self.whole.state)
         if REST in self.parameters:
             out[self._kept_rest.tolist()] = p[self.parameters.slice(REST)]
@@ -155,7 +155,7 @@ class Restriction(CarriedSystem[Whole]):
         return self._spread(part, self.parameter_index, self.whole.parameters)
 
     def expand_states(self, states: ArrayLike, start: Array | None = None) -> Array:
-        """Return whole states, shape (..., n), from own ones; rest as at the start."""
+        """Return whole states, shape (..., n), from states of this one; the rest is constant."""
         states = np.asarray(states, dtype=float)
         out = np.broadcast_to(
             self.start if start is None else start, (*states.shape[:-1], self.whole.state.size)
@@ -164,11 +164,11 @@ class Restriction(CarriedSystem[Whole]):
         return out
 
     def expand_controls(self, controls: ArrayLike) -> Array:
-        """Return whole controls, shape (..., m), from own ones."""
+        """Return whole controls, shape (..., m), from controls of this system."""
         return self._expanded(controls, self.control_index, self.whole.control)
 
     def expand_parameters(self, p: ArrayLike) -> Array:
-        """Return the whole parameters of own ones."""
+        """Return the whole parameters from parameters of this system."""
         part = np.asarray(p, dtype=float)[..., : len(self.parameter_index)]
         return self._expanded(part, self.parameter_index, self.whole.parameters)
 
@@ -180,12 +180,12 @@ class Restriction(CarriedSystem[Whole]):
 
     def take_states(self, states: ArrayLike, tolerance: float = ROUNDING) -> Array:
         """
-        Return own states, shape (..., own n), from whole ones.
+        Return states of this system, shape (..., n), from whole ones.
 
         Raises
         ------
         ParameterError
-            A state that rests is away from its rest by more than the tolerance, in its unit.
+            A constant state differs from its value by more than the tolerance, in its unit.
 
         """
         states, rest = np.asarray(states, dtype=float), self.rest_index
@@ -193,24 +193,24 @@ class Restriction(CarriedSystem[Whole]):
         return states[..., self.state_index]
 
     def take_controls(self, controls: ArrayLike, tolerance: float = 0.0) -> Array:
-        """Return own controls from whole ones; raise ParameterError for one that is left out."""
+        """Return controls of this system from whole ones; raise ParameterError for others."""
         return self._taken(controls, self.control_index, self.whole.control, tolerance)
 
     def take_parameters(self, p: ArrayLike, x: Array | None = None) -> Array:
         """
-        Return the own parameters from whole ones.
+        Return the parameters of this system from whole ones.
 
         Parameters
         ----------
         p
             Parameters of the whole system.
         x
-            Whole state from which the states that rest take their values; the start if None.
+            Whole state from which the constant states take their values; the start if None.
 
         Raises
         ------
         ParameterError
-            A parameter that was put in as zero has another value.
+            A parameter that was eliminated as zero has another value.
 
         """
         own = self._taken(p, self.parameter_index, self.whole.parameters, 0.0)
@@ -240,27 +240,27 @@ class Restriction(CarriedSystem[Whole]):
     # -- as a carried system ----------------------------------------------------------------
 
     def arguments(self) -> list[ca.SX]:
-        """Return x, u, t, p of the whole as expressions of the own symbols."""
+        """Return x, u, t, p of the whole system as expressions in the symbols of this one."""
         s = self.symbols
         whole = self.whole_state(s.x, s.p), self.whole_parameters(s.p)
         return [whole[0], self.whole_control(s.u), s.t, whole[1]]
 
     def own_state(self, whole: ca.SX, *, rate: bool) -> ca.SX:  # noqa: ARG002  both are parts
-        """Return the own part of a whole state, or of its rates."""
+        """Return this system's part of a whole state, or of its rates."""
         return whole[self.state_index.tolist()]
 
     def whole_motion(self, s: MotionState) -> MotionState:
-        """Return a motion of the own state as one of the whole."""
+        """Return a motion state of this system as one of the whole system."""
         start = self.start.copy()
         start[self._kept_rest] = s.p[len(self.parameter_index) :]
         return replace(s, x=self.expand_states(s.x, start), p=self.expand_parameters(s.p))
 
     def control_of_whole(self, s: MotionState, u: Array) -> Array:  # noqa: ARG002
-        """Return the control of the whole, without what is left out."""
+        """Return the control of the whole system; omitted controls are zero."""
         return self.expand_controls(u)
 
     def own_motion(self, whole: MotionState, before: MotionState, what: str) -> MotionState:  # noqa: ARG002
-        """Return a motion of the whole system as one of the own state."""
+        """Return a motion state of the whole system as one of this system."""
         try:
             x, p = self.take_states(whole.x), self.take_parameters(whole.p)
         except ParameterError as error:
@@ -270,11 +270,11 @@ class Restriction(CarriedSystem[Whole]):
 
     @cached_property
     def tangent_index(self) -> NDArray[np.int_]:
-        """Positions of the own tangent numbers in the whole, shape (tangent.size,), no unit."""
+        """Positions of this system's tangent in the whole one, shape (tangent.size,), no unit."""
         return np.array([self.whole.tangent.names.index(n) for n in self.tangent.names], int)
 
     def part_of_values(self, values: Mapping[str, ArrayLike]) -> dict[str, Array]:
-        """Return values by entry of the whole state, of the own components alone."""
+        """Return values by entry of the whole state, reduced to this system's components."""
         whole, out = self.whole.state, {}
         for name, value in values.items():
             if name in self.state:
@@ -283,7 +283,7 @@ class Restriction(CarriedSystem[Whole]):
         return out
 
     def part_of_weights(self, weights: RegulatorWeights) -> RegulatorWeights:
-        """Return the weights of the own tangent numbers and controls."""
+        """Return the weights of this system's tangent and controls."""
         control = np.broadcast_to(weights.control, (self.whole.control.size,))
         return replace(weights.of(self.tangent), control=control[self.control_index])
 
@@ -303,21 +303,21 @@ def restricted(
     system
         Any rolling system.
     p
-        Its parameters; those that are zero are put in as zeros and are left out of the layout.
-        None leaves all parameters in.
+        Its parameters; those that are zero are substituted and left out of the layout. None keeps
+        all parameters.
     x
-        A state. States that rest there in every mode, and through every reset, while the other
-        controls are zero, are taken out. Resets that are Python functions are believed to keep
-        them, and checked when they run.
+        A state. States that are constant there in every mode and reset, while the other controls
+        are zero, are eliminated. Resets that are Python functions are assumed to keep them, which
+        is checked when they run.
     controls
-        Scalar names of the controls that are left.
+        Scalar names of the controls to keep.
     modes
-        Names of the modes that are left; all if None.
+        Names of the modes to keep; all if None.
 
     Returns
     -------
     Restriction
-        The system, with what leads from the whole to the part and back.
+        The system, with the conversions from the whole system and back.
 
     Raises
     ------
@@ -331,13 +331,13 @@ def restricted(
 def moving_directions(
     system: RollingSystem, x: ArrayLike, controls: Sequence[str]
 ) -> NDArray[np.int_]:
-    """Return which tangent numbers some controls can change in the first mode, whatever p is."""
+    """Return the tangent components that some controls can change in the first mode, for any p."""
     first = [next(iter(system.modes))]
     return restricted(system, None, x, controls, first).tangent_index
 
 
 def _part(layout: Layout, index: NDArray[np.int_]) -> Layout:
-    """Return the layout of some numbers of a vector."""
+    """Return the layout of some components of a vector."""
     kept, entries, start = set(index.tolist()), [], 0
     for e in layout.entries:
         own = tuple(c for k, c in enumerate(e.components, start) if k in kept)

@@ -1,4 +1,4 @@
-"""Rotations: matrices, rates, attitudes of many times, and products of small matrices."""
+"""Rotations: matrices, rates, series of attitudes, and solutions of small systems."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def homogeneous(R: ca.SX, p: ca.SX) -> ca.SX:
 
 
 def without_jumps(q: Array) -> Array:
-    """Return unit quaternions, shape (N, 4), each with the sign that is next to the one before."""
+    """Return unit quaternions, shape (N, 4), each with the sign closest to the previous one."""
     turns = np.sum(q[1:] * q[:-1], axis=1)
     signs = np.concatenate([[1.0], np.cumprod(np.where(turns < 0, -1.0, 1.0))])
     return np.asarray(q * signs[:, None])
@@ -118,7 +118,7 @@ def quaternions(matrices: Iterable[Array]) -> Array:
     """
     R = np.array([np.asarray(m, dtype=float) for m in matrices]).reshape(-1, 9)
     xx, yx, zx, xy, yy, zy, xz, yz, zz = R.T
-    K = np.zeros((len(R), 4, 4))  # the lower half counts
+    K = np.zeros((len(R), 4, 4))  # the lower half is used
     K[:, 0, 0] = xx - yy - zz
     K[:, 1, 0], K[:, 1, 1] = yx + xy, yy - xx - zz
     K[:, 2, 0], K[:, 2, 1], K[:, 2, 2] = zx + xz, zy + yz, zz - xx - yy

@@ -1,4 +1,4 @@
-"""Systems some of whose parameters are states, so that a filter of the state finds them."""
+"""Systems with uncertain parameters as states, so that a filter estimates them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from rolling_dynamics.errors import check_names
 
 class UncertainSystem(WrittenSystem):
     """
-    A system whose parameters are known but for factors, in the mode in which laws are made.
+    A system with parameters known up to factors, in the mode for controllers.
 
-    Its state is the whole system's, then the logarithm of the factor of each uncertain parameter,
-    which rests: ``NAME_log``.
+    Its state is that of the whole system, then the logarithm of the factor of each uncertain
+    parameter, ``NAME_log``, which is constant.
     """
 
     def __init__(self, system: RollingSystem, uncertain: Sequence[str]) -> None:
@@ -34,7 +34,7 @@ class UncertainSystem(WrittenSystem):
         self.control, self.parameters = system.control, system.parameters
 
     def _of_whole(self, f: ca.Function) -> list[ca.SX]:
-        """Return the outputs of a function of the whole system in the own symbols."""
+        """Return the outputs of a function of the whole system in the symbols of this one."""
         s, n = self.symbols, self.whole.state.size
         p = ca.SX(s.p)
         for k, name in enumerate(self._uncertain):

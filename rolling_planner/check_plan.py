@@ -1,4 +1,4 @@
-"""Check that the contact holds along a plan, or while the hand follows a given trajectory."""
+"""Check whether the contact holds along a plan, or along a given trajectory of the hand."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from rolling_planner.plan import check_plan_fits, Plan
 if TYPE_CHECKING:
     from rolling_dynamics.contact.contact_system import ContactSystem
 
-POINTS, LEAST = 20, 4  # between two samples of the hand, at which margins are judged
-MANY = 10_000  # of these points in all, beyond which there are fewer between two samples
+POINTS, LEAST = 20, 4  # points between two samples of the hand at which margins are checked
+MANY = 10_000  # maximum total number of these points
 RTOL, ATOL = 1e-9, 1e-11
 WORDS = {
     'normal_force': 'the normal force falls to zero: the object leaves the hand',
@@ -44,13 +44,13 @@ class HandCheck:
     ok
         Whether it holds from start to end.
     margins
-        Least value of each guard up to the end or the first failure; positive inside.
+        Minimum of each guard up to the end or the first failure; positive inside.
     first_failure_time
-        Since the first sample [s]; not a number when ok.
+        Time since the first sample [s]; NaN when ok.
     reason
-        What fails first, or the empty string.
+        First failure, or the empty string.
     trajectory
-        The simulated motion, None where it could not begin.
+        The simulated motion, None if it could not start.
 
     """
 
@@ -76,23 +76,23 @@ def check_hand_trajectory(
     on_progress: Callable[[float], object] | None = None,
 ) -> HandCheck:
     """
-    Simulate the object on a hand that follows a trajectory, and judge the contact.
+    Simulate the object on a hand that follows a trajectory, and check the contact.
 
     Parameters
     ----------
     system, p
         The contact system and its parameters.
     x_start
-        State at the start; the hand's is taken from the trajectory.
+        State at the start; the hand's state is taken from the trajectory.
     times, q_WH, p_WH, w_WH_H, v_WH_H, alpha_WH_H, a_WH_H
         Samples of the hand's motion, see :func:`hand_trajectory`.
     on_progress
-        Called with the time now and then; False cancels.
+        Called repeatedly with the time; False cancels.
 
     Returns
     -------
     HandCheck
-        Margins, and where the contact fails first.
+        Margins, and the first failure of the contact.
 
     Raises
     ------
@@ -122,9 +122,9 @@ def check_plan(
     on_progress: Callable[[float], object] | None = None,
 ) -> HandCheck:
     """
-    Simulate the controls of a plan, without feedback, and judge the contact.
+    Simulate the controls of a plan, without feedback, and check the contact.
 
-    Where a system knows what follows a guard, such as slip or flight, the motion goes on in that
+    If a system has a reset for a guard, such as to slip or flight, the motion continues in that
     mode and the guard is not a failure.
 
     Parameters
@@ -132,16 +132,16 @@ def check_plan(
     system, p
         The system and its parameters.
     plan
-        Made for that system.
+        Plan made for that system.
     x_start
         State at the start; None for the plan's.
     on_progress
-        Called with the time now and then; False cancels.
+        Called repeatedly with the time; False cancels.
 
     Returns
     -------
     HandCheck
-        Margins, and where the contact fails first.
+        Margins, and the first failure of the contact.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def _check(
     controls_at: Callable[[Array], Array],
     on_progress: Callable[[float], object] | None,
 ) -> HandCheck:
-    """Simulate under a control given at times, and judge the guards at points between them."""
+    """Simulate under a control given at times, and check the guards at points between them."""
     begin, duration = float(times[0]), float(times[-1] - times[0])
     values = _values(system, p, x[None], controls_at(times[:1]), times[:1])
     at_start = dict(zip(_judged(system), values[:, 0].tolist(), strict=True))
@@ -209,7 +209,7 @@ def _check(
         event = motion.events[-1]
         return _failed(margins, event.time - begin, event.name, motion)
     fails = {name: points[np.argmin(along[name] > 0)] for name in _broken(margins)}
-    if fails:  # without a change of sign: it only touches zero, or is not a number
+    if fails:  # without a change of sign: it only touches zero, or is NaN
         first = min(fails, key=lambda name: fails[name])
         return _failed(margins, float(fails[first]) - begin, first, motion)
     return HandCheck(
@@ -218,7 +218,7 @@ def _check(
 
 
 def _values(system: RollingSystem, p: Array, x: Array, u: Array, t: Array) -> Array:
-    """Return the guards at times, a row for each; none of a kinematic model."""
+    """Return the guards at times, a row for each; no columns for a kinematic model."""
     guards = list(_judged(system).values())
     if not guards:
         return np.zeros((0, len(t)))
@@ -226,19 +226,19 @@ def _values(system: RollingSystem, p: Array, x: Array, u: Array, t: Array) -> Ar
 
 
 def _judged(system: RollingSystem) -> dict[str, ca.Function]:
-    """Return the guards that have to hold: those after which no other mode follows."""
+    """Return the guards that have to hold: those without a following mode."""
     first = next(iter(system.modes.values()))
     return {name: guard for name, guard in first.guards.items() if name not in first.resets}
 
 
 def _left_for_good(motion: Trajectory) -> bool:
-    """Return whether the motion ends in a mode which nothing ends, and did not begin in it."""
+    """Return whether the motion ends in a final mode in which it did not start."""
     first, last = (motion.segments[k].system.modes for k in (0, -1))
     return bool(next(iter(first.values())).guards) and not next(iter(last.values())).guards
 
 
 def _broken(margins: dict[str, float]) -> list[str]:
-    """Return the names of the margins that are not positive; what is not a number is not."""
+    """Return the names of the margins that are not positive, including NaN."""
     return [name for name, margin in margins.items() if not margin > 0]
 
 

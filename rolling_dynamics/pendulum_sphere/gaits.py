@@ -37,7 +37,7 @@ class PlanarMotion(NamedTuple):
 
 
 class SwingExtremes(NamedTuple):
-    """Over one swing: least normal force [N], greatest friction / normal force, torque [N m]."""
+    """Over one swing: minimum normal force [N], maximum friction / normal force, torque [N m]."""
 
     normal_force: Array
     friction: Array
@@ -48,7 +48,7 @@ def swing_angle(t: ArrayLike, amplitude: ArrayLike, period: ArrayLike) -> Angle:
     """
     Return theta = alpha sin^2(pi t / T) [rad] and its derivatives, Eq. (8).
 
-    Arguments broadcast to the shape of each.
+    Arguments are broadcast to a common shape.
     """
     t, alpha, T = (np.asarray(v, dtype=float) for v in (t, amplitude, period))
     w = 2 * np.pi / T
@@ -61,7 +61,7 @@ def swing_angle(t: ArrayLike, amplitude: ArrayLike, period: ArrayLike) -> Angle:
 
 def planar_motion(params: SphereParameters, angle: Angle) -> PlanarMotion:
     """
-    Return what a motion of the pendulum in a vertical plane does on a level floor.
+    Return the motion of the sphere for a planar motion of the pendulum on a level floor.
 
     Parameters
     ----------
@@ -117,9 +117,9 @@ def swing_extremes(
     params: SphereParameters, amplitude: ArrayLike, period: ArrayLike
 ) -> SwingExtremes:
     """
-    Return what swings ask of contact and drive; where the contact lifts, friction is inf.
+    Return the loads of swings on contact and drive; friction is inf if the contact lifts.
 
-    Amplitude [rad] and period [s] broadcast to the shape of each.
+    Amplitude [rad] and period [s] are broadcast to a common shape.
     """
     alpha, T = np.broadcast_arrays(*_checked(amplitude, period))
     times = np.linspace(0, 0.5, 2 * NODES + 1) * T[..., None]  # the second half mirrors the first
@@ -142,16 +142,16 @@ def _checked(amplitude: ArrayLike, period: ArrayLike) -> tuple[Array, Array]:
 
 
 DEGREE = 24
-SMALL = 1e-12  # fraction of the greatest coefficient that the last ones may have
+SMALL = 1e-12  # maximum fraction of the largest coefficient for the last ones
 PIECE = math.pi / 2
-DEEPEST = 12  # times that a piece is halved at most
+DEEPEST = 12  # maximum number of bisections of a piece
 _NODES = chebyshev.chebpts1(DEGREE + 1)
 _ANALYSIS = np.linalg.inv(chebyshev.chebvander(_NODES, DEGREE))
 
 
 def all_roots(function: Callable[[Array], Array], low: float, high: float) -> list[float]:
     """
-    Return every root of a smooth function between two numbers, double roots once, increasing.
+    Return all roots of a smooth function in an interval, double roots once, increasing.
 
     Parameters
     ----------
@@ -163,8 +163,8 @@ def all_roots(function: Callable[[Array], Array], low: float, high: float) -> li
     Returns
     -------
     list of float
-        The pieces are halved until the interpolant holds the function to rounding, so that its
-        roots are the function's own.
+        The pieces are halved until the interpolant equals the function to rounding, and has the
+        same roots.
 
     """
     cuts = np.linspace(low, high, max(1, math.ceil((high - low) / PIECE)) + 1)
@@ -197,7 +197,7 @@ def _roots(c: Array) -> Array:
     z = chebyshev.chebroots(c[: last + 1])
     x = np.real(z[(np.abs(np.imag(z)) < 1e-7) & (np.abs(np.real(z)) < 1 + 1e-10)])
     slope = chebyshev.chebder(c)
-    for _ in range(3):  # Newton; a double root has no slope and stays
+    for _ in range(3):  # Newton's method; a double root has no slope and is kept
         d = chebyshev.chebval(x, slope)
         steep = np.abs(d) > 1e-9 * size
         step = np.where(steep, chebyshev.chebval(x, c) / np.where(steep, d, 1), 0)
@@ -216,13 +216,13 @@ class GaitLimits:
     Attributes
     ----------
     torque
-        Greatest torque of the drive [N m].
+        Maximum torque of the drive [N m].
     friction
-        Greatest friction over normal force; the sphere's mu if None.
+        Maximum friction over normal force; the sphere's mu if None.
     normal_force
-        Least normal force as a fraction of the weight.
+        Minimum normal force as a fraction of the weight.
     amplitude
-        Greatest amplitude [rad].
+        Maximum amplitude [rad].
 
     """
 
@@ -239,7 +239,7 @@ class GaitLimits:
     amplitude: Annotated[float, quantity('maximum amplitude', 'rad', positive=True)] = math.pi
 
     def __post_init__(self) -> None:
-        """Refuse limits that allow nothing."""
+        """Reject limits that allow no motion."""
         for name in ('torque', 'amplitude'):
             check_positive(name, getattr(self, name), most=math.inf)
         if self.friction is not None:
@@ -255,7 +255,7 @@ class GaitLimits:
         """
         Return whether contact and drive allow swings of amplitude [rad] and period [s].
 
-        Both broadcast to the shape of the answer.
+        Both are broadcast to the shape of the result.
         """
         x = swing_extremes(params, amplitude, period)
         weight = (params.shell_mass + params.pendulum_mass) * params.gravity
@@ -275,7 +275,7 @@ def gaits_for_speed(
     amplitudes: tuple[float, float] = FULL_RANGE,
 ) -> list[float]:
     """
-    Return the amplitudes [rad] of all swings that change the speed as wanted, the smallest first.
+    Return the amplitudes [rad] of all swings with a given change of speed, the smallest first.
 
     Parameters
     ----------
@@ -286,12 +286,12 @@ def gaits_for_speed(
     period
         T [s].
     amplitudes
-        Range in which amplitudes are sought [rad].
+        Range of amplitudes [rad].
 
     Returns
     -------
     list of float
-        Possibly empty. Whether the contact holds is not asked here.
+        Possibly empty. Whether the contact holds is not checked.
 
     """
 
@@ -305,7 +305,7 @@ def choose_gait(
     params: SphereParameters, change: float, period: float, limits: GaitLimits | None = None
 ) -> float:
     """
-    Return the least amplitude [rad] that changes the speed as wanted and keeps the contact.
+    Return the smallest amplitude [rad] with a given change of speed that keeps the contact.
 
     Parameters
     ----------
@@ -316,12 +316,12 @@ def choose_gait(
     period
         T [s].
     limits
-        Of contact and drive; from the sphere's friction if None.
+        Limits of contact and drive; from the sphere's friction if None.
 
     Raises
     ------
     ParameterError
-        There is none; the text names the nearest change at this period and the nearest period.
+        There is none; the text gives the nearest change at this period and the nearest period.
 
     """
     limits = limits or GaitLimits()
@@ -346,7 +346,7 @@ def choose_gait(
 def greatest_change(
     params: SphereParameters, period: float, limits: GaitLimits, samples: int = 400
 ) -> float:
-    """Return the greatest change of speed [m/s] within the limits in one swing of a period."""
+    """Return the maximum change of speed [m/s] within the limits in one swing of a period."""
     alpha = np.linspace(0, min(limits.amplitude, math.pi), samples)
     good = limits.allow(params, alpha, period)
     return float(np.abs(speed_change(params, alpha, period))[good].max(initial=0.0))

@@ -15,7 +15,7 @@ from rolling_dynamics.friction import MU
 GRAVITY = 9.81  # m/s^2
 ROD_SHARE = 0.25  # R_t / R_o of the paper, Section 1
 DISK_SHARE = 0.92  # R_d / R_o of the paper, Section 1
-SHELL_SHARE = 0.1  # M / m: not printed; with a thin shell it reproduces every printed number
+SHELL_SHARE = 0.1  # M / m: not printed; with a thin shell it reproduces all printed values
 BODIES = (
     number_entry('shell_mass', 'kg', 'mass of the shell', 'positive'),
     number_entry('shell_inertia', 'kg m^2', 'about every axis', 'positive'),
@@ -75,7 +75,7 @@ class SphereParameters:
     rolling_damping: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse what no body has."""
+        """Reject parameters that are impossible for a body."""
         for field in fields(self):
             value = getattr(self, field.name)
             if not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
@@ -118,12 +118,12 @@ class SphereParameters:
 
     @property
     def i0(self) -> float:
-        """Moment of the pendulum about the centre of the shell, i + m R_t^2."""
+        """Moment of inertia of the pendulum about the centre of the shell, i + m R_t^2."""
         return self.pendulum_inertia + self.pendulum_mass * self.pendulum_length**2
 
     @property
     def I0(self) -> float:
-        """Moment of the shell about the contact with all mass in its centre, I + (M + m) R_o^2."""
+        """Moment of inertia about the contact with all mass in the centre, I + (M + m) R_o^2."""
         total = self.shell_mass + self.pendulum_mass
         return self.shell_inertia + total * self.shell_radius**2
 

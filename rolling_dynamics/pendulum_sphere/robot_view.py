@@ -1,4 +1,4 @@
-"""The sphere with a pendulum as a robot: shell, rod and disk."""
+"""Robot view of the sphere with a pendulum: shell, rod and disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rolling_dynamics.robots.view import (
     tangent_columns,
 )
 
-BRAKE_SHARE = 0.3  # largest torque of the brake, of what holds the pendulum level
+BRAKE_SHARE = 0.3  # maximum torque of the brake, over the torque that holds the pendulum level
 ROD_SHARE = 0.02  # radius of the rod, of the shell's
 DISK_SHARE = 0.04  # thickness of the disk, of the shell's radius
 
@@ -37,7 +37,7 @@ def view(system: PendulumSphere, p: ArrayLike) -> RobotView:
         radius=float(system.parameters.unpack(p)['shell_radius'][0]),
         on_floor=True,
         links=(shell, pendulum),
-        joints={  # R_base_pendulum = Rot(y, pitch) Rot(x, roll), but for the turn about its axis
+        joints={  # R_base_pendulum = Rot(y, pitch) Rot(x, roll), up to rotation about its axis
             'pendulum_pitch_joint': ca.atan2(-along, -n[2]),
             'pendulum_roll_joint': ca.atan2(across, ca.sqrt(along**2 + n[2] ** 2)),
         },
@@ -53,8 +53,8 @@ def _brake(system: PendulumSphere, brake_time: ca.SX) -> ca.SX:
     """
     Return the torque that holds the sphere on its slope and resists the motion of the drive.
 
-    The resistance only takes energy out; the rest cancels the slope in the equation of the shell,
-    A dOmega/dt = f - Q, so that the pendulum settles where it holds the sphere.
+    The resistance only dissipates energy. The rest cancels the slope in the equation of the shell,
+    A dOmega/dt = f - Q, so that the pendulum settles at the angle that holds the sphere.
     """
     e = system.expressions
     apart = e.values['w_WP_W'] - e.values['w_WS_W']

@@ -1,4 +1,4 @@
-"""Swings of the pendulum in space, and the torque that they need."""
+"""Swings of the pendulum in space, and their torque."""
 
 from __future__ import annotations
 
@@ -31,22 +31,23 @@ from scipy.fft import dct
 
 NODES = 32
 STEPS = 40  # of Newton's method with the Jacobian of a level floor
-CLOSE = 1e-11  # m/s, relative to the change wanted
+CLOSE = 1e-11  # m/s, relative to the requested change
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SwingTable:
     """
-    A swing at times: columns of numbers in W.
+    A swing at several times: columns of values in W.
 
     Attributes
     ----------
     n, omega, omega_rate
         Direction, angular velocity and acceleration of the pendulum, shape (k, 3).
     acceleration
-        Of the contact point, shape (k, 2) [m/s^2].
+        Acceleration of the contact point, shape (k, 2) [m/s^2].
     torque, force
-        Of the drive on the pendulum [N m] and of the floor on the shell [N], shape (k, 3).
+        Torque of the drive on the pendulum [N m] and force of the floor on the shell [N], shape
+        (k, 3).
 
     """
 
@@ -59,7 +60,7 @@ class SwingTable:
 
     @property
     def friction(self) -> float:
-        """Greatest friction over normal force; inf where the contact lifts."""
+        """Maximum friction over normal force; inf if the contact lifts."""
         N = self.force[:, 2]
         if N.min() <= 0:
             return math.inf
@@ -78,7 +79,7 @@ class SpatialSwing:
     direction
         Direction of the swing in the floor [rad].
     amplitude, period
-        alpha [rad] and T [s]; an amplitude of zero rests.
+        alpha [rad] and T [s]; with an amplitude of zero the pendulum rests.
 
     """
 
@@ -156,11 +157,11 @@ class SpatialSwing:
     @property
     def half_displacement(self) -> Array:
         """
-        Displacement that the acceleration adds until half time, shape (2,) [m].
+        Displacement by the acceleration until half time, shape (2,) [m].
 
-        The swing is symmetric in time: over the whole of it the displacement is
-        T (V_before + V_after) / 2, as if the path had a corner where it would have been at T / 2,
-        and at half time the sphere is off this corner by the half displacement.
+        The swing is symmetric in time: its total displacement is T (V_before + V_after) / 2, as if
+        the path had a corner at T / 2. At half time the sphere's distance from this corner is this
+        displacement.
         """
         return np.array(self.displacement_gain(self.period / 2)[0])
 
@@ -169,7 +170,7 @@ def swing_for(
     params: SphereParameters, change: ArrayLike, period: float, limits: GaitLimits | None = None
 ) -> SpatialSwing:
     """
-    Return the smallest swing that changes the velocity as wanted.
+    Return the smallest swing with a given change of velocity.
 
     Parameters
     ----------
@@ -180,17 +181,17 @@ def swing_for(
     period
         T [s].
     limits
-        Of contact and drive.
+        Limits of contact and drive.
 
     Returns
     -------
     SpatialSwing
-        Its velocity change is the wanted one to rounding.
+        Its change of velocity is the given one to rounding.
 
     Raises
     ------
     ParameterError
-        There is none within the limits, or the slope cannot be held.
+        There is none within the limits, or the sphere cannot be held on the slope.
 
     """
     wanted = np.asarray(change, dtype=float)
@@ -222,7 +223,7 @@ def swing_for(
 
 
 def _level_step(params: SphereParameters, z: Array, period: float, r: Array) -> Array:
-    """Return the step of amplitude and direction that makes good r on a level floor."""
+    """Return the step of amplitude and direction that cancels r on a level floor."""
     h = 1e-5
     low, at, high = speed_change(params, z[0] + np.array([-h, 0, h]), period)
     cosine, sine = math.cos(z[1]), math.sin(z[1])

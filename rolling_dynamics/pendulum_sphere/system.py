@@ -1,4 +1,4 @@
-"""A sphere that a pendulum inside drives."""
+"""A sphere driven by a pendulum inside."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def resting_direction(params: SphereParameters) -> Array:
 
 def attitude_of(n: ArrayLike) -> Array:
     """
-    Return the shortest turns q_WP, quaternions wxyz, from hanging along -z to directions n.
+    Return the shortest rotations q_WP, quaternions wxyz, from hanging along -z to directions n.
 
     Shape (..., 3) to (..., 4).
     """
@@ -101,7 +101,7 @@ class PendulumSphere(MachineSystem):
     """
     A spherical shell on a floor, driven by the torque between it and a pendulum in its centre.
 
-    W stands on the floor, z along its outward normal; on a slope it is gravity that is tilted.
+    W is fixed to the floor, z along its outward normal; on a slope, gravity is tilted instead.
 
     Examples
     --------
@@ -164,12 +164,12 @@ class PendulumSphere(MachineSystem):
         return self.function('joint_force', -(R @ carried.force))
 
     def rest_goal(self, x_start: Array) -> dict[str, Array]:
-        """Return what a goal at rest has by default: pendulum as at the start, no motion."""
+        """Return default values of a goal at rest: pendulum as at the start, no motion."""
         return {'q_WP': np.asarray(x_start)[STATE.slice('q_WP')], **super().rest_goal(x_start)}
 
     @cached_property
     def _without_torque(self) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Rows of the pendulum without the torque: matrix and right side; both in one column."""
+        """Rows of the pendulum without the torque: matrix and right side, in one column."""
         matrix, right = self.machine.dynamics.equations
         right = ca.substitute(right, self.symbols.u, ca.SX.zeros(3))
         rows = ca.horzcat(matrix, right)
@@ -183,7 +183,7 @@ class PendulumSphere(MachineSystem):
 
     @cached_property
     def inverse_dynamics(self) -> ca.Function:
-        """``(x, wdot, p) -> (Omega_rate, tau, N_o)``: what moves the pendulum as given."""
+        """``(x, wdot, p) -> (Omega_rate, tau, N_o)`` for given accelerations of the pendulum."""
         rate, both = ca.SX.sym('wdot', 3), self._without_torque[2]
         rest = both[:, 6] - both[:, 3:6] @ rate
         Omega_rate = eliminate(both[:, :3], rest, symmetric=False)
@@ -209,12 +209,12 @@ class PendulumSphere(MachineSystem):
     @cached_property
     def invariants(self) -> Mapping[str, ca.Function]:
         """
-        Energy, and what free motion on a level floor conserves beside it.
+        Energy, and the other invariants of free motion on a level floor.
 
-        ``momentum_x``, ``_y``, ``_z`` of K = I Omega + R_o e x (M V + m v), with the paper's
-        k I Omega - R_o k x (M V + m v), which changes at the rate -Q + tau_r there [kg m^2/s];
-        ``pendulum_spin`` omega . n [rad/s]; ``vertical_momentum``, the integral that belongs to
-        turns about the vertical [kg m^2/s].
+        ``momentum_x``, ``_y``, ``_z`` of K = I Omega + R_o e x (M V + m v), with the paper's k I
+        Omega - R_o k x (M V + m v), which changes at the rate -Q + tau_r there [kg m^2/s];
+        ``pendulum_spin`` omega . n [rad/s]; ``vertical_momentum``, the integral that follows from
+        the symmetry about the vertical [kg m^2/s].
         """
         p, (shell, pendulum) = self.symbols.params, self.machine.links.values()
         R, m, momentum = p['shell_radius'], pendulum.moments, self.momentum(ca.SX(3, 1))[0]
@@ -229,7 +229,7 @@ class PendulumSphere(MachineSystem):
         return self.functions({'energy': self.energy, **out})
 
     def conserved(self, p: Array, x: Array) -> list[str]:  # noqa: ARG002
-        """Return the invariants that are kept without torque."""
+        """Return the invariants that hold without torque."""
         gx, gy, _ = self.gravity(p)
         values = self.parameters.unpack(p)
         if values['rolling_resistance'][0] or values['rolling_damping'][0]:

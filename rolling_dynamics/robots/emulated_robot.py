@@ -1,4 +1,4 @@
-"""A rolling robot as a simulator shows it: its state, heading, links and contact."""
+"""An emulated rolling robot: observations of its state, heading, links and contact."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class EmulatedRobot(EmulatedMachine[Observation]):
     """
     An emulated robot.
 
-    States that are given and observed are of the robot's own system. Where the motion
-    continues in flight, height and velocity of the centre are in the observation.
+    Given and observed states are those of the robot's own system. If the motion continues in
+    flight, the observation contains height and velocity of the centre.
 
     Attributes
     ----------
     shown
-        What it shows of itself.
+        Its observations.
 
     """
 
@@ -49,7 +49,8 @@ class EmulatedRobot(EmulatedMachine[Observation]):
         emulation
             The robot, or its motion through all modes.
         modes
-            What relates the states of that motion to the robot's own; None where they are.
+            Conversion between the states of that motion and the robot's own; None if they are
+            equal.
         brake_time
             Time constant with which an uncommanded robot comes to rest [s].
 
@@ -93,8 +94,8 @@ def emulated_robot(
     model
         The robot.
     motion
-        ``rolling`` ends where another mode begins, ``all_modes`` continues sliding and in flight,
-        ``scenario`` does what its section ``hybrid`` asks for.
+        ``rolling`` ends where another mode starts, ``all_modes`` continues while sliding and in
+        flight, ``scenario`` depends on its section ``hybrid``.
     brake_time
         Time constant with which an uncommanded robot comes to rest [s].
 
@@ -103,7 +104,7 @@ def emulated_robot(
     ParameterError
         The robot can only roll, or a sensor or actuator does not fit it.
     SimulationError
-        No motion starts at its start.
+        No motion is possible from its start.
 
     """
     view, scenario, system, modes = model.view, model.scenario, model.system, None

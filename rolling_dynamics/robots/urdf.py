@@ -20,19 +20,19 @@ from rolling_dynamics.robots.view import (
 from transforms3d.euler import mat2euler
 
 ORIGIN = (0.0, 0.0, 0.0)
-CURVE_RODS = 24  # URDF has no curve: a rail is drawn as so many rods
+CURVE_RODS = 24  # URDF has no curves: a rail is drawn as this many rods
 
 
 class Description:
     """
-    A URDF document in the making.
+    A URDF document under construction.
 
-    A joint is named like its child unless it is given a name. One that moves in more than one
-    way is `floating`: whoever publishes the frames moves it, robot_state_publisher cannot.
+    A joint is named after its child unless it is given a name. A joint with several degrees of
+    freedom is `floating`: the publisher of the frames moves it, robot_state_publisher cannot.
     """
 
     def __init__(self, name: str) -> None:
-        """Begin the description of a robot."""
+        """Start the description of a robot."""
         self._root = ET.Element('robot', name=name)
 
     def link(self, name: str, shapes: Iterable[Shape] = ()) -> ET.Element:
@@ -59,7 +59,7 @@ class Description:
         position: Sequence[float] = ORIGIN,
         rpy: Sequence[float] = ORIGIN,
     ) -> ET.Element:
-        """Add a joint of a kind, where it stands in its parent [m, rad]; return its element."""
+        """Add a joint of a type, at a pose in its parent [m, rad]; return its element."""
         joint = ET.SubElement(self._root, 'joint', name=name or f'{child}_joint', type=kind)
         ET.SubElement(joint, 'parent', link=parent)
         ET.SubElement(joint, 'child', link=child)
@@ -73,12 +73,12 @@ class Description:
 
 
 def text_of(values: ArrayLike) -> str:
-    """Return a vector of numbers, in any unit, as URDF writes them."""
+    """Return a vector, in any unit, in the format of URDF."""
     return ' '.join(f'{v:.16g}' for v in np.atleast_1d(np.asarray(values, dtype=float)))
 
 
 def add_origin(element: ET.Element, position: ArrayLike, rpy: ArrayLike) -> None:
-    """Add the place of an element: vectors of position [m] and roll, pitch, yaw [rad]."""
+    """Add the pose of an element: vectors of position [m] and roll, pitch, yaw [rad]."""
     ET.SubElement(element, 'origin', xyz=text_of(position), rpy=text_of(rpy))
 
 
@@ -86,11 +86,11 @@ SIZES: dict[str, Callable[[Sequence[float]], dict[str, ArrayLike]]] = {
     'sphere': lambda sides: {'radius': sides[0] / 2},
     'box': lambda sides: {'size': sides},
     'cylinder': lambda sides: {'radius': sides[0] / 2, 'length': sides[2]},
-}  # of solids, as URDF has them
+}  # solids of URDF
 
 
 def _solids(shape: Shape) -> list[Solid]:
-    """Return the solids that a shape is drawn with; none of a floor."""
+    """Return the solids to draw a shape; none for a floor."""
     if not isinstance(shape, Curve):
         return [] if shape.solid is None else [shape.solid]
     which = np.linspace(0, len(shape.points) - 1, CURVE_RODS + 1).round().astype(int)

@@ -1,4 +1,4 @@
-"""View of a robot: shapes, colours, poses."""
+"""Views of robots: shapes, colours and poses."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from rolling_dynamics.plugin import role_of
 Colour = tuple[float, float, float]
 Chequer = tuple[Colour, Colour]
 
-OBJECT: Chequer = ((0.90, 0.62, 0.0), (0.98, 0.90, 0.70))  # a chequer shows rolling
+OBJECT: Chequer = ((0.90, 0.62, 0.0), (0.98, 0.90, 0.70))  # a chequer pattern shows rolling
 HAND: Chequer = ((0.68, 0.74, 0.80), (0.80, 0.84, 0.88))
 SHELL: Chequer = ((0.34, 0.71, 0.91), (0.75, 0.88, 0.96))
 GHOST: Chequer = ((0.0, 0.50, 0.36), (0.55, 0.85, 0.72))
 OBSTACLE: Chequer = ((0.45, 0.45, 0.45), (0.45, 0.45, 0.45))
 CONE: Colour = (0.8, 0.47, 0.65)
 FORCE: Colour = (0.0, 0.35, 0.25)
-PREDICTED: Colour = (0.84, 0.37, 0.0)  # path that a law foresees
-GLASS = 0.3  # opacity of a shell that shows what is in it, of a ghost, and of an obstacle
+PREDICTED: Colour = (0.84, 0.37, 0.0)  # path predicted by a controller
+GLASS = 0.3  # opacity of a transparent shell, of a ghost, and of an obstacle
 
-# Curves. Okabe & Ito (2008): distinguishable with every kind of colour blindness.
+# Curves. Okabe & Ito (2008): distinguishable with every type of colour blindness.
 CURVES = ('#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9')
 
 
@@ -39,7 +39,7 @@ def with_opacity(colours: Chequer, opacity: float) -> tuple[tuple[float, ...], .
     return tuple((*colour, opacity) for colour in colours)
 
 
-PART_COLOURS = {  # r, g, b, a of parts by name; what is inside a shell is seen
+PART_COLOURS = {  # r, g, b, a of parts by name; parts inside a shell are visible
     'shell': (*SHELL[1], 0.15),
     'ball': (*OBJECT[0], 1.0),
     'rail': (0.35, 0.45, 0.60, 1.0),
@@ -52,7 +52,7 @@ PART_COLOURS = {  # r, g, b, a of parts by name; what is inside a shell is seen
     'hole': (0.15, 0.13, 0.12, 1.0),
 }
 OTHER_COLOUR = (0.5, 0.5, 0.5, 1.0)
-BOARDS = ('board', 'plate')  # parts that lie under what rolls on them
+BOARDS = ('board', 'plate')  # parts on which others roll
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,11 +63,11 @@ class Shape:
     Attributes
     ----------
     name
-        What it is: ``shell`` (seen through), ``ball``, ``rail``, ``mass``, ``pendulum``,
-        ``floor``, ``obstacle``, ``board`` (drawn under everything that lies on it), ``wall``,
+        Role of the part: ``shell`` (transparent), ``ball``, ``rail``, ``mass``, ``pendulum``,
+        ``floor``, ``obstacle``, ``board`` (drawn under the parts that lie on it), ``wall``,
         ``hole``.
     link
-        Name of the link that it is fixed to.
+        Name of the link to which it is fixed.
 
     """
 
@@ -76,7 +76,7 @@ class Shape:
 
     @property
     def solid(self) -> Solid | None:
-        """The solid that it is drawn as; None of a line or a plane."""
+        """The solid for drawing; None for a line or a plane."""
         return None
 
 
@@ -122,7 +122,7 @@ class Disk(Shape):
     radius, thickness
         Its size [m].
     centre, axis
-        Its middle [m] and the direction of its axis, in the link.
+        Its centre [m] and the direction of its axis, in the link.
 
     """
 
@@ -139,7 +139,7 @@ class Disk(Shape):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Block(Shape):
-    """A box with edges along the axes of its link: middle and lengths of its sides [m]."""
+    """A box with edges along the axes of its link: centre and lengths of its sides [m]."""
 
     centre: tuple[float, float, float]
     sides: tuple[float, float, float]
@@ -236,7 +236,7 @@ class Link:
     X_W
         Its pose in W, 4x4, an expression.
     parent
-        Name of the frame that it hangs from.
+        Name of its parent frame.
 
     """
 
@@ -248,18 +248,18 @@ class Link:
 @dataclass(frozen=True, eq=False)
 class AllModes:
     """
-    The motion of a robot through every mode that it has.
+    The motion of a robot through all modes.
 
     Attributes
     ----------
     system
-        System of that motion, whose parameters are the same as of the robot's own.
+        System of that motion; its parameters are those of the robot's own system.
     view
         View of a system with the same state; links and joints are the robot's own.
     lift
         ``(x) -> x``: state of that motion from one of the robot's own system.
     project
-        ``(x) -> x``: what the robot's own system holds of a state of that motion.
+        ``(x) -> x``: state of the robot's own system from one of that motion.
 
     """
 
@@ -283,16 +283,17 @@ class RobotView:
     symbols
         Symbols of the expressions.
     radius
-        Radius of what rolls [m].
+        Radius of the rolling body [m].
     on_floor
-        Whether it rolls on the plane z = 0; of what rolls elsewhere no gap is known.
+        Whether it rolls on the plane z = 0; otherwise no gap is known.
     fixed
-        Whether its base stands still: it has no odometry.
+        Whether its base is fixed, so that it has no odometry.
     centre, velocity
-        Geometric centre in W [m] and its velocity [m/s], 3 numbers each.
+        Geometric centre in W [m] and its velocity [m/s], 3 components each.
     spin, yaw
-        Rate of turning about the normal [rad/s] of a robot that heads where its spin takes it;
-        heading [rad] too, of x and p, of one that has a front. None if it heads where it travels.
+        Rate of rotation about the normal [rad/s], if the heading follows the spin; heading [rad]
+        as a function of x and p, if the robot has a front. None if it heads in its direction of
+        travel.
     links
         Its bodies, the shell first.
     joints
@@ -300,21 +301,22 @@ class RobotView:
     safe_control
         Control that brings it to rest.
     holds_at
-        Faults at which a controller holds it where it is: of ``FAULTS``, or names of sensors,
-        whose loss the others make up for. At all others it gives the safe control, which cuts the
-        drive. Empty of a robot that stands by itself; any other is held at its start by a
-        simulator until the first command. None where the equations decide: of a robot that leaves
-        the equilibrium nearest its start all, but for sensors without which the others do not
-        observe how it leaves.
+        Faults at which a controller holds its position: items of ``FAULTS``, or names of sensors
+        whose loss the others compensate. At all other faults it applies the safe control, which
+        cuts the drive. Empty for a robot that is stable by itself; a simulator holds any other
+        robot at its start until the first command. None to derive them from the equations: for a
+        robot with an unstable equilibrium near its start they are all faults, except losses of
+        sensors without which the others do not observe the instability.
     shift
-        What moves the robot on the floor by (x, y): tangent vectors, shape (tangent.size, 2).
+        Displacement of the robot on the floor along (x, y): tangent vectors, shape (tangent.size,
+        2).
     turn
-        What turns it about its own axes [rad]: shape (tangent.size, 3).
+        Rotation about its own axes [rad]: tangent vectors, shape (tangent.size, 3).
     shapes
-        What is drawn.
+        Shapes to draw.
     all_modes
-        ``sliding -> motion`` through all modes, which ends where slip begins unless ``sliding``;
-        None of a robot that has the mode rolling alone.
+        ``sliding -> motion`` through all modes, which ends where slip starts unless ``sliding``;
+        None for a robot with the mode rolling alone.
 
     """
 
@@ -344,11 +346,11 @@ class RobotView:
 
     @property
     def path(self) -> str:
-        """Name of the frame over which the contact moves: of the board or plate, or the floor."""
+        """Name of the frame on which the contact moves: the board, the plate or the floor."""
         return next((s.link for s in self.shapes if s.name in BOARDS), 'odom')
 
     def yaw_in(self, x: ArrayLike, p: ArrayLike) -> float | None:
-        """Return the heading [rad] in a state x; None where there is no front."""
+        """Return the heading [rad] in a state x; None if there is no front."""
         given = [self.symbols.x, self.symbols.p]
         return None if self.yaw is None else float(ca.Function('yaw', given, [self.yaw])(x, p))
 
@@ -366,9 +368,9 @@ def tangent_columns(
     entry
         Entry of its tangent layout.
     which
-        Column in which each component of the entry stands.
+        Column of each component of the entry.
     columns
-        Number of columns; one in which nothing stands is zero.
+        Number of columns; unused ones are zero.
 
     Returns
     -------
@@ -383,11 +385,11 @@ def tangent_columns(
     return out
 
 
-SIZE = 0.1  # m, of what is drawn, where no size is known
+SIZE = 0.1  # m, of drawn shapes of unknown size
 
 
 class Outlined(Protocol):
-    """Knows how it looks."""
+    """Has shapes for drawing."""
 
     def outlines(self, p: ArrayLike) -> Sequence[Shape]:
         """Return the shapes of its bodies, on links ``<body>_link`` and ``odom``."""
@@ -400,7 +402,7 @@ class Outlined(Protocol):
 
     @property
     def has_front(self) -> bool:
-        """True if x of its first body is ahead; what rolls as a whole has no front."""
+        """True if x of its first body points ahead; a body that rolls itself has no front."""
         ...
 
 
@@ -408,11 +410,11 @@ def general_view(
     system: RollingSystem, p: ArrayLike, symbols: Symbols | None = None, parent: str = 'odom'
 ) -> RobotView:
     """
-    Return the view of a system that has none of its own.
+    Return the default view of a system.
 
-    Its first body in ``pose`` is the one that rolls. When it stops, what a control accelerates
-    comes to rest, and no force acts. By hand it is shifted with all its positions in W. Shapes and
-    joints are those that it offers; where none of the shapes stands in W, its base is fixed.
+    Its first body in ``pose`` is the rolling one. The safe control brings accelerated entries to
+    rest and applies no force. Manual shifts move all positions in W. Shapes and joints are those
+    that the system offers; if no shape is in W, its base is fixed.
 
     Parameters
     ----------
@@ -421,7 +423,7 @@ def general_view(
     symbols
         Symbols of the view; new ones if None.
     parent
-        Frame from which its links hang.
+        Parent frame of its links.
 
     """
     layouts = system.state, system.control, system.parameters
@@ -442,7 +444,7 @@ def general_view(
     yaw = spin = None
     if outlined is not None and outlined.has_front:
         yaw, level = ca.atan2(poses[0][1, 0], poses[0][0, 0]), ca.sumsqr(poses[0][:2, 0])
-        spin = ca.if_else(level > 0, ca.jtimes(yaw, x, rate), 0)  # none where it points up
+        spin = ca.if_else(level > 0, ca.jtimes(yaw, x, rate), 0)  # no heading where it points up
     shift = np.zeros((system.tangent.size, 2))
     for entry in system.state.entries:
         if entry.is_position:
@@ -472,14 +474,14 @@ def general_view(
 
 def robot_view(system: RollingSystem, p: ArrayLike) -> RobotView:
     """
-    Return the view of a robot: its own, or one from its contract alone.
+    Return the view of a robot: its own, or the default one.
 
     Parameters
     ----------
     system
         The system.
     p
-        Its parameters; lengths of what is drawn are taken from them.
+        Its parameters, which give lengths of shapes.
 
     Raises
     ------
@@ -493,7 +495,7 @@ def robot_view(system: RollingSystem, p: ArrayLike) -> RobotView:
     if system.independent_variable != 'time':
         raise ParameterError(
             f'system {system.name!r} is driven over the {system.independent_variable}; a robot '
-            "needs the rolling rate too: give the input 'delta', or 'angular_velocity'"
+            "also needs the rolling rate: give the input 'delta', or 'angular_velocity'"
         )
     view: RobotView = (view_of or general_view)(system, p)
     return view
@@ -509,13 +511,13 @@ class Observation:
     x
         State.
     centre, velocity, acceleration
-        Of the geometric centre, in W [m, m/s, m/s^2].
+        Motion of the geometric centre, in W [m, m/s, m/s^2].
     yaw, yaw_rate
         Heading of ``base_link`` [rad, rad/s].
     links
         Poses of the links in W, in order, shape (n, 4, 4).
     wrench
-        Torque [N m] and force [N] of the floor on the robot, in W; zeros of a kinematic model.
+        Torque [N m] and force [N] of the floor on the robot, in W; zeros for a kinematic model.
     margins
         Guards of the mode by name: positive inside the envelope.
     mode
@@ -536,17 +538,17 @@ class Observation:
 
 
 class MotionObserver:
-    """Sees how a robot moves in one mode. Not for use from two threads at once."""
+    """Observes the motion of a robot in one mode. Not for use from two threads at once."""
 
     def __init__(self, view: RobotView, p: ArrayLike, mode: str) -> None:
-        """Compile what is seen of a robot with parameters p in a mode."""
+        """Compile the observation of a robot with parameters p in a mode."""
         self._p = np.asarray(p, dtype=float)
         self._names = list(view.system.modes[mode].guards)
         self._links = len(view.links)
         self._motion = FastFunction(compiled(_motion(view, mode))[0])
 
     def look(self, x: Array, u: Array, t: float) -> Observation:
-        """Return what is seen; a heading of its own alone, and the spin as its rate."""
+        """Return the observation, with the robot's own heading only, and the spin as its rate."""
         out = self._motion(x, u, t, self._p)
         links = out[17 : 17 + 16 * self._links].reshape(-1, 4, 4)
         return Observation(
@@ -563,10 +565,10 @@ class MotionObserver:
 
 
 class Observer(MotionObserver):
-    """Sees the joints too, and knows how the robot is brought to rest."""
+    """Also observes the joints, and computes the control that brings the robot to rest."""
 
     def __init__(self, view: RobotView, p: ArrayLike, mode: str) -> None:
-        """Compile what is seen of a robot with parameters p in a mode."""
+        """Compile the observation of a robot with parameters p in a mode."""
         super().__init__(view, p, mode)
         joints, brake = compiled(_joints(view, mode), _brake(view))
         self._joints, self._brake = FastFunction(joints), FastFunction(brake)
@@ -582,7 +584,7 @@ class Observer(MotionObserver):
 
 
 def _motion(view: RobotView, mode: str) -> ca.Function:
-    """Return ``(x, u, t, p) ->`` what is seen, in the order of :meth:`MotionObserver.look`."""
+    """Return ``(x, u, t, p) ->`` observation, in the order of :meth:`MotionObserver.look`."""
     s, laws = view.symbols, view.system.modes[mode]
     given = (s.x, s.u, s.t, s.p)
     xdot = laws.dynamics(*given)
@@ -620,18 +622,19 @@ def _brake(view: RobotView) -> ca.Function:
 
 class Heading:
     """
-    The yaw of ``base_link`` about the normal of the floor, of a robot without a front.
+    The yaw of ``base_link`` about the normal of the floor, for a robot without a front.
 
-    A robot whose spin about the normal is driven turns with its spin. Any other heads where it
-    travels: along its velocity or, when it runs backwards, against it, whichever is nearer to
-    where it headed before, so that reversing does not turn it; at rest it keeps its heading.
+    A robot whose spin about the normal is driven turns with its spin. Any other heads in its
+    direction of travel: along its velocity or, when it runs backwards, against it. The direction
+    closer to the previous heading is chosen, so that reversing does not turn it. At rest it keeps
+    its heading.
 
     Attributes
     ----------
     yaw
         Angle from x of the odometry frame [rad], without jumps of a whole turn.
     rate
-        Its rate [rad/s]; a jump of the direction of travel at rest has none.
+        Its rate [rad/s]; zero at a jump of the direction of travel at rest.
 
     """
 
@@ -656,12 +659,12 @@ class Heading:
 
     def travel(self, velocity: ArrayLike, acceleration: ArrayLike) -> None:
         """
-        Head where the robot travels.
+        Update the heading from the direction of travel.
 
         Parameters
         ----------
         velocity, acceleration
-            Of its centre, x and y [m/s, m/s^2].
+            Velocity and acceleration of its centre, x and y [m/s, m/s^2].
 
         """
         vx, vy = np.asarray(velocity, dtype=float)[:2].tolist()

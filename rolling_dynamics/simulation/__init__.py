@@ -1,8 +1,8 @@
 """
 Simulation of rolling systems: adaptive with events, and fixed-step for the real-time loop.
 
-Its names are loaded when they are first asked for: a node that only needs the stepper does
-not carry the adaptive integrators in its memory.
+Its names are imported on first use: a node that only needs the stepper does not load the adaptive
+integrators.
 """
 
 from lazy_loader import attach_stub

@@ -1,4 +1,4 @@
-"""Commands on their way through actuators to the controls of a plant, or of many."""
+"""Actuators: from commands to the controls of one or many plants."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from rolling_dynamics.simulation.sensing import SAME_TIME
 
 class Actuation:
     """
-    Actuators of a plant; of many plants, arrays have a row for each, and times a number.
+    Actuators of a plant; for many plants, arrays have a row for each, and times an element.
 
     Attributes
     ----------
     u
         Controls in force, shape (control.size,) or (size, control.size), in their units.
     slews, plain
-        Whether an actuator bounds the rate of a control; whether commands take effect at once.
+        Whether an actuator limits the rate of a control; whether commands take effect at once.
 
     """
 
@@ -34,7 +34,7 @@ class Actuation:
         size: tuple[int, ...] = (),
     ) -> None:
         """
-        Take the actuators, and the number of plants where there are many.
+        Take the actuators, and the number of plants if there are many.
 
         Raises
         ------
@@ -58,11 +58,11 @@ class Actuation:
         self._timings = [(*row.tolist(), (timing == row).all(axis=1)) for row in rows]
         self.plain = not (timing.any() or self.slews or self._dead_band.any())
         self.u = self._wanted = np.zeros((*size, m))
-        # times from which commands act, which controls they are for, and their values
+        # times at which commands take effect, their controls, and their values
         self._sent: list[tuple[Array, NDArray[np.bool_], Array]] = []
 
     def restart(self, u: ArrayLike, which: ArrayLike = True) -> None:
-        """Have a control in force, and nothing on its way; of many plants, for those of a mask."""
+        """Set the control in force and drop pending commands; for plants in a mask if many."""
         here, first = np.asarray(which)[..., None], self._limited(u)
         self.u, self._wanted = (np.where(here, first, old) for old in (self.u, self._wanted))
         sent = [(np.where(which, np.inf, at), one, v) for at, one, v in self._sent]
@@ -77,9 +77,9 @@ class Actuation:
         u
             Shape (control.size,) or (size, control.size).
         at
-            When they are sent [s], one time or shape (size,).
+            Time at which they are sent [s], one time or shape (size,).
         due
-            Whether these times have come.
+            Whether these times have been reached.
 
         """
         value = self._limited(u)
@@ -92,12 +92,12 @@ class Actuation:
 
     def take(self, t: ArrayLike) -> float:
         """
-        Take the commands that act by now; return when the next one does [s], or infinity.
+        Apply the commands that are due; return the time of the next one [s], or infinity.
 
         Parameters
         ----------
         t
-            Now [s], one time or shape (size,).
+            Present time [s], one time or shape (size,).
 
         """
         left = []
@@ -112,7 +112,7 @@ class Actuation:
         return min((float(at.min()) for at, _, _ in left), default=math.inf)
 
     def turn(self, dt: float) -> Array:
-        """Return the controls of the next dt [s], as fast as actuators can change them."""
+        """Return the controls for the next dt [s], changed as fast as the actuators allow."""
         wanted = self._wanted
         if self.slews:
             most = self._slew * dt

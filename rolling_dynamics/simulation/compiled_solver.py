@@ -1,4 +1,4 @@
-"""Integration of a piece of a motion by compiled steps of DOP853, under a law or a control."""
+"""Integration of a piece of a motion by compiled steps of DOP853, with a law or a control."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from rolling_dynamics.simulation.guards import projection, with_mode
 
 def closed_loop(system: RollingSystem, law: ca.Function) -> RollingSystem:
     """
-    Return a system in its first mode whose control is a law's.
+    Return a system in its first mode under a feedback law.
 
-    Whatever takes a system takes it, so many closed loops run in compiled code without a call of
-    Python for the law. A control that it is given has no effect. Every guard ends a motion.
+    It can be used like any system, so that many closed loops run in compiled code without calling
+    Python. Its control input has no effect. Every guard ends a motion.
 
     Parameters
     ----------
     system
         The system.
     law
-        ``(x, t) -> u``, in force all the time, not held for a period.
+        ``(x, t) -> u``, applied continuously, without a sampling period.
 
     """
     name, mode = next(iter(system.modes.items()))
@@ -49,7 +49,7 @@ def closed_loop(system: RollingSystem, law: ca.Function) -> RollingSystem:
 
 
 def closed(function: ca.Function, law: ca.Function | None) -> ca.Function:
-    """Return a function ``(x, u, t, p)`` with a law in the place of its control."""
+    """Return a function ``(x, u, t, p)`` with its control replaced by a law."""
     if law is None:
         return function
     x, u, t, p = (ca.MX.sym('xutp'[k], function.numel_in(k)) for k in range(4))
@@ -76,7 +76,7 @@ def not_finite(names: Sequence[str], control: ArrayLike) -> str:
 
 SAFETY, LEAST_FACTOR, GREATEST_FACTOR, EXPONENT = 0.9, 0.2, 10.0, -1 / 8
 DERIVED_BY = ('dormand_prince.py', 'dormand_prince_step.py')
-ROWS = 256  # steps that are kept in one piece of memory
+ROWS = 256  # steps per block of memory
 FIRST_STEP = 1e-14  # first step, as a fraction of the piece of the control
 
 
@@ -101,14 +101,14 @@ class CompiledSolver:
     """
     Steps of the Dormand-Prince method of order 8 under a control that is known over a step.
 
-    A step is one call of one function, and one copy of what it returns.
+    A step is one function call, and one copy of its output.
 
     Attributes
     ----------
     t
         Time at the end of the last step [s].
     clear
-        Whether no guard came down to its level in the last step.
+        Whether no guard reached its level in the last step.
     next_step
         Length of the next step [s].
 
@@ -135,13 +135,13 @@ class CompiledSolver:
         functions
             The step, and the dynamics.
         control
-            What drives it.
+            Control of the system.
         p
             Parameters.
         tolerance
             Relative and absolute tolerance.
         levels
-            What the guards fall through.
+            Levels of the guards, at which events occur.
         max_step
             Longest step [s].
         first_step
@@ -152,7 +152,7 @@ class CompiledSolver:
         self._n, self._tolerance, self._max_step = n, tolerance, max_step
         self._names = system.control.names
         step, self._dynamics = (FastFunction(f) for f in functions)
-        self._function = step  # its buffers live as long as it does
+        self._function = step  # its buffers live as long as the solver
         self._out, self._item = step.output, step.output.item
         self._start, self._u, self._slope, self._curved, self._t, self._h = step.inputs[:6]
         self._levels = step.inputs[8]
@@ -198,18 +198,18 @@ class CompiledSolver:
 
     def advance(self, more: int = 0) -> int:
         """
-        Take a step that keeps the tolerance, at most to the end of the piece.
+        Take a step within the tolerance, at most to the end of the piece.
 
         Parameters
         ----------
         more
-            So many steps more are taken, as long as the piece lasts and no guard came down to its
-            level; all but the last one are kept for dense output.
+            Number of further steps, which end with the piece or when a guard reaches its level;
+            all but the last one are kept for dense output.
 
         Returns
         -------
         int
-            Number of steps kept here.
+            Number of steps that were kept.
 
         """
         evaluate = self._evaluate if self._control.curved else self._function.call
@@ -227,7 +227,7 @@ class CompiledSolver:
                 taken = length[0] = left if last else h
                 evaluate()
                 error = item(error_at)
-                if error < 1:  # False where it is not a number
+                if error < 1:  # False for NaN
                     break
                 if taken <= 10 * abs(math.nextafter(t, math.inf) - t):
                     self.t, self._state = t, state
@@ -237,7 +237,7 @@ class CompiledSolver:
             factor = SAFETY * error**EXPONENT if error > 0 else GREATEST_FACTOR
             if rejected:
                 h = taken * factor if factor < 1 else taken
-            else:  # a step may have been cut short of what it wanted
+            else:  # the step may have been shortened
                 grown = taken * factor if factor < GREATEST_FACTOR else taken * GREATEST_FACTOR
                 h = h if last and h > grown else grown
             h = min(h, self._max_step)
@@ -252,7 +252,7 @@ class CompiledSolver:
         return kept
 
     def _evaluate(self) -> None:
-        """Evaluate a step, also under a control that is not a straight line over it."""
+        """Evaluate a step, also under a control that is not linear over it."""
         if self._control.curved:
             h = self._h[0]
             times = np.minimum(self._t[0] + INSTANTS * h, self._before_end)  # no jump at the end
@@ -267,7 +267,7 @@ class CompiledSolver:
         raise SimulationError(f'at t = {self.t:.9g} s {reason} (step {h:.3g} s)')
 
     def set_levels(self, levels: Array) -> None:
-        """Change what the guards fall through, shape (guards,), in their units."""
+        """Set the levels of the guards, shape (guards,), in their units."""
         self._levels[:] = levels
 
     def samples(self) -> tuple[Array, Array]:
@@ -278,7 +278,7 @@ class CompiledSolver:
         return self._t_old + theta * self.h, states
 
     def state_within(self, t: float) -> Array:
-        """Return the state at a time within the last step, by a step of its own."""
+        """Return the state at a time within the last step, by a separate step."""
         self._h[0] = t - self._t_old
         self._evaluate()
         return self._out[: self._n].copy()
@@ -292,7 +292,7 @@ class CompiledSolver:
             self.t, self.h, self._state = self._t_old, 0.0, self._start.copy()
             return
         self._h[0] = h
-        self._kept_if[:] = 0, math.inf  # a part of a step that was kept is kept
+        self._kept_if[:] = 0, math.inf  # if a step was kept, its part is kept
         self._evaluate()
         self._kept_if[:] = self._tolerance
         self._row[:] = self._out
@@ -305,7 +305,7 @@ class CompiledSolver:
             self._keep(self._t_old, self.h)
 
     def _keep(self, t: float, h: float) -> Array:
-        """Keep the step that stands in the row; return the row of the next one."""
+        """Keep the step in the present row; return the row of the next one."""
         self._clocks.append((t, h))
         self._free += 1
         if self._free == ROWS:
@@ -335,7 +335,7 @@ class CompiledSolver:
         corrections = rows[:, self._where['correction']]
         return Kept(times[:, 0], times[:, 1], starts, dense, corrections)
 
-    @np.errstate(all='ignore')  # an overflow ends in a step that is too short
+    @np.errstate(all='ignore')  # an overflow results in a step that is too short
     def _first_step(self) -> float:
         """Return a first step length, Hairer et al., Section II.4."""
         x, f, span = self._state[: self._n], self._state[self._n :], self._end - self.t
@@ -359,7 +359,7 @@ def _rms(v: Array) -> float:
 
 @cache
 def _derivation() -> str:
-    """Return the text by which steps are written out: another text, another step."""
+    """Return a text that identifies the generated step."""
     return ''.join(files(__package__).joinpath(name).read_text() for name in DERIVED_BY)
 
 

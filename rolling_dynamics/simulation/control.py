@@ -22,7 +22,7 @@ from rolling_dynamics.simulation.dormand_prince import INSTANTS
 @dataclass(frozen=True, eq=False)
 class Piece:
     """
-    A stretch of time in which the control is a straight line in time.
+    An interval of time in which the control is linear in time.
 
     Attributes
     ----------
@@ -45,8 +45,8 @@ class Formula:
     """
     Control u(x, t) given as a casadi.Function.
 
-    A formula of the time alone is evaluated for all instants of a step in one call; one that looks
-    at the state becomes a part of the equations, and is compiled with them.
+    A formula of the time alone is evaluated for all instants of a step in one call. A formula of
+    the state becomes a part of the equations and is compiled with them.
 
     Attributes
     ----------
@@ -70,8 +70,8 @@ class Formula:
         states, controls
             Lengths of x and u.
         borders
-            Times at which the formula jumps [s], borders of steps; a value at a jump is that
-            after it.
+            Times at which the formula jumps [s], which become borders of steps; its value at a
+            jump is the one after it.
 
         """
         sizes = [function.numel_in(k) for k in range(function.n_in())]
@@ -89,7 +89,7 @@ class Formula:
 
     @property
     def curved(self) -> bool:
-        """True if the steps have to be given the control's values within them."""
+        """True if steps need the control's values within them."""
         return not self.closes_loop
 
     @cached_property
@@ -97,7 +97,7 @@ class Formula:
         return FastFunction(self.function)
 
     def __call__(self, t: float, x: Array | None = None) -> Array:
-        """Return the control; not finite values are the integrator's to refuse."""
+        """Return the control; the integrator rejects values that are not finite."""
         if x is None:
             x = np.zeros(self.function.numel_in(0))
         return self._fast(x, t)
@@ -111,7 +111,7 @@ class Formula:
         return {}
 
     def over(self, times: Array) -> Array:
-        """Return the controls at times, one after the other; the array is overwritten later."""
+        """Return the controls at times, in order; the array is overwritten later."""
         count = times.size
         if count not in self._over:
             nothing = ca.DM.zeros(self.function.numel_in(0))
@@ -129,7 +129,7 @@ class Formula:
         return np.array(self.function(states.T, times[None, :])).T
 
     def pieces(self, start: float, end: float) -> list[Piece]:
-        """Return the time between the jumps; the formula is added to what the pieces say."""
+        """Return the intervals between jumps; the formula is added to the pieces' values."""
         zero = np.zeros(self._size)
         cuts = [start, *(t for t in self._borders if start < t < end), end]
         return [Piece(a, b, zero, zero) for a, b in pairwise(cuts) if b > a]
@@ -151,7 +151,7 @@ class PiecewiseLinear:
         Parameters
         ----------
         times
-            Times [s], shape (N,), never decreasing; a time that stands twice is a jump.
+            Times [s], shape (N,), never decreasing; a repeated time is a jump.
         values
             Controls, shape (N, size).
         size
@@ -196,11 +196,11 @@ class PiecewiseLinear:
         return piece.value + piece.slope * (t - piece.start)
 
     def over(self, times: Array) -> Array:
-        """Return zeros of a control: the pieces say everything."""
+        """Return zeros of a control: the pieces have its values."""
         return np.zeros(times.size * self.values.shape[1])
 
     def pieces(self, start: float, end: float) -> list[Piece]:
-        """Return the straight pieces between two times."""
+        """Return the linear pieces between two times."""
         inner = self.times[(self.times > start) & (self.times < end)].tolist()
         cuts = [start, *dict.fromkeys(inner), end]  # a jump is two equal times
         out = []
@@ -225,12 +225,12 @@ class Timed:
         function
             ``times (N,) -> controls (N, size)``; at a jump, the value after it.
         borders
-            Times at which it jumps or bends [s], borders of steps, increasing.
+            Times of jumps or kinks [s], which become borders of steps, increasing.
 
         """
         self._function = function
         self._borders: Array = np.array(borders, dtype=float).reshape(-1)
-        # of steps as long as a piece, worked out all at once
+        # for steps as long as a piece, evaluated at once
         self._starts, self._times, self._values = np.zeros(0), np.zeros((0, 0)), np.zeros((0, 0))
         self._first: dict[float, Array] = {}
 
@@ -245,7 +245,7 @@ class Timed:
         return self(min(t, math.nextafter(piece.end, -math.inf)))
 
     def over(self, times: Array) -> Array:
-        """Return the controls at times, one after the other."""
+        """Return the controls at times, in order."""
         k = int(np.searchsorted(self._starts, times[0], side='right')) - 1
         if 0 <= k < len(self._starts) and np.array_equal(times, self._times[k]):
             return np.asarray(self._values[k])  # the step is a whole piece
@@ -256,7 +256,7 @@ class Timed:
         return self._function(times)
 
     def pieces(self, start: float, end: float) -> list[Piece]:
-        """Return the time between the borders; the function is added to what the pieces say."""
+        """Return the intervals between borders; the function is added to the pieces' values."""
         inner = self._borders[(self._borders > start) & (self._borders < end)]
         zero = np.zeros(self(start).size)
         cuts = np.array([start, *inner.tolist(), end])
@@ -279,7 +279,7 @@ class Feedback:
         )
 
     def __call__(self, t: float, x: Array | None = None) -> Array:
-        """Return the control; not finite values are the integrator's to refuse."""
+        """Return the control; the integrator rejects values that are not finite."""
         u = np.asarray(self._function(t, x), dtype=float).reshape(-1)
         if u.size != self._size:
             raise ParameterError(
@@ -294,7 +294,7 @@ class Feedback:
         return np.reshape(values, (len(values), self._size))
 
     def pieces(self, start: float, end: float) -> list[Piece]:
-        """Return the whole time as one piece."""
+        """Return the total time as one piece."""
         zero = np.zeros(self._size)
         return [Piece(start, end, zero, zero)]
 
@@ -304,7 +304,7 @@ StepControl: TypeAlias = PiecewiseLinear | Formula | Timed  # known over a step
 
 def as_control(control: ControlLike, size: int, states: int) -> StepControl | Feedback:
     """
-    Return a control of any accepted kind in one of three forms.
+    Convert a control of any accepted type to one of three classes.
 
     Parameters
     ----------

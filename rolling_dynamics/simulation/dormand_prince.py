@@ -2,8 +2,8 @@
 Instants, dense output and guards of a step of the Dormand-Prince method of order 8.
 
 The method is as in ``scipy.integrate.DOP853`` (Hairer, Norsett and Wanner, Solving Ordinary
-Differential Equations I, Section II.5 and II.10). What builds the step stands apart, since a step
-that is in the cache needs none of it.
+Differential Equations I, Section II.5 and II.10). The construction of the step is in another
+module, since a cached step does not need it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 
 POWER = 7  # terms of the dense output
-SAMPLES = 8  # parts of a step at whose borders the guards are looked at
+SAMPLES = 8  # parts of a step, at whose borders the guards are evaluated
 GUARDED = np.linspace(0, 1, SAMPLES + 1)
 _ROOT = math.sqrt(6)
 _IRRATIONAL = (2 * (6 - _ROOT) / 135, (6 - _ROOT) / 45, (6 - _ROOT) / 30, (6 + _ROOT) / 30)
 STAGES = (*_IRRATIONAL, 1 / 3, 1 / 4, 4 / 13, 127 / 195, 3 / 5, 6 / 7, 1.0, 1.0)
 EXTRA = (1 / 10, 1 / 5, 7 / 9)
-# parts of a step at which the control is needed: the stages, dense output, guards
+# instants of a step at which the control is needed: stages, dense output, guards
 INSTANTS = np.array([*STAGES, *EXTRA, *GUARDED])
 
 
@@ -37,10 +37,10 @@ def interpolation_weights(theta: Array) -> Array:
 
 
 class StepOutputs:
-    """Positions of the parts of a step's output, for a state of n numbers."""
+    """Positions of the parts of a step's output, for a state of n components."""
 
     def __init__(self, n: int, entries: int) -> None:
-        """Lay the parts one after the other."""
+        """Lay out the parts in order."""
         sizes = {
             'state': 2 * n,  # x and its rate
             'error': 1,

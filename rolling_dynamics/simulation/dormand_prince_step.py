@@ -1,7 +1,7 @@
 """
 One step of the Dormand-Prince method of order 8, with error estimate, dense output and guards.
 
-The whole step is one function that can be compiled. The coefficients are those of
+The step is a single function that can be compiled. The coefficients are those of
 ``scipy.integrate.DOP853``.
 """
 
@@ -49,7 +49,7 @@ def step_function(
     casadi.Function
         ``(state, u, slope, curved, t, h, p, tolerance, levels) -> out``; ``state`` is x and its
         rate. The control at the part c_k = INSTANTS[k] of the step is u + slope c_k h + column k
-        of ``curved``; ``tolerance`` is (rtol, atol), ``levels`` what the guards fall through.
+        of ``curved``; ``tolerance`` is (rtol, atol), ``levels`` are those of the guards.
 
     """
     n = system.state.size
@@ -99,7 +99,7 @@ class _Driven(NamedTuple):
 
     @classmethod
     def over(cls, system: RollingSystem, h: ca.MX) -> _Driven:
-        """Return symbols for what is given besides the length of the step."""
+        """Return symbols for the inputs other than the length of the step."""
         m = system.control.size
         return cls(
             u=ca.MX.sym('u', m),
@@ -123,7 +123,7 @@ class _Driven(NamedTuple):
 
 
 def _kept(system: RollingSystem, dynamics: ca.Function, guards: ca.Function | None) -> ca.Function:
-    """Return what only a step that is kept needs, evaluated on a condition: (least, dense)."""
+    """Return outputs of accepted steps only, evaluated on a condition: (least, dense)."""
     n = system.state.size
     x, y, h = ca.MX.sym('x', n), ca.MX.sym('y', n), ca.MX.sym('h')
     levels = ca.MX.sym('levels', guards.numel_out(0) if guards is not None else 0)
@@ -146,14 +146,14 @@ def _kept(system: RollingSystem, dynamics: ca.Function, guards: ca.Function | No
 
 
 def _combine(weights: Array, vectors: Sequence[ca.MX]) -> ca.MX:
-    """Return one combination of the vectors, or for each row of weights one as a column."""
+    """Return a linear combination of the vectors; for several rows of weights, one column each."""
     rows = np.atleast_2d(weights)
     used = np.flatnonzero(np.any(rows != 0, axis=0))
     return ca.horzcat(*(vectors[k] for k in used.tolist())) @ ca.DM(rows[:, used].T)
 
 
 def _error_norm(x: ca.MX, y: ca.MX, K: Sequence[ca.MX], h: ca.MX, tolerance: ca.MX) -> ca.MX:
-    """Return the error against the tolerance, below 1 for a step to keep."""
+    """Return the error relative to the tolerance; a step below 1 is accepted."""
     scale = tolerance[1] + tolerance[0] * ca.fmax(ca.fabs(x), ca.fabs(y))
     errors = ca.horzsplit(_combine(np.array([DOP853.E5, DOP853.E3]), K))
     five, three = (ca.sumsqr(e / scale) for e in errors)
@@ -169,7 +169,7 @@ def _dense_output(x: ca.MX, y: ca.MX, h: ca.MX, K: Sequence[ca.MX]) -> ca.MX:
 
 
 def _corrections(system: RollingSystem, change: ca.MX) -> ca.MX:
-    """Return how much each entry of the state was moved back to its constraint."""
+    """Return the correction of each entry of the state to its constraint."""
     return ca.vertcat(
         *(ca.norm_2(change[system.state.slice(e.name)]) for e in system.state.entries)
     )

@@ -1,4 +1,4 @@
-"""Emulated machines: a plant between its actuators and its sensors."""
+"""Emulated machines: a plant with its actuators and sensors."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from rolling_dynamics.simulation.sensing import Measurement, SAME_TIME, SensorSt
 from rolling_dynamics.simulation.stepper import Stepper
 
 LONGEST = 2e-3  # s, of a step of the plant
-NANOSECONDS = 9  # digits of a time, by which steps of a drive do not drift from sensors
-NO_STATE = 'not_finite'  # event: the equations have no value any more
+NANOSECONDS = 9  # digits of times, so that steps of a drive do not drift relative to sensors
+NO_STATE = 'not_finite'  # event: the equations are no longer finite
 
 
 class Emulation:
     """
-    Plant, actuators and sensors, stepped as time goes on; deterministic for a seed.
+    Plant, actuators and sensors, stepped forward in time; deterministic for a seed.
 
     Attributes
     ----------
@@ -41,14 +41,14 @@ class Emulation:
     streams, drive
         Measurements of each sensor by its name; the drive, or None.
     time
-        Time to which it was advanced last [s]; where the motion has ended, ``state.t`` stays.
+        Time to which it was last advanced [s]; ``state.t`` stops where the motion has ended.
     u, newest
-        Control in force, and the command that was sent last, in the units of the control.
+        Control in force, and the last command, in the units of the control.
     held
-        Whether the plant stands still, as if held by hand.
+        Whether the plant is held still, as by hand.
     times, states, controls
-        Times [s] and states after each step, since the last :meth:`forget`, and the controls that
-        were in force before.
+        Times [s] and states after each step since the last :meth:`forget`, and the controls in
+        force before each.
     events
         Events since then.
 
@@ -75,9 +75,9 @@ class Emulation:
         sensors, actuators
             Its instruments; controls without an actuator take effect at once.
         drive
-            What gives all controls, where that has a state and feels the plant.
+            Drive for all controls, if it has a state and a load from the plant.
         limits
-            Maximum magnitude of each control besides the actuators' limits, shape
+            Maximum magnitude of each control in addition to the actuators' limits, shape
             (control.size,), in their units; None for no limit.
         seed
             Random seed of the noise, or one for each sensor.
@@ -95,7 +95,7 @@ class Emulation:
         self.times: list[float] = []
         self.states: list[MotionState] = []
         self.controls: list[Array] = []
-        self._drives: list[tuple[Array, ...]] = []  # state of the drive, where there is one
+        self._drives: list[tuple[Array, ...]] = []  # state of the drive, if there is one
         self.events: list[Event] = []
         seeds: Sequence[int | Sequence[int]] = (
             [(seed, 1 + k) for k in range(len(sensors))] if isinstance(seed, int) else seed
@@ -108,7 +108,7 @@ class Emulation:
             s.name: _per_mode(system, [s.function(system, m, state) for m in system.modes])
             for s in sensors
         }
-        # exposures, and who judges a measured motion, look back at short steps
+        # exposures, and users that evaluate a measured motion, look back at short steps
         self._longest = LONGEST if sensors else math.inf
         if drive is not None:
             self._longest = drive.period
@@ -130,14 +130,14 @@ class Emulation:
         x, u
             State and control, in the units of their layouts.
         p
-            Parameters from now on, shape (parameters.size,); None: those in force.
+            New parameters, shape (parameters.size,); the present ones if None.
 
         Raises
         ------
         ParameterError
             x is not a state of the system.
         SimulationError
-            The motion ends where it starts; nothing has changed.
+            The motion ends immediately; the emulation is unchanged.
 
         """
         u, before = self._checked(u), self.p
@@ -168,7 +168,7 @@ class Emulation:
         self._keep(0.0)
 
     def put(self, x: ArrayLike) -> None:
-        """Put the plant into a state x, as by hand; commands and time go on."""
+        """Put the plant into a state x, as by hand; commands and time continue."""
         self.state = self._plant.begin(x, self.u, self.state.t)
 
     def send(self, u: ArrayLike, at: float) -> None:
@@ -196,7 +196,7 @@ class Emulation:
 
     def step(self, u: ArrayLike, dt: float) -> list[Measurement]:
         """
-        Send a command now, unless it is the newest already, and advance.
+        Send a command, unless it equals the latest one, and advance.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class Emulation:
         Returns
         -------
         list of Measurement
-            What is known by then and was not before, oldest first.
+            Measurements that arrive in this time, oldest first.
 
         """
         given = np.asarray(u, dtype=float)
@@ -223,7 +223,7 @@ class Emulation:
         return u
 
     def advance(self, until: float) -> list[Measurement]:
-        """Step to a time [s]; return the measurements that are known by then, oldest first."""
+        """Step to a time [s]; return the measurements that have arrived, oldest first."""
         self.time, streams = until, self.streams.values()
         self._drive_to(until)
         while streams:
@@ -248,7 +248,7 @@ class Emulation:
         return [] if taken is None else [taken]
 
     def forget(self) -> None:
-        """Drop the past motion but what measurements under way need."""
+        """Drop the past motion, except what pending measurements need."""
         streams, last = self.streams.values(), self.times[-1]
         since = min((s.next - s.sensor.exposure for s in streams), default=last)
         k = self._before(min(since, last) - LONGEST)
@@ -256,7 +256,7 @@ class Emulation:
         self.events = []
 
     def _keep(self, time: float) -> None:
-        """Record the present."""
+        """Record the present state."""
         self.times.append(time)
         self.states.append(self.state)
         self.controls.append(self.u)
@@ -272,7 +272,7 @@ class Emulation:
             self._keep(self.state.t)
 
     def _drive_to(self, until: float) -> None:
-        """Turn the drive, and move the plant, unless its motion has ended, by what it gives."""
+        """Step the drive, and move the plant by its output, unless the motion has ended."""
         drive = self.drive
         if drive is None:
             return
@@ -287,19 +287,19 @@ class Emulation:
             self._keep(self._driven)
 
     def load(self) -> Array:
-        """Return what the drive feels, shape (loads,) in its units; zero after an end."""
+        """Return the load of the drive, shape (loads,) in its units; zero after an end."""
         s = self.state
         load = self._loads[s.mode](s.x, self.u, s.t, s.p)
         return load if s.ended is None else np.zeros_like(load)
 
     def _carry(self, drive: PlantDrive) -> None:
-        """Put what the drive moves exactly where the drive has it."""
+        """Set the states that the drive moves to the drive's values."""
         x, (where, which) = self.state.x.copy(), self._carried
         x[where] = drive.carry()[which]
         self.state = replace(self.state, x=x)
 
     def _move(self, end: float) -> None:
-        """Move the plant to a time [s]; motion without a finite state ends."""
+        """Move the plant to a time [s]; a motion that is not finite ends."""
         if self.held:
             self.state = replace(self.state, t=end)
             return
@@ -326,7 +326,7 @@ def _load(system: RollingSystem, mode: str, drive: PlantDrive) -> ca.Function:
 
 
 ROLLING, SLIPPING, SEPARATED, STOPPED = 'rolling', 'slipping', 'separated', 'stopped'
-# Contact after a guard, or a mode that the system leaves out, ended the motion.
+# Contact after the motion was ended by a guard or by an omitted mode.
 ENDED = dict.fromkeys(('friction', 'spin', 'slip', SLIPPING), SLIPPING)
 ENDED |= dict.fromkeys(('normal_force', SEPARATED), SEPARATED)
 Observed = TypeVar('Observed')
@@ -341,7 +341,7 @@ class EmulatedMachine(ABC, Generic[Observed]):
     emulation
         Its plant, sensors and actuators.
     start
-        State that :meth:`reset` returns to, of the system in which starts are given.
+        State of :meth:`reset`, of the system in which starts are given.
     events
         Names of the events of the last step.
 
@@ -358,7 +358,7 @@ class EmulatedMachine(ABC, Generic[Observed]):
         turn: ArrayLike,
     ) -> None:
         """
-        Keep where it starts.
+        Set its start.
 
         Parameters
         ----------
@@ -381,7 +381,7 @@ class EmulatedMachine(ABC, Generic[Observed]):
 
     @abstractmethod
     def brake(self) -> Array | None:
-        """Return the control that brings it to rest; None where a drive does that."""
+        """Return the control that brings it to rest; None if a drive does that."""
 
     @abstractmethod
     def _restart(self, x: Array) -> None:
@@ -392,14 +392,14 @@ class EmulatedMachine(ABC, Generic[Observed]):
         """Observe the emulation after a step of a duration [s]."""
 
     def _frees(self, u: Array) -> bool:
-        """Return whether a command lets go of a machine that is held."""
+        """Return whether a command releases a machine that is held."""
         return not np.array_equal(u, self.emulation.newest)
 
     # -- placing ----------------------------------------------------------------------------
 
     def reset(self, *, position: ArrayLike = (0, 0), rotation: ArrayLike = (0, 0, 0)) -> None:
         """
-        Go back to the start, or near it.
+        Return to the start, or near it.
 
         Parameters
         ----------
@@ -411,9 +411,9 @@ class EmulatedMachine(ABC, Generic[Observed]):
         Raises
         ------
         ParameterError
-            It cannot be moved so.
+            It cannot be moved like this.
         SimulationError
-            There is no contact at that place; nothing has changed.
+            There is no contact at that position; the machine is unchanged.
 
         """
         d = np.zeros(self._starts.tangent.size)
@@ -434,12 +434,12 @@ class EmulatedMachine(ABC, Generic[Observed]):
 
     def step(self, u: ArrayLike | None, dt: float) -> None:
         """
-        Advance under a command; nothing moves once the motion has ended.
+        Advance under a command; nothing moves after the motion has ended.
 
         Parameters
         ----------
         u
-            Command, units of the control layout; None where its drive has the command.
+            Command, units of the control layout; None if its drive has the command.
         dt
             Duration [s], positive.
 
@@ -466,7 +466,7 @@ class EmulatedMachine(ABC, Generic[Observed]):
     def _report(self) -> None:
         self._news += [f'{e.name} at {e.time:.4f} s: {e.text}' for e in self.emulation.events]
 
-    # -- looking ----------------------------------------------------------------------------
+    # -- observing --------------------------------------------------------------------------
 
     @property
     def time(self) -> float:
@@ -475,31 +475,31 @@ class EmulatedMachine(ABC, Generic[Observed]):
 
     @property
     def fault(self) -> str:
-        """Reason why nothing moves any more; empty while it does."""
+        """Reason for the end of the motion; empty while it continues."""
         ended = self.emulation.state.ended
         return '' if ended is None else f'{ended.name}: {ended.text}'
 
     @property
     def contact_mode(self) -> str:
-        """Mode as published; after an end ``slipping``, ``separated``, else ``stopped``."""
+        """Published mode; after an end ``slipping``, ``separated``, else ``stopped``."""
         state = self.emulation.state
         if state.ended is None:
             return state.published_mode
-        name = state.ended.name  # of several contacts each has its own, such as friction_left
+        name = state.ended.name  # each of several contacts has its own, such as friction_left
         return next(
             (mode for of, mode in ENDED.items() if f'{name}_'.startswith(f'{of}_')), STOPPED
         )
 
     def observe(self) -> Observed:
-        """Return the observation after the newest step."""
+        """Return the observation after the latest step."""
         return self._observed
 
     def read_measurements(self) -> list[Measurement]:
-        """Return what the sensors measured since the last call, with times of the emulation."""
+        """Return the measurements since the last call, with times of the emulation."""
         measured, self._measured = self._measured, []
         return measured
 
     def read_news(self) -> list[str]:
-        """Return the events since the last call, in words."""
+        """Return descriptions of the events since the last call."""
         news, self._news = self._news, []
         return news

@@ -1,4 +1,4 @@
-"""View, constraints and guards of a mode, and where guards fall through zero in time."""
+"""View, constraints and guards of a mode, and location of events in time."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ NOISE = 1e-12  # a guard that is zero to rounding has not fallen
 
 
 def chart_guards(system: RollingSystem) -> Mapping[str, ca.Function]:
-    """Return name -> regularity of each chart that the state stands on; empty without charts."""
+    """Return name -> regularity of each chart of the state; empty without charts."""
     own = offers(system, ChangesCharts)
     return {} if own is None else own.atlas.regularity
 
 
 def atlas_of(system: RollingSystem) -> Atlas:
-    """Return what changes the charts of a system that has chart guards."""
+    """Return the atlas of a system that has chart guards."""
     own = offers(system, ChangesCharts)
     if own is None:
-        raise ParameterError(f'a system of kind {system.name!r} has no charts to change')
+        raise ParameterError(f'a system of type {system.name!r} has no charts to change')
     return own.atlas
 
 
 def off_pole(system: RollingSystem, p: ArrayLike, x: ArrayLike) -> Rechart | None:
-    """Return system and state on another chart where its own is degenerate; None elsewhere."""
+    """Return system and state on another chart if its own is degenerate, or None."""
     own = offers(system, ChangesCharts)
     return None if own is None else own.atlas.off_pole(p, x)
 
@@ -67,7 +67,7 @@ def watched_guards(
     Raises
     ------
     ParameterError
-        A name stands twice, or a function has other arguments.
+        A name is given twice, or a function has other arguments.
 
     """
     guards: dict[str, ca.Function] = dict(mode.guards)
@@ -90,7 +90,7 @@ def joined(name: str, system: RollingSystem, functions: Sequence[ca.Function]) -
     """
     Return functions ``(x, u, t, p)`` of a system as one, with a name.
 
-    Their values stand one below the other; what they have in common is worked out once.
+    Their values are stacked; common subexpressions are evaluated once.
     """
     x, u, t, p = Symbols.of(system.state, system.control, system.parameters)
     values = ca.cse(ca.densify(ca.vertcat(*(f(x, u, t, p) for f in functions))))
@@ -101,7 +101,7 @@ class ModeView:
     """A system with one mode only, and the constraints of that mode."""
 
     def __init__(self, system: RollingSystem, name: str, only: Mode) -> None:
-        """Take a system, and the mode that it has, by its name."""
+        """Take a system, and the name of the mode."""
         self._system, self.modes = system, {name: only}
         if only.projection is not None:
             self.projection = only.projection
@@ -112,7 +112,7 @@ class ModeView:
         return next(iter(self.modes.values()))
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (whatever the system has)
-        """Return everything else as the system has it."""
+        """Return any other attribute of the system."""
         return getattr(self._system, name)
 
 
@@ -133,7 +133,7 @@ def _view(system: RollingSystem, mode: str) -> RollingSystem:
 
 
 def margin(name: str, system: RollingSystem) -> ca.Function:
-    """Return a guard of the first mode of a system; not a number where the mode has none such."""
+    """Return a guard of the first mode of a system; NaN if the mode has no such guard."""
     mode = next(iter(system.modes.values()))
     if name in mode.guards:
         return mode.guards[name]
@@ -150,7 +150,7 @@ def projection(system: RollingSystem) -> ca.Function:
     """
     Return ``(x, p) -> x`` with the system's constraints fulfilled.
 
-    A system that has more constraints than the norm of its quaternions offers the function itself.
+    A system with more constraints than the norms of its quaternions offers this function itself.
     """
     own = offers(system, Projection)
     if own is not None:
@@ -171,15 +171,15 @@ def unit_norms(layout: Layout, x: ca.SX) -> dict[str, ca.SX]:
 
 class GuardWatch:
     """
-    Finds where guards fall through their levels.
+    Locates the falls of guards through their levels.
 
-    Between two steps, a guard is looked at in several places; where its slopes say that it may
-    dip in between, the dip is sought too.
+    A guard is evaluated at several instants of a step. If its slopes indicate a minimum in
+    between, the minimum is also located.
     """
 
     def __init__(self, guards: FastFunction | None, p: Array, levels: Array) -> None:
         """
-        Watch guards.
+        Monitor guards.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class GuardWatch:
         p
             Parameters.
         levels
-            What they fall through, shape (number of guards,); may be changed in place.
+            Levels that they fall through, shape (number of guards,); may be changed in place.
 
         """
         self._guards, self._p, self.levels = guards, p, levels
@@ -196,17 +196,17 @@ class GuardWatch:
 
     @property
     def all_inside(self) -> bool:
-        """True if nothing has to be looked for in a step that is clear."""
+        """True if a step that is clear needs no search."""
         return self._guards is None or False not in self.inside
 
     def values(self, t: float, x: Array, u: Array) -> Array:
-        """Return the guards less their levels, shape (guards,), in their units."""
+        """Return the guards minus their levels, shape (guards,), in their units."""
         if self._guards is None:
             return np.zeros(0)
         return self._guards(x, u, t, self._p) - self.levels
 
     def begin(self, t: float, x: Array, u: Array) -> NDArray[np.intp]:
-        """Look at the guards at a start; return those that are below their levels there."""
+        """Evaluate the guards at a start; return those that are below their levels there."""
         below = self.values(t, x, u) < -NOISE
         self.inside = (~below).tolist()
         return np.flatnonzero(below)
@@ -256,7 +256,7 @@ class GuardWatch:
             return float(
                 brentq(lambda t: self._value(solver, k, t), low, high, xtol=finest, rtol=8.9e-16)
             )
-        except ValueError:  # not a number on the way
+        except ValueError:  # NaN in between
             raise SimulationError(
                 f'between t = {low:.9g} and {high:.9g} s a margin has no value; the motion is '
                 'singular there'

@@ -52,8 +52,8 @@ def simulate(
     x0
         State at the start, shape (state.size,).
     control
-        An array, held; ``(times, values)``, piecewise linear, whose times are borders of steps;
-        a casadi.Function ``(x, t) -> u``; a Python function of t, or of t and x, by far the
+        An array, held; ``(times, values)``, piecewise linear, whose times are borders of steps; a
+        casadi.Function ``(x, t) -> u``; a Python function of t, or of t and x, which is by far the
         slowest; None for zero.
     duration
         Time to simulate [s], positive.
@@ -65,41 +65,41 @@ def simulate(
         ``DOP853``, which is compiled unless the control is a Python function, or another of
         SciPy's.
     events
-        Guard -> ``stop``, ``record`` or ``ignore``; or the guards that stop, the others being
-        recorded. If None, and of guards that are not named, those with a reset are followed by
-        what it says, such as another mode, and the others stop.
+        Guard -> ``stop``, ``record`` or ``ignore``; or the guards that stop, while the others are
+        recorded. If None, and for guards that are not named, those with a reset apply it, such as
+        a change of mode, and the others stop.
     guards
-        Further guards by name, ``(x, u, t, p) -> scalar``, recorded unless ``events`` says
-        otherwise.
+        Further guards by name, ``(x, u, t, p) -> scalar``, recorded unless ``events`` has another
+        action.
     start
         Time at the start [s].
     max_step
         Longest step [s].
     dense
-        Whether the trajectory can be asked for any time afterwards; without, ``t_eval`` is needed
-        and memory does not grow with the duration.
+        Whether the trajectory can be evaluated at any time afterwards. Otherwise ``t_eval`` is
+        required, and memory does not grow with the duration.
     mode
-        Mode of motion at the start; if None, the one that the state is in, for a system that
-        offers :class:`StartMode`, else the first.
+        Mode of motion at the start; if None, the mode of the state, for a system that offers
+        :class:`StartMode`, else the first.
     switch_charts
-        Whether the state goes over to another chart of its surface where its own degenerates, an
-        event; states of the trajectory are on the charts of ``system`` all the same. Otherwise,
-        and with a control that is a function of the state, the simulation ends there.
+        Whether the state changes to another chart of its surface where its own degenerates, which
+        is an event; states of the trajectory are still on the charts of ``system``. Otherwise, and
+        with a control that is a function of the state, the simulation ends there.
     follower
-        Follows quantities along the steps, between the output times too; what it returns is the
+        Tracks quantities along the steps, also between output times; its result is the
         trajectory's ``followed``.
     on_progress
-        Called with the time now and then; False ends the simulation with CancelledError.
+        Called repeatedly with the time; False ends the simulation with CancelledError.
 
     Returns
     -------
     Trajectory
-        It ends before its time where an event stopped it.
+        It ends early if an event stopped it.
 
     Raises
     ------
     ParameterError, SurfaceError
-        An argument is out of range, or no rolling can start from the state.
+        An argument is out of range, or rolling cannot start from the state.
     SimulationError
         The motion became singular or not finite.
 
@@ -181,7 +181,7 @@ def _output_times(given: ArrayLike | None, start: float, end: float) -> Array | 
 def _actions(
     given: Mapping[str, str] | Sequence[str] | None, system: RollingSystem, extra: list[str]
 ) -> dict[str, str]:
-    """Return what happens at guards, where it is not what their mode says."""
+    """Return the actions at guards that differ from those of their mode."""
     guards = [name for mode in system.modes.values() for name in mode.guards] + extra
     if isinstance(given, str):
         given = (given,)

@@ -1,4 +1,4 @@
-"""The machine of modes: what follows the fall of a guard, in simulate, Stepper and batches."""
+"""The state machine of modes: the outcome of events, in simulate, Stepper and batches."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from rolling_dynamics.simulation.guards import (
     watched_guards,
 )
 
-AT_ONCE, SAME_TIME = 40, 1e-9  # most changes of mode in one instant, and its length [s]
+AT_ONCE, SAME_TIME = 40, 1e-9  # maximum changes of mode in one instant, and its length [s]
 STOP, RECORD, IGNORE = ACTIONS = ('stop', 'record', 'ignore')
 Control = Callable[[float, Array], Array]
 
 
 class ChatterError(SimulationError):
-    """Modes change without limit in one instant."""
+    """Too many changes of mode in one instant."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,7 +47,7 @@ class ModeFunctions:
     projection
         ``(x, p) -> x`` on the constraints of the mode.
     resets
-        Name of a guard -> what follows its fall.
+        Name of a guard -> reset at its event.
 
     """
 
@@ -82,7 +82,7 @@ def mode_functions(system: RollingSystem, mode: str) -> ModeFunctions:
 
 
 class ModeMachine:
-    """Follows guards that fall, through all changes of mode in one instant."""
+    """Handles events of guards, through all changes of mode in one instant."""
 
     def __init__(
         self,
@@ -91,14 +91,14 @@ class ModeMachine:
         extra: Mapping[str, ca.Function] | None = None,
     ) -> None:
         """
-        Keep what is to happen at guards.
+        Set the actions at guards.
 
         Parameters
         ----------
         system
             The system, on the charts in use.
         actions
-            Guard -> ``stop``, ``record`` or ``ignore``, in place of what its mode says.
+            Guard -> ``stop``, ``record`` or ``ignore``, instead of the action of its mode.
         extra
             Further guards by name, ``(x, u, t, p) -> scalar``.
 
@@ -125,14 +125,14 @@ class ModeMachine:
 
     def after(self, s: MotionState, guard: str, control: Control) -> MotionState:
         """
-        Return what follows a guard that has fallen.
+        Return the state after the event of a guard.
 
         Parameters
         ----------
         s
-            State at its fall.
+            State at the event.
         guard
-            Its name.
+            Name of the guard.
         control
             ``(t, x) -> u``.
 
@@ -144,7 +144,7 @@ class ModeMachine:
         Raises
         ------
         ChatterError
-            The modes change without limit.
+            There are too many changes of mode.
 
         """
         reset = self._reset(s.mode, guard)
@@ -158,12 +158,12 @@ class ModeMachine:
 
     def start(self, s: MotionState, control: Control) -> MotionState:
         """
-        Return what follows the guards that are below zero where a mode begins.
+        Return the state after events of guards that are below zero at the start of a mode.
 
         Parameters
         ----------
         s
-            State at which its mode begins.
+            State at the start of its mode.
         control
             ``(t, x) -> u``.
 
@@ -181,7 +181,7 @@ class ModeMachine:
         return s
 
     def _reset(self, mode: str, guard: str) -> ca.Function | Transition | None:
-        """Return what follows a guard by its mode; None where it stops or is recorded."""
+        """Return the reset of a guard in its mode; None if it stops or is recorded."""
         return None if guard in self.actions else self.system.modes[mode].resets.get(guard)
 
     def _changed(self, s: MotionState, reset: Transition, control: Control) -> MotionState:
@@ -196,7 +196,7 @@ class ModeMachine:
         return replace(after, x=x)
 
     def _counted(self, s: MotionState) -> MotionState:
-        """Return the state with one change more; raise ChatterError where there are too many."""
+        """Return the state with one more change; raise ChatterError if there are too many."""
         changes = s.changes + 1 if s.t - s.changed < SAME_TIME else 1
         if changes > AT_ONCE:
             raise ChatterError(

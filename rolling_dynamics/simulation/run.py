@@ -1,4 +1,4 @@
-"""One run of a simulation: steps, events, changes of chart and mode, in the order of time."""
+"""One run of a simulation: steps, events, changes of chart and mode, in order of time."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from rolling_dynamics.simulation.modes import IGNORE, ModeFunctions, ModeMachine
 from rolling_dynamics.simulation.scipy_solver import METHODS, ScipySolver
 from rolling_dynamics.simulation.trajectory import Drift, Follower, Segment, Trajectory
 
-KEEP = 0.7  # a chart is left where it has become worse than this fraction of its quality at first
-START = 2.0  # how much better a chart must be to change to it before the first step
-LAST = 1e-3  # the same for a surface with no other chart, where it ends the simulation
+KEEP = 0.7  # a chart is left below this fraction of its initial quality
+START = 2.0  # factor by which a chart must be better for a change before the first step
+LAST = 1e-3  # the same for a surface without another chart, which ends the simulation
 NO_OTHER = 'there is no other'
-RESTARTS = 100  # of events at one and the same time
-PROGRESS = 256  # steps in one go, and between two calls of on_progress
-JUDGED, MANY = 50_000, 1e6  # steps after which their number is judged, and what is many for a run
+RESTARTS = 100  # of events at the same time
+PROGRESS = 256  # steps per call, and between two calls of on_progress
+JUDGED, MANY = 50_000, 1e6  # steps before a check of their number, and a large number
 LOG = logging.getLogger(__name__)
 
 
@@ -49,7 +49,7 @@ class Settings:
     on_progress: Callable[[float], object] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no solver takes."""
+        """Reject invalid settings."""
         for name in ('rtol', 'atol', 'max_step'):
             if not getattr(self, name) > 0:
                 raise ParameterError(f'{name} must be positive, got {getattr(self, name)!r}')
@@ -57,11 +57,11 @@ class Settings:
 
 
 Solver = CompiledSolver | ScipySolver
-BLOCK = 2048  # steps after which output is written where no dense output is kept
+BLOCK = 2048  # steps after which output is written without dense output
 
 
 class Recorder:
-    """Collects steps into output."""
+    """Collects steps and evaluates output."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Recorder:
     def open(
         self, system: RollingSystem, t: float, p: Array, to_given: Callable[[Array], Array] | None
     ) -> None:
-        """Begin a stretch on a set of charts, in a mode; see :class:`Segment`."""
+        """Start a segment on a set of charts, in a mode; see :class:`Segment`."""
         self._system, self._start, self._p, self._to_given = system, t, p, to_given
 
     def step(self, solver: Solver) -> None:
@@ -99,7 +99,7 @@ class Recorder:
             self._write(solver, solver.t, last=False)
 
     def close(self, solver: Solver) -> None:
-        """End a stretch."""
+        """End a segment."""
         if solver.kept:
             self._write(solver, solver.t, last=False)
 
@@ -132,7 +132,7 @@ class Recorder:
         return states
 
     def finish(self, solver: Solver, t: float, x: Array) -> dict[str, Any]:
-        """Return the entries of :class:`.Trajectory` that come of steps; t and x are the end."""
+        """Return the entries of :class:`.Trajectory` from steps; t and x are the end."""
         if solver.kept:
             self._write(solver, t, last=True)
         elif self._t_eval is not None and np.any(self._t_eval[self._done :] <= t):
@@ -155,14 +155,14 @@ class Recorder:
         }
 
     def _append(self, time: Array, x: Array) -> None:
-        """Write one more time of output."""
+        """Write one more output time."""
         self._times.append(time)
         self._states.append(x[None, :])
         if self._follower is not None:
             self._followed.append(self._follower.at(self._system, x)[None, :])
 
     def _extend(self, end: float, interpolate: Callable[[Array], Array] | None) -> None:
-        """Add a stretch; where nothing is interpolated, one for each set of charts."""
+        """Add a segment; without interpolation, one for each set of charts."""
         last = self._segments[-1] if self._segments else None
         start = self._start
         same = last and last.system is self._system and last.parameters is self._p
@@ -181,7 +181,7 @@ class Recorder:
 
 
 class Run:
-    """Carries a state through time."""
+    """Advances a state in time."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class Run:
         settings: Settings,
         t_eval: Array | None,
     ) -> None:
-        """Get ready; see :func:`simulate`."""
+        """Prepare a run; see :func:`simulate`."""
         self._given, self._p, self._control, self._settings = system, p, control, settings
         self._system = system
         self._recorder = Recorder(system, t_eval, dense=settings.dense, follower=settings.follower)
@@ -222,7 +222,7 @@ class Run:
         return ModeMachine(system, self._settings.actions, self._settings.extra)
 
     def _on_charts(self, s: MotionState) -> MotionState:
-        """Go over to the best charts for the start; return the state on them."""
+        """Change to the best charts for the start; return the state on them."""
         if not self._settings.switch_charts:
             return s
         moved = off_pole(self._given, s.p, s.x)
@@ -235,19 +235,19 @@ class Run:
         return s
 
     def _moved(self, name: str, changed: Rechart, s: MotionState) -> MotionState:
-        """Go over to other charts; return the state on them."""
+        """Change to other charts; return the state on them."""
         self._system = changed.system
         self._note(name, s.t, changed.state, terminal=False, text=changed.text)
         return replace(s, x=changed.state)
 
     def _to_given(self, p: Array) -> Callable[[Array], Array] | None:
-        """Return what converts a state to the charts that were given; None on these."""
+        """Return the conversion of a state to the given charts; None on these charts."""
         if self._system is self._given:
             return None
         return partial(atlas_of(self._given).from_charts_of, self._system, p)
 
     def _through(self, piece: Piece) -> None:
-        """Step to the end of a piece of the control, or to what stops the simulation."""
+        """Step to the end of a piece of the control, or to an event that stops the simulation."""
         if self._stopped:
             return
         self._solver.begin(self._state.t, self._state.x, piece)
@@ -270,7 +270,7 @@ class Run:
             self._state = replace(self._state, t=self._solver.t, x=self._solver.x)
 
     def _judge_steps(self, t: float) -> None:
-        """Warn once where the run would take many steps at its mean step so far."""
+        """Warn once if the run would take many steps at its mean step so far."""
         (start, end), steps = self._span, self._recorder.steps
         self._many = (t - start) * MANY < steps * (end - start)
         if self._many:
@@ -311,7 +311,7 @@ class Run:
             raise SimulationError(f'more than {RESTARTS} events {name!r} at t = {t:.9g} s')
 
     def _follow(self, guard: str, piece: Piece) -> None:
-        """Go over to what follows a guard by its mode."""
+        """Apply the reset of a guard in its mode."""
         solver = self._solver
         self._recorder.step(solver)
         s = replace(self._state, t=solver.t, x=solver.x, events=())
@@ -321,7 +321,7 @@ class Run:
         self._remount(piece, solver.next_step if jumps else 0.0)
 
     def _take(self, state: MotionState) -> None:
-        """Take over what happened in a transition."""
+        """Record the events of a transition."""
         for event in state.events:
             self._note(
                 event.name, event.time, event.state, terminal=event.terminal, text=event.text
@@ -329,7 +329,7 @@ class Run:
         self._stopped = self._stopped or state.ended is not None
 
     def _keep_chart(self, k: int, t: float) -> bool:
-        """Lower the level of a chart that is the best there is; return whether it stays in use."""
+        """Lower the level of a chart that is the best one; return whether it stays in use."""
         atlas, name = atlas_of(self._system), self._these.names[k]
         if not self._may_switch(name):
             return False
@@ -364,7 +364,7 @@ class Run:
         self._remount(piece, solver.next_step)
 
     def _remount(self, piece: Piece, step: float) -> None:
-        """Go on from the state; the first step is known, or 0."""
+        """Continue from the state; the first step is known, or 0."""
         self._recorder.close(self._solver)
         if self._stopped:
             return
@@ -401,7 +401,7 @@ class Run:
         self._recorder.open(these.view, now.t, now.p, self._to_given(now.p))
 
     def _levels(self, x: Array) -> Array:
-        """Return what the guards fall through: zero, and a fraction of the charts' quality now."""
+        """Return the levels of the guards: zero, and a fraction of the charts' present quality."""
         names, charts = self._these.names, chart_guards(self._system)
         levels = np.zeros(len(names))
         for k, name in enumerate(names):
@@ -434,7 +434,7 @@ _steps: weakref.WeakKeyDictionary[ModeFunctions, dict[bool, tuple[Law, Step]]] =
 
 
 def _compiled(these: ModeFunctions, law: Law) -> Step:
-    """Return the compiled step and dynamics of a mode under a law; the last one is kept."""
+    """Return the compiled step and dynamics of a mode under a law; the last one is cached."""
     known = _steps.setdefault(these, {})
     last, step = known.get(law is None, (None, None))
     if step is None or (law is not None and hash(law) != hash(last)):

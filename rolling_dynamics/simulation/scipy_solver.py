@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from scipy.integrate import DenseOutput, OdeSolver
 
 METHODS = ('DOP853', 'RK45', 'RK23', 'Radau', 'LSODA')
-HAS_MEMORY = ('LSODA',)  # holds past states, so that the last one cannot be moved
+HAS_MEMORY = ('LSODA',)  # holds past states, so that the last one cannot be changed
 
 
 class Pieces:
-    """Dense output as SciPy gives it, step by step."""
+    """Dense output of SciPy, step by step."""
 
     def __init__(self, steps: list[tuple[float, DenseOutput, Array]]) -> None:
-        """Take the steps, each with its start and what moved the state to its constraints."""
+        """Take the steps, each with its start and the correction of the state to constraints."""
         self.times = np.array([t for t, _, _ in steps])
         self._steps = [dense for _, dense, _ in steps]
         self.corrections = np.array([correction for _, _, correction in steps])
@@ -47,7 +47,7 @@ class ScipySolver:
     t, x
         Time [s] and state at the end of the last step; on the constraints.
     clear
-        False: the guards have to be looked at.
+        False: the guards have to be evaluated.
 
     """
 
@@ -73,7 +73,7 @@ class ScipySolver:
         system
             The system.
         dynamics, projection
-            ``(x, u, t, p) -> xdot`` and ``(x, p) -> x``, best compiled.
+            ``(x, u, t, p) -> xdot`` and ``(x, p) -> x``, preferably compiled.
         control
             ``(t, x) -> u``.
         p
@@ -115,7 +115,7 @@ class ScipySolver:
         return f.evaluate().copy()
 
     def begin(self, t: float, x: Array, piece: Piece) -> None:
-        """Start at a state; the end of the piece is not stepped over."""
+        """Start at a state; steps end at the end of the piece."""
         self.t, self.x, self._piece = t, np.array(x), piece
         if not np.all(np.isfinite(self._rate(t, self.x))):
             reason = not_finite(self._names, self._control(t, self.x))
@@ -142,7 +142,7 @@ class ScipySolver:
         return self._rate(t if t < end else math.nextafter(end, -math.inf), x)
 
     def advance(self, _more: int = 0) -> int:
-        """Take one step that keeps the tolerance, at most to the end of the piece; keep none."""
+        """Take one step within the tolerance, at most to the end of the piece; keep none."""
         solver = self._solver
         try:
             message = solver.step()
@@ -169,16 +169,16 @@ class ScipySolver:
         for k, entry in enumerate(self._entries.entries):
             self._correction[k] = np.linalg.norm(change[self._entries.slice(entry.name)])
         if self._has_memory:
-            self.x = solver.y.copy()  # the distance from the constraints is reported and left
+            self.x = solver.y.copy()  # drift from the constraints is reported, not corrected
         else:
             self.x = solver.y = projected
             solver.f = solver.fun(self.t, projected)
 
     def set_levels(self, levels: Array) -> None:
         """
-        Do nothing with a vector of levels, in any unit.
+        Ignore a vector of levels, in any unit.
 
-        This solver does not look at the guards.
+        This solver does not evaluate the guards.
         """
 
     def samples(self) -> tuple[Array, Array]:

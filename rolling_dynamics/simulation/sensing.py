@@ -1,4 +1,4 @@
-"""Measurements of a sensor while a plant moves, with everything that disturbs them."""
+"""Measurements of a sensor on a moving plant, with all disturbances."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from rolling_dynamics.errors import ParameterError, suggestion
 SAME_TIME = 1e-12  # s
 FAULTS = (
     'none',
-    'frozen',  # the same value again and again, with new stamps
+    'frozen',  # repeats the same value, with new stamps
     'off',  # no measurements
-    'hidden',  # nothing is measured
-    'clock_jump',  # its clock starts again
+    'hidden',  # without readings
+    'clock_jump',  # its clock restarts
     'messages_dropped',  # half of the measurements are lost
 )
 
@@ -32,9 +32,9 @@ class Measurement(NamedTuple):
     sensor
         Its sensor.
     stamp, arrival
-        When it was taken, by the sensor's clock, and when it is known [s].
+        Time at which it was taken, by the sensor's clock, and time of its arrival [s].
     value
-        In the units of the sensor's layout; not a number where it sees nothing.
+        Values in the units of the sensor's layout; NaN without a reading.
 
     """
 
@@ -46,14 +46,14 @@ class Measurement(NamedTuple):
 
 class SensorStream:
     """
-    Measurements of a sensor, one after the other; deterministic for a seed.
+    Sequence of measurements of a sensor; deterministic for a seed.
 
     Attributes
     ----------
     sensor
         The sensor.
     next
-        When it measures next [s].
+        Time of the next measurement [s].
     offset
         Time by which its clock is ahead of the host's at time zero [s].
     fault
@@ -66,7 +66,7 @@ class SensorStream:
         self.sensor, self._seed = sensor, seed
         values, vectors = np.linalg.eigh(sensor.covariance)
         root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-        self._root = root[:, root.any(axis=0)]  # what has no noise draws no number
+        self._root = root[:, root.any(axis=0)]  # no draws without noise
         self._where = [sensor.output.slice(e.name) for e in sensor.output.entries]
         s = sensor
         self._erratic = bool(s.jitter or s.blackout or s.hidden or s.swap or s.outlier)
@@ -83,7 +83,7 @@ class SensorStream:
         self.next = self._first
 
     def restart(self, elapsed: float) -> None:
-        """Count time from now on, after some time [s]; a sensor that runs free continues."""
+        """Restart time, after some time [s]; a free-running sensor continues."""
         if not self.sensor.free_running:
             self._begin()
             return
@@ -114,7 +114,7 @@ class SensorStream:
         self, times: Sequence[float], outputs: Sequence[Array] | Array, *, blind: bool = False
     ) -> Measurement | None:
         """
-        Measure now.
+        Take a measurement.
 
         Parameters
         ----------
@@ -123,12 +123,12 @@ class SensorStream:
         outputs
             Noiseless measurements at these times.
         blind
-            Whether there is nothing to measure any more.
+            Whether nothing can be measured any longer.
 
         Returns
         -------
         Measurement or None
-            None where it is lost.
+            None if it is lost.
 
         """
         s, end = self.sensor, self.next
@@ -152,12 +152,12 @@ class SensorStream:
         return Measurement(s, end * (1.0 + self._drift) + self.offset, arrival, value)
 
     def _disturbed(self, value: Array, chance: Array) -> Array:
-        """Return a measurement with entries exchanged, in error and missing."""
+        """Return a measurement with exchanged, wrong and missing entries."""
         s, rng, where = self.sensor, self._rng, self._where
         missing = rng.uniform(size=len(where)) < s.hidden if s.hidden else ()
         if s.blackout:
             length = max(s.blackout * s.rate, 1.0)  # mean number of measurements
-            # a blackout starts so often that the fraction of the time is as stated
+            # rate of starts of blackouts for the given fraction of time
             start = s.loss / (1 - s.loss) / length
             self._hidden = bool(chance[0] >= 1 / length if self._hidden else chance[0] < start)
         else:

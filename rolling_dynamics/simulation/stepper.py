@@ -1,4 +1,4 @@
-"""Fixed steps of a motion for loops in real time."""
+"""Fixed steps of a motion for real-time loops."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def ramp_step(system: RollingSystem) -> ca.Function:
     return ca.Function('ramp_step', [x, u0, u1, t, h, p], [ca.densify(end)])
 
 
-STRAIGHT = 0.9  # least cosine between slip at the start of a step and later in it
-SHORTEST = 1e-10  # s, of a step in which slip turns
+STRAIGHT = 0.9  # minimum cosine between slip at the start of a step and later in it
+SHORTEST = 1e-10  # s, of a step in which slip changes its direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class _Advance:
     """
     A compiled step of one mode.
 
-    ``(x, u, t, h, p) -> x, least cosine of slip, guards, the least of them``.
+    ``(x, u, t, h, p) -> x, minimum cosine of slip, guards, the lowest of them``.
     """
 
     function: FastFunction
@@ -85,7 +85,7 @@ class Stepper:
     """
     Classical Runge-Kutta steps of order 4 with a held control.
 
-    A state vector is stepped in one mode, whatever its guards say; a :class:`MotionState` goes
+    A state vector is stepped in one mode, and its guards are ignored; a :class:`MotionState` goes
     through the modes, with events located inside the step. The state is projected on the
     constraints of its mode after each step. Not for use from two threads at once.
     """
@@ -113,7 +113,7 @@ class Stepper:
         mode
             Name of the mode in which state vectors are stepped; the first if None.
         through_modes
-            Compile the steps of states with their mode, also where there is one mode only.
+            Compile the steps of states with their mode, even if there is only one mode.
 
         """
         if not (math.isfinite(max_step) and max_step > 0):
@@ -153,7 +153,7 @@ class Stepper:
 
     def begin(self, x: ArrayLike, u: ArrayLike | None = None, t: float = 0.0) -> MotionState:
         """
-        Return a state with its mode: the one that it is in if the system knows, else the first.
+        Return a state with its mode, if the system can determine it, else the first mode.
 
         Raises
         ------
@@ -169,12 +169,12 @@ class Stepper:
 
     def start(self, x: ArrayLike, u: ArrayLike, t: float = 0.0) -> MotionState:
         """
-        Return a state with its mode as :meth:`begin`, after guards that are below zero.
+        Return a state with its mode like :meth:`begin`, after events of guards below zero.
 
         Raises
         ------
         SimulationError
-            The system leaves out the mode that it is in.
+            The system leaves out the mode of the state.
 
         """
         held = np.asarray(u, dtype=float)
@@ -200,26 +200,26 @@ class Stepper:
         Parameters
         ----------
         x
-            State, shape (state.size,); or a state with its mode, which stays as it is.
+            State, shape (state.size,); or a state with its mode, which is not modified.
         u
             Control, held, shape (control.size,).
         dt
             Duration [s], zero or positive.
         t
-            Time at the start [s] of a state vector; matters to systems that depend on it.
+            Time at the start [s] for a state vector, for systems that depend on time.
 
         Returns
         -------
         Array or MotionState
             Shape (state.size,), a new array; or the state with its mode and the events of the
-            step, the same where the motion has ended.
+            step, the same if the motion has ended.
 
         Raises
         ------
         ParameterError
             dt is negative or not a number.
         SimulationError
-            The result is not finite, or modes change without end.
+            The result is not finite, or there are too many changes of mode.
 
         """
         if not (math.isfinite(dt) and dt >= 0):
@@ -289,8 +289,8 @@ class Stepper:
         """
         Return a step in which slip keeps its direction from stage to stage.
 
-        Slip that comes to rest is followed in ever shorter steps; slip that begins is drawn to its
-        direction the faster, the slower it is.
+        Slip that comes to rest takes increasingly short steps. Slip that starts converges to its
+        direction faster, the slower it is.
         """
         while True:
             advance.function.inputs[3][0] = h
@@ -299,7 +299,7 @@ class Stepper:
             h /= 2
 
     def _locate(self, advance: _Advance, t: float, h: float, guard: str) -> tuple[float, str]:
-        """Return the length of the step in which the first guard falls, and its name."""
+        """Return the length of the step to the first event, and the name of its guard."""
         low, high = 0.0, h
         while low < (middle := (low + high) / 2) < high and high - low > math.ulp(t + high) / 4:
             found = self._fallen(advance, middle)
@@ -307,7 +307,7 @@ class Stepper:
                 low = middle
             else:
                 high, guard = middle, found
-        self._fallen(advance, high)  # leaves the state there
+        self._fallen(advance, high)  # leaves the state at the event
         return high, guard
 
     def _fallen(self, advance: _Advance, h: float) -> str | None:
@@ -326,7 +326,7 @@ class Stepper:
 
 
 def least_cosine(slip: ca.Function, x: ca.MX, later: Sequence[ca.MX], p: ca.MX) -> ca.MX:
-    """Return the least cosine between slip at x and at later states; -1 where one is zero."""
+    """Return the minimum cosine between slip at x and at later states; -1 if one is zero."""
     start = slip(x, p)
     cosines = []
     for v in (slip(z, p) for z in later):
@@ -339,9 +339,9 @@ def step_with_guards(
     system: RollingSystem, name: str, more: Sequence[ca.Function] = ()
 ) -> ca.Function:
     """
-    Return ``(x, u, t, h, p) -> (x, least cosine of slip, guards, least, more)`` of a step.
+    Return ``(x, u, t, h, p) -> (x, minimum cosine of slip, guards, lowest, more)`` of a step.
 
-    Functions ``(x, u, t, p)`` in ``more`` are computed at its end, with what guards need.
+    Functions ``(x, u, t, p)`` in ``more`` are evaluated at its end, together with the guards.
     """
     mode = system.modes[name]
     x, u = ca.MX.sym('x', system.state.size), ca.MX.sym('u', system.control.size)

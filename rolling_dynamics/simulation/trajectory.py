@@ -1,4 +1,4 @@
-"""The result of a simulation, and followers of the whole path of an integration."""
+"""The result of a simulation, and followers along the path of an integration."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from rolling_dynamics.errors import ParameterError
 
 class Follower(Protocol):
     """
-    Follows quantities that output times alone do not say, such as angles over whole turns.
+    Tracks quantities that depend on the path, such as angles that count whole turns.
 
-    It is given each stretch of the motion once, in order of time.
+    It is called with each segment of the motion once, in order of time.
     """
 
     def along(
@@ -32,16 +32,16 @@ class Follower(Protocol):
         times: Array,
     ) -> Array:
         """
-        Return the quantities at output times of a stretch.
+        Return the quantities at output times of a segment.
 
         Parameters
         ----------
         system
             The system on the charts in use.
         borders
-            Borders of the integration's steps [s], the last one the end of the stretch.
+            Borders of the integration's steps [s]; the last one is the end of the segment.
         interpolate
-            ``times (N,) -> states (N, n)`` within the stretch.
+            ``times (N,) -> states (N, n)`` within the segment.
         times
             Output times within it [s], shape (M,), M >= 0.
 
@@ -58,14 +58,14 @@ class Follower(Protocol):
 
 @lru_cache(maxsize=32)
 def _mapped(function: ca.Function, count: int) -> ca.Function:
-    """Return a function of many points, one beside the other."""
+    """Return a function of many points, in columns."""
     return function.map(count)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drift:
     """
-    Drift of one entry of the state from its constraint, as it was corrected.
+    Corrected drift of one entry of the state from its constraint.
 
     Attributes
     ----------
@@ -83,22 +83,20 @@ class Drift:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Segment:
     """
-    A stretch of a trajectory in one mode, on one set of charts.
+    A segment of a trajectory in one mode, on one set of charts.
 
     Attributes
     ----------
     system
-        The system on the charts in use, in the mode in which it is.
+        The system on the charts in use, in its mode.
     parameters
         Its parameters there.
     start, end
         Times [s].
     interpolate
-        ``times (N,) -> states (N, n)`` between start and end; None where dense output was not
-        asked for.
+        ``times (N,) -> states (N, n)`` between start and end; None without dense output.
     to_given
-        From a state here to one on the charts of the system that was simulated; None where they
-        are the same.
+        Conversion of a state to the charts of the simulated system; None if they are the same.
 
     """
 
@@ -127,15 +125,15 @@ class Trajectory:
         States on the charts in use at each time, see :meth:`system_at`, shape (N, n), and
         controls (N, m).
     events
-        In order of time, states on the charts of ``system``; the last one may be terminal.
+        Events in order of time, states on the charts of ``system``; the last one may be terminal.
     drift
-        By name of the state's entry.
+        Drift by name of the state's entry.
     segments
-        Stretches in one mode, on one set of charts, with dense output.
+        Segments in one mode, on one set of charts, with dense output.
     steps
-        Number of steps that were accepted.
+        Number of accepted steps.
     followed
-        What the follower returned at the output times, shape (N, k); None without a follower.
+        Result of the follower at the output times, shape (N, k); None without a follower.
 
     Examples
     --------
@@ -163,7 +161,7 @@ class Trajectory:
 
     @cached_property
     def states(self) -> Array:
-        """States at the output times on the charts of ``system``; nan where those degenerate."""
+        """States at the output times on the charts of ``system``; NaN where those degenerate."""
         return self._on_given_charts(self.times, self.recorded)
 
     @property
@@ -173,11 +171,11 @@ class Trajectory:
 
     @property
     def terminal_event(self) -> Event | None:
-        """The event that ended the simulation before its time, None if it ran to the end."""
+        """The event that ended the simulation early, or None."""
         return self.events[-1] if self.events and self.events[-1].terminal else None
 
     def segment_at(self, t: float) -> Segment:
-        """Return the stretch that holds time t; at a border, the later one."""
+        """Return the segment that contains time t; at a border, the later one."""
         for segment in reversed(self.segments):
             if segment.start <= t <= segment.end:
                 return segment
@@ -250,7 +248,7 @@ class Trajectory:
 
     @property
     def is_dense(self) -> bool:
-        """True if it can be asked for any time."""
+        """True if it can be evaluated at any time."""
         return all(segment.interpolate is not None for segment in self.segments)
 
     def _owner(self, times: Array) -> NDArray[np.intp]:
@@ -266,7 +264,7 @@ class Trajectory:
         """
         Return the poses of the bodies at any time of the simulation.
 
-        They are exact also where a state on the charts of ``system`` is not a number.
+        They are exact also where a state on the charts of ``system`` is NaN.
 
         Parameters
         ----------

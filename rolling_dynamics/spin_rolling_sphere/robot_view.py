@@ -1,4 +1,4 @@
-"""The sphere that rolls and spins as a robot: the sphere and the frames of its contact."""
+"""Robot view of the sphere that rolls and spins: the sphere and the frames of its contact."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def view(system: SpinRollingSphere, p: ArrayLike) -> RobotView:
     """Return the view of a sphere with parameters p."""
     general = general_view(system, p, system.symbols)
     (X_SO, X_SC), radius = (link.X_W for link in general.links), general.radius
-    turn = np.zeros((system.tangent.size, 3))  # coordinates have no entry that turns the sphere
+    turn = np.zeros((system.tangent.size, 3))  # no entry of the coordinates rotates the sphere
     if 'd_SO' in system.tangent:
         turn = tangent_columns(system, 'd_SO', range(3), 3)
     frame = _contact_frame(X_SO[:3, :3], system.symbols.p)

@@ -70,7 +70,7 @@ def coordinates_from_attitude(R_SO: ArrayLike, near: ArrayLike | None = None) ->
     R_SO
         Rotation matrix, shape (3, 3).
     near
-        Coordinates (u_o, v_o, psi) whose turns of u_o and psi are taken.
+        Coordinates (u_o, v_o, psi) that select the turns of u_o and psi.
 
     Returns
     -------
@@ -167,15 +167,15 @@ def published_angles(G_f: ca.SX, beta: ca.SX, gamma: ca.SX, radius: ca.SX) -> tu
     """
     Return theta and phi [rad] as Eq. (15) prints them.
 
-    The inverse cotangent is that with values in (-pi/2, pi/2). With it the path keeps its line,
-    and for beta < 0, gamma < 1/R its direction but for G_f between pi/4 and atan(k/(k + beta)),
-    k = 1/R - gamma, where the inverse cotangent jumps; for beta > 0 the sphere runs backwards. The
+    The inverse cotangent has values in (-pi/2, pi/2). With it the path keeps its line. For beta <
+    0, gamma < 1/R it also keeps its direction, except for G_f between pi/4 and atan(k/(k + beta)),
+    k = 1/R - gamma, where the inverse cotangent jumps. For beta > 0 the sphere runs backwards. The
     second branch is read as pi/4 <= G_f <= pi.
 
     Parameters
     ----------
     G_f
-        Wanted direction [rad], in (-pi, pi].
+        Desired direction [rad], in (-pi, pi].
     beta, gamma
         Torsion and normal curvature of the virtual surface [1/m].
     radius
@@ -211,7 +211,7 @@ INPUTS = {
 
 
 def control_layout(inputs: str, independent_variable: str) -> Layout:
-    """Return the layout of u; for the Darboux frame over time it has the rolling rate too."""
+    """Return the layout of u; for the Darboux frame over time it includes the rolling rate."""
     timed = inputs != 'angular_velocity' and independent_variable == 'time'
     return Layout((*INPUTS[inputs], _DELTA) if timed else INPUTS[inputs])
 
@@ -277,8 +277,8 @@ class SpinRollingSphere(WrittenSystem):
         gamma_s, theta, phi over the arc length, Eq. (14). ``direction``: alpha_s, beta_s, gamma_s,
         G_f over the arc length, Eq. (14) with the direction law.
     independent_variable
-        ``time`` or ``arc length``; with the inputs of the Darboux frame over time there is one
-        more, the rolling rate delta.
+        ``time`` or ``arc length``; the inputs of the Darboux frame over time also include the
+        rolling rate delta.
     representation
         ``attitude``, without singularity, or ``coordinates``, as in the paper.
     phi
@@ -305,7 +305,7 @@ class SpinRollingSphere(WrittenSystem):
         representation: str = 'attitude',
         phi: float = 0.0,
     ) -> None:
-        """Build the system; see the attributes for what may be chosen."""
+        """Build the system; see the attributes for the options."""
         check_choice('representation', representation, REPRESENTATIONS)
         check_choice('inputs', inputs, INPUTS)
         check_choice('variant', variant, VARIANTS)
@@ -329,7 +329,7 @@ class SpinRollingSphere(WrittenSystem):
         return self.parameters.pack(radius=radius)
 
     def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
-        """Raise ParameterError where no motion can start: no sphere, or a pole of the chart."""
+        """Raise ParameterError if no motion can start: no sphere, or a pole of the chart."""
         RADIUS.check(p)
         if 'contact_o' in self.state:
             v_o = float(np.asarray(x, dtype=float)[self.state.slice('contact_o')][1])
@@ -368,7 +368,7 @@ class SpinRollingSphere(WrittenSystem):
 
     @property
     def default_weights(self) -> RegulatorWeights:
-        """Weights of a regulator where a user gives none."""
+        """Default weights of a regulator."""
         return SPIN_ROLLING_WEIGHTS.of(self.tangent)
 
     @cached_property

@@ -17,7 +17,7 @@ def Ellipsoid(a: float, b: float, c: float, *, side: str = 'outside', pole: str 
     Return the ellipsoid x^2/a^2 + y^2/b^2 + z^2/c^2 = 1.
 
     The chart is (u, v) -> (a sin u cos v, b sin u sin v, c cos u), 0 < u < pi; the atlas has two
-    more whose poles lie on the other axes.
+    more charts with poles on the other axes.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def _check_lengths(kind: str, lengths: dict[str, float]) -> None:
 
 
 def _charts(parameters: ca.SX, semi: tuple[int, int, int], pole: str) -> tuple[Chart, ...]:
-    """Return three charts; ``semi`` says which parameter is the semi-axis along x, y, z."""
+    """Return three charts; ``semi`` has the indices of the semi-axes along x, y, z."""
     if pole not in CHART_AXES:
         raise ParameterError(f"pole must be 'x', 'y' or 'z', got {pole!r}")
     order = [pole, *(name for name in CHART_AXES if name != pole)]

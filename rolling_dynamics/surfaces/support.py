@@ -20,10 +20,10 @@ TOLERANCE = 1e-6  # of the size of the body
 REGULAR = 1e-4  # regularity of the chart below which a normal is too coarse to compare
 
 
-@np.errstate(all='ignore')  # a sample without a value is left out, or reported
+@np.errstate(all='ignore')  # samples without a value are left out, or reported
 def check_support(surface: Surface) -> None:
     """
-    Refuse a support function h that does not belong to the first chart of a surface.
+    Reject a support function h that does not match the first chart of a surface.
 
     At sampled points F of the chart (seeded) with the normal n out of the convex body, the
     gradient of h at n must be F, and h(n) the largest n . x of all sampled points x: h is
@@ -37,7 +37,7 @@ def check_support(surface: Surface) -> None:
     Raises
     ------
     SurfaceError
-        The text says the worst point and by how much [m].
+        The text gives the worst point and its error [m].
 
     """
     uv, points, normals = _samples(surface)
@@ -61,7 +61,7 @@ def check_support(surface: Surface) -> None:
             fault = what.format(given=_text(given[worst]), needed=_text(needed[worst]))
             raise SurfaceError(
                 f'support: does not belong to the chart: at (u, v) = ({uv[worst, 0]:.6g}, '
-                f'{uv[worst, 1]:.6g}) {fault}: off by {off[worst]:.6g} m; give the support '
+                f'{uv[worst, 1]:.6g}) {fault}: error {off[worst]:.6g} m; give the support '
                 'function of this body, out of which F_u x F_v points, or leave it out'
             )
 
@@ -118,19 +118,19 @@ def ExpressionSurface(
         Dimensions by name.
     support
         Formula of the support function h(nx, ny, nz) of a convex body, homogeneous of degree 1;
-        with it an object has no chart singularities. It is compared with the chart.
+        with it an object has no chart singularities. It is checked against the chart.
     side
         ``outside`` or ``inside``.
     u_bounds, v_bounds
         Edges of the chart.
     periods
-        Period of u and of v, None where there is none.
+        Period of u and of v, None if there is none.
 
     Raises
     ------
     ExpressionError, SurfaceError
-        A formula is not understood, the formulas give no surface, or the support function is that
-        of another body.
+        A formula is invalid, the formulas do not define a surface, or the support function belongs
+        to another body.
 
     Examples
     --------
@@ -188,9 +188,9 @@ def harmonics(n: ca.SX, degree: int) -> ca.SX:
     Parameters
     ----------
     n
-        A vector, 3 entries.
+        Vector, 3 entries.
     degree
-        Greatest l.
+        Maximum l.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def harmonics(n: ca.SX, degree: int) -> ca.SX:
 
 
 def degree_of(coefficients: ArrayLike) -> int:
-    """Return the greatest degree of spherical harmonics with a vector of coefficients [m]."""
+    """Return the degree of spherical harmonics for a vector of coefficients [m]."""
     count = np.size(coefficients)
     degree = math.isqrt(count) - 1
     if degree < 0 or (degree + 1) ** 2 != count:
@@ -240,17 +240,17 @@ def HarmonicBody(
     Parameters
     ----------
     coefficients
-        Of :func:`harmonics` [m], (degree + 1)^2 numbers.
+        Coefficients of :func:`harmonics` [m], shape ((degree + 1)^2,).
     pole
         Axis of the poles of the chart, ``x``, ``y`` or ``z``. The chart takes (u, v) to the point
         whose outward normal has the polar angle u, 0 < u < pi, and the longitude v.
     picture
-        What is drawn of the body that this one is close to.
+        Mesh to draw of the body that this one approximates.
 
     Raises
     ------
     SurfaceError
-        The number of coefficients belongs to no degree, or there is no such pole.
+        The number of coefficients does not fit any degree, or there is no such pole.
 
     """
     given = np.asarray(coefficients, dtype=float).ravel()
@@ -287,8 +287,8 @@ def HarmonicBody(
 
 MAX_DEGREE = 12
 LEAST_RADIUS = 0.01  # of curvature, as a fraction of the size of the body
-ROUNDS = 40  # of adding the directions that curve too much
-SHARE = 0.5  # of the least radius that is asked for has to be reached
+ROUNDS = 40  # of adding the directions with too much curvature
+SHARE = 0.5  # fraction of the requested minimum radius that has to be reached
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,11 +299,11 @@ class SupportFit:
     Attributes
     ----------
     coefficients
-        Of :func:`.harmonics` [m].
+        Coefficients of :func:`.harmonics` [m].
     error
-        Greatest distance between the body and the hull [m], by their support functions.
+        Maximum distance between the body and the hull [m], by their support functions.
     least_radius
-        Least radius of curvature [m].
+        Minimum radius of curvature [m].
 
     """
 
@@ -318,19 +318,19 @@ def fit_support(given: ArrayLike, degree: int = 8) -> SupportFit:
 
     Its radii of curvature are bounded from below, so that it has no edges: with a support function
     that is a sum of spherical harmonics they are linear in the coefficients, and the closest one
-    is a least distance problem (Lawson & Hanson, Solving Least Squares Problems, Chapter 23).
+    is a least-distance problem (Lawson & Hanson, Solving Least Squares Problems, Chapter 23).
 
     Parameters
     ----------
     given
         Points, shape (N, 3) [m].
     degree
-        Greatest degree of the harmonics, 2 to 12. The cost of the equations grows with its square.
+        Maximum degree of the harmonics, 2 to 12. The cost of the equations grows with its square.
 
     Raises
     ------
     SurfaceError
-        The points span no body, or no body of this degree is convex.
+        The points do not span a body, or no body of this degree is convex.
 
     """
     points: Array = np.array(given, dtype=float)
@@ -364,7 +364,7 @@ def fit_support(given: ArrayLike, degree: int = 8) -> SupportFit:
 
 
 def _closest(values: Array, second: list[Array], wanted: Array, least: float) -> Array:
-    """Return the coefficients, adding those directions that curve too much until none does."""
+    """Return the coefficients, adding constraints for directions with too much curvature."""
     from scipy.optimize import nnls  # noqa: PLC0415  rarely needed, and large
 
     gram = values.T @ values + 1e-10 * len(values) * np.eye(values.shape[1])
@@ -395,14 +395,14 @@ def _closest(values: Array, second: list[Array], wanted: Array, least: float) ->
 
 
 def _least(second: list[Array], coefficients: Array) -> tuple[Array, Array]:
-    """Return the least radius of curvature and the angle of its direction, at each normal."""
+    """Return the minimum radius of curvature and the angle of its direction, at each normal."""
     a, b, d = (m @ coefficients for m in second)
     away = np.hypot((a - d) / 2, b)
     return (a + d) / 2 - away, np.arctan2(2 * b, a - d) / 2 + np.pi / 2
 
 
 def _operators(degree: int, normals: Array) -> list[Array]:
-    """Return what takes coefficients to h and to its second derivatives along two tangents."""
+    """Return the matrices from coefficients to h and its second derivatives along two tangents."""
     n, s, t = (ca.SX.sym(name, 3) for name in 'nst')
     h = harmonics(n, degree)
 

@@ -18,7 +18,7 @@ from rolling_dynamics.errors import ParameterError, SurfaceError
 Vector = Array | ca.SX
 Pair = tuple[float, float] | tuple[ca.SX, ca.SX]
 UNBOUNDED = (-math.inf, math.inf)
-REGULAR = 1e-9  # least sine between, and relative length of, the two chart directions
+REGULAR = 1e-9  # minimum sine between, and relative length of, the two chart directions
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -35,12 +35,12 @@ class Chart:
     position
         Expression of the point [m], 3 entries, in the body frame.
     bounds
-        Least and greatest u and v.
+        Minimum and maximum u and v.
     periods
-        Period of u and of v, None where there is none.
+        Period of u and of v, None if there is none.
     inverse
-        ``(point, parameters) -> (u, v)`` for a point of the surface, numbers of numbers and
-        expressions of expressions; None if not known in closed form.
+        ``(point, parameters) -> (u, v)`` for a point of the surface, for both numbers and
+        expressions; None if not known in closed form.
 
     """
 
@@ -72,7 +72,7 @@ class LocalGeometry(NamedTuple):
     curvature
         H = T^-T L T^-1 [1/m], Eq. (28): negative for a convex body.
     connection
-        1x2: y . dx/du and y . dx/dv, the turning of the contact frame about its normal; on an
+        1x2: y . dx/du and y . dx/dv, the rotation of the contact frame about its normal; on an
         orthogonal chart it is sigma Gamma of Eqs. (29), (32).
 
     """
@@ -89,14 +89,14 @@ class LocalGeometry(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Picture:
     """
-    Mesh that is drawn of a body whose surface only approximates it.
+    Mesh to draw of a body that the surface only approximates.
 
     Attributes
     ----------
     vertices
         Shape (N, 3) [m], in the body frame.
     triangles
-        Numbers of their vertices, anticlockwise from outside, shape (M, 3).
+        Indices of their vertices, anticlockwise from outside, shape (M, 3).
 
     """
 
@@ -112,7 +112,7 @@ class Surface:
     Attributes
     ----------
     name
-        Kind of surface.
+        Type of surface.
     parameters
         Symbols of its dimensions.
     values
@@ -126,7 +126,7 @@ class Surface:
         Support function h(n) of a convex body as ``n -> expression``, homogeneous of degree 1; its
         gradient is the point with outward normal n. None if not known or not convex.
     picture
-        What is drawn; None: the first chart.
+        Mesh to draw; the first chart if None.
 
     """
 
@@ -140,7 +140,7 @@ class Surface:
     _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        """Refuse what is not a surface."""
+        """Reject an invalid surface."""
         if self.side not in ('outside', 'inside'):
             raise SurfaceError(
                 f"{self.name}: side must be 'outside' or 'inside', got {self.side!r}"
@@ -155,7 +155,7 @@ class Surface:
 
     @property
     def chart(self) -> Chart:
-        """The first chart, the one that topics and plots speak."""
+        """The first chart, which topics and plots use."""
         return self.charts[0]
 
     @cached_property
@@ -189,7 +189,7 @@ class Surface:
 
     def contact_frame(self, point: ca.SX, normal: ca.SX, parameters: ca.SX) -> ca.SX:
         """
-        Return the contact frame of the first chart at a point, whatever chart the point came from.
+        Return the contact frame of the first chart at a point, for a point from any chart.
 
         Parameters
         ----------
@@ -255,10 +255,10 @@ class Surface:
         self, uv: ArrayLike, chart: int = 0, parameters: ArrayLike | None = None
     ) -> float:
         """
-        Return how far the chart is from degenerate at (u, v).
+        Return the regularity of the chart at (u, v).
 
         1 where the two chart directions are orthogonal and equally long, 0 at a pole or a fold,
-        and where it is not a finite number. ``parameters`` are the surface's if None.
+        and where it is not finite. ``parameters`` are the surface's if None.
         """
         values = self.parameter_values if parameters is None else np.asarray(parameters, float)
         regular = float(regularity_function(self, chart)(np.asarray(uv, dtype=float), values))
@@ -266,9 +266,9 @@ class Surface:
 
     def box(self) -> tuple[Array, Array]:
         """
-        Return least and greatest (u, v) of the part of the first chart that is sampled.
+        Return minimum and maximum (u, v) of the part of the first chart that is sampled.
 
-        Where there are no bounds it is one period, or -1 to 1.
+        Without bounds it is one period, or -1 to 1.
         """
         periods = [(-1.0, 1.0) if not period else (0.0, period) for period in self.chart.periods]
         bounds = np.array(self.chart.bounds, dtype=float)
@@ -279,9 +279,9 @@ class Surface:
         self, uv: ArrayLike, chart: int = 0, parameters: ArrayLike | None = None, what: str = ''
     ) -> None:
         """
-        Raise SurfaceError where the chart is degenerate or not a number at (u, v).
+        Raise SurfaceError if the chart is degenerate or NaN at (u, v).
 
-        ``parameters`` are the surface's if None; ``what`` is where the text of the error begins.
+        ``parameters`` are the surface's if None; ``what`` is the start of the error text.
         """
         uv = np.asarray(uv, dtype=float)
         if not self.regularity(uv, chart, parameters) > REGULAR:
@@ -292,7 +292,7 @@ class Surface:
             )
 
     def is_inside(self, uv: ArrayLike, chart: int = 0) -> bool:
-        """Return whether (u, v) lies within the bounds of a chart; a period has none."""
+        """Return whether (u, v) lies within the bounds of a chart, if it is not periodic."""
         c = self.charts[chart]
         return all(
             bool(period) or low <= value <= high
@@ -316,8 +316,7 @@ class Surface:
         chart
             Index of the chart.
         near
-            Start of the search where the inverse of the chart is not known, and choice of the
-            period.
+            Start of the search if the inverse of the chart is not known, and choice of the period.
         values
             Dimensions in that inverse; the surface's if None.
 
@@ -329,7 +328,7 @@ class Surface:
         Raises
         ------
         SurfaceError
-            No coordinates were found.
+            There are no such coordinates.
 
         """
         c, point = self.charts[chart], np.asarray(point, dtype=float)
@@ -350,7 +349,7 @@ class Surface:
 
         starts = [np.asarray(near, dtype=float)] if near is not None else []
         low, high = self.box()
-        outside: Array | None = None  # the same point, as over a pole of the chart
+        outside: Array | None = None  # the same point, such as across a pole of the chart
         starts += list(np.random.default_rng(0).uniform(low, high, size=(20, 2)))
         for start in starts:
             found = least_squares(
@@ -367,7 +366,7 @@ class Surface:
 
 
 def _geometry(chart: Chart, sign: float) -> LocalGeometry:
-    """Differentiate a chart; sign is the normal's against F_u x F_v."""
+    """Differentiate a chart; sign is that of the normal along F_u x F_v."""
     F, uv = chart.position, chart.coordinates
     dF = ca.jacobian(F, uv)  # x_c, y_c of Appendix B-A
     Fu, Fv = dF[:, 0], dF[:, 1]
@@ -401,27 +400,27 @@ def _inverse_upper(t: ca.SX) -> ca.SX:
     )
 
 
-CELLS = 24  # of a mesh along each direction
-CHEQUER = 3  # cells of a square of the pattern that shows the rolling
+CELLS = 24  # cells of a mesh along each direction
+CHEQUER = 3  # cells of a square of the chequer pattern
 
 
 def drawn_cells(surface: Surface, box: Array) -> tuple[Array, NDArray[np.int_], NDArray[np.int_]]:
     """
-    Return what is drawn of a surface: its picture, or the first chart over a box.
+    Return the mesh of a surface: its picture, or the first chart over a box.
 
     Parameters
     ----------
     surface
         The surface.
     box
-        Least and greatest u and v, shape (2, 2).
+        Minimum and maximum u and v, shape (2, 2).
 
     Returns
     -------
     points
         In the frame of the body [m], shape (N, 3).
     corners, colour
-        Of the cells, see :func:`grid_cells`; a triangle repeats its last corner.
+        Corners and colours of cells, see :func:`grid_cells`; a triangle repeats its last corner.
 
     """
     picture = surface.picture
@@ -444,7 +443,7 @@ def surface_points(surface: Surface, box: Array, count: int) -> Array:
     surface
         The surface.
     box
-        Least and greatest u and v, shape (2, 2).
+        Minimum and maximum u and v, shape (2, 2).
     count
         Points along each coordinate.
 
@@ -472,8 +471,7 @@ def grid_cells(rows: int, columns: int) -> tuple[NDArray[np.int_], NDArray[np.in
     Returns
     -------
     corners
-        Numbers of the points of each cell in the order of its edge, seen from where the surface's
-        normal points to, shape (N, 4).
+        Indices of the points of each cell, anticlockwise about the surface's normal, shape (N, 4).
     colour
         0 or 1 for each cell, shape (N,).
 
@@ -486,7 +484,7 @@ def grid_cells(rows: int, columns: int) -> tuple[NDArray[np.int_], NDArray[np.in
     return corners, (i // CHEQUER + j // CHEQUER) % 2
 
 
-POLE = 1e-6  # regularity of a chart below which its coordinates are of no use
+POLE = 1e-6  # regularity of a chart below which its coordinates are not usable
 
 
 def locate_on_chart(
@@ -510,7 +508,7 @@ def locate_on_chart(
     parameters
         Dimensions; the surface's if None.
     near
-        Coordinates that choose the period, and start the search where no inverse is known.
+        Coordinates that choose the period, and start the search if no inverse is known.
 
     Returns
     -------
@@ -534,7 +532,7 @@ def locate_on_chart(
 
 
 def _polished(surface: Surface, point: Array, chart: int, values: Array, uv: Array) -> Array:
-    """Return uv after Gauss-Newton steps, as long as they bring it closer to the point."""
+    """Return uv after Gauss-Newton steps, as long as they reduce the distance to the point."""
     function = surface.numeric(chart)
     best, apart = uv, np.inf
     for _ in range(4):
@@ -557,9 +555,9 @@ def _polished(surface: Surface, point: Array, chart: int, values: Array, uv: Arr
 
 def regularities(surface: Surface, point: ArrayLike, parameters: ArrayLike | None = None) -> Array:
     """
-    Return how far each chart is from degenerate at a point [m], shape (charts,).
+    Return the regularity of each chart at a point [m], shape (charts,).
 
-    1 where it is best, 0 at a pole or a fold and where it misses the point.
+    1 where it is best, 0 at a pole or a fold and where it does not contain the point.
     """
     values = surface.parameter_values if parameters is None else np.asarray(parameters, float)
     out = np.zeros(len(surface.charts))
@@ -573,7 +571,7 @@ def regularities(surface: Surface, point: ArrayLike, parameters: ArrayLike | Non
 
 
 def best_chart(surface: Surface, point: ArrayLike, parameters: ArrayLike | None = None) -> int:
-    """Return the index of the chart that is furthest from degenerate at a point, 3 numbers [m]."""
+    """Return the index of the most regular chart at a point, 3 components [m]."""
     return int(np.argmax(regularities(surface, point, parameters)))
 
 
@@ -607,7 +605,7 @@ def contact_frame(surface: Surface, uv: ArrayLike, parameters: ArrayLike | None 
 
 def regularity(surface: Surface, uv: ca.SX, parameters: ca.SX, chart: int = 0) -> ca.SX:
     """
-    Return the expression of how far a chart is from degenerate.
+    Return the expression of the regularity of a chart.
 
     1 where the two chart directions are orthogonal and equally long, 0 at a pole or a fold.
     """

@@ -1,4 +1,4 @@
-"""A conformance check that any rolling system, the suite's or one's own, can be put to."""
+"""Conformance checks for any rolling system, the suite's or your own."""
 
 from rolling_dynamics.testing.check_system import check_system, CHECKS, inspect_system
 from rolling_dynamics.testing.motion import Failed, NotApplicable, Outcome, Subject

@@ -1,4 +1,4 @@
-"""Putting a system to all checks."""
+"""Run all checks on a system."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rolling_dynamics.testing.form import newton_euler, units
 from rolling_dynamics.testing.instruments import instruments
 from rolling_dynamics.testing.motion import Check, Failed, NotApplicable, Outcome, Subject
 
-FIRST = ('contract', 'shapes')  # without these the others mean nothing
+FIRST = ('contract', 'shapes')  # without these the others are meaningless
 CHECKS: Mapping[str, Check] = {
     'contract': form.contract,
     'shapes': form.shapes,
@@ -50,33 +50,33 @@ def check_system(
     actuators: Sequence[Actuator] = (),
 ) -> list[Outcome]:
     """
-    Check that a system keeps the contract of rolling systems.
+    Check that a system implements the interface of rolling systems.
 
     Parameters
     ----------
     system
-        Any rolling system; one of several modes is checked in the mode that x is in.
+        Any rolling system; one with several modes is checked in the mode of x.
     p, x, u
         Parameters, a state from which motion can start, and a control, zero if None, in the units
         of the layouts; shapes (parameters.size,), (state.size,), (control.size,).
     duration
         Duration of the simulations, in seconds, or in units of the independent variable.
     seed
-        Random seed of the states that are tried.
+        Random seed of the tested states.
     checks
         The checks by name; :data:`CHECKS` by default.
     sensors, actuators
-        How the system is measured and driven; checked in every mode.
+        Sensors and actuators of the system; checked in every mode.
 
     Returns
     -------
     list of Outcome
-        What came of each check, in order; none has failed.
+        Result of each check, in order; none has failed.
 
     Raises
     ------
     ConformanceError
-        A check failed: one line for each, its name, what was expected and what was found.
+        A check failed; a line for each gives its name, the expected and the actual value.
 
     """
     outcomes = inspect_system(
@@ -108,7 +108,7 @@ def inspect_system(
     sensors: Sequence[Sensor] = (),
     actuators: Sequence[Actuator] = (),
 ) -> list[Outcome]:
-    """Return what comes of each check, failures too; see :func:`check_system`."""
+    """Return the result of each check, including failures; see :func:`check_system`."""
     control = np.zeros(system.control.size) if u is None else np.array(u, dtype=float)
     whole = system
     system, p, x = _in_its_mode(
@@ -140,13 +140,13 @@ def inspect_system(
 def _in_its_mode(
     system: RollingSystem, p: Array, x: Array, u: Array
 ) -> tuple[RollingSystem, Array, Array]:
-    """Return a system of several modes in the one that a state is in, with what it is there."""
+    """Return a system with several modes in the mode of a state, with the state in that mode."""
     starts = offers(system, StartMode)
     if starts is None or len(system.modes) == 1:
         return system, p, x
     try:
         first = starts.begin(p, x, u, 0.0)
-    except Exception:  # noqa: BLE001  a system under test may do anything: the checks say what
+    except Exception:  # noqa: BLE001  a system under test may raise anything: the checks report it
         return system, p, x
     return in_mode(system, first.mode), first.p, first.x
 

@@ -26,7 +26,7 @@ from rolling_dynamics.contract.rolling_system import Layout, Mode, RollingSystem
 from rolling_dynamics.errors import RollingError, suggestion
 from rolling_dynamics.testing.motion import close, Failed, NotApplicable, Subject, values
 
-ON_CONSTRAINTS = 1e-6  # how far a given state may be off
+ON_CONSTRAINTS = 1e-6  # tolerance of a given state
 VARIABLES = ('time', 'arc length')
 
 
@@ -61,7 +61,7 @@ def contract(s: Subject) -> None:
             f'{s.system.independent_variable!r}'
         )
     if not s.system.modes or not all(isinstance(m, Mode) for m in s.system.modes.values()):
-        raise Failed('modes: one Mode at least is expected, by name')
+        raise Failed('modes: at least one Mode is expected, by name')
 
 
 def shapes(s: Subject) -> None:
@@ -116,7 +116,7 @@ def finite(s: Subject) -> None:
 
 
 def offered(s: Subject) -> None:
-    """Check that what the system offers beside the contract fits its layouts."""
+    """Check that the optional capabilities of the system fit its layouts."""
     n, m, k = s.x.size, s.u.size, s.p.size
     for name, limit in envelope(s.system).items():
         _expect(f'envelope[{name!r}]', limit, [n, m, 1, k], [1])
@@ -236,9 +236,9 @@ def _compare(
 
 def exponents(layout: Layout) -> Array:
     """
-    Return the powers of the units kg, m and s of each number of a layout, shape (size, 3).
+    Return the powers of the units kg, m and s of each component of a layout, shape (size, 3).
 
-    A power that the layout does not say is not a number.
+    A power that the layout does not determine is NaN.
     """
     rows: list[tuple[float, ...]] = []
     for entry in layout.entries:
@@ -266,7 +266,7 @@ FORCE_TOLERANCE = 1e-8  # of the force, in weights
 
 
 def newton_euler(s: Subject) -> None:
-    """Check that contact, gravity and given forces make the rates of momentum of ``pose``."""
+    """Check that contact, gravity and given forces cause the rates of momentum of ``pose``."""
     wrench, moved = s.mode.wrench, offers(s.system, RigidBodies)
     if wrench is None:
         raise NotApplicable('a kinematic model has no wrench')
@@ -317,5 +317,5 @@ def newton_euler(s: Subject) -> None:
 
 
 def _rate(value: ca.SX, x: ca.SX, xdot: ca.SX) -> ca.SX:
-    """Return the rate of an expression along the motion, the control being held."""
+    """Return the rate of an expression along the motion under a held control."""
     return ca.reshape(ca.jtimes(ca.vec(value), x, xdot), *value.shape)

@@ -13,19 +13,19 @@ from rolling_dynamics.testing.motion import Failed, NotApplicable, Subject, valu
 
 def measurements(s: Subject) -> Iterator[tuple[Sensor, str, Array]]:
     """
-    Yield what each sensor measures in each mode, where the mode holds: sensor, mode and y.
+    Yield the measurement of each sensor in each valid mode: sensor, mode and y.
 
     Parameters
     ----------
     s
-        What is checked.
+        The case to check.
 
     Raises
     ------
     NotApplicable
-        There is no sensor and no actuator.
+        There are no sensors and no actuators.
     Failed
-        One does not fit.
+        A sensor or actuator does not fit.
 
     """
     if not (s.sensors or s.actuators):
@@ -46,7 +46,7 @@ def measurements(s: Subject) -> Iterator[tuple[Sensor, str, Array]]:
 
 
 def instruments(s: Subject) -> None:
-    """Check that sensors and actuators fit, and give and take numbers that can be used."""
+    """Check that sensors and actuators fit, and that their values are usable."""
     for sensor, mode, y in measurements(s):
         if problem := sensor.output.problem(y):
             raise Failed(

@@ -1,4 +1,4 @@
-"""Conformance checks of the motion of a system; what all checks are given and report."""
+"""Conformance checks of the motion of a system; the case and the outcome of all checks."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from rolling_dynamics.errors import suggestion
 from rolling_dynamics.simulation.guards import projection
 from rolling_dynamics.simulation.trajectory import Trajectory
 
-TURNS = 10.0  # rad, greatest scale of an angle: a wheel that counts little has a large one
-SPREAD = 0.02  # of the states that are tried, as a fraction of the scales of the layout
+TURNS = 10.0  # rad, maximum scale of an angle: a wheel with a small weight has a large one
+SPREAD = 0.02  # of the tested states, as a fraction of the scales of the layout
 SAMPLES = 4
 
 
-class Failed(Exception):  # noqa: N818  a verdict
-    """A check fails; the text says what was expected and what was found."""
+class Failed(Exception):  # noqa: N818  an outcome
+    """A check fails; the text gives the expected and the actual value."""
 
 
-class NotApplicable(Exception):  # noqa: N818  a verdict
-    """A check does not apply; the text says why."""
+class NotApplicable(Exception):  # noqa: N818  an outcome
+    """A check does not apply; the text gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Outcome:
     verdict
         ``passed``, ``failed`` or ``skipped``.
     text
-        Why, in one line; empty if it passed.
+        Reason, in one line; empty if it passed.
 
     """
 
@@ -54,7 +54,7 @@ class Outcome:
 @dataclass(frozen=True, eq=False)
 class Subject:
     """
-    A system with numbers.
+    A system with values of parameters, state and control.
 
     Attributes
     ----------
@@ -68,9 +68,9 @@ class Subject:
     seed
         Random seed of the states that are tried.
     sensors, actuators
-        How the system is measured and driven.
+        Sensors and actuators of the system.
     whole
-        The system with all its modes, where ``system`` is in one of them; None where it is all.
+        The system with all its modes, if ``system`` is limited to one; None otherwise.
 
     """
 
@@ -145,7 +145,7 @@ Check = Callable[[Subject], None]
 
 
 def scales(layout: Layout) -> Array:
-    """Return the scale of each number of a layout, in its unit, shape (size,); turns have few."""
+    """Return the scales of the components of a layout, in their units, shape (size,)."""
     sizes = (min(e.scale, TURNS) if e.unit == 'rad' else e.scale for e in layout.entries)
     return np.repeat([*sizes, 0.0], [*(e.size for e in layout.entries), 0])
 
@@ -158,9 +158,9 @@ def values(function: ca.Function, *arguments: object) -> Array:
 
 def close(found: Array, expected: Array, tolerance: float) -> bool:
     """
-    Return whether arrays of one shape and unit agree.
+    Return whether two arrays of the same shape and unit agree.
 
-    Relative to the larger of one and the greatest value.
+    The tolerance is relative to the largest value, or to one if that is larger.
     """
     size = max(1.0, float(np.abs(expected).max(initial=0.0)))
     return bool(np.all(np.abs(found - expected) <= tolerance * size))
@@ -183,12 +183,12 @@ def simulation(s: Subject) -> None:
         off = np.abs(values(onto, x, s.p) - x).max(initial=0.0)
         if not off <= DRIFT:
             raise Failed(
-                f'a state on the constraints is expected, at {t:.4g} s it is {off:.3g} off'
+                f'a state on the constraints is expected, at {t:.4g} s its error is {off:.3g}'
             )
 
 
 def invariants(s: Subject) -> None:
-    """Check that what is conserved without control is constant along a simulation."""
+    """Check that conserved quantities are constant along a simulation without control."""
     named = dict(s.system.invariants)
     own = offers(s.system, Conservation)
     if own is not None:
@@ -231,7 +231,7 @@ def guards(s: Subject) -> None:
 
 
 def _least(s: Subject, guard: ca.Function, here: float) -> float:
-    """Return the least value of a guard found on lines through state and control."""
+    """Return the minimum of a guard on lines through state and control."""
     rng, system = np.random.default_rng(s.seed), s.system
     n, least = system.tangent.size, here
     best = np.zeros(n + s.u.size)
@@ -252,7 +252,7 @@ def _least(s: Subject, guard: ca.Function, here: float) -> float:
 
 
 def machine_code(s: Subject) -> None:
-    """Check that machine code gives what CasADi's virtual machine gives."""
+    """Check that machine code and CasADi's virtual machine give the same values."""
     if not compiles():
         raise NotApplicable('there is no compiler, or it is switched off')
     for name, f in s.forces.items():
@@ -269,10 +269,10 @@ def machine_code(s: Subject) -> None:
                 )
 
 
-# of differences, over the size of what is changed; the short one is for where a second derivative
-# jumps, there differences come near as slowly as the step
+# steps of differences, relative to the changed value; the short one is for jumps of a second
+# derivative, where differences converge only linearly with the step
 STEPS = (1e-5, 1e-7)
-DERIVATIVE = 1e-5  # relative error that central differences leave
+DERIVATIVE = 1e-5  # relative error of central differences
 EXACT = 1e-9
 
 
@@ -305,7 +305,7 @@ def _off(exact: Array, found: Array) -> Array:
 
 
 def _differing(exact: Array, f: Callable[[Array], Array], z: Array) -> Array | None:
-    """Return differences that contradict exact derivatives with every step, or None."""
+    """Return differences that contradict exact derivatives for every step, or None."""
     found = None
     for step in STEPS:
         found = _central(f, z, step)

@@ -1,4 +1,4 @@
-"""Plan a manoeuvre: a way past the circles, speeds in the shortest time, and exact swings."""
+"""Plan a manoeuvre: a path past the circles, time-optimal speeds, and exact swings."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from rolling_planner.gait_planner.problem import (
 )
 from rolling_planner.progress import Iteration, PlanningTimeoutError, Report, Watch
 
-SHIFTS = 6  # times that corners are shifted so that the path passes the waypoints
-SOLVED = 2  # rounds in which the speeds are found again; then they only give way
+SHIFTS = 6  # number of shifts of corners so that the path passes the waypoints
+SOLVED = 2  # rounds in which the speeds are optimised again; then they only decrease
 CLOSE = 5e-3  # fraction of the shell's radius by which the path may miss a corner
 RETRIES = 8
-ALTERNATIVES = 8  # other ways past the obstacles that are timed
+ALTERNATIVES = 8  # other paths past the obstacles that are timed
 
 
 def plan_gaits(
@@ -38,25 +38,25 @@ def plan_gaits(
     Parameters
     ----------
     problem
-        What is asked for.
+        The problem.
     on_iteration
-        Called with an :class:`Iteration` for each way and each pass over it; False cancels.
+        Called with an :class:`Iteration` for each path and each pass over it; False cancels.
     time_budget
         Maximum wall-clock time [s].
 
     Returns
     -------
     GaitSequence
-        Of the ways past the obstacles that were timed, the one of the shortest time whose path
-        keeps clear, passes the waypoints within their tolerances, and keeps the contact.
+        The fastest of the timed sequences whose path keeps clear of obstacles, passes the
+        waypoints within their tolerances, and keeps the contact.
 
     Raises
     ------
     ParameterError
         The problem is not valid.
     PlanningError
-        There is no way, or none that the sphere can roll; the text says what fails. A
-        PlanningTimeoutError if the time budget was spent.
+        There is no path, or no feasible one; the text gives the reason. A PlanningTimeoutError if
+        the time budget was spent.
     CancelledError
         ``on_iteration`` returned False.
 
@@ -109,7 +109,7 @@ def _ways(
     cap: float,
     watch: Watch,
 ) -> Iterator[Way]:
-    """Yield ways through the waypoints, the shortest time first."""
+    """Yield paths through the waypoints, the shortest time first."""
     targets = [here, *(np.asarray(w.position, dtype=float) for w in run)]
     legs = []
     for k, (a, b) in enumerate(itertools.pairwise(targets)):
@@ -160,7 +160,7 @@ def _first_that_holds(
 ) -> list[GaitStep]:
     reason = ''
     for way in ways:
-        if len(way[0]) < 2:  # already there
+        if len(way[0]) < 2:  # already at the waypoint
             return []
         first = Timing(way[0], table, problem.max_speed, np.ones(len(way[0])))
         if not first.solve():
@@ -178,7 +178,7 @@ def _first_that_holds(
 def _try(
     problem: GaitProblem, table: PeriodTable, way: Way, cap: float, clock: float, watch: Watch
 ) -> tuple[list[GaitStep], str]:
-    """Return the steps along a way under a greatest speed, or why there are none."""
+    """Return the steps along a path under a maximum speed, or why there are none."""
     wanted, tolerances = way
     points, stretch = wanted.copy(), np.ones(len(wanted))
     steps: list[GaitStep] = []
@@ -218,12 +218,12 @@ def _try(
 
 
 def _report(watch: Watch, number: int, points: Array, stage: str, off: float = math.nan) -> None:
-    """Report a pass over a way; raise CancelledError or PlanningTimeoutError if it is the last."""
+    """Report a pass over a path; raise CancelledError or PlanningTimeoutError if asked to stop."""
     length = float(np.hypot(*np.diff(points, axis=0).T).sum())
     watch.report(Iteration(number, len(points) - 1, length, off, off, stage))
     if watch.expired:
         raise PlanningTimeoutError(
-            f'no plan within the time budget: it was spent on a way of {len(points) - 1} legs; '
+            f'no plan within the time budget: it was spent on a path of {len(points) - 1} legs; '
             'give more time, or fewer waypoints and obstacles'
         )
 
@@ -266,7 +266,7 @@ def _broken_limits(problem: GaitProblem, steps: list[GaitStep]) -> list[int]:
 
 
 def _collision(problem: GaitProblem, steps: list[GaitStep]) -> str:
-    """Return where the path comes too near an obstacle; empty if nowhere."""
+    """Return the point at which the path is too close to an obstacle; empty if there is none."""
     if not problem.obstacles:
         return ''
     plan = GaitSequence(

@@ -159,7 +159,7 @@ def body(support, **changes):
 
 def off(ended):
     """Return by how much the support function is said to be off [m]."""
-    return float(ended.err.partition('off by ')[2].partition(' m')[0])
+    return float(ended.err.partition(': error ')[2].partition(' m')[0])
 
 
 POSITION = [0, -0.01660180397401761, 0.2991682878348423]
@@ -183,7 +183,7 @@ def test_a_support_function_of_another_body_is_refused(support, distance, check,
     told = fault_row(f'`rolling check` of an ellipsoid with the support function {support}')
     ended = check('spinning_plate', object=body(support), initial=PLACED)
     told(f'status 2: {ended.err.partition(": ")[2]}')
-    assert refused(ended, 'object.surface', 'support', '(u, v) = (', 'off by ')
+    assert refused(ended, 'object.surface', 'support', '(u, v) = (', ': error ')
     if distance is not None:
         assert off(ended) == pytest.approx(distance, rel=0.3)
 
