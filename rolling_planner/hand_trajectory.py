@@ -1,9 +1,9 @@
 """
 A smooth motion of the hand through given poses.
 
-Between two samples each coordinate is a polynomial: of degree 5 where velocities and accelerations
-are given, of degree 3 where velocities are, else a cubic spline through all samples. Attitudes are
-interpolated in the rotation vector from the sample before.
+Between two samples each coordinate is a polynomial: of degree 5 if velocities and accelerations
+are given, of degree 3 if only velocities are given, else a cubic spline through all samples.
+Attitudes are interpolated in the rotation vector from the previous sample.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rolling_dynamics.errors import ParameterError
 if TYPE_CHECKING:
     from scipy.interpolate import PPoly
 
-UNIT = 1e-3  # greatest difference of the norm of a quaternion from 1
+UNIT = 1e-3  # maximum difference of the norm of a quaternion from 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class HandTrajectory:
     Attributes
     ----------
     times
-        Of the samples [s], shape (k,).
+        Times of the samples [s], shape (k,).
     start
         Entries of the hand in the state at the first sample, by name.
     controls
@@ -60,7 +60,7 @@ def hand_trajectory(
     Parameters
     ----------
     times
-        Increasing [s], shape (k,), two or more.
+        Increasing times [s], shape (k,), two or more.
     q_WH, p_WH
         Attitudes, unit quaternions w x y z, shape (k, 4), and origins [m], shape (k, 3).
     w_WH_H, v_WH_H
@@ -72,8 +72,8 @@ def hand_trajectory(
     Raises
     ------
     ParameterError
-        A shape is wrong, a number not finite, times do not increase, or a quaternion has not the
-        norm 1.
+        A shape is wrong, a value is not finite, times do not increase, or a quaternion does not
+        have norm 1.
 
     """
     t = np.asarray(times, dtype=float).reshape(-1)
@@ -94,7 +94,7 @@ def hand_trajectory(
     velocities = _pair(k, w_WH_H=w_WH_H, v_WH_H=v_WH_H)
     accelerations = _pair(k, alpha_WH_H=alpha_WH_H, a_WH_H=a_WH_H)
     if accelerations is not None and velocities is None:
-        raise ParameterError('hand trajectory: accelerations need velocities beside them')
+        raise ParameterError('hand trajectory: accelerations need velocities as well')
     if velocities is None:
         velocities, accelerations = _of_splines(t, q, p)
     return _hermite(t, q, p, velocities, accelerations)
@@ -116,7 +116,7 @@ def _pair(k: int, **given: ArrayLike | None) -> tuple[Array, Array] | None:
     if len(missing) == len(given):
         return None
     if missing:
-        raise ParameterError(f'hand trajectory: {missing[0]} is missing beside {list(given)}')
+        raise ParameterError(f'hand trajectory: {missing[0]} is needed with {list(given)}')
     first, second = (_samples(n, v, (k, 3)) for n, v in given.items() if v is not None)
     return first, second
 

@@ -25,9 +25,9 @@ def check_sizes(n: int, m: int, k: int, states: int, controls: int, wrenches: in
     Parameters
     ----------
     n, m, k
-        Numbers of names of states and of controls, and of times.
+        Numbers of state names, control names and times.
     states, controls, wrenches
-        Numbers in states and in controls; number of contact wrenches.
+        Numbers of values in states and in controls; number of contact wrenches.
 
     """
     if not (n and m and k > 1):
@@ -52,7 +52,7 @@ def check_sizes(n: int, m: int, k: int, states: int, controls: int, wrenches: in
         )
 
 
-def numbers(name: str, values: Any) -> Array:  # noqa: ANN401  whatever a file holds
+def numbers(name: str, values: Any) -> Array:  # noqa: ANN401  any content of a file
     """
     Return values, in any shape and unit, as an array.
 
@@ -105,7 +105,7 @@ def check_times(times: Array) -> None:
 
 
 def check_finite(name: str, values: Array, columns: Sequence[str] = ()) -> None:
-    """Raise ParameterError naming the first number, in any shape and unit, that is not finite."""
+    """Raise ParameterError for the first value, in any shape and unit, that is not finite."""
     if np.isfinite(values).all():
         return
     where = np.argwhere(~np.isfinite(values))[0]
@@ -119,12 +119,12 @@ def check_finite(name: str, values: Array, columns: Sequence[str] = ()) -> None:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
     """
-    A planned trajectory. A plan that exists is valid: what is not is refused as it is made.
+    A planned trajectory. A plan is always valid: invalid ones are rejected on construction.
 
     Attributes
     ----------
     system
-        Name of the kind of system.
+        Name of the type of system.
     model_hash
         Hash of the equations for which it was made; empty if not known.
     state_names, control_names
@@ -138,10 +138,10 @@ class Plan:
     contact_wrenches
         (tau, f) on the object in the contact frame of the hand, shape (N + 1, 6), or empty.
     interpolation
-        How controls go between the times: ``linear``, or ``hold``: each from its time until the
-        next one, the last from the end on.
+        Interpolation of controls between the times: ``linear``, or ``hold``: each from its time
+        until the next one, the last from the end on.
     report
-        How it was found: goal error, cost, segments, iterations, CPU time, margins.
+        Details of the search: goal error, cost, segments, iterations, CPU time, margins.
 
     Raises
     ------
@@ -172,7 +172,7 @@ class Plan:
 
     @classmethod
     def of(cls, system: RollingSystem, **values: Any) -> Plan:  # noqa: ANN401  of each field
-        """Return a plan of a system from the fields that its equations and layouts do not say."""
+        """Return a plan of a system from the fields that the system does not determine."""
         return cls(
             system=system.name,
             model_hash=system.model_hash,
@@ -182,7 +182,7 @@ class Plan:
         )
 
     def __post_init__(self) -> None:
-        """Refuse what is not a plan."""
+        """Reject an invalid plan."""
         check_texts(system=self.system, model_hash=self.model_hash)
         check_interpolation(self.interpolation)
         for name in ('state_names', 'control_names'):
@@ -218,7 +218,7 @@ class Plan:
 
     @property
     def needs_feedback(self) -> bool:
-        """True if its report says that errors grow too much for its controls to be played back."""
+        """True if errors grow too much for open-loop playback, according to its report."""
         return 'open_loop_growth' in self.report
 
     def control_at(self, t: float) -> Array:
@@ -242,13 +242,13 @@ class Plan:
         Parameters
         ----------
         times
-            Increasing [s], shape (k + 1,). Where controls are held, the middle of a step
-            counts for the whole of it, so a step should not go past a time of the plan.
+            Increasing times [s], shape (k + 1,). If controls are held, the value in the middle of
+            a step is used for the entire step, so a step should not cross a time of the plan.
 
         Returns
         -------
         tuple of Array
-            Shape (k, m) each; in between controls are straight.
+            Shape (k, m) each; controls are linear in between.
 
         """
         if self.interpolation == HOLD:
@@ -258,7 +258,7 @@ class Plan:
         return controls[:-1], controls[1:]
 
     def control_samples(self) -> tuple[Array, Array]:
-        """Return times and controls as :func:`simulate` takes them, a jump as two equal times."""
+        """Return times and controls for :func:`simulate`, with a jump as two equal times."""
         if self.interpolation == HOLD:
             return np.repeat(self.times, 2)[1:], np.repeat(self.controls, 2, axis=0)[:-1]
         return self.times, self.controls
@@ -268,7 +268,7 @@ class Plan:
         return np.array([np.interp(t, self.times, c) for c in self.states.T])
 
     def after(self, t: float) -> Plan:
-        """Return what the plan still has to do after a time [s], before its end; from 0 s on."""
+        """Return the rest of the plan after a time [s], before its end, with times from 0 s."""
         times = np.append(t, self.times[self.times > t + 1e-6])
         return replace(
             self,
@@ -279,7 +279,7 @@ class Plan:
         )
 
     def rest_from(self, x: Array, near: float) -> Plan | None:
-        """Return what is left of the plan where it is nearest to a state; None far from it."""
+        """Return the rest of the plan from its point nearest to a state; None far from it."""
         apart = np.linalg.norm(self.states - x, axis=1)
         k = int(apart.argmin())
         if apart[k] > near or k == len(apart) - 1:
@@ -287,13 +287,13 @@ class Plan:
         return self.after(float(self.times[k]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and numbers, as JSON can hold them."""
+        """Return plain lists and numbers for JSON."""
         rows = {n: v for n, v in vars(self).items() if isinstance(v, tuple | np.ndarray)}
         return vars(self) | {name: np.array(values).tolist() for name, values in rows.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
-        """Return the plan that :meth:`to_dict` wrote; raise ParameterError if it is not a plan."""
+        """Return the plan from the output of :meth:`to_dict`; raise ParameterError if invalid."""
         try:
             return cls(
                 system=data['system'],
@@ -329,7 +329,7 @@ def check_plan_fits(plan: Plan, system: RollingSystem, *, require_hash: bool = T
     system
         The system that is to follow it.
     require_hash
-        Whether a plan without ``model_hash`` is refused; one with another hash always is.
+        Whether a plan without ``model_hash`` is rejected; one with another hash always is.
 
     """
     if plan.system != system.name:
@@ -352,13 +352,13 @@ def check_plan_fits(plan: Plan, system: RollingSystem, *, require_hash: bool = T
 
 
 def check_states_fit(plan: Plan, system: RollingSystem) -> None:
-    """Raise ParameterError unless states, controls and attitudes are such of a system."""
+    """Raise ParameterError unless states, controls and attitudes fit a system."""
     _check_names('state_names', plan.state_names, system.state.names)
     _check_names('control_names', plan.control_names, system.control.names)
     for entry in system.state.entries:
         if entry.kind != 'quaternion':
             continue
-        with np.errstate(over='ignore'):  # infinite is not a unit, too
+        with np.errstate(over='ignore'):  # also rejects infinite values
             norms = np.linalg.norm(plan.states[:, system.state.slice(entry.name)], axis=1)
         wrong = np.flatnonzero(~(np.abs(norms - 1.0) <= UNIT))
         if wrong.size:

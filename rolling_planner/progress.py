@@ -40,7 +40,7 @@ class PlanningTimeoutError(PlanningError):
 
 class NotConvergedError(PlanningError):
     """
-    The optimisation stopped away from a solution for no constraint that could be named.
+    The optimisation did not converge, and no constraint could be identified as the cause.
 
     Examples
     --------
@@ -52,8 +52,8 @@ class NotConvergedError(PlanningError):
     """
 
 
-FEASIBLE = 1e-6  # violation of constraints up to which a motion counts as possible
-LINES = {  # for a user, by the stage of the work
+FEASIBLE = 1e-6  # violation of constraints up to which a motion counts as feasible
+LINES = {  # texts for users, by stage
     'guess': 'looking for a first motion',
     'diagnose': 'found none, looking for the limit that is in the way',
 }
@@ -69,7 +69,7 @@ class Iteration:
     number
         Iteration of the present stage, from 0.
     segments
-        Segments of the grid; 0 while a guess is sought.
+        Segments of the grid; 0 during the search for a guess.
     cost
         Cost of the plan so far.
     violation
@@ -77,7 +77,8 @@ class Iteration:
     goal_error
         Goal error of the plan so far, as collocated.
     stage
-        ``guess``, ``optimise`` or ``diagnose`` (after a failure: which constraint is at fault).
+        ``guess``, ``optimise`` or ``diagnose`` (after a failure: search for the constraint that
+        caused it).
 
     Examples
     --------
@@ -99,7 +100,7 @@ class Iteration:
 
     @property
     def line(self) -> str:
-        """Progress in words for a user."""
+        """Progress as text for a user."""
         if self.stage in LINES:
             return f'{LINES[self.stage]}, step {self.number}'
         if math.isnan(self.violation) or not self.segments:
@@ -114,7 +115,7 @@ Report = Callable[[Iteration], object]
 
 
 class Watch:
-    """Passes progress on; knows whether to go on."""
+    """Reports progress, and determines whether to continue."""
 
     def __init__(self, report: Report | None, budget: float, effort: float = math.inf) -> None:
         """
@@ -138,7 +139,7 @@ class Watch:
 
     @property
     def is_watched(self) -> bool:
-        """True if anybody follows the iterations."""
+        """True if a caller receives the iterations."""
         return self._report is not None
 
     @property
@@ -152,16 +153,16 @@ class Watch:
         return self._effort <= 0
 
     def spend(self, effort: float) -> None:
-        """Count an iteration of a grid so many times as fine as the coarsest one."""
+        """Count an iteration on a grid that is finer than the coarsest one by a factor."""
         self._effort -= effort
 
     def poll(self) -> None:
-        """Pass the last iteration on again, in the midst of longer work."""
+        """Report the last iteration again, during longer work."""
         if self._last is not None:
             self.report(self._last)
 
     def report(self, iteration: Iteration) -> None:
-        """Pass an iteration on; raise CancelledError if the answer is False."""
+        """Report an iteration; raise CancelledError if the callback returns False."""
         self._last = iteration
         if self._report is not None and self._report(iteration) is False:
             raise CancelledError('planning was cancelled')

@@ -1,4 +1,4 @@
-"""Problems of the planner of gaits, and sequences of gaits in time."""
+"""Problems of the gait planner, and sequences of gaits over time."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Waypoint:
     Attributes
     ----------
     position
-        Of the contact point, on the floor [m].
+        Position of the contact point on the floor [m].
     tolerance
-        Greatest distance of the path from it [m].
+        Maximum distance of the path from it [m].
     wait
         Time to rest there [s]; None to pass without stopping.
 
@@ -65,7 +65,7 @@ class Circle:
     Attributes
     ----------
     center, radius
-        On the floor [m].
+        Centre and radius on the floor [m].
 
     """
 
@@ -87,17 +87,17 @@ class GaitProblem:
     start
         Contact point at the start [m].
     waypoints
-        In order; at the last one the sphere comes to rest.
+        Waypoints in order; at the last one the sphere comes to rest.
     obstacles
         Keep-out circles.
     limits
-        Of contact and drive.
+        Limits of contact and drive.
     reserve
-        Fraction of friction and torque that the plan may use; the rest is left to the feedback.
+        Fraction of friction and torque that the plan may use; the rest is left for feedback.
     clearance
-        Least distance between shell and obstacle [m].
+        Minimum distance between shell and obstacle [m].
     max_speed
-        Greatest speed [m/s].
+        Maximum speed [m/s].
 
     """
 
@@ -126,7 +126,7 @@ class GaitProblem:
     max_speed: Annotated[float, quantity('(default: none)', 'm/s', positive=True)] = math.inf
 
     def __post_init__(self) -> None:
-        """Refuse what no plan can meet."""
+        """Reject problems without a possible plan."""
         if not self.waypoints:
             raise ParameterError('waypoints: one or more are needed, the last one is the goal')
         if not 0 < self.reserve <= 1:
@@ -136,7 +136,7 @@ class GaitProblem:
         for k, circle in enumerate(self.obstacles):
             if not (circle.radius > 0 and np.all(np.isfinite(circle.center))):
                 raise ParameterError(f'obstacles[{k}]: a centre and a positive radius are needed')
-        _ = self.params.equilibrium  # refuses a slope that cannot be held
+        _ = self.params.equilibrium  # rejects a slope on which the sphere cannot be held
         self._check_points()
 
     def _check_points(self) -> None:
@@ -166,17 +166,17 @@ class GaitProblem:
 
     @property
     def keep_off(self) -> float:
-        """Distance that the contact point keeps from the rim of an obstacle [m]."""
+        """Distance of the contact point to keep from the rim of an obstacle [m]."""
         return self.params.shell_radius + self.clearance
 
     @property
     def planning_limits(self) -> GaitLimits:
-        """Limits less the reserve."""
+        """Limits reduced by the reserve."""
         return less(self.limits, self.reserve, self.params)
 
 
 def less(limits: GaitLimits, reserve: float, params: SphereParameters) -> GaitLimits:
-    """Return limits of which a fraction is used, the rest being left to the feedback."""
+    """Return a fraction of limits; the rest is left for feedback."""
     mu = params.mu if limits.friction is None else limits.friction
     return GaitLimits(
         torque=limits.torque * reserve,
@@ -189,17 +189,17 @@ def less(limits: GaitLimits, reserve: float, params: SphereParameters) -> GaitLi
 @line_numbers
 def read_gait_problem(scenario: Scenario) -> GaitProblem:
     """
-    Return the manoeuvre that a scenario asks for.
+    Return the manoeuvre of a scenario.
 
     Parameters
     ----------
     scenario
-        Of a sphere with a pendulum, with a section ``plan``; it begins at rest.
+        Scenario of a sphere with a pendulum, with a section ``plan``; it starts at rest.
 
     Raises
     ------
     ScenarioError
-        There is no such section, or an entry is wrong; the text begins with its path.
+        There is no such section, or an entry is wrong; the text starts with its path.
 
     """
     raw = scenario.raw.get('plan')
@@ -207,7 +207,7 @@ def read_gait_problem(scenario: Scenario) -> GaitProblem:
         raise ScenarioError('plan: is missing (the section with the waypoints of a manoeuvre)')
     velocities = [scenario.x0[STATE.slice(name)] for name in ('w_WS_W', 'w_WP_W')]
     if np.any(np.concatenate(velocities)):
-        raise ScenarioError('initial: a manoeuvre begins at rest; leave velocity and spin out')
+        raise ScenarioError('initial: a manoeuvre starts at rest; leave velocity and spin out')
     x, y = scenario.x0[STATE.slice('contact')].tolist()
     return check(GaitProblem, raw, 'plan', {'params': read_sphere(scenario.raw), 'start': (x, y)})
 
@@ -216,7 +216,7 @@ CORNERS = 10  # of the polygon around a circle
 
 
 class VisibilityGraph:
-    """Polygons around circles, and which of their corners see each other."""
+    """Visibility graph of polygons around circles."""
 
     def __init__(self, circles: Sequence[Circle], keep_off: float) -> None:
         """
@@ -255,15 +255,15 @@ class VisibilityGraph:
         Returns
         -------
         tuple or None
-            Points from start to goal and the numbers of the corners in between; None if there
-            is no way.
+            Points from start to goal and the indices of the corners in between; None if there is
+            no path.
 
         """
         n = len(self.nodes)
         points = np.vstack([self.nodes, start, goal])
         ends = self._edges(points[n:], points)
         lengths = np.block([[self.lengths, ends[:, :n].T], [ends]])
-        lengths[list(banned)] = np.inf  # nothing goes on from there
+        lengths[list(banned)] = np.inf  # no further edges from there
         graph = csgraph_from_dense(lengths, null_value=np.inf)
         least, before = dijkstra(graph, indices=n, return_predecessors=True)
         if not np.isfinite(least[n + 1]):
@@ -282,7 +282,7 @@ class VisibilityGraph:
         return np.array((away >= self.radii * (1 - 1e-9)).all(axis=1))
 
     def _edges(self, a: Array, b: Array) -> Array:
-        """Return lengths from each of a to each of b; infinite where a circle is in between."""
+        """Return lengths from each of a to each of b; infinite if a circle is in between."""
         d = b[None] - a[:, None]
         length = np.linalg.norm(d, axis=2)
         blocked = length < 1e-12
@@ -302,7 +302,7 @@ class GaitStep:
     Attributes
     ----------
     start
-        Time at which it begins [s].
+        Time at which it starts [s].
     swing
         The swing.
     position, velocity
@@ -352,9 +352,9 @@ class GaitSequence:
     steps
         Swings in order of time.
     duration
-        Until the end of the last swing or rest [s].
+        Time until the end of the last swing or rest [s].
     report
-        How it was found and what it takes.
+        Details of the search, and requirements of the manoeuvre.
 
     """
 
@@ -402,7 +402,7 @@ class GaitSequence:
 
     def to_plan(self, rate: float = 500.0) -> Plan:
         """
-        Return states and torques over time as the suite's plan; torques jump where swings begin.
+        Return states and torques over time as a plan; torques jump at starts of swings.
 
         Parameters
         ----------
@@ -437,7 +437,7 @@ class GaitSequence:
         )
 
     def effort(self, rate: float = 500.0) -> dict[str, float]:
-        """Return time, energy of the drive, peak torque, friction and least normal force."""
+        """Return time, energy of the drive, peak torque, friction and minimum normal force."""
         t = np.linspace(0, self.duration, max(2, round(self.duration * rate)))
         ref = self.reference(t)
         R = self.params.shell_radius
@@ -453,13 +453,13 @@ class GaitSequence:
         }
 
 
-STARTS = (1.0, 0.7, 0.5)  # fractions of the greatest common speed
+STARTS = (1.0, 0.7, 0.5)  # fractions of the maximum common speed
 FACTORS = (1.5, 1.2, 1.06, 1.02, 0.98, 0.9)
 SWEEPS = 60
 
 
 class PeriodTable:
-    """Least period of a swing for a change of speed, within limits."""
+    """Minimum period of a swing for a change of speed, within limits."""
 
     def __init__(self, params: SphereParameters, limits: GaitLimits) -> None:
         """Tabulate between 3 and 40 of the paper's units of time."""
@@ -474,10 +474,10 @@ class PeriodTable:
             )
 
     def least(self, change: float) -> float:
-        """Return the least period [s]; inf if none reaches the change [m/s]."""
+        """Return the minimum period [s]; inf if none reaches the change [m/s]."""
         if change >= self.changes[-1]:
             return math.inf
-        # a little more than asked: between two periods the table is a straight line
+        # a margin, since the table is linear between two periods
         return float(np.interp(1.02 * change, self.changes, self.periods))
 
 
@@ -495,11 +495,11 @@ class Timing:
         points
             Corners from start to goal, shape (n + 1, 2).
         table
-            Least periods.
+            Minimum periods.
         max_speed
-            Of every leg [m/s].
+            Maximum speed on every leg [m/s].
         stretch
-            Factors of the least periods, shape (n + 1,).
+            Factors of the minimum periods, shape (n + 1,).
 
         """
         legs = np.diff(points, axis=0)
@@ -516,7 +516,7 @@ class Timing:
         return v * x, v * y
 
     def period(self, k: int) -> float:
-        """Return the least period of the swing at a corner."""
+        """Return the minimum period of the swing at a corner."""
         change = math.dist(self.velocity(k), self.velocity(k - 1))
         return float(self.stretch[k] * self.table.least(change))
 
@@ -555,7 +555,7 @@ class Timing:
 
     def settle(self, speeds: Array) -> bool:
         """
-        Keep given speeds [m/s], shape (legs,), lowered where they do not hold.
+        Use given speeds [m/s], shape (legs,), lowered where they are infeasible.
 
         Return whether that succeeds.
         """

@@ -30,9 +30,9 @@ from rolling_planner.progress import InfeasibleError, Report
 from scipy.spatial.transform import Rotation
 from transforms3d.quaternions import quat2mat
 
-SPEED = 0.02  # m/s and, over the shell's radius, rad/s: what counts as rest
+SPEED = 0.02  # m/s and, over the shell's radius, rad/s: tolerance of rest
 TILT = 0.05  # rad, of the pendulum at rest
-RATE = 1000.0  # samples of the torque a second, where a scenario asks
+RATE = 1000.0  # samples of the torque per second, for a scenario
 TOLERANCES = Tolerances(relative=1e-10, absolute=1e-12)  # the torque is linear between samples
 CONTACT = STATE.entry('contact')
 
@@ -63,8 +63,8 @@ class GaitPlanner(SystemPlanner):
         """
         Return the manoeuvre of the section ``plan``, or of a request.
 
-        A request's waypoints go before its goal; without either, the manoeuvre is the one of the
-        scenario. Its keep-out circles come beside the obstacles of the scenario.
+        The waypoints of a request precede its goal; without either, the manoeuvre is that in the
+        scenario. Its keep-out circles are added to the obstacles of the scenario.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class GaitPlanner(SystemPlanner):
     def plan(
         self, scenario: Scenario, on_iteration: Report, request: Request | None = None
     ) -> Planned:
-        """Return the plan; its states and torques along the whole manoeuvre."""
+        """Return the plan, with states and torques along the complete manoeuvre."""
         problem = self.problem(scenario, request)
         if request is None:
             sequence, rate, start = plan_gaits(problem, on_iteration), RATE, scenario.x0
@@ -132,7 +132,7 @@ class GaitPlanner(SystemPlanner):
 
 
 def _within(sequence: GaitSequence, horizon: float) -> GaitSequence:
-    """Return a manoeuvre that fills a horizon [s], 0 for none; what is left is spent at rest."""
+    """Return a manoeuvre that fills a horizon [s], 0 for none; the rest of the time is at rest."""
     least = sequence.duration
     if 0 < horizon < least:
         raise InfeasibleError(
@@ -161,17 +161,17 @@ def check_rest(params: SphereParameters, x: Array) -> None:
     for what, value, limit, unit in (
         ('the shell turns at', spin, most, 'rad/s'),
         ('the pendulum turns at', swing, most, 'rad/s'),
-        ('the pendulum is off its rest by', turn, TILT, 'rad'),
+        ('the pendulum differs from its equilibrium by', turn, TILT, 'rad'),
     ):
         if not value <= limit:
             raise ParameterError(
-                f'start: a manoeuvre begins at rest, and {what} {value:.3g} {unit} (at most '
+                f'start: a manoeuvre starts at rest, and {what} {value:.3g} {unit} (at most '
                 f'{limit:.3g}); let the sphere come to rest first'
             )
 
 
 def _goal(goal: Mapping[str, Any], start: Array, tolerance: float) -> list[Waypoint]:
-    """Return the last waypoint: what a goal does not name is as at the start."""
+    """Return the last waypoint: entries that a goal does not name are as at the start."""
     if not goal:
         return []
     here = dict(zip(CONTACT.components, start[STATE.slice('contact')].tolist(), strict=True))
@@ -184,7 +184,7 @@ def _circles(given: Sequence[Sequence[float]] | Array) -> list[Circle]:
 
 
 def rolled(plan: Plan, x_start: Array) -> Plan:
-    """Return a plan in which the attitude of the shell follows from its angular velocity."""
+    """Return a plan in which the attitude of the shell is integrated from its angular velocity."""
     w = plan.states[:, STATE.slice('w_WS_W')]
     turned = (w[1:] + w[:-1]) / 2 * np.diff(plan.times)[:, None]
     R = quat2mat(np.asarray(x_start, dtype=float)[STATE.slice('q_WS')])

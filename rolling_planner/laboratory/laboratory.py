@@ -1,4 +1,4 @@
-"""The planar laboratory, and throw and catch of an ellipse there; Woodruff & Lynch, VIII-E."""
+"""The planar laboratory, and throw and catch of an ellipse in it; Woodruff & Lynch, VIII-E."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from rolling_planner.plan import Plan
 if TYPE_CHECKING:
     from scipy.interpolate import BPoly
 
-FLAT, UPRIGHT = -math.pi / 2, 0.0  # turn of the object in the hand [rad]
-OF_PAPER = 'laboratory_flip_up'  # scenario with the numbers of the paper
+FLAT, UPRIGHT = -math.pi / 2, 0.0  # rotation of the object in the hand [rad]
+OF_PAPER = 'laboratory_flip_up'  # scenario with the parameters of the paper
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class Laboratory:
 
     @property
     def rolling_resistance(self) -> float:
-        """Resistance [m s/rad] that damps the rocking about rest as given."""
+        """Resistance [m s/rad] for the given damping of the rocking about rest."""
         J_c = self.inertia + self.mass * self.semi_axes[1] ** 2
         rate = self.equilibrium_rate(upright=False)
         return 2 * self.damping * rate * J_c / (self.mass * self.gravity)
@@ -133,7 +133,7 @@ class Laboratory:
         )
 
     def model(self) -> tuple[PlanarModel, Array]:
-        """Return the model of rolling of planner and controllers, and its parameters in SI."""
+        """Return the model of rolling for planner and controllers, and its parameters in SI."""
         plane = in_plane(self.system, self.params)
         return plane, plane.take_parameters(self.params)
 
@@ -146,7 +146,7 @@ class Laboratory:
         Parameters
         ----------
         beta
-            Turn of the object [rad].
+            Rotation of the object [rad].
         contact
             Position of the contact on the plate [m].
         hand
@@ -158,7 +158,7 @@ class Laboratory:
 
 
 def turn_about_y(model: PlanarModel, states: Array) -> Array:
-    """Return turns of the object in W, shape (...) [-pi, pi), of states, shape (..., n)."""
+    """Return rotations of the object in W, shape (...) [-pi, pi), from states, shape (..., n)."""
     hand, object_ = (states[..., model.state.slice(name)] for name in ('q_WH', 'q_HO'))
     cosine = hand[..., 0] * object_[..., 0] - hand[..., 1] * object_[..., 1]
     sine = hand[..., 0] * object_[..., 1] + hand[..., 1] * object_[..., 0]
@@ -199,7 +199,7 @@ class FlightState:
     p, v
         Centre of mass [m] and its velocity [m/s], shape (2,).
     angle, rate
-        Turn from upright about y [rad] and its rate [rad/s].
+        Rotation from upright about y [rad] and its rate [rad/s].
 
     """
 
@@ -229,13 +229,13 @@ class UprightImpact:
     rate
         w+ after it, rad/s towards upright; negative if the object turns away from it.
     wanted
-        w+ with which it just comes upright, in rad/s.
+        w+ with which it just reaches upright, in rad/s.
     friction
-        Ratio of the impulse along the plate to that across it: the least coefficient of friction.
+        Ratio of the tangential to the normal impulse: the minimum coefficient of friction.
     normal_impulse
-        Impulse across the plate [N s]; an impact has a positive one.
+        Normal impulse [N s], positive in an impact.
     tilt
-        Turn from the nearest upright [rad]; upright is every half turn.
+        Rotation from the nearest upright [rad]; upright is every half turn.
 
     """
 
@@ -247,12 +247,12 @@ class UprightImpact:
 
     @property
     def excess(self) -> float:
-        """w+ beyond the wanted one, in rad/s."""
+        """w+ minus the required one, in rad/s."""
         return self.rate - self.wanted
 
 
 def contact_arm(laboratory: Laboratory, angle: float) -> Array:
-    """Return the lowest point of the ellipse from its centre (x, z) [m], turned from upright."""
+    """Return the lowest point of the ellipse from its centre (x, z) [m], rotated from upright."""
     a, b = laboratory.semi_axes
     s, c = math.sin(angle), math.cos(angle)
     height = math.sqrt((a * c) ** 2 + (b * s) ** 2)  # support function of the ellipse
@@ -260,7 +260,7 @@ def contact_arm(laboratory: Laboratory, angle: float) -> Array:
 
 
 def upright_impact(laboratory: Laboratory, before: FlightState) -> UprightImpact:
-    """Return what the impact of a flying ellipse on a level plate at rest leaves."""
+    """Return the impact of a flying ellipse on a level plate at rest."""
     J, m = laboratory.inertia, laboratory.mass
     r = -contact_arm(laboratory, before.angle)  # from contact to centre
     J_c = J + m * float(r @ r)
@@ -279,8 +279,8 @@ def upright_impact(laboratory: Laboratory, before: FlightState) -> UprightImpact
     )
 
 
-DEEPEST = 0.3  # m below the release, to which a catch is looked for
-TIMES = 200  # of the flight at which it is, before the root between two of them
+DEEPEST = 0.3  # m below the release down to which a catch is searched for
+TIMES = 200  # samples of the flight, before the search for a root between two of them
 LIMITS = (60.0, 15.0, 15.0)  # of alpha_WH_H_y [rad/s^2], a_WH_H_x and a_WH_H_z [m/s^2]
 
 
@@ -292,14 +292,13 @@ class CatchOptions:
     Attributes
     ----------
     friction
-        Greatest ratio of the force along the plate to that across it, in the carry and of the
-        impulses in the impact.
+        Maximum ratio of tangential to normal force in the carry, and of impulses in the impact.
     control_limits
-        Greatest size of the three controls, on the way to the catch too.
+        Maximum magnitude of the three controls, also on the move to the catch.
     away
         Acceleration with which the hand leaves the object at release, in units of gravity.
     early
-        How long before the impact the hand rests at the place of the catch [s].
+        Time before the impact at which the hand rests at the position of the catch [s].
 
     """
 
@@ -321,16 +320,16 @@ class ThrowCatchPlan:
     touch
         Time of the impact since the start of the throw [s].
     release, before, impact
-        Flight at the release and just before the impact, and what the impact leaves.
+        Flight at the release and just before the impact, and the impact.
     move
-        Turn about y and place in the world of the hand, (beta, x, z) in rad and m over the time
-        [s], from the release to the place of the catch.
+        Rotation about y and position in the world of the hand, (beta, x, z) in rad and m over time
+        [s], from the release to the position of the catch.
     hand
-        Place of the catch, x and z of the hand in the world [m]; the hand is level there.
+        Position of the catch, x and z of the hand in the world [m]; the hand is level there.
     upright
-        Turn of the object, a multiple of pi, at which it comes upright [rad].
+        Rotation of the object, a multiple of pi, at which it is upright [rad].
     carry_friction
-        Greatest ratio of friction to normal force in the carry.
+        Maximum ratio of friction to normal force in the carry.
 
     """
 
@@ -360,7 +359,7 @@ class ThrowCatchPlan:
         return float(self.move.x[-1])
 
     def greatest_controls(self) -> Array:
-        """Return the greatest size of each control from start to impact, shape (3,)."""
+        """Return the maximum magnitude of each control from start to impact, shape (3,)."""
         times = np.arange(0.0, self.touch, 1e-3)
         controls = np.array([self.control_at(float(t)) for t in times])
         return np.asarray(np.abs(controls).max(axis=0))
@@ -370,7 +369,7 @@ def plan_throw_catch(
     laboratory: Laboratory, carry: Plan, options: CatchOptions | None = None
 ) -> ThrowCatchPlan:
     """
-    Return a throw with the catch whose impact leaves the object just the energy to come upright.
+    Return a throw whose catch leaves the object just enough energy to stand up.
 
     Parameters
     ----------
@@ -379,13 +378,12 @@ def plan_throw_catch(
     carry
         Plan of planar rolling that ends in a release.
     options
-        How it is to be caught.
+        Options of the catch.
 
     Raises
     ------
     PlanningError
-        No place of the hand is such a catch, or it needs more friction or acceleration than
-        there is.
+        No position of the hand allows such a catch, or it needs too much friction or acceleration.
 
     """
     options = options or CatchOptions()
@@ -394,9 +392,9 @@ def plan_throw_catch(
     before = release.after(flight, laboratory.gravity)
     upright = math.pi * round(before.angle / math.pi)
     contact = before.p + contact_arm(laboratory, before.angle)
-    # the object is to stand in the middle of the plate when it has come upright
+    # the object must be in the middle of the plate when it is upright
     hand = (float(contact[0]) + _rolled(laboratory, before.angle, upright), float(contact[1]))
-    f = carry.contact_wrenches[:-1, 3:]  # at the release there is no force
+    f = carry.contact_wrenches[:-1, 3:]  # there is no force at the release
     plan = ThrowCatchPlan(
         carry=carry,
         touch=carry.duration + flight,
@@ -438,7 +436,7 @@ def _released(laboratory: Laboratory, carry: Plan) -> tuple[Array, Array, Flight
 
 
 def _flight(laboratory: Laboratory, release: FlightState) -> float:
-    """Return the time [s] to the impact that needs the least friction of those that are wanted."""
+    """Return the time [s] to the suitable impact that needs the least friction."""
     from scipy.optimize import brentq  # noqa: PLC0415  large
 
     def impact(t: float) -> UprightImpact:
@@ -451,38 +449,38 @@ def _flight(laboratory: Laboratory, release: FlightState) -> float:
     excess = [impact(float(t)).excess for t in times]
     found = []
     for k in range(1, TIMES):
-        # a plate there is not met before
+        # the object does not hit a plate there before
         if low[k] < min(low[:k]) and excess[k - 1] * excess[k] < 0:
             t = brentq(lambda t: impact(t).excess, times[k - 1], times[k], xtol=1e-13)
-            if abs(impact(t).excess) < 1e-9:  # not where upright is another half turn
+            if abs(impact(t).excess) < 1e-9:  # not if upright is another half turn
                 found.append(t)
     if not found:
         raise PlanningError(
-            f'no place of the hand down to {DEEPEST:g} m below the release is a catch whose '
-            'impact leaves the object the energy to come upright; ask for another release'
+            f'no position of the hand within {DEEPEST:g} m below the release is a catch whose '
+            'impact leaves the object enough energy to stand up; choose another release'
         )
     return float(min(found, key=lambda t: impact(t).friction))
 
 
 def _check_limits(plan: ThrowCatchPlan, options: CatchOptions) -> None:
-    """Raise PlanningError where a throw needs more than there is."""
+    """Raise PlanningError if a throw exceeds the limits."""
     for what, needed in (('impact', plan.impact.friction), ('carry', plan.carry_friction)):
         if not needed <= options.friction:
             raise PlanningError(
                 f'the {what} would need a coefficient of friction of {needed:.3g}, '
-                f'{options.friction:.3g} is allowed; ask for another release'
+                f'{options.friction:.3g} is allowed; choose another release'
             )
     controls = plan.greatest_controls()
     if np.any(controls > options.control_limits):
         raise PlanningError(
             f'the hand would need accelerations of {np.round(controls, 2).tolist()}, '
             f'{list(options.control_limits)} are allowed (about y [rad/s^2], along x and z '
-            '[m/s^2]); ask for a release that is slower or turned less'
+            '[m/s^2]); choose a slower or less rotated release'
         )
 
 
 def _rolled(laboratory: Laboratory, start: float, end: float) -> float:
-    """Return how far an ellipse rolls on a level plate between two turns [m]."""
+    """Return the distance an ellipse rolls on a level plate between two rotations [m]."""
     a, b = laboratory.semi_axes
     nodes, weights = np.polynomial.legendre.leggauss(24)
     angle = (start + end) / 2 + (end - start) / 2 * nodes

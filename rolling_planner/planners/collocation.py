@@ -1,4 +1,4 @@
-"""Planning by collocation, for every system that has no planner of its own."""
+"""Planning by collocation, for every system without its own planner."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from rolling_planner.sampling import plan_by_samples
 from rolling_planner.transcription.transcription import METHODS
 
 LONGEST_HORIZON = 120.0  # s
-STEPS = 4  # of the simulation, between two samples
+STEPS = 4  # steps of the simulation between two samples
 OBJECT_MOTION = tuple(
     Entry(
         name,
@@ -45,7 +45,7 @@ OBJECT_MOTION = tuple(
 
 
 class CollocationPlanner(SystemPlanner):
-    """See :class:`SystemPlanner`; an object's motion in the world may be a goal too."""
+    """See :class:`SystemPlanner`; a goal may also be an object's motion in the world."""
 
     section = PlanProblem
     methods = tuple(METHODS)
@@ -61,7 +61,7 @@ class CollocationPlanner(SystemPlanner):
     }
 
     def check_for_nodes(self, scenario: Scenario) -> None:
-        """Raise ParameterError unless odometry says the state of an object on a hand."""
+        """Raise ParameterError unless odometry determines the state of an object on a hand."""
         if _carries(scenario) and 'q_HO' not in scenario.system.state:
             raise ParameterError(
                 "representation must be 'attitude' for the nodes; got one with the state "
@@ -75,10 +75,10 @@ class CollocationPlanner(SystemPlanner):
 
     def goal_at(self, scenario: Scenario, place: Array) -> dict[str, float]:
         """
-        Return a goal at a place [m], shape (3,).
+        Return a goal at a position [m], shape (3,).
 
-        An object that is carried goes there with its centre, whose height follows; of any other
-        system the first position in its state does, at the height of the scenario's start.
+        The centre of a carried object moves there, at a height that follows. For any other system
+        it is the goal of the first position in its state, at the height of the scenario's start.
         """
         if _carries(scenario):
             return {f'p_WO_{c}': float(v) for c, v in zip('xy', place[:2], strict=True)}
@@ -90,13 +90,13 @@ class CollocationPlanner(SystemPlanner):
         return dict(zip(state.position.components, goal.tolist(), strict=True))
 
     def warm_up(self, scenario: Scenario, request: Request) -> None:
-        """Write out and compile the functions of a plan."""
+        """Build and compile the functions of a plan."""
         Planner(self.problem(scenario, request))
         x, u = scenario.x0[None], np.zeros((1, scenario.system.control.size))
         body_motions(scenario.system, scenario.p, np.zeros(1), x, u)
 
     def problem(self, scenario: Scenario, request: Request | None = None) -> PlanProblem:
-        """Return the problem of the section ``plan``; options of a request go over it."""
+        """Return the problem of the section ``plan``; options of a request override it."""
         if request is None:
             return read_problem(scenario)
         if not request.horizon <= LONGEST_HORIZON:
@@ -156,13 +156,13 @@ def _carries(scenario: Scenario) -> bool:
 
 
 def _unlimited(scenario: Scenario) -> PlanProblem:
-    """Return a problem without a section ``plan``: every control is used, within its limit."""
+    """Return a problem without a section ``plan``: all controls are used, within their limits."""
     limits = control_limits(scenario, scenario.system.control.names)
     return PlanProblem(goal={}, control_limits=limits, **known_of(scenario))
 
 
 def _sampled(problem: PlanProblem, plan: Plan, rate: float) -> Plan:
-    """Return a plan with samples per second [Hz] at least; its controls go as before."""
+    """Return a plan with at least so many samples per second [Hz], and the same controls."""
     parts = [
         np.linspace(a, b, max(1, int(np.ceil((b - a) * rate))) + 1)[:-1]
         for a, b in zip(plan.times[:-1], plan.times[1:], strict=True)

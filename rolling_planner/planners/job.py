@@ -60,8 +60,8 @@ def work(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
     Parameters
     ----------
     job
-        ``kind``: ``plan`` or ``check``; ``scenario_file``; ``start``, a state. To plan: what a
-        :class:`Request` holds. To check: ``plan``, whose start counts if ``start`` is None, or
+        ``kind``: ``plan`` or ``check``; ``scenario_file``; ``start``, a state. To plan: the fields
+        of a :class:`Request`. To check: ``plan``, whose start is used if ``start`` is None, or
         ``trajectory``, samples of the hand by name; and ``time_budget`` [s].
     report
         Called with progress; False cancels.
@@ -74,20 +74,20 @@ def work(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
     Raises
     ------
     RollingError
-        There is no plan, or the job makes no sense; the text says what would do.
+        There is no plan, or the job is invalid; the text gives a valid alternative.
 
     """
     return {'plan': _plan, 'check': _check}[job['kind']](job, report)
 
 
 def warm_up(job: Mapping[str, Any]) -> None:
-    """Load the scenario and compile what a plan needs, before the first goal comes."""
+    """Load the scenario and compile the functions of a plan, before the first goal arrives."""
     model = planning_model(job['scenario_file'])
     request = _request({**job, 'start': model.scenario.x0, 'goal': {}})
     model.planner.warm_up(model.scenario, request)
 
 
-work.warm_up = warm_up  # type: ignore[attr-defined]  # the worker looks there
+work.warm_up = warm_up  # type: ignore[attr-defined]  # read by the worker
 
 
 def _request(job: Mapping[str, Any]) -> Request:
@@ -109,7 +109,7 @@ def _plan(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
 
 
 def _check(job: Mapping[str, Any], report: Report) -> dict[str, Any]:
-    """Simulate a plan, or the object on a hand that follows a trajectory; judge the contact."""
+    """Simulate a plan, or the object on a hand that follows a trajectory; check the contact."""
     from rolling_planner.check_plan import check_hand_trajectory, check_plan  # noqa: PLC0415
 
     scenario = planning_model(job['scenario_file']).scenario

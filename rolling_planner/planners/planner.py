@@ -1,4 +1,4 @@
-"""Planners of systems, and the motion of a body that they may follow."""
+"""Planners of systems, and the motions of bodies along plans."""
 
 from __future__ import annotations
 
@@ -38,34 +38,34 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         'sample_rate': 200.0,
         'time_budget': 30.0,
     }
-)  # parameters of planning of the planner node, which are the options of a request
+)  # planning parameters of the planner node, which are the options of a request
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Request:
     """
-    A goal that takes the place of the one in a scenario's section ``plan``.
+    A goal that replaces the one in a scenario's section ``plan``.
 
     Attributes
     ----------
     start
         State x to start from.
     goal
-        Values by name of an entry, or of one of its numbers.
+        Values by name of an entry, or of one of its components.
     horizon
-        Duration of the motion [s]; 0 for the shortest, where the planner finds it.
+        Duration of the motion [s]; 0 for the shortest, if the planner determines it.
     method
         One of the planner's ``methods``; empty for the default.
     options
-        Parameters of planning of the planner node, by name.
+        Planning parameters of the planner node, by name.
     waypoints
         Points to pass before the goal, shape (k, 3) [m].
     keep_out
         Circles to keep out of: x, y and radius, shape (k, 3) [m].
     start_controls
-        Controls that are in force at the start, by scalar name.
+        Controls in force at the start, by scalar name.
     warm_start
-        A plan to start from; None for the planner's own first guess.
+        A plan to start from; None for the planner's own initial guess.
 
     """
 
@@ -83,22 +83,22 @@ class Request:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Planned:
     """
-    Plan of a planner, and how its simulation is evaluated.
+    Plan of a planner, and the evaluation of its simulation.
 
     Attributes
     ----------
     scenario
-        System, start and tolerances with which the plan is to be simulated.
+        System, start and tolerances for the simulation of the plan.
     plan
         The plan.
     goal_error
-        From the state in which the plan's simulation ends to its error.
+        Function from the final state of the plan's simulation to its error.
     tolerance
-        Greatest goal error of a plan that has reached its goal.
+        Maximum goal error of a plan that reaches its goal.
     entries
-        From that state to further entries of a result file.
+        Function from that state to further entries of a result file.
     under_feedback
-        Returns the motion under the feedback that an unstable plan was judged by; None of a plan
+        Returns the motion under the feedback used to evaluate an unstable plan; None for a plan
         whose controls are played back.
 
     """
@@ -113,22 +113,22 @@ class Planned:
 
 class SystemPlanner(ABC):
     """
-    Planner of one kind of system.
+    Planner of one type of system.
 
     Attributes
     ----------
     section
         Model of the section ``plan`` of a scenario.
     methods
-        What a request may name as its method.
+        Methods that a request may name.
     finds_duration
-        Whether the duration of the motion is found by the planner: the horizon may be 0 then.
+        Whether the planner determines the duration of the motion; the horizon may then be 0.
     has_own_goal
-        Whether a request that names nothing stands for the goal of the scenario.
+        Whether a request without a goal means the goal of the scenario.
     takes_waypoints, takes_keep_out, takes_start_controls
-        Whether these entries of a request are heeded.
+        Whether these entries of a request are used.
     lines
-        Entries of a plan's report that a summary shows: key -> (title, format).
+        Entries of a plan's report in a summary: key -> (title, format).
 
     """
 
@@ -141,23 +141,23 @@ class SystemPlanner(ABC):
     takes_keep_out = False
     takes_start_controls = False
 
-    def check_for_nodes(self, scenario: Scenario) -> None:  # noqa: B027  nothing, by default
+    def check_for_nodes(self, scenario: Scenario) -> None:  # noqa: B027  does nothing by default
         """Raise ParameterError unless nodes can execute the plans of a scenario."""
 
     def goal_entries(self, scenario: Scenario) -> tuple[Entry, ...]:
-        """Return the entries of the state, which the goal of a request may name."""
+        """Return the entries that the goal of a request may name."""
         return tuple(scenario.system.state.entries)
 
     def goal_at(self, scenario: Scenario, place: Array) -> dict[str, float]:  # noqa: ARG002
         """
-        Return a goal with what rolls at a place in the world [m], shape (3,).
+        Return a goal with the rolling body at a position in the world [m], shape (3,).
 
-        Empty if it takes none.
+        Empty if positions are not supported.
         """
         return {}
 
     def warm_up(self, scenario: Scenario, request: Request) -> None:  # noqa: B027
-        """Load and compile what the first plan needs."""
+        """Load and compile the functions for the first plan."""
 
     @abstractmethod
     def problem(self, scenario: Scenario, request: Request | None = None) -> Any:  # noqa: ANN401
@@ -176,12 +176,12 @@ class SystemPlanner(ABC):
         self, scenario: Scenario, on_iteration: Report, request: Request | None = None
     ) -> Planned:
         """
-        Return the plan that a scenario, or a request, asks for.
+        Return the plan for a scenario or a request.
 
         Raises
         ------
         PlanningError
-            There is none; the text says what could not be met.
+            There is no plan; the text gives the constraint that could not be met.
         CancelledError
             ``on_iteration`` returned False.
 
@@ -189,22 +189,22 @@ class SystemPlanner(ABC):
 
 
 def planner_of(system: str) -> SystemPlanner:
-    """Return the planner of a kind of system."""
+    """Return the planner of a type of system."""
     own: SystemPlanner | None = role_of(system, 'planner')
     return own or general_planner()
 
 
 def general_planner() -> SystemPlanner:
-    """Return the planner of the systems that bring none: collocation."""
+    """Return the default planner: collocation."""
     planner: SystemPlanner = import_module(COLLOCATION).PLANNER
     return planner
 
 
 def scalar_values(values: Mapping[str, ArrayLike], entries: Sequence[Entry]) -> dict[str, float]:
     """
-    Return values by scalar name that stand by name of an entry or by scalar name.
+    Return values by scalar name, given by name of an entry or by scalar name.
 
-    Those of an entry are vectors, in its unit.
+    Values of an entry are vectors, in its unit.
     """
     out: dict[str, float] = {}
     for entry in entries:
@@ -217,11 +217,11 @@ def scalar_values(values: Mapping[str, ArrayLike], entries: Sequence[Entry]) -> 
 
 
 Bodies = dict[str, dict[str, Array]]
-MOST_POSES = 1000  # of a robot, for those who only look at it
+MOST_POSES = 1000  # of a robot, for display
 
 
 def bodies_named(system: RollingSystem) -> tuple[str, ...]:
-    """Return the names of the bodies whose motion is shown: hand and object, or object."""
+    """Return the names of the displayed bodies: hand and object, or object."""
     return ('object',) if offers(system, CarriedObject) is None else ('hand', 'object')
 
 
@@ -234,17 +234,17 @@ def body_motions(
     Parameters
     ----------
     system, p
-        The system and its parameters. Of one that carries an object, ``pose`` names hand and
-        object; of any other, the first body of ``pose`` is the object.
+        The system and its parameters. If it carries an object, ``pose`` names hand and object;
+        otherwise the first body of ``pose`` is the object.
     times, states, controls
-        Shapes (k,) [s], (k, n) and (k, m). Of a robot with more samples than 1000, evenly chosen
-        ones are taken.
+        Shapes (k,) [s], (k, n) and (k, m). More than 1000 samples of a robot are thinned out
+        evenly.
 
     Returns
     -------
     dict
         By name of the body: ``times`` (k,) [s], ``X`` (k, 4, 4) in the world, ``twist`` (k, 6): w
-        [rad/s], v [m/s] of the body's origin, both expressed in the body. Of a hand, whose
+        [rad/s], v [m/s] of the body's origin, both expressed in the body. For a hand, whose
         accelerations are the control, also ``acceleration`` (k, 6): alpha [rad/s^2], a [m/s^2].
 
     """

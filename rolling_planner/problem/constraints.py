@@ -15,7 +15,7 @@ from transforms3d.quaternions import qconjugate, qmult, rotate_vector
 
 
 def axis_entries(layout: Layout) -> dict[str, tuple[str, int]]:
-    """Return by the name of each axis goal the quaternion entry, and the number of the axis."""
+    """Return the quaternion entry and the index of the axis by name of each axis goal."""
     return {
         f'{axis}{entry.name[1:]}': (entry.name, k)
         for entry in layout.entries
@@ -25,7 +25,7 @@ def axis_entries(layout: Layout) -> dict[str, tuple[str, int]]:
 
 
 def axis_goal_entries(layout: Layout) -> tuple[Entry, ...]:
-    """Return the axis goals as entries of three numbers each."""
+    """Return the axis goals as entries of three components each."""
     return tuple(
         Entry(name, tuple(f'{name}_{c}' for c in 'xyz'), '')
         for name in axis_entries(layout)
@@ -40,13 +40,13 @@ def aligned(name: str, q: Array, axis: int, direction: Array) -> Array:
     Parameters
     ----------
     name
-        Of the goal, for errors.
+        Name of the goal, for errors.
     q
         Attitude to start from, unit quaternion wxyz.
     axis
-        Number of the axis of the body: 0, 1, 2.
+        Index of the axis of the body: 0, 1, 2.
     direction
-        Wanted direction of that axis in the frame of the attitude, shape (3,).
+        Desired direction of that axis in the frame of the attitude, shape (3,).
 
     Returns
     -------
@@ -56,7 +56,7 @@ def aligned(name: str, q: Array, axis: int, direction: Array) -> Array:
     Raises
     ------
     ParameterError
-        The direction has no unit length.
+        The direction does not have unit length.
 
     """
     length = float(np.linalg.norm(direction))
@@ -72,7 +72,7 @@ def aligned(name: str, q: Array, axis: int, direction: Array) -> Array:
 
 
 def axis_miss(q: Array, q_goal: Array, axis: int) -> Array:
-    """Return the rotation vector [rad] that is left of an attitude without that about an axis."""
+    """Return the rotation vector [rad] of an attitude without its rotation about an axis."""
     apart = qmult(qconjugate(q_goal), q / np.linalg.norm(q))
     about = np.zeros(4)
     about[0], about[1 + axis] = apart[0], apart[1 + axis]
@@ -89,14 +89,14 @@ def state_limits(
     system: RollingSystem, p: Array, given: Mapping[str, tuple[float, float]]
 ) -> Limits:
     """
-    Return least and greatest values of states by scalar name.
+    Return minimum and maximum of states by scalar name.
 
     Parameters
     ----------
     system, p
         The system and its parameters.
     given
-        Limits that were asked for; they may narrow the others, not widen them.
+        Requested limits; they may narrow the others, not widen them.
 
     """
     out: Limits = {}
@@ -114,7 +114,7 @@ def state_limits(
 def check_within(
     system: RollingSystem, what: str, x: Array, limits: Mapping[str, tuple[float, float]]
 ) -> None:
-    """Raise an error if a state passes its limits or stands at a pole of the hand's chart."""
+    """Raise an error if a state exceeds its limits or is at a pole of the hand's chart."""
     for name, (low, high) in limits.items():
         value = float(x[system.state.names.index(name)])
         if not low <= value <= high:
@@ -143,7 +143,7 @@ OBJECT_ENTRIES = {
 
 
 def object_entry(name: str) -> tuple[str, slice]:
-    """Return the entry that a name stands for, and which of its numbers: ``v_WO_W_z`` is one."""
+    """Return the entry of a name, and the index of the component, such as for ``v_WO_W_z``."""
     stem, _, component = name.rpartition('_')
     if stem in OBJECT_ENTRIES and stem != 'q_WO' and component in ('x', 'y', 'z'):
         k = 'xyz'.index(component)

@@ -1,4 +1,4 @@
-"""The goal of a plan: rows for the last state, and how far a state is from it."""
+"""The goal of a plan: rows for the last state, and the error of a state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class GoalRows(NamedTuple):
 
     rows: Array
     values: Array
-    periods: Array  # 0 where there is none
+    periods: Array  # 0 if there is none
     names: tuple[str, ...]
 
     def values_near(self, x: Array) -> Array:
@@ -35,7 +35,7 @@ class GoalRows(NamedTuple):
 
 
 def periods(system: RollingSystem) -> Array:
-    """Return the period of each number of the state, 0 where it has none."""
+    """Return the period of each component of the state, 0 if it has none."""
     out = np.zeros(system.state.size)
     for entry in system.state.entries:
         if entry.kind == 'angle':
@@ -48,7 +48,7 @@ def periods(system: RollingSystem) -> Array:
 
 
 def nearest_turn(system: RollingSystem, x: Array, near: Array) -> Array:
-    """Return x with each angle shifted by whole periods to where it is nearest another state."""
+    """Return x with each angle shifted by whole periods to be closest to another state."""
     period = periods(system)
     used = period > 0
     out = np.array(x, dtype=float)
@@ -60,13 +60,14 @@ def goal_rows(problem: PlanProblem, model: Restriction[RollingSystem]) -> GoalRo
     """
     Return the goal as linear constraints on the last moving state.
 
-    An attitude is reached where the vector part of goal^-1 q vanishes: linear in q, and blind to
-    its norm and sign.
+    An attitude is reached where the vector part of goal^-1 q vanishes, which is linear in q and
+    independent of its norm and sign.
 
     Raises
     ------
     InfeasibleError
-        A state that the active controls cannot move misses its goal by more than the tolerance.
+        A state that the active controls cannot move differs from its goal by more than the
+        tolerance.
 
     """
     x_goal, matters = problem.goal_state
@@ -123,7 +124,7 @@ def object_rows(
     problem, model
         The problem, and the part of the system that moves.
     goal
-        Symbols of the wanted values, for all entries of the problem's object goal.
+        Symbols of the desired values, for all entries of the problem's object goal.
 
     """
     system = problem.system
@@ -132,7 +133,7 @@ def object_rows(
     carrying = offers(system, CarriedObject)
     if carrying is None:
         raise ParameterError(
-            f'goal.{next(iter(problem.object_goal))}: a system of kind '
+            f'goal.{next(iter(problem.object_goal))}: a system of type '
             f'{system.name!r} has no object of its own'
         )
     s = model.symbols
@@ -165,16 +166,16 @@ def _attitude_miss(value: ca.SX, goal: ca.SX) -> ca.SX:
 
 def goal_error(problem: PlanProblem, x: Array) -> float:
     """
-    Return the Euclidean norm of what misses the goal.
+    Return the Euclidean norm of the error from the goal.
 
-    Contact position counts in metres over the hand, rotations as turns in radians, velocities in
-    metres and radians a second.
+    Contact positions are in metres on the hand, rotations in radians, velocities in metres and
+    radians per second.
     """
     return float(np.linalg.norm(np.concatenate([np.zeros(1), *goal_misses(problem, x).values()])))
 
 
 def goal_misses(problem: PlanProblem, x: Array) -> dict[str, Array]:
-    """Return by name the vector that misses the goal, in the units of :func:`goal_error`."""
+    """Return the error vectors from the goal by name, in the units of :func:`goal_error`."""
     x_goal, matters = problem.goal_state
     system = problem.system
     apart = np.array(system.difference(nearest_turn(system, x, x_goal), x_goal)).ravel()
@@ -205,7 +206,7 @@ def goal_misses(problem: PlanProblem, x: Array) -> dict[str, Array]:
 
 
 def turned(q: Array, by: Array) -> Array:
-    """Return the quaternion of R(q) after a rotation about an axis of its own, ``by`` [rad]."""
+    """Return the quaternion of R(q) after a rotation about one of its own axes, ``by`` [rad]."""
     angle = float(np.linalg.norm(by))
     if angle < 1e-12:
         return np.array(q, dtype=float)

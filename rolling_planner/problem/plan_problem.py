@@ -56,7 +56,7 @@ GoalMode = Literal['hard', 'terminal_weight']
 Guess = Literal['kinematic', 'stationary']
 Method = Literal['hermite_simpson', 'trapezoidal', 'cross_entropy']
 View = Literal['tangent', 'chart']
-# numbers, an attitude as a mapping, or null for nothing
+# numbers, an attitude as a mapping, or null for no goal
 Wanted = Annotated[
     ArrayLike | None,
     PlainValidator(_wanted),
@@ -66,7 +66,7 @@ ByName = Mapping[str, NotNegative]
 
 
 def _both_signs(limits: Array | float) -> tuple[float, float]:
-    """Return least and greatest value."""
+    """Return minimum and maximum."""
     low, high = (-limits, limits) if isinstance(limits, float) else limits.tolist()
     return low, high
 
@@ -81,10 +81,10 @@ class Weights:
     Attributes
     ----------
     control
-        R: one number, or one for each active control.
+        R: one value, or one for each active control.
     view
-        What Q and P1 act on: ``tangent`` (difference from the goal, names of the tangent layout)
-        or ``chart`` (the paper's state s, names of the chart view).
+        Vector on which Q and P1 act: ``tangent`` (difference from the goal, names of the tangent
+        layout) or ``chart`` (the paper's state s, names of the chart view).
     tracking
         Q by name; the desired trajectory goes straight from start to goal.
     terminal
@@ -117,7 +117,7 @@ class Weights:
     ] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse a view that does not exist, and negative weights."""
+        """Reject a view that does not exist, and negative weights."""
         check_choice('view', self.view, View)
         given: dict[str, ArrayLike] = {'control': self.control}
         for group in ('tracking', 'terminal'):
@@ -138,23 +138,23 @@ class PlanProblem:
     x_start
         State at the start.
     goal
-        Wanted values by entry or scalar name of the state, or of the object's motion in the world
+        Desired values by entry or scalar name of the state, or of the object's motion in the world
         (``p_WO``, ``q_WO``, ``v_WO_W``, ``w_WO_W``, and those in other frames, see
-        :mod:`rolling_planner.problem.constraints`). What is not named is free, but for the rest
-        goal of the system (velocities zero, hand turned as at the start); None frees an entry of
-        that. There is no rest goal with ``release``, or where a velocity of the object is wanted.
-        An attitude is a quaternion wxyz, or a mapping as in a scenario: ``{'rpy': [0, 0, 1]}``.
+        :mod:`rolling_planner.problem.constraints`). Other entries are free, except for the rest
+        goal of the system (velocities zero, hand oriented as at the start); None frees an entry of
+        it. There is no rest goal with ``release``, or with a goal for a velocity of the object. An
+        attitude is a quaternion wxyz, or a mapping as in a scenario: ``{'rpy': [0, 0, 1]}``.
     horizon
-        Duration [s]; a scenario's own where its section gives none.
+        Duration [s]; that of the scenario if its section gives none.
     active_controls
-        Names of the controls that may be used, entries or scalars; all if empty. They become
-        scalar names.
+        Names of the controls that may be used, entries or scalars; all if empty. They are
+        converted to scalar names.
     control_limits
-        Least and greatest value by scalar name, or one number for all: +- that number.
+        Minimum and maximum by scalar name, or one value for all: +- that value.
     state_limits
-        Least and greatest value by scalar name.
+        Minimum and maximum by scalar name.
     goal_tolerance
-        Greatest goal error of the simulated plan.
+        Maximum goal error of the simulated plan.
     goal_mode
         ``hard``, or ``terminal_weight`` as in the paper.
     method
@@ -165,7 +165,7 @@ class PlanProblem:
     refinements
         How often the number of segments may be doubled.
     normal_force_min
-        Least normal force as a fraction of the object's weight.
+        Minimum normal force as a fraction of the object's weight.
     friction_cone, spin_friction
         Whether the contact force and torque must stay inside the friction limits of p.
     weights
@@ -175,25 +175,25 @@ class PlanProblem:
     time_budget
         Maximum wall-clock time [s]; none if infinite.
     iterations
-        Greatest number of iterations of one optimisation.
+        Maximum number of iterations of one optimisation.
     effort
-        Maximum number of iterations of all optimisations, on a finer grid counted as many
-        times as it is finer; unlike a time budget it ends where it does on any machine.
+        Maximum number of iterations of all optimisations, each weighted by the refinement of its
+        grid. Unlike a time budget it gives the same result on any machine.
     samples
-        Points of a segment at which constraints are judged on the simulated trajectory.
+        Points of a segment at which constraints are checked on the simulated trajectory.
     seed
         Seed of the random starts.
     quiet_ends
-        The controls are zero at start and end, so that a command that comes a step late at the
-        end of a plan does little.
+        The controls are zero at start and end, so that a command that arrives a step late at the
+        end of a plan has little effect.
     start_controls
-        Controls at the start by scalar name, where others are wanted there: a plan that takes
-        over from another motion goes on with what that one commands.
+        Controls at the start by scalar name, for a plan that takes over from another motion and
+        continues with its commands.
     release
         The plan ends in free flight: the contact force vanishes at the end, and the margin of
-        the normal force is lifted in the last segment only.
+        the normal force is dropped in the last segment only.
     warm_start
-        A plan to start from, for instance of a similar problem; stretched to the horizon.
+        A plan to start from, for example of a similar problem; it is stretched to the horizon.
 
     Examples
     --------
@@ -308,7 +308,7 @@ class PlanProblem:
     warm_start: Brought[Plan | None] = None
 
     def __post_init__(self) -> None:
-        """Refuse what no planner can do."""
+        """Reject an invalid problem."""
         check_positive('horizon', self.horizon, 's')
         check_positive('goal_tolerance', self.goal_tolerance)
         for name, value, known in (
@@ -339,15 +339,15 @@ class PlanProblem:
         thrown = offers(self.system, Envelope) is not None and 'mass' in self.system.parameters
         if self.release and not thrown:
             raise ParameterError(
-                f'release: a system of kind {self.system.name!r} holds no object that it could '
-                'let go; leave it out'
+                f'release: a system of type {self.system.name!r} holds no object that it could '
+                'release; leave it out'
             )
         if self.warm_start is not None and (
             self.warm_start.state_names != tuple(self.system.state.names)
         ):
-            raise ParameterError('warm_start: the plan is one of another system or representation')
+            raise ParameterError('warm_start: the plan has another system or representation')
         x_goal, matters = self.goal_state
-        self.object_goal  # noqa: B018  its numbers are checked there
+        self.object_goal  # noqa: B018  checks its values
         check_within(self.system, 'x_start', np.asarray(self.x_start), self.limits)
         where = [n for n, m in zip(self.system.state.names, matters, strict=True) if m]
         check_within(
@@ -355,17 +355,17 @@ class PlanProblem:
         )
 
     def _check_time(self) -> None:
-        """Refuse equations that depend on the time itself: a plan would stand still in it."""
+        """Reject equations that depend explicitly on time, which a plan does not support."""
         dynamics = next(iter(self.system.modes.values())).dynamics
         if dynamics.jac_sparsity(0, 2).nnz() > 0:
             raise ParameterError(
-                'system: its equations depend on the time itself, by a drive, a trajectory or a '
-                'force with t, and a plan cannot; leave the masses to the control, and t out of '
+                'system: its equations depend explicitly on time, by a drive, a trajectory or a '
+                'force with t, which plans do not support; control the masses, and leave t out of '
                 'the force'
             )
 
     def _active(self) -> list[str]:
-        """Return the scalar names of the active controls, an entry's in its place."""
+        """Return the scalar names of the active controls, with entries expanded."""
         control = self.system.control
         known = {e.name: list(e.components) for e in control.entries}
         known |= {name: [name] for name in control.names}
@@ -382,7 +382,7 @@ class PlanProblem:
     def _quaternion(
         self, name: str, value: ArrayLike | Mapping[str, Any] | None
     ) -> ArrayLike | None:
-        """Return the quaternion of an attitude in one of its forms, and other values as given."""
+        """Return the quaternion of an attitude in any of its forms, and other values as given."""
         if not isinstance(value, Mapping):
             return value
         components, turns = self._components(name)
@@ -394,7 +394,7 @@ class PlanProblem:
             raise ParameterError(str(e)) from None
 
     def _check_names(self) -> None:
-        """Refuse names that the system does not have."""
+        """Reject names that the system does not have."""
         controls = self.system.control.names
         check_names(self.start_controls, self.active_controls, 'start_controls: no active control')
         for name in self.state_limits:
@@ -409,7 +409,7 @@ class PlanProblem:
             raise ParameterError(
                 f'weights.control takes 1 or {len(self.active_controls)} numbers, got {count}'
             )
-        if self.weights.view == 'tangent':  # the chart view's are checked with the cost
+        if self.weights.view == 'tangent':  # names of the chart view are checked with the cost
             groups = {'tracking': self.weights.tracking, 'terminal': self.weights.terminal}
             for what, given in groups.items():
                 for name in given:
@@ -427,7 +427,7 @@ class PlanProblem:
                 raise ParameterError(f'{what}.{name} must increase, got {[*pair]!r}')
 
     def control_limit(self, name: str) -> tuple[float, float]:
-        """Return least and greatest value of a control."""
+        """Return minimum and maximum of a control."""
         limits = self.control_limits
         if not isinstance(limits, Mapping):
             return -float(limits), float(limits)
@@ -436,15 +436,15 @@ class PlanProblem:
 
     @cached_property
     def limits(self) -> dict[str, tuple[float, float]]:
-        """Least and greatest value of states: those given, edges of the hand, poles of charts."""
+        """Minimum and maximum of states: given ones, edges of the hand, poles of charts."""
         return state_limits(self.system, self.p, self.state_limits)
 
     @cached_property
     def goal_state(self) -> tuple[Array, NDArray[np.bool_]]:
         """
-        The wanted state and which of its numbers matter.
+        The desired state, and which of its components belong to the goal.
 
-        Attitudes matter as a whole.
+        An attitude belongs to the goal with all its components.
         """
         layout = self.system.state
         x = np.array(self.x_start, dtype=float)
@@ -479,7 +479,7 @@ class PlanProblem:
 
     @property
     def free_axes(self) -> dict[str, int]:
-        """Number of the axis by attitude entry about which its goal leaves the rotation free."""
+        """Index, by attitude entry, of the axis about which its goal leaves the rotation free."""
         return dict(self.axis_goals.values())
 
     def _rest_goal(self, x: Array) -> dict[str, ArrayLike]:
@@ -493,7 +493,7 @@ class PlanProblem:
 
     @cached_property
     def object_goal(self) -> dict[str, tuple[Array, NDArray[np.bool_]]]:
-        """Wanted values of the object's motion by entry, in its shape and unit; which matter."""
+        """Desired values of the object's motion by entry, in its shape and unit, and mask."""
         out: dict[str, tuple[Array, NDArray[np.bool_]]] = {}
         for name, value in self.goal.items():
             if not self._is_object(name) or value is None:
@@ -513,7 +513,7 @@ class PlanProblem:
         return entry in OBJECT_ENTRIES and entry not in self.system.state
 
     def _components(self, name: str) -> tuple[Sequence[str], bool]:
-        """Return the scalar names that a name of the goal has, and whether it is an attitude."""
+        """Return the scalar names of a name of the goal, and whether it is an attitude."""
         layout = self.system.state
         if self._is_object(name):
             entry, where = object_entry(name)
@@ -533,7 +533,7 @@ class PlanProblem:
 
 
 def _numbers(name: str, value: ArrayLike, components: Sequence[str], turns: bool) -> Array:
-    """Return the numbers of a goal, checked; of a quaternion, with norm 1."""
+    """Return the checked values of a goal; a quaternion with norm 1."""
     given = np.asarray(value, dtype=float).reshape(-1)
     if given.size != len(components):
         names = f' {" ".join(components)}' if len(components) > 1 else ''

@@ -30,7 +30,7 @@ def read_problem(scenario: Scenario) -> PlanProblem:
     Raises
     ------
     ScenarioError
-        There is no such section, or an entry is wrong; the text begins with its path.
+        There is no such section, or an entry is wrong; the text starts with its path.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def read_problem(scenario: Scenario) -> PlanProblem:
     by_samples = problem.method == BY_SAMPLES
     if 'hybrid' in scenario.raw and not by_samples:
         raise ScenarioError(
-            f'plan.method: must be {BY_SAMPLES} beside `hybrid`, got {problem.method}, which '
+            f'plan.method: must be {BY_SAMPLES} with `hybrid`, got {problem.method}, which '
             'plans motions that roll throughout'
         )
     with located('limits'):
@@ -66,7 +66,7 @@ def read_problem(scenario: Scenario) -> PlanProblem:
 
 
 def known_of(scenario: Scenario) -> dict[str, Any]:
-    """Return what a scenario brings to its problem: arguments of :class:`.PlanProblem`."""
+    """Return the arguments of :class:`.PlanProblem` from a scenario."""
     return {
         'system': scenario.system,
         'p': scenario.p,
@@ -76,13 +76,13 @@ def known_of(scenario: Scenario) -> dict[str, Any]:
 
 
 def control_limits(scenario: Scenario, active: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Return least and greatest value of the controls that are limited, by scalar name."""
+    """Return minimum and maximum of the controls with limits, by scalar name."""
     limits = zip(scenario.system.control.names, scenario.control_limits.tolist(), strict=True)
     return {n: (-high, high) for n, high in limits if n in active and math.isfinite(high)}
 
 
 def _first(scenario: Scenario) -> Plan | None:
-    """Return the hand's motion of a scenario as a plan to begin with, None where there is none."""
+    """Return the hand's motion of a scenario as an initial plan, None without one."""
     if scenario.control.samples is None:
         return None
     times, controls = scenario.control.samples

@@ -1,1 +1,1 @@
-"""Iterative planning: solve, simulate, judge between the nodes, refine or say why not."""
+"""Iterative planning: solve, simulate, check between the nodes, refine or diagnose."""

@@ -1,4 +1,4 @@
-"""An attempt to solve a plan, and its release of states."""
+"""An attempt to solve a plan, and its release into free flight."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from rolling_planner.transcription.formulation import envelope_bounds, Formulati
 from rolling_planner.transcription.interior_point import Bounds, Optimum, solve
 from rolling_planner.transcription.transcription import Transcription
 
-ENVELOPE_TOLERANCE = 1e-4  # that an envelope function may fall short in simulation
+ENVELOPE_TOLERANCE = 1e-4  # tolerance of an envelope function in simulation
 
 
 @dataclass(eq=False)
 class Attempt:
     """
-    A simulated plan and how good it is.
+    A simulated plan and its quality.
 
     Attributes
     ----------
     optimum
-        What the solver returned.
+        Result of the solver.
     bounds, transcription
         The programme it solved.
     rollout
@@ -51,7 +51,7 @@ class Attempt:
     release
         The release into free flight, by name.
     growth
-        Growth of errors in open loop, where the plan was simulated under feedback; else None.
+        Growth of errors in open loop, if the plan was simulated under feedback; else None.
     guess
         Name of the guess.
 
@@ -69,7 +69,7 @@ class Attempt:
     growth: Growth | None = None
 
     def rank(self, tolerance: float) -> tuple[bool, int, float]:
-        """Return a key: the less, the better; its first entry says whether it fails."""
+        """Return a sort key, smaller is better; its first entry is whether it fails."""
         missed = self.error > tolerance
         return bool(self.broken) or missed, len(self.broken) + missed, self.error
 
@@ -97,19 +97,19 @@ def attempt(
     times
         Ends of the segments [s].
     guess
-        Where to start.
+        Initial guess.
     tighter
-        By how much to tighten envelope functions and limits, named as in violations.
+        Amounts by which to tighten envelope functions and limits, named as in violations.
     watch
         Progress, cancellation, time.
     tracking
-        Whether the tracking weights count.
+        Whether the tracking weights are used.
     iterations
-        Greatest number of iterations.
+        Maximum number of iterations.
     previous
-        Attempt on the same grid, less tightened, from which the guess comes.
+        Less tightened attempt on the same grid, the source of the guess.
     aside
-        By how much to aim beside the goal, in its rows; None where at it.
+        Offset of the aim from the goal, in its rows; None for no offset.
 
     """
     model, nx = formulation.model, formulation.model.state.size
@@ -171,7 +171,7 @@ def collocated(problem: PlanProblem, formulation: Formulation, found: Attempt) -
 
 
 def _judge_unstable(problem: PlanProblem, formulation: Formulation, found: Attempt) -> None:
-    """Simulate an attempt under feedback instead where its errors grow without it."""
+    """Simulate an attempt under feedback instead, if its errors grow without it."""
     plan, simulator = collocated(problem, formulation, found), formulation.simulator
     grown = growth(problem.system, simulator.step, problem.p, plan, lambda _: simulator.samples)
     if grown.factor < UNSTABLE:
@@ -183,7 +183,7 @@ def _judge_unstable(problem: PlanProblem, formulation: Formulation, found: Attem
 
 
 def drift(problem: PlanProblem, formulation: Formulation, found: Attempt) -> Array:
-    """Return how far beside its optimum a simulation ends, (k,), in units of the goal rows."""
+    """Return the final error of a simulation from its optimum, (k,), in units of the goal rows."""
     model = formulation.model
     optimum = found.optimum.z[-1, : model.state.size]
     apart = found.rollout.states[-1, model.state_index] - optimum
@@ -191,7 +191,7 @@ def drift(problem: PlanProblem, formulation: Formulation, found: Attempt) -> Arr
 
 
 def _judge(problem: PlanProblem, found: Attempt) -> None:
-    """Note goal error, broken constraints and release of a simulated attempt."""
+    """Record goal error, broken constraints and release of a simulated attempt."""
     rollout, system = found.rollout, problem.system
     error = goal_error(problem, rollout.states[-1])
     found.error = error if np.isfinite(error) else np.inf
@@ -203,7 +203,7 @@ def _judge(problem: PlanProblem, found: Attempt) -> None:
 
 
 def as_guess(problem: PlanProblem, formulation: Formulation, found: Attempt) -> Guess:
-    """Return an attempt as the guess of the next one."""
+    """Return an attempt as the guess for the next one."""
     model, nx = formulation.model, formulation.model.state.size
     z = found.optimum.z
     return Guess.from_samples(
@@ -222,13 +222,13 @@ def release_of(
     system: RollingSystem, parting: Separation, p: Array, rollout: Rollout
 ) -> dict[str, float]:
     """
-    Return how a simulated plan releases the object.
+    Return measures of the release of the object in a simulated plan.
 
     Returns
     -------
     dict
         ``force``: norm of the contact force at the end, in weights; ``force_rate``: rate of the
-        normal force there, in weights a second, negative where the bodies part;
+        normal force there, in weights per second, negative if the bodies separate;
         ``acceleration_excess``: a_z,rel - a_z,roll [m/s^2] 10 ms later; ``gap``: distance of the
         bodies [m] then.
 
@@ -247,11 +247,11 @@ def release_of(
 
 
 def release_violations(release: dict[str, float], end: float) -> list[Violation]:
-    """Return what keeps a plan from ending in free flight."""
+    """Return the reasons why a plan does not end in free flight."""
     found = []
     if not release['force'] <= FORCE_TOLERANCE:
         text = 'release (contact force at the end)'
         found.append(Violation(text, release['force'], end))
     if not release['force_rate'] < 0:
-        found.append(Violation('release (the hand does not part)', release['force_rate'], end))
+        found.append(Violation('release (the hand does not separate)', release['force_rate'], end))
     return found

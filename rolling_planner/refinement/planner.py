@@ -27,15 +27,15 @@ from rolling_planner.refinement.rollout import Rollout
 from rolling_planner.seeds.guess import Guess, initial_guesses, prepare_guesses
 from rolling_planner.transcription.formulation import formulate, Formulation
 
-ITERATIONS = 120  # of the optimisation without the constraint
-PRESSES = 1e-2  # multiplier, as a fraction of the greatest of a limit, from which one counts
-SOLVED = 0.1  # simulated goal error, beyond the tolerance, up to which the rest counts as met
+ITERATIONS = 120  # iterations of the optimisation without the constraint
+PRESSES = 1e-2  # smallest significant multiplier, as a fraction of the largest one of a limit
+SOLVED = 0.1  # simulated goal error, over the tolerance, up to which the rest counts as met
 
 
 def failure(
     problem: PlanProblem, formulation: Formulation, best: Attempt | None, watch: Watch
 ) -> PlanningError:
-    """Return the error that says why there is no plan."""
+    """Return the error with the reason why there is no plan."""
     missed = 'no guess was found' if best is None else _missed(problem, best)
     if watch.expired:
         return PlanningTimeoutError(_spent_text(problem, missed, watch))
@@ -73,7 +73,7 @@ def _spent_text(problem: PlanProblem, missed: str, watch: Watch) -> str:
 
 
 def _missed(problem: PlanProblem, best: Attempt) -> str:
-    """Return what the best attempt does not meet, in words."""
+    """Return a description of what the best attempt does not meet."""
     reasons = [f'{v} is broken' for v in best.broken]
     if not best.error <= problem.goal_tolerance:
         misses = {
@@ -121,7 +121,7 @@ def _relaxations(
 
 
 def _at_limit(problem: PlanProblem, formulation: Formulation, best: Attempt) -> set[str]:
-    """Return the names of envelope functions, controls and states whose limits press most."""
+    """Return the names of envelope functions, controls and states with the most active limits."""
     found, n, nx = best.optimum, best.transcription.n_nodes, formulation.model.state.size
     path = np.abs(found.lam_g[best.transcription.rows['path']]).reshape(n, -1)
     z = np.abs(found.lam_z).reshape(n, -1)
@@ -137,7 +137,7 @@ def _at_limit(problem: PlanProblem, formulation: Formulation, best: Attempt) -> 
 def _needed(
     name: str, problem: PlanProblem, relaxed: PlanProblem, best: Attempt, watch: Watch
 ) -> str | None:
-    """Return what a constraint would have to be, None if lifting it does not help."""
+    """Return the required value of a constraint, None if dropping it does not help."""
     if best.optimum.solved and np.all(np.isfinite(best.rollout.states)):
         r = best.rollout
         guess = Guess.from_samples(r.times, r.states, r.controls)
@@ -196,7 +196,7 @@ def _words(name: str, problem: PlanProblem, found: Attempt) -> str:
 
 
 def _friction(problem: PlanProblem, r: Rollout) -> tuple[str, float, float]:
-    """Return at which contact a motion needs most friction for what is there, and both numbers."""
+    """Return the contact at which a motion most exceeds friction, needed and given value."""
     contacts = contact_forces(problem.system, next(iter(problem.system.modes)))
     if contacts is None:
         raise ValueError(f'{problem.system.name}: a friction cone without forces')
@@ -211,12 +211,12 @@ def _friction(problem: PlanProblem, r: Rollout) -> tuple[str, float, float]:
     return f' at the contact of {name}' if name else '', float(mu[k]), float(needed[k])
 
 
-TIGHTENINGS = 3  # tries with tighter constraints before the grid is refined
-AIMED, NEAR = 5, 0.02  # the same where a goal is aimed beside, and from which error on
-TIGHTEN = 1.5  # times the amount that a constraint was broken by
-NEARLY = 1e-4  # violation up to which an optimisation that stopped early is refined nevertheless
-LATER_ITERATIONS = 120  # of an optimisation from any guess but the first
-INFEASIBLE = 3  # guesses that lead to an infeasible point until the problem is taken to be so
+TIGHTENINGS = 3  # attempts with tighter constraints before the grid is refined
+AIMED, NEAR = 5, 0.02  # the same with an offset of the aim, and the error from which on it is used
+TIGHTEN = 1.5  # factor of the violation of a constraint
+NEARLY = 1e-4  # violation up to which an optimisation that stopped early is still refined
+LATER_ITERATIONS = 120  # iterations from any guess but the first
+INFEASIBLE = 3  # infeasible guesses after which the problem counts as infeasible
 MAXIMAL_SEGMENTS = 1600
 
 
@@ -235,10 +235,10 @@ class Planner:
     """
 
     def __init__(self, problem: PlanProblem) -> None:
-        """Take the functions of the problem from those kept, or write them out."""
+        """Take the functions of the problem from the cache, or build them."""
         self.problem = problem
         self.formulation = formulate(problem)
-        self.formulation.goal(problem)  # a goal that cannot be moved to is refused here
+        self.formulation.goal(problem)  # rejects a goal that cannot be reached
         prepare_guesses(problem)
 
     def run(self, report: Report | None = None) -> Plan:
@@ -253,7 +253,7 @@ class Planner:
         Raises
         ------
         InfeasibleError, PlanningTimeoutError, NotConvergedError
-            No plan was found; the text names what could not be met.
+            There is no plan; the text names the constraint that could not be met.
         CancelledError
             ``report`` returned False.
 
@@ -280,7 +280,7 @@ class Planner:
         """Return the best plan from a guess, on finer and finer grids, and the iterations used."""
         problem, tolerance = self.problem, self.problem.goal_tolerance
         segments, used = problem.segments, 0
-        aims = guess.barrier is None  # a plan in haste: aiming is sooner there than a finer grid
+        aims = guess.barrier is None  # in a hurry: an offset is faster than a finer grid
         best: Attempt | None = None
         for refinement in range(problem.refinements + 1):
             times = np.linspace(0.0, problem.horizon, segments + 1)
@@ -323,7 +323,7 @@ class Planner:
             segments *= 2
             wrong = not found.optimum.solved and found.optimum.violation > NEARLY
             if wrong or segments > MAXIMAL_SEGMENTS:
-                break  # another guess is worth more than a finer grid
+                break  # another guess is more promising than a finer grid
         assert best is not None  # noqa: S101  there is at least one grid
         return best, used
 
@@ -345,7 +345,7 @@ class Planner:
             report['release'] = found.release
         states, controls = r.states[nodes], r.controls[nodes]
         if found.growth is not None:
-            # the reference of the feedback, not the motion of one run under it
+            # the reference of the feedback, not a motion under it
             reference = collocated(problem, self.formulation, found)
             states, controls = reference.states, reference.controls
             report |= {
@@ -370,10 +370,9 @@ def plan_rolling(problem: PlanProblem, on_iteration: Report | None = None) -> Pl
     Parameters
     ----------
     problem
-        What is asked for.
+        The problem.
     on_iteration
-        Called with an :class:`Iteration` each time, also while a guess is sought; returning False
-        cancels.
+        Called with each :class:`Iteration`, also during the search for a guess; False cancels.
 
     Returns
     -------
@@ -385,7 +384,8 @@ def plan_rolling(problem: PlanProblem, on_iteration: Report | None = None) -> Pl
     ParameterError
         The problem is not valid.
     InfeasibleError, PlanningTimeoutError, NotConvergedError
-        No plan was found; the text names what could not be met. All are PlanningError.
+        There is no plan; the text names the constraint that could not be met. All are
+        PlanningError.
     CancelledError
         ``on_iteration`` returned False.
 

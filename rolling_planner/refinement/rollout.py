@@ -1,4 +1,4 @@
-"""Rollout of a plan, open and under feedback."""
+"""Rollout of a plan, in open loop and under feedback."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from rolling_dynamics.simulation.stepper import ramp_step
 from rolling_planner.plan import Plan
 from rolling_planner.problem import PlanProblem
 
-LIMIT_OF = 'limit of '  # before the name of a state, in violations
-LIMIT_TOLERANCE = 1e-6  # fraction of a state's range by which a bound may be passed
+LIMIT_OF = 'limit of '  # prefix of the name of a state, in violations
+LIMIT_TOLERANCE = 1e-6  # fraction of a state's range by which a bound may be exceeded
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Violation:
     Attributes
     ----------
     name
-        Of the constraint.
+        Name of the constraint.
     amount
-        By how much.
+        Largest violation.
     time
-        When most [s].
+        Time of the largest violation [s].
 
     """
 
@@ -44,7 +44,7 @@ class Violation:
     time: float
 
     def __str__(self) -> str:
-        """Return the constraint, how far it is passed, and when."""
+        """Return the constraint, its violation and the time."""
         return f'{self.name} by {self.amount:.3g} at t = {self.time:.4g} s'
 
 
@@ -56,11 +56,11 @@ class Rollout:
     Attributes
     ----------
     times, states, controls, wrenches
-        At every sample; shapes (k,), (k, n), (k, m), (k, 6).
+        Values at every sample; shapes (k,), (k, n), (k, m), (k, 6).
     margins
         Envelope functions by name, shape (k,) each.
     stride
-        Samples of a segment.
+        Samples per segment.
 
     """
 
@@ -84,7 +84,7 @@ class RolloutSimulator:
         system
             Any rolling system.
         samples
-            Steps of a segment.
+            Steps per segment.
 
         """
         self.system, self.samples = system, samples
@@ -94,7 +94,7 @@ class RolloutSimulator:
         limits = envelope(system)
         self.envelope = list(limits)
         outputs += [limit(x, u, t, p) for limit in limits.values()]
-        judged = ca.cse(ca.densify(ca.vertcat(*outputs)))  # limits repeat the dynamics
+        judged = ca.cse(ca.densify(ca.vertcat(*outputs)))  # limits share terms with the dynamics
         judge = ca.Function('rollout_judge', [x, u, t, p], [judged])
         step, judge = compiled(ramp_step(system), judge)
         self.step = FastFunction(step)
@@ -116,7 +116,7 @@ class RolloutSimulator:
         Returns
         -------
         Rollout
-            ``samples`` points a segment, and the end.
+            ``samples`` points per segment, and the end.
 
         """
         s, N = self.samples, len(times) - 1
@@ -171,7 +171,7 @@ class RolloutSimulator:
         Returns
         -------
         Rollout
-            ``samples`` points a segment, and the end.
+            ``samples`` points per segment, and the end.
 
         """
         s, N = self.samples, len(times) - 1
@@ -199,7 +199,7 @@ def violations(
     problem: PlanProblem, rollout: Rollout, bounds: dict[str, float], tolerance: float
 ) -> list[Violation]:
     """
-    Return the constraints that a simulated trajectory breaks, the worst instant of each.
+    Return the constraints that a simulated trajectory breaks, each at its worst instant.
 
     Parameters
     ----------
@@ -208,9 +208,9 @@ def violations(
     rollout
         The simulated trajectory.
     bounds
-        Least value of each envelope function.
+        Minimum of each envelope function.
     tolerance
-        By how much an envelope function may fall short.
+        Tolerance of an envelope function.
 
     Returns
     -------
@@ -221,7 +221,7 @@ def violations(
     found = []
     for name, least in bounds.items():
         wanted = np.full(len(rollout.times), least)
-        if problem.release:  # the margin is lifted in the last segment
+        if problem.release:  # the margin is dropped in the last segment
             wanted[-rollout.stride :] = 0.0
         short = wanted - rollout.margins[name]
         k = int(np.argmax(short))
@@ -237,9 +237,9 @@ def violations(
     return found
 
 
-REGULATOR = 'rolling_controller.time_varying_lqr', 'TimeVaryingLqr'  # above, so by name alone
-UNSTABLE = 1e8  # growth from which on a plan is simulated under feedback: 1e-11 becomes 1e-3
-SMALL = 1e-6  # size of the error that is followed, in tangent units
+REGULATOR = 'rolling_controller.time_varying_lqr', 'TimeVaryingLqr'  # checked above
+UNSTABLE = 1e8  # growth above which a plan is simulated under feedback: 1e-11 becomes 1e-3
+SMALL = 1e-6  # size of the tracked error, in tangent units
 PERIOD = 1e-3  # longest time for which the regulator's control is held [s]
 
 
@@ -252,7 +252,7 @@ class Growth(NamedTuple):
     factor
         Size of a small error at the end over its size at the start, in tangent units.
     defect
-        Greatest distance of a segment's simulated end from the next node, in tangent units.
+        Maximum distance of a segment's simulated end from the next node, in tangent units.
 
     """
 
@@ -278,9 +278,9 @@ def growth(
     plan
         The plan, whose controls are linear between its times.
     steps
-        From the duration of a segment [s] to the number of steps that it is simulated by.
+        Function from the duration of a segment [s] to its number of simulation steps.
     interrupted
-        Asked at each segment whether to give up.
+        Called at each segment; True interrupts.
 
     Raises
     ------
@@ -291,7 +291,7 @@ def growth(
     nodes, controls, times = plan.states, plan.controls, plan.times.tolist()
 
     def end_of(k: int, x: Array) -> Array:
-        """Return where a segment ends that starts from a state of its own."""
+        """Return the end of a segment from its own start."""
         if interrupted():
             raise CancelledError('the simulation of the plan was interrupted')
         count = steps(times[k + 1] - times[k])
@@ -327,7 +327,7 @@ def collocated_states(system: RollingSystem, p: Array, plan: Plan, times: Array)
     system, p
         The system and its parameters.
     plan
-        The plan, whose states are taken as they are.
+        The plan, whose states are used unchanged.
     times
         Times [s], shape (k,).
 
@@ -355,14 +355,14 @@ def under_feedback(
     problem
         The problem.
     simulator
-        That of the problem's system.
+        Simulator of the problem's system.
     plan
         Collocated states and controls at the ends of the segments.
 
     Returns
     -------
     Rollout or None
-        None where no regulator can be made, or its motion is not finite.
+        None if no regulator can be made, or its motion is not finite.
 
     """
     module, name = REGULATOR

@@ -143,5 +143,5 @@ def test_what_cannot_be_caught_is_refused(carry):
     with pytest.raises(ParameterError, match='time to move the hand'):
         plan_throw_catch(LAB, carry, CatchOptions(early=2.0))
     still = dataclasses.replace(carry, states=carry.states[[0] * len(carry.times)])
-    with pytest.raises(PlanningError, match='no place of the hand'):
+    with pytest.raises(PlanningError, match='no position of the hand'):
         plan_throw_catch(LAB, still)  # lies flat and falls as it lies

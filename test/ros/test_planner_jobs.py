@@ -114,7 +114,7 @@ def test_manoeuvre_fills_its_horizon_at_rest():
     [
         ('w_WS_W', [0.0, 1.0, 0.0], 'the shell turns at 1 rad/s'),
         ('w_WP_W', [0.0, 0.0, 2.0], 'the pendulum turns at 2 rad/s'),
-        ('q_WP', [0.8, 0.6, 0.0, 0.0], 'the pendulum is off its rest by 1.29 rad'),
+        ('q_WP', [0.8, 0.6, 0.0, 0.0], 'the pendulum differs from its equilibrium by 1.29 rad'),
     ],
 )
 def test_manoeuvre_begins_at_rest(entry, value, text):
