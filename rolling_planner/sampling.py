@@ -1,8 +1,8 @@
 """
 Planning by samples: the cross-entropy method on batches.
 
-For motions through several modes, where an object slides, flies and lands: what such a motion
-comes to changes with the controls by jumps, and collocation has no gradient of it.
+It suits motions through several modes, in which an object slides, flies and lands. The result of
+such a motion is discontinuous in the controls, so that collocation has no gradient of it.
 
 De Boer, Kroese, Mannor & Rubinstein, "A tutorial on the cross-entropy method", Annals of
 Operations Research 134, 2005; elites are kept as in Pinneri et al., "Sample-efficient
@@ -24,11 +24,11 @@ from rolling_planner.problem.goal import goal_error
 from rolling_planner.problem.plan_problem import BY_SAMPLES, PlanProblem
 from rolling_planner.progress import Iteration, Report, Watch
 
-SAMPLES, ELITES, KEPT = 40, 6, 2  # of a generation; the best that its mean follows; that live on
+SAMPLES, ELITES, KEPT = 40, 6, 2  # samples of a generation; elites; elites that are kept
 FIRST = 0.25  # standard deviation of the first generation, as a fraction of a control's range
 FOLLOWED = 0.7  # fraction by which mean and deviation follow the elites
-FLOOR = 0.5  # least deviation per goal error, as a fraction of the first
-LOST = 100.0  # cost of a motion that ends before its time
+FLOOR = 0.5  # minimum deviation per goal error, as a fraction of the first one
+LOST = 100.0  # cost of a motion that ends early
 RTOL, ATOL = 1e-9, 1e-11
 
 
@@ -36,15 +36,15 @@ def plan_by_samples(problem: PlanProblem, on_iteration: Report | None = None) ->
     """
     Return a plan whose controls are held, each for an equal part of the horizon.
 
-    The first generation lies about ``warm_start``, or about no control. The end of the plan, once
-    more simulated, is within ``goal_tolerance`` of the goal.
+    The first generation is centred on ``warm_start``, or on zero control. The end of the plan,
+    simulated again, is within ``goal_tolerance`` of the goal.
 
     Parameters
     ----------
     problem
-        With limits for all active controls; ``segments``, ``iterations`` (generations), ``seed``,
-        ``time_budget`` and ``weights.control`` count, limits of states and margins of contact do
-        not.
+        Problem with limits for all active controls. ``segments``, ``iterations`` (generations),
+        ``seed``, ``time_budget`` and ``weights.control`` are used; limits of states and margins of
+        contact are not.
     on_iteration
         Called after each generation; False cancels.
 
@@ -53,7 +53,7 @@ def plan_by_samples(problem: PlanProblem, on_iteration: Report | None = None) ->
     ParameterError
         An active control has no limits.
     PlanningError
-        No sample came near enough to the goal.
+        No sample came close enough to the goal.
     CancelledError
         ``on_iteration`` returned False.
 
@@ -71,7 +71,7 @@ def plan_by_samples(problem: PlanProblem, on_iteration: Report | None = None) ->
         raise PlanningError(
             f'no plan: {number + 1} generations of {SAMPLES} samples came to a goal error of '
             f'{error:.3g}, the tolerance is {problem.goal_tolerance:g}; allow more iterations, '
-            'another horizon, wider control_limits, or begin with a hand_motion that comes nearer'
+            'another horizon, wider control_limits, or start with a hand_motion that comes closer'
         )
     plan.report.update(
         method=BY_SAMPLES,
@@ -86,12 +86,12 @@ def plan_by_samples(problem: PlanProblem, on_iteration: Report | None = None) ->
 
 class _Generations:
     """
-    Controls that come nearer to the goal.
+    Search for controls that come closer to the goal.
 
     Attributes
     ----------
     best, cost
-        The best controls so far, shape (segments, m), and what they cost.
+        The best controls so far, shape (segments, m), and their cost.
 
     """
 
@@ -135,13 +135,13 @@ class _Generations:
         return self._best_error
 
     def _controls(self, fractions: Array) -> Array:
-        """Return controls of fractions of the range, shape (..., segments, m)."""
+        """Return controls from fractions of the range, shape (..., segments, m)."""
         out = np.zeros((*fractions.shape[:-1], self._problem.system.control.size))
         out[..., self._active] = self._middle + self._half * fractions
         return out
 
     def _errors(self, controls: Array) -> Array:
-        """Return the goal errors of samples, more of those that end before their time."""
+        """Return the goal errors of samples, with a penalty for those that end early."""
         problem, batch = self._problem, self._batch
         batch.reset(states=problem.x_start, parameters=problem.p)
         for k in range(problem.segments):
@@ -152,7 +152,7 @@ class _Generations:
 
 
 def _limits(problem: PlanProblem) -> tuple[Array, Array]:
-    """Return least and greatest value of the active controls."""
+    """Return minimum and maximum of the active controls."""
     pairs = [problem.control_limit(name) for name in problem.active_controls]
     for name, pair in zip(problem.active_controls, pairs, strict=True):
         if not np.isfinite(pair).all():
@@ -168,7 +168,7 @@ def _in_parts(plan: Plan, parts: int) -> Array:
 
 
 def _simulated(problem: PlanProblem, controls: Array) -> Plan:
-    """Return held controls with the motion that they cause."""
+    """Return held controls with the resulting motion."""
     times = np.linspace(0.0, problem.horizon, problem.segments + 1)
     held = np.vstack([controls, controls[-1:]])
     given = np.repeat(times, 2)[1:-1], np.repeat(controls, 2, axis=0)

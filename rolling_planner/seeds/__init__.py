@@ -1,1 +1,1 @@
-"""First guesses of plans."""
+"""Initial guesses of plans."""

@@ -29,7 +29,7 @@ from rolling_planner.seeds.kinematic_seed import (
 from transforms3d.quaternions import qconjugate, qmult, quat2mat
 
 LARGEST_TILT = 0.6  # rad
-SOFT = 1e-4  # keeps the least squares regular where a tilt has no effect
+SOFT = 1e-4  # keeps the least-squares problem regular if a tilt has no effect
 
 
 def tilt_seed(
@@ -108,7 +108,7 @@ def _sensitivity(system: ContactSystem) -> ca.Function:
     return ca.Function('push', [x, prm], [ca.densify(o) for o in outputs])
 
 
-STEPS = 10  # of Gauss and Newton at each time
+STEPS = 10  # Gauss-Newton steps at each time
 CLOSE = 1e-6  # rad
 
 
@@ -116,7 +116,7 @@ def with_turning_hand(
     system: ContactSystem, p: Array, seed: KinematicSeed, active: Array
 ) -> KinematicSeed:
     """
-    Return a seed whose hand keeps the object on top; the same seed where it stays there anyway.
+    Return a seed whose hand keeps the object on top; the same seed if it already stays there.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def with_turning_hand(
 
 @once_per_system
 def _normal(system: ContactSystem) -> ca.Function:
-    """Return ``(x, p) -> contact normal in W, its Jacobian`` in a turn of the hand about H."""
+    """Return ``(x, p) -> contact normal in W, its Jacobian`` in a rotation of the hand about H."""
     x, p = ca.SX.sym('x', system.state.size), ca.SX.sym('p', system.parameters.size)
     d = ca.SX.sym('d', 3)
     turn = ca.SX.zeros(system.tangent.size)
@@ -167,7 +167,7 @@ def _normal(system: ContactSystem) -> ca.Function:
     return ca.Function('normal', [x, p], [ca.densify(v) for v in values])
 
 
-GUESSES = 4  # kinematic ones that are tried
+GUESSES = 4  # kinematic seeds that are tried
 
 
 class ContactSeeds:
@@ -180,7 +180,7 @@ class ContactSeeds:
             rolling_path(twin)
 
     def guesses(self, problem: PlanProblem, watch: Watch) -> Iterator[Guess]:
-        """Yield paths of the contact that reach the goal, with the hand tilting for them."""
+        """Yield paths of the contact that reach the goal, with the tilt of the hand for them."""
         system, p = _system(problem), problem.p
         twin = _seed_system(system)
         if twin is None:
@@ -224,7 +224,7 @@ def _system(problem: PlanProblem) -> ContactSystem:
 
 @once_per_system
 def _seed_system(system: ContactSystem) -> ContactSystem | None:
-    """Return the system on which seeds are sought, None if there are none."""
+    """Return the system for the search for seeds, None if there are none."""
     if system.representation.name == 'attitude':
         return system
     if system.object_surface.support is None or system.object_surface.side != 'outside':
@@ -235,7 +235,7 @@ def _seed_system(system: ContactSystem) -> ContactSystem | None:
 def _seed_goal(
     problem: PlanProblem, system: ContactSystem, twin: ContactSystem, x_start: Array
 ) -> tuple[Array, Array]:
-    """Return the goal in the attitude representation, and which of its 3 + 2 numbers matter."""
+    """Return the goal in the attitude representation, and the mask of its 3 + 2 components."""
     x_goal, matters = problem.goal_state
     layout, source = twin.state, system.state
     if twin is system:
@@ -262,7 +262,7 @@ def _seed_goal(
 def _contact_below(
     system: ContactSystem, p: Array, goal: Array, x_start: Array, p_WO: Array
 ) -> Array | None:
-    """Return the point of the hand, as it stands at the start, nearest an object at p_WO."""
+    """Return the point of the hand, in its initial pose, nearest to an object at p_WO."""
     layout, params = system.state, system.parameters.unpack(p)
     R_WH = quat2mat(x_start[layout.slice('q_WH')])
     try:
@@ -283,7 +283,7 @@ def _contact_below(
 def _converted(
     twin: ContactSystem, system: ContactSystem, problem: PlanProblem, states: Array
 ) -> Array | None:
-    """Return states on the problem's charts, each angle continuing the one before."""
+    """Return states on the problem's charts, each angle continuing the previous one."""
     out = [problem.x_start]
     where = system.state.slice('contact_o')
     spin = system.state.slice('psi')

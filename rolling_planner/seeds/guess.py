@@ -1,7 +1,7 @@
 """
-First guesses of a plan: of an earlier plan, of the seeds of a system, or nothing moves.
+Initial guesses of a plan: an earlier plan, the seeds of a system, or a motion at rest.
 
-Machines whose driven bodies carry or roll others go straight to the goal.
+For machines whose driven bodies carry or roll others, a guess goes straight to the goal.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from rolling_planner.problem.goal import goal_error, goal_misses
 from rolling_planner.progress import Watch
 from rolling_planner.refinement.rollout import RolloutSimulator
 
-SINES = 6  # of each control
-STARTS = 6  # random ones, until a motion reaches the goal
-EVALUATIONS = 12  # Jacobians of each
-UNLIMITED = 1.0  # first size of a control without a limit, in its unit
-LARGE = 1e3  # what counts of a motion that runs away
+SINES = 6  # sines of each control
+STARTS = 6  # random starts, until a motion reaches the goal
+EVALUATIONS = 12  # Jacobians for each start
+UNLIMITED = 1.0  # initial size of a control without a limit, in its unit
+LARGE = 1e3  # cost of a motion that diverges
 
 
 def shooting_guesses(problem: PlanProblem, watch: Watch) -> Iterator[Guess]:
     """
-    Yield motions under controls that are sums of sines, each nearer to the goal than the last.
+    Yield motions under controls that are sums of sines, each closer to the goal than the last.
 
-    Where a goal is reached by a loop alone, such as turning a ball by rolling it to and fro, a
-    guess at rest is a singular point: no small change of it turns the ball.
+    If only a loop reaches the goal, such as turning a ball by rolling it back and forth, a guess
+    at rest is a singular point: no small change of it turns the ball.
     """
     from scipy.optimize import least_squares  # noqa: PLC0415  large
 
@@ -72,7 +72,7 @@ def shooting_guesses(problem: PlanProblem, watch: Watch) -> Iterator[Guess]:
         yield Guess.from_samples(times, run.states[nodes], u, None, 'shooting')
 
 
-ELSEWHERE = 0.05  # goal error of a plan from which on it was for another goal
+ELSEWHERE = 0.05  # goal error above which a plan counts as one for another goal
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +85,10 @@ class Guess:
     states, controls
         The functions.
     barrier
-        First barrier parameter of the solver: small for a guess that nearly holds; None for one
-        that leads elsewhere, where the solver adapts it.
+        Initial barrier parameter of the solver: small for a guess that is nearly feasible. None
+        for other guesses, for which the solver adapts it.
     name
-        For the report.
+        Name for the report.
 
     """
 
@@ -115,19 +115,19 @@ class Guess:
 
 
 class Seeds(Protocol):
-    """First guesses of a system; a system names them by its capability ``plan_seeds``."""
+    """Initial guesses for a system; a system names them by its capability ``plan_seeds``."""
 
     def prepare(self, problem: PlanProblem) -> None:
-        """Write out and compile what the guesses need, before they are asked for."""
+        """Build and compile the functions of the guesses in advance."""
         ...
 
     def guesses(self, problem: PlanProblem, watch: Watch) -> Iterator[Guess]:
-        """Yield guesses, the most promising first; none where there is none."""
+        """Yield guesses, the most promising first; possibly none."""
         ...
 
 
 def stationary_guess(problem: PlanProblem) -> Guess:
-    """Return the paper's guess: nothing moves."""
+    """Return the guess of the paper, at rest."""
     times = np.array([0.0, problem.horizon])
     return Guess.from_samples(
         times,
@@ -138,7 +138,7 @@ def stationary_guess(problem: PlanProblem) -> Guess:
 
 
 def warm_guess(problem: PlanProblem, plan: Plan) -> Guess:
-    """Return a plan, stretched to the horizon of the problem."""
+    """Return the guess from a plan, stretched to the horizon of the problem."""
     stretch = problem.horizon / plan.duration
     barrier = None if goal_error(problem, plan.states[-1]) > ELSEWHERE else 1e-4
     straight = Guess.from_samples(
@@ -162,14 +162,14 @@ def initial_guesses(problem: PlanProblem, watch: Watch) -> Iterator[Guess]:
 
 
 def prepare_guesses(problem: PlanProblem) -> None:
-    """Write out and compile what the guesses need, before they are asked for."""
+    """Build and compile the functions of the guesses in advance."""
     seeds = _seeds(problem)
     if seeds is not None:
         seeds.prepare(problem)
 
 
 def _seeds(problem: PlanProblem) -> Seeds | None:
-    """Return the seeds that the system names, imported when they are wanted."""
+    """Return the seeds that the system names, imported on use."""
     named = offers(problem.system, PlanSeeds)
     if problem.guess != 'kinematic' or named is None:
         return None
@@ -178,24 +178,24 @@ def _seeds(problem: PlanProblem) -> Seeds | None:
     return seeds
 
 
-STEPS = 20  # of a segment, by the midpoint rule
-REACHED = 0.01  # error of a configuration (m, rad) from which on the guess is of use
-HALF, WELL = 0.5, 0.9  # fraction of the way ahead that may be missed, until well along it
-KEPT = 1e3  # weight of closed contacts over the way to the goal
-LAST = 1 - 1e-6  # fraction of the way after which its direction is kept
-BARRIER = 1e-6  # of a guess at which the solver need not look around
+STEPS = 20  # steps of a segment, by the midpoint rule
+REACHED = 0.01  # error of a configuration (m, rad) up to which the guess is useful
+HALF, WELL = 0.5, 0.9  # fraction of the remaining path that may be missed, until well along it
+KEPT = 1e3  # weight of closed contacts over the path to the goal
+LAST = 1 - 1e-6  # fraction of the path after which its direction is kept
+BARRIER = 1e-6  # barrier of a guess that is nearly feasible
 
 
 class _Straight:
     """
-    Speeds for which contacts roll at their depth and configurations go straight to a goal.
+    Speeds for which contacts roll at constant depth and configurations go straight to a goal.
 
     Attributes
     ----------
     at, driven
-        Numbers of all speeds in the state, and of those that are prescribed, which come last.
+        Indices of all speeds in the state, and of the prescribed ones, which come last.
     places
-        Numbers of the configurations that the goal names.
+        Indices of the configurations that the goal names.
 
     """
 
@@ -216,7 +216,7 @@ class _Straight:
         return np.array(self._dynamics(states, controls, 0.0, self.problem.p))
 
     def __call__(self, x: Array, way: float) -> tuple[Array, Array, float]:
-        """Return rate of the state, speeds, and the fraction of the way ahead that is missed."""
+        """Return rate of the state, speeds, and the missed fraction of the remaining path."""
         u, n = np.zeros(self.problem.system.control.size), len(self.at)
         units = np.tile(x[:, None], n + 1)
         units[self.at] = np.eye(n, n + 1)
@@ -234,12 +234,12 @@ class _Straight:
         return by @ speeds, speeds, float(missed / (np.linalg.norm(ahead) + 1e-300))
 
     def control(self, x: Array, acceleration: Array) -> Array:
-        """Return the control (m) nearest to zero with which prescribed speeds have rates."""
+        """Return the smallest control (m) for given rates of the prescribed speeds."""
         free, by = self._by_controls(x)
         return np.asarray(np.linalg.lstsq(by, acceleration - free, rcond=None)[0])
 
     def _by_controls(self, x: Array) -> tuple[Array, Array]:
-        """Return rates of the prescribed speeds without control, and by each active control."""
+        """Return rates of the prescribed speeds without control, and per active control."""
         names = self.problem.system.control.names
         units = np.diag([float(name in self.problem.active_controls) for name in names])
         columns = self._rates(x, np.column_stack([units, 0 * units[0]]))[self.driven]
@@ -250,9 +250,9 @@ def carried_guesses(problem: PlanProblem) -> Iterator[Guess]:
     """
     Yield the motion straight to the goal in which contacts roll and keep their depth.
 
-    The speeds are the least that do so, by a polynomial of degree five in time, at rest at both
-    ends; what contacts leave free stays. Nothing is yielded where that does not arrive, such as
-    where only a loop turns a ball.
+    The speeds are minimal, by a polynomial of degree five in time, with rest at both ends; free
+    motions of contacts are not used. No guess is yielded if the motion does not arrive, for
+    example if only a loop turns a ball.
     """
     contacts = offers(problem.system, DrivenContacts)
     if contacts is None or contacts.driven_contacts is None:

@@ -21,18 +21,18 @@ class RollingPath:
     """
     Integrates the configuration (q_HO, contact_h) under a given motion of the contact.
 
-    The motion is ``v``, 3 numbers: velocity of the contact point over the hand in Ch [m/s] and
+    The motion is ``v``, 3 components: velocity of the contact point over the hand in Ch [m/s] and
     spin of the object about the normal [rad/s].
     """
 
     def __init__(self, system: ContactSystem) -> None:
         """
-        Write out and compile one step.
+        Build and compile one step.
 
         Parameters
         ----------
         system
-            In the attitude representation.
+            System in the attitude representation.
 
         """
         e, state = system.expressions, system.expressions.state
@@ -49,7 +49,7 @@ class RollingPath:
         f = ca.Function('f', [c, v, e.x, e.p], [rate])
         h, *ends = ca.SX.sym('h'), *(ca.SX.sym(f'v{k}', 3) for k in range(3))
         _, end = step_of_order_4(lambda at, k: f(at, ends[k], e.x, e.p), c, h)
-        own = frame.T @ velocity  # what a state's own motion of the contact is
+        own = frame.T @ velocity  # motion of the contact in a state
         over = inverse_2x2(state.relative_curvature) @ E1 @ own[:2]
         step, self._turning, self._own = compiled(
             ca.Function('rolling_step', [c, *ends, h, e.x, e.p], [end]),
@@ -66,13 +66,13 @@ class RollingPath:
         Parameters
         ----------
         start
-            Configuration at the start, 6 numbers.
+            Configuration at the start, 6 components.
         motions
             v at the ends and middles of the steps, shape (k, 2 steps + 1, 3).
         horizon
             Duration [s].
         x, p
-            A state, for what is not part of the configuration, and parameters.
+            A state, for entries other than the configuration, and parameters.
 
         """
         k, steps = len(motions), len(motions[0]) // 2
@@ -95,16 +95,16 @@ class RollingPath:
 
 rolling_path = once_per_system(RollingPath)
 
-STEPS, FINE_STEPS = 16, 48  # of the search, and of the seed that is returned
+STEPS, FINE_STEPS = 16, 48  # steps of the search, and of the result
 MODES = 4  # functions of time for each direction
-STARTS, BATCHES = 6, 4  # loops tried at once, and how often
+STARTS, BATCHES = 6, 4  # loops tried at once, and number of attempts
 NEWTON_STEPS, SLIDING_STEPS = 26, 20
-SLIDE, NEAR = 0.4, 0.3  # fraction of the way to less effort, and residual from which on to slide
+SLIDE, NEAR = 0.4, 0.3  # fraction of a step to less effort, and residual below which it is used
 LARGEST_STEP = 1.0  # of the residual, in a Newton step
 EFFORT = np.tile(np.arange(1.0, MODES + 1.0), 2)  # weights of the coefficients
 DIFFERENCE = 1e-6
 CLOSE = 1e-3  # residual at which a seed reaches the goal: the optimisation does the rest
-SAME = 0.05  # relative difference below which two seeds are one
+SAME = 0.05  # relative difference below which two seeds are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class KinematicSeed:
     rolling_rate
         Rate of the relative angular velocity w_HO_H [rad/s^2], shape (k, 3).
     residual
-        Norm of what misses the goal.
+        Norm of the error from the goal.
 
     """
 
@@ -145,11 +145,11 @@ class SeedProblem:
     goal
         State at the goal; its ``q_HO``, ``contact_h`` and ``w_HO_H`` are reached.
     weights
-        1 or 0 for the 3 turns and the 2 coordinates that matter.
+        1 or 0 for the 3 rotations and the 2 coordinates, by whether they belong to the goal.
     horizon
         Duration [s].
     seed
-        Of the random first loops.
+        Random seed of the initial loops.
 
     """
 
@@ -207,7 +207,7 @@ class KinematicPlanner:
                     yield self._sample(c[k], float(residual[k]))
 
     def _size(self) -> float:
-        """Return a speed that turns the object by about a radian, or goes the distance."""
+        """Return a speed that turns the object by about a radian, or covers the distance."""
         q = self.problem
         w = self.path.turning(self._start[None], np.array([[1.0, 0, 0]]), q.x_start, q.p)
         per_metre = max(float(np.linalg.norm(w)), 1e-9)
@@ -215,7 +215,7 @@ class KinematicPlanner:
         return max(1.0 / per_metre, distance) / q.horizon
 
     def _motions(self, c: Array, s: Array) -> Array:
-        """Return the motion of the contact, shape (k, len(s), 3), of coefficients (k, 2 MODES)."""
+        """Return the motion of the contact, (k, len(s), 3), from coefficients (k, 2 MODES)."""
         k = np.arange(1, MODES + 1)
         modes = np.sin(np.pi * s)[:, None] * np.sin(np.pi * np.outer(s, k))
         rise = s * s * (3 - 2 * s)
@@ -267,7 +267,7 @@ class KinematicPlanner:
 
 
 def _misses(ends: Array, target: Array) -> Array:
-    """Return turns (3) and displacements (2) from the target, shape (k, 5)."""
+    """Return rotations (3) and displacements (2) from the target, shape (k, 5)."""
     q = ends[:, :4] / np.linalg.norm(ends[:, :4], axis=1)[:, None]
     g = target[:4]
     w = q @ g

@@ -1,9 +1,9 @@
 """
-First guesses for balls that are driven by internal masses.
+Initial guesses for balls driven by internal masses.
 
-The ball rolls along a path without spin, at a smooth speed, and the masses keep the common centre
-of mass where gravity gives the torque that the acceleration needs: below the centre, a little
-ahead of it while the ball gains speed. The collocation starts from there.
+The ball rolls along a path without spin, at a smooth speed. The masses keep the common centre of
+mass at the position for which gravity causes the torque of the acceleration: below the centre, and
+slightly ahead of it while the ball accelerates. The collocation starts from this motion.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ def smooth_step(t: Array) -> Array:
     """
     Return the polynomial from 0 to 1 with three derivatives zero at both ends.
 
-    A fraction, in the shape of the times, from 0 to 1, that are given.
+    Its value is a fraction, in the shape of the given times from 0 to 1.
     """
     return t**4 * (35 - 84 * t + 70 * t**2 - 20 * t**3)
 
 
 def straight_path(start: Array, goal: Array) -> PlanePath:
-    """Return the straight path from a point to another, 2 numbers each [m], s from 0 to 1."""
+    """Return the straight path from a point to another, 2 components each [m], s from 0 to 1."""
     x, y = (float(v) for v in start)
     dx, dy = float(goal[0]) - x, float(goal[1]) - y
     return PlanePath([f'{x!r}+({dx!r})*s', f'{y!r}+({dy!r})*s'])
@@ -70,8 +70,8 @@ def rolling_seed(
     Returns
     -------
     Plan
-        It keeps the rolling constraint, and the balance as if the ball rolled slowly. Its last
-        state is at rest and in balance: a goal.
+        It satisfies the rolling constraint, and balance in the quasi-static limit. Its last state
+        is at rest and in balance, so that it is a possible goal.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def _attitudes(q0: Array, spline: CubicSpline, times: Array, radius: float) -> A
 
 
 def _balanced(ball: PointMassBall, p: Array, x_start: Array, q: Array, a: Array) -> Array:
-    """Return places on the rails that give the torque for the accelerations a, near each other."""
+    """Return continuous positions on the rails that give the torque for the accelerations a."""
     params = ball.parameters.unpack(p)
     radius, g = float(params['radius'][0]), -float(params['gravity_W'][2])
     total = float(params['mass'][0] + params['masses'].sum())
@@ -152,8 +152,8 @@ def _balanced(ball: PointMassBall, p: Array, x_start: Array, q: Array, a: Array)
             value, slope = moment(theta)
         if not np.linalg.norm((R @ value)[:2] - wanted) <= 1e-3 * total * radius:
             raise ParameterError(
-                'no first guess: the masses cannot keep the centre of mass where this path needs '
-                'it; give a longer horizon, or rails that reach further'
+                'no initial guess: the masses cannot move the centre of mass as this path needs; '
+                'give a longer horizon, or rails that reach further'
             )
         out.append(theta.copy())
     return np.array(out)
@@ -165,7 +165,7 @@ def _moment(
     """Return the function theta -> (sum of m zeta, its Jacobian) in the body."""
     rails = [m.rail for m in ball.masses if isinstance(m, RailMass)]
     if len(rails) != len(ball.masses):
-        raise ParameterError('a first guess needs masses on rails alone')
+        raise ParameterError('an initial guess needs masses on rails alone')
     fixed = float(params['mass'][0]) * params['centre_of_mass']
 
     def moment(theta: Array) -> tuple[Array, Array]:
@@ -182,7 +182,7 @@ class BallSeeds:
     """Seeds of a ball with masses on rails that rolls."""
 
     def prepare(self, problem: PlanProblem) -> None:
-        """Do nothing: a guess is quick."""
+        """Do nothing: a guess is fast."""
 
     def guesses(self, problem: PlanProblem, watch: Watch) -> Iterator[Guess]:  # noqa: ARG002
         """Yield the guess that rolls straight, or along the path, to the goal."""
@@ -195,7 +195,7 @@ SEEDS = BallSeeds()
 
 
 def _seed_of(problem: PlanProblem) -> Plan | None:
-    """Return a first guess, None where there is none."""
+    """Return an initial guess, or None."""
     ball = cast('PointMassBall', problem.system)  # which names these seeds
     p, x = problem.p, np.asarray(problem.x_start, dtype=float)
     if ball.unilateral or not len(ball.control.names):

@@ -1,10 +1,10 @@
 """
 Spin-rolling in closed form: two polylines of equal legs, rolled onto each other.
 
-A path on the plane and a path on the sphere that are equally long roll onto each other; where
-their corners differ the sphere spins in place by the difference. The lengths are made equal by
-folding the shorter path. So the path is no longer than the longer of the straight line on the
-plane and the great circle on the sphere, and no path can be shorter than either.
+A path on the plane and a path on the sphere of the same length roll onto each other; where their
+corners differ, the sphere spins in place by the difference. The lengths are made equal by folding
+the shorter path. The result is as long as the longer one of the straight line on the plane and the
+great circle on the sphere. No path can be shorter than either of them.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from rolling_planner.spin_rolling.motion import (
 
 Point: TypeAlias = tuple[float, float]
 Disc: TypeAlias = tuple[Vector, float]
-REACHED = 1e-9  # greatest error of a plan, in units of the radius and rad
-LONGEST = math.pi / 2  # of one leg on the sphere [rad]
-FINER = (1, 2, 4, 8, 16, 32, 64, 128)  # how finely a path is folded until it fits the region
+REACHED = 1e-9  # maximum error of a plan, in units of the radius and rad
+LONGEST = math.pi / 2  # length of one leg on the sphere [rad]
+FINER = (1, 2, 4, 8, 16, 32, 64, 128)  # numbers of folds to try until a path fits the region
 
 
 def least_length(radius: float, start: Contact, goal: Contact) -> float:
@@ -69,21 +69,21 @@ def plan_geometric(
     start, goal
         Contacts and attitudes.
     region
-        Where the contact may be; everywhere but at the poles if None.
+        Allowed contacts; everywhere except at the poles if None.
     signs
         Side to which the paths on the sphere and on the plane are folded first, 1 or -1.
 
     Returns
     -------
     Motion
-        As short as any path can be where no region and no pole is in the way.
+        The shortest possible path, unless a region or a pole is in the way.
 
     Raises
     ------
     ParameterError
         Start or goal lie outside the region.
     PlanningError
-        No way through the region was found.
+        No path through the region was found.
 
     """
     region = region or ContactRegion()
@@ -95,7 +95,7 @@ def plan_geometric(
     if motion is None or not goal_error(motion.end, goal) <= REACHED * max(1.0, radius):
         raise PlanningError(
             'goal: no path stays in the contact region and off the poles of the chart; widen the '
-            'region or lessen pole_margin'
+            'region or reduce pole_margin'
         )
     return motion
 
@@ -112,10 +112,10 @@ def _direct(limits: Limits, goal: Contact) -> Motion | None:
 
 def _by_the_centre(limits: Limits, goal: Contact) -> Motion | None:
     """
-    Return a motion by the middle of the plane's rectangle, None if there is none.
+    Return a motion through the middle of the plane's rectangle, None if there is none.
 
-    In a corner of the rectangle a path cannot be folded; it can start and end straight there while
-    the contact on the sphere goes out and back. The attitude is changed in the middle.
+    In a corner of the rectangle a path cannot be folded. It can start and end there in a straight
+    line, while the contact on the sphere goes out and back. The attitude changes in the middle.
     """
     start = limits.start
     turns: list[Vector] = []
@@ -137,7 +137,7 @@ def _by_the_centre(limits: Limits, goal: Contact) -> Motion | None:
 
 
 def _routes(a: Vector, b: Vector, region: ContactRegion) -> Iterator[list[Vector]]:
-    """Yield corners of paths on the sphere, the shortest first, then ways round."""
+    """Yield corners of paths on the sphere, the shortest first, then detours."""
     d = angle_between(a, b)
     if d < 1e-12 or d < math.pi - 1e-6:
         yield [a, b]
@@ -155,7 +155,7 @@ def _routes(a: Vector, b: Vector, region: ContactRegion) -> Iterator[list[Vector
 
 
 def _along(limits: Limits, goal: Contact, route: Sequence[Vector]) -> list[Vector] | None:
-    """Return turns along a route, folded finely enough for the region; None if there are none."""
+    """Return rotations along a route, folded finely enough for the region, or None."""
     lengths = [angle_between(p, q) for p, q in itertools.pairwise(route)]
     total = sum(lengths)
     start, radius = limits.start, limits.radius
@@ -200,7 +200,7 @@ def _turns(
         if arriving is None:
             d = apply(start.R_SO, leaving)
             shown = math.atan2(d[1], d[0])
-        else:  # the sphere's corner is counted about its outward normal, the plane's about z
+        else:  # the sphere's corner is about its outward normal, the plane's about z
             shown = heading - math.atan2(dot(cross(arriving, leaving), a), dot(arriving, leaving))
         turns.append((0.0, 0.0, wrap(direction - shown)))
         turns.append(roll(direction, angle))
@@ -228,7 +228,7 @@ class Limits(NamedTuple):
         return all(arc_is_free(self.discs, a, b) for a, b in itertools.pairwise(points))
 
     def holds(self, at: Point) -> bool:
-        """Return whether a point of the plane, seen from the start, lies in the region."""
+        """Return whether a point of the plane, relative to the start, lies in the region."""
         return self.region.holds_point(
             (self.start.u_s + self.radius * at[0], self.start.v_s + self.radius * at[1])
         )
@@ -237,7 +237,7 @@ class Limits(NamedTuple):
 def fold(
     p: Vector, q: Vector, length: float, line: Point, ends: Point, pieces: int, limits: Limits
 ) -> tuple[list[Vector], list[Point]] | None:
-    """Return corners of both folded paths over one stretch, in units of the radius."""
+    """Return corners of both folded paths over one segment, in units of the radius."""
     forward = tangent(p, q) if length > 1e-9 else any_normal(p)
     side = cross(p, forward)
     base, L = length / pieces, math.hypot(*line)
@@ -279,7 +279,7 @@ def _sphere_apex(
     height = math.atan2(rise, math.cos(leg) / cosine)
     for sign in (first, -first) if height > 0 else (1.0,):
         yield combine(math.cos(height), middle, sign * math.sin(height), side)
-    if base < 1e-9:  # out and back: any direction will do
+    if base < 1e-9:  # out and back: in any direction
         for turn in range(1, 8):
             away = combine(math.cos(turn), side, math.sin(turn), forward)
             yield combine(math.cos(leg), p, math.sin(leg), away)

@@ -40,7 +40,7 @@ from rolling_dynamics.spin_rolling_sphere.system import (
 
 Vector: TypeAlias = tuple[float, float, float]
 Matrix: TypeAlias = tuple[Vector, Vector, Vector]
-NOTHING = 1e-15  # a turn that is left out [rad]
+NOTHING = 1e-15  # a rotation that is negligible [rad]
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
@@ -82,7 +82,7 @@ def tangent(a: Sequence[float], b: Sequence[float]) -> Vector:
 
 
 def any_normal(a: Sequence[float]) -> Vector:
-    """Return a unit vector at a right angle to a, along the parallel of the chart's y axis."""
+    """Return a unit vector normal to a, along the parallel of the chart's y axis."""
     x, _, z = a
     n = math.hypot(x, z)
     return (z / n, 0.0, -x / n) if n > 1e-9 else (1.0, 0.0, 0.0)
@@ -125,7 +125,7 @@ def rotation_angle(R: Matrix) -> float:
 
 
 def distance_to_arc(q: Sequence[float], a: Sequence[float], b: Sequence[float]) -> float:
-    """Return the least angle between a point and the short great-circle arc from a to b [rad]."""
+    """Return the minimum angle between a point and the great-circle arc from a to b [rad]."""
     ends = min(angle_between(q, a), angle_between(q, b))
     axis = cross(a, b)
     n = norm(axis)
@@ -161,14 +161,14 @@ class Contact(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Motion:
     """
-    Turns that follow each other.
+    Sequence of rotations.
 
     Attributes
     ----------
     radius
         Radius [m].
     start
-        Where it starts.
+        Position at the start.
     turns
         Rotation vectors in S [rad].
 
@@ -180,7 +180,7 @@ class Motion:
 
     @cached_property
     def contacts(self) -> tuple[Contact, ...]:
-        """Contact before each turn and after the last."""
+        """Contact before each rotation and after the last."""
         out = [self.start]
         for w in self.turns:
             last = out[-1]
@@ -209,7 +209,7 @@ class Motion:
         return sum(abs(w[2]) for w in self.turns)
 
     def pole_distance(self) -> float:
-        """Return the least angle from the contact on the sphere to a pole of the chart [rad]."""
+        """Return the minimum angle from the contact on the sphere to a pole of the chart [rad]."""
         return (
             min(_distance_on_turn(a, w) for a, w in zip(self.contacts, self.turns, strict=False))
             if self.turns
@@ -223,7 +223,7 @@ def from_pole(n: Sequence[float]) -> float:
 
 
 def _distance_on_turn(start: Contact, w: Vector) -> float:
-    """Return the least angle to a pole while the sphere turns about w, in closed form."""
+    """Return the minimum angle to a pole while the sphere rotates about w, in closed form."""
     size = math.sqrt(w[0] ** 2 + w[1] ** 2 + w[2] ** 2)
     if size < NOTHING:
         return from_pole(start.normal)
@@ -243,25 +243,25 @@ def _distance_on_turn(start: Contact, w: Vector) -> float:
 
 
 def goal_error(end: Contact, goal: Contact) -> float:
-    """Return the distance on the plane [m] and the angle of attitude [rad], whichever is more."""
+    """Return the larger one of the distance on the plane [m] and the angle of attitude [rad]."""
     apart = math.hypot(end.u_s - goal.u_s, end.v_s - goal.v_s)
     return max(apart, rotation_angle(multiply(end.R_SO, transpose(goal.R_SO))))
 
 
 def roll(direction: float, angle: float) -> Vector:
-    """Return the turn that rolls by an angle [rad] in a direction on the plane [rad]."""
+    """Return the rotation that rolls by an angle [rad] in a direction on the plane [rad]."""
     return (-angle * math.sin(direction), angle * math.cos(direction), 0.0)
 
 
 def pruned(turns: Sequence[Vector]) -> tuple[Vector, ...]:
-    """Return the turns without those that do nothing."""
+    """Return the rotations without negligible ones."""
     return tuple(w for w in turns if max(abs(w[0]), abs(w[1]), abs(w[2])) > NOTHING)
 
 
 POLES: tuple[Vector, Vector] = ((0.0, 1.0, 0.0), (0.0, -1.0, 0.0))
 EVERYWHERE = (-math.inf, math.inf)
-AT_POLE = 1e-9  # a start or goal nearer than this lies at the pole, which cannot be avoided [rad]
-EDGE = 1e-12  # slack of a point that lies on an edge [rad], [m]
+AT_POLE = 1e-9  # a start or goal closer than this is at the pole, which cannot be avoided [rad]
+EDGE = 1e-12  # tolerance of a point on an edge [rad], [m]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,14 +272,14 @@ class ContactRegion:
     Attributes
     ----------
     u_bounds, v_bounds
-        Least and greatest u_s, v_s [m].
+        Minimum and maximum u_s, v_s [m].
     axis
         Centre of the cap of the sphere, in O; any length.
     half_angle
         Angle from the centre of the cap to its edge [rad]; pi for the whole sphere.
     pole_margin
-        Least angle from the poles of the chart [rad]. Where start or goal lie closer, half
-        their distance is kept.
+        Minimum angle from the poles of the chart [rad]. If start or goal are closer, half their
+        distance is used.
 
     """
 
@@ -303,7 +303,7 @@ class ContactRegion:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what is not a region."""
+        """Reject an invalid region."""
         for name in ('u_bounds', 'v_bounds'):
             low, high = getattr(self, name)
             if not low < high:
@@ -319,14 +319,14 @@ class ContactRegion:
 
     @property
     def is_bounded(self) -> bool:
-        """Return whether anything but the poles is left out."""
+        """Return whether more than the poles is excluded."""
         return self.half_angle < math.pi or (self.u_bounds, self.v_bounds) != (
             EVERYWHERE,
             EVERYWHERE,
         )
 
     def check(self, **contacts: Contact) -> None:
-        """Raise ParameterError naming the first contact that lies outside."""
+        """Raise ParameterError that names the first contact outside."""
         for name, contact in contacts.items():
             for which, (low, high) in (('u_s', self.u_bounds), ('v_s', self.v_bounds)):
                 value = getattr(contact, which)
@@ -343,7 +343,7 @@ class ContactRegion:
                 )
 
     def keep_out(self, normals: Sequence[Vector]) -> list[tuple[Vector, float]]:
-        """Return discs of the sphere (centre, angular radius) for a path between two contacts."""
+        """Return forbidden discs of the sphere (centre, angular radius) for a path."""
         discs = []
         for pole in POLES:
             nearest = min(angle_between(pole, n) for n in normals)
@@ -368,7 +368,7 @@ def arc_is_free(discs: Sequence[tuple[Vector, float]], a: Vector, b: Vector) -> 
 @dataclass(frozen=True, kw_only=True)
 class InputBounds:
     """
-    Greatest magnitude of the inputs.
+    Maximum magnitude of the inputs.
 
     Attributes
     ----------
@@ -386,14 +386,14 @@ class InputBounds:
     gamma_s: Annotated[float, quantity('normal curvature', '1/m')] = math.inf
 
     def __post_init__(self) -> None:
-        """Refuse bounds that allow no motion."""
+        """Reject bounds that allow no motion."""
         check_positive('delta', self.delta, 'm/s')
         for name in ('alpha_s', 'gamma_s'):
             check_positive(name, getattr(self, name), '1/m', zero=True, most=math.inf)
 
 
 def seconds_per_turn(w: Sequence[float], radius: float, bounds: InputBounds) -> float:
-    """Return the least time of a roll or a spin in place at a constant rate [s]."""
+    """Return the minimum time of a roll or a spin in place at a constant rate [s]."""
     length = radius * math.hypot(w[0], w[1])
     if length > 0:
         return length / bounds.delta
@@ -409,7 +409,7 @@ ENTRIES = ('u_s', 'v_s', 'u_o', 'v_o', 'psi')
 
 
 class ContactGoal(Section):
-    """Contact at the end; what is not named is as at the start."""
+    """Contact at the end; missing coordinates are as at the start."""
 
     u_s: float | None = quantity('contact on the plane', 'm', default=None)
     v_s: float | None = quantity('contact on the plane', 'm', default=None)
@@ -425,11 +425,11 @@ class ContactGoal(Section):
 
 
 def contact_after(values: Mapping[str, float], start: Contact) -> Contact:
-    """Return the contact with these coordinates by name; those that are missing stay."""
+    """Return the contact with these coordinates by name; missing ones are kept."""
     place, turns = (values.get('u_s', start.u_s), values.get('v_s', start.v_s)), ENTRIES[2:]
     if not values.keys() & set(turns):
         return Contact(*place, start.R_SO)
-    here = {}  # not needed where all are given, and not defined at a pole
+    here = {}  # not needed if all are given, and not defined at a pole
     if not values.keys() >= set(turns):
         here = dict(zip(turns, coordinates_from_attitude(start.R_SO).tolist(), strict=True))
     return contact_at([*place, *({**here, **values}[name] for name in turns)])
@@ -453,11 +453,11 @@ class SpinRollingProblem:
     mode
         ``spin_rolling``, three inputs, or ``pure_rolling``, two.
     region
-        Where the contact may be.
+        Allowed contacts.
     bounds
         Bounds of the inputs.
     optimise
-        Take the fold of a spin-rolling path that is shortest and spins least.
+        Whether to choose the fold of a spin-rolling path that is shortest and spins least.
 
     """
 
@@ -475,7 +475,7 @@ class SpinRollingProblem:
     _gone = gone(shots=FORMERLY, seed=FORMERLY)
 
     def __post_init__(self) -> None:
-        """Refuse what no planner can do."""
+        """Reject an invalid problem."""
         check_radius(self.radius)
         check_choice('mode', self.mode, Mode)
         self.region.check(start=self.start, goal=self.goal)
@@ -526,7 +526,7 @@ def read_spin_rolling_problem(scenario: Scenario) -> SpinRollingProblem:
     Raises
     ------
     ScenarioError
-        There is no section ``plan``, or an entry is wrong; the text begins with its path.
+        There is no section ``plan``, or an entry is wrong; the text starts with its path.
 
     """
     raw = scenario.raw.get('plan')

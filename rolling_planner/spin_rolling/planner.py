@@ -1,9 +1,9 @@
 """
 Plans for the sphere that rolls and spins: a path in closed form, timed from rest to rest.
 
-The control is the angular velocity w_SO_S, linear between nodes; the rolling rate delta rises and
-falls along a trapezoid. Each turn starts and ends at rest, so the controls of neighbouring nodes
-are parallel: between them the sphere turns about one axis, by the integral of its rate.
+The control is the angular velocity w_SO_S, linear between nodes; the rolling rate delta follows a
+trapezoid. Each rotation starts and ends at rest, so the controls of neighbouring nodes are
+parallel: between them the sphere rotates about one axis, by the integral of its rate.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from rolling_planner.spin_rolling.pure_rolling import plan_pure_rolling
 from scipy.spatial.transform import Rotation
 from transforms3d.quaternions import quat2mat
 
-RAMP = 0.25  # fraction of a turn's time in which its rate rises, and falls
-INSIDE = 9  # nodes of a turn
+RAMP = 0.25  # fraction of a rotation's time in which its rate rises, and falls
+INSIDE = 9  # nodes of a rotation
 
 
 def plan_spin_rolling(
@@ -63,15 +63,15 @@ def plan_spin_rolling(
     problem
         Start, goal, mode, region and bounds.
     on_iteration
-        Called with an :class:`Iteration` for each path that is tried; False cancels.
+        Called with an :class:`Iteration` for each tested path; False cancels.
     time_budget
         Maximum wall-clock time [s].
 
     Returns
     -------
     Plan
-        For the system ``SpinRollingSphere()``; its report holds method, length, the least length
-        that any path needs, spin, angle from the poles, goal error and CPU time.
+        Plan for the system ``SpinRollingSphere()``; its report contains method, length, lower
+        bound of the length of any path, spin, angle from the poles, goal error and CPU time.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def plan_spin_rolling(
 
 
 def _path(problem: SpinRollingProblem) -> tuple[str, Motion]:
-    """Return the path and its method; optimised, the fold that is shortest and spins least."""
+    """Return the path and its method; if optimised, the fold that is shortest and spins least."""
     given = (problem.radius, problem.start, problem.goal, problem.region)
     if problem.mode == 'pure_rolling':
         return 'rolls and loops', plan_pure_rolling(*given)
@@ -118,7 +118,7 @@ def _path(problem: SpinRollingProblem) -> tuple[str, Motion]:
 
 
 def _report(watch: Watch, number: int, turns: int, length: float = math.nan) -> None:
-    """Report a path of a length [m]; raise CancelledError or PlanningTimeoutError if no more."""
+    """Report a path of a length [m]; raise CancelledError or PlanningTimeoutError to stop."""
     watch.report(Iteration(number, turns, length, math.nan, math.nan))
     if watch.expired:
         raise PlanningTimeoutError('no plan within the time budget; give more time')
@@ -126,15 +126,15 @@ def _report(watch: Watch, number: int, turns: int, length: float = math.nan) -> 
 
 def trapezoid(t: Array) -> Array:
     """
-    Return the rate at times from 0 to 1 of a turn that goes from 0 to 1 and rests at both.
+    Return the rate at times from 0 to 1 of a unit rotation between rests.
 
-    Times are fractions of the whole; the rate has their shape.
+    Times are fractions of the duration; the rate has their shape.
     """
     return np.clip(np.minimum(t, 1 - t) / RAMP, 0, 1) / (1 - RAMP)
 
 
 def timed(motion: Motion, bounds: InputBounds) -> tuple[Array, Array]:
-    """Return times and controls of a motion that rests before and after each of its turns."""
+    """Return times and controls of a motion that rests before and after each rotation."""
     radius = motion.radius
     if motion.spin > 0 and not (bounds.gamma_s * radius >= 1 and bounds.alpha_s > 0):
         raise ParameterError(
@@ -142,7 +142,7 @@ def timed(motion: Motion, bounds: InputBounds) -> tuple[Array, Array]:
             f'bounds are {bounds.gamma_s:g} and {bounds.alpha_s:g}; use the mode '
             "'pure_rolling'"
         )
-    inside = np.linspace(0.0, 1.0, INSIDE)  # corners of the trapezoid among them
+    inside = np.linspace(0.0, 1.0, INSIDE)  # with the corners of the trapezoid
     times, controls = [0.0], [np.zeros(3)]
     for w in motion.turns:
         duration = seconds_per_turn(w, radius, bounds) / (1 - RAMP)
@@ -168,8 +168,8 @@ def propagated(problem: SpinRollingProblem, times: Array, controls: Array) -> tu
 
 
 PAPER = SpinRollingSphere(representation='coordinates').state  # u_s v_s u_o v_o psi
-SAME = 1e-9  # s, by which a horizon may fall short
-TOLERANCE = 1e-9  # of the goal of a scenario
+SAME = 1e-9  # s, tolerance of a horizon
+TOLERANCE = 1e-9  # tolerance of the goal of a scenario
 
 
 class SpinRollingPlanner(SystemPlanner):
@@ -208,7 +208,7 @@ class SpinRollingPlanner(SystemPlanner):
         """
         Return the problem of the section ``plan``, or of a request.
 
-        Region and bounds are the scenario's, and the mode unless a request names one.
+        Region and bounds are those of the scenario, and so is the mode unless a request names one.
 
         Raises
         ------
@@ -231,7 +231,7 @@ class SpinRollingPlanner(SystemPlanner):
     def plan(
         self, scenario: Scenario, on_iteration: Report, request: Request | None = None
     ) -> Planned:
-        """Return the plan; for a request, as slow and with as many samples as it asks for."""
+        """Return the plan; for a request, with its duration and number of samples."""
         problem = self.problem(scenario, request)
         if request is None:
             tolerance = TOLERANCE
@@ -262,12 +262,12 @@ class SpinRollingPlanner(SystemPlanner):
 
 
 def _goal(goal: Mapping[str, Any], start: Contact) -> Contact:
-    """Return the contact of a goal; what it does not name is as at the start."""
+    """Return the contact of a goal; entries that it does not name are as at the start."""
     values = scalar_values(goal, PAPER.entries)
     if 'q_SO' not in goal:
         return contact_after(values, start)
     if turns := [name for name in PAPER.names[2:] if name in values]:
-        raise ParameterError(f'goal_names: q_SO and {turns[0]} say the same; leave one out')
+        raise ParameterError(f'goal_names: q_SO and {turns[0]} are redundant; leave one out')
     place = [values.get('u_s', start.u_s), values.get('v_s', start.v_s)]
     return contact_of_attitude(place, quat2mat(unit_quaternion(goal['q_SO'])))
 
@@ -284,7 +284,7 @@ def unit_quaternion(q: Array) -> Array:
 
 def at_pace(plan: Plan, horizon: float) -> Plan:
     """
-    Return a plan that takes a given time, slowed down as a whole; 0 leaves it as it is.
+    Return a plan slowed down to a given duration; 0 for no change.
 
     Raises
     ------
@@ -305,7 +305,7 @@ def at_pace(plan: Plan, horizon: float) -> Plan:
 
 
 def _sampled(plan: Plan, problem: SpinRollingProblem, rate: float) -> Plan:
-    """Return a plan with samples per second [Hz] beside its own; its controls go as before."""
+    """Return a plan with additional samples at a rate [Hz], and the same controls."""
     grid = np.arange(0.0, plan.duration, 1 / rate)
     times = np.unique(np.concatenate([grid, plan.times]))
     times = times[np.append(True, np.diff(times) > SAME)]

@@ -1,18 +1,18 @@
 """
-Pure rolling: a spin-rolling path whose spins in place are made by loops.
+Pure rolling: a spin-rolling path whose spins in place are replaced by loops.
 
-Start and goal are first left towards the inside of the region, by one roll or two, until loops
-have room there. Between these two points the three-input plan in a region that is narrower by the
-room of the loops is taken, and each of its spins in place is replaced by loops. The room is tried
-from half the region downwards; the shortest motion is returned.
+One or two rolls first lead from start and goal to the inside of the region, until there is space
+for loops. Between these two points a three-input plan is made, in a region reduced by the size of
+the loops. Each of its spins in place is then replaced by loops. The size is varied from half the
+region downwards; the shortest motion is returned.
 
-Loops roll straight out from the contact, around a regular polygon whose centre it is, and straight
-back. On the plane a leg of length l with the angle e between legs is seen from the centre at the
-angle e, on the sphere at an angle o, cos(o/2) = cos(l/2) cos(e/2). After N legs with N o = 2 pi k
-the contact on the sphere is back on its polygon after k rounds, and the plane's has turned by N e
-around its centre, so that the straight way back ends at the start on both. The spin is
-2 pi k - N e, the area that the sphere's polygon encloses (Gauss and Bonnet). Nothing lies further
-from the start than the polygon's corner on the plane, l / (2 sin(e/2)).
+Loops roll straight out from the contact, around a regular polygon centred on it, and straight
+back. On the plane a leg of length l with the angle e between legs subtends the angle e at the
+centre. On the sphere it subtends an angle o, cos(o/2) = cos(l/2) cos(e/2). After N legs with N o =
+2 pi k the contact on the sphere has completed k rounds of its polygon. The contact on the plane
+has turned by N e around its centre. The straight line back therefore ends at the start on both.
+The spin is 2 pi k - N e, the area that the sphere's polygon encloses (Gauss and Bonnet). The
+maximum distance from the start is that of the polygon's corner on the plane, l / (2 sin(e/2)).
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from rolling_planner.spin_rolling.motion import (
     wrap,
 )
 
-ROOMS = (0.5, 0.35, 0.25, 0.15, 0.1, 0.06, 0.03)  # of loops, over half the region's width
-WIDEST = 3.0  # of half the width of a region without bounds [radius]
-DIRECTIONS = 24  # of a roll to the inside
-REACH = (0.0, 1.0, 1.5, 2.5, 4.0)  # of such a roll, in units of the room
-SMALLER = (0.7, 0.5, 0.35, 0.25)  # loops near an edge, fractions of the room that is wanted
-MARGIN = 0.49  # from the poles that is asked for at most; the motion is judged exactly [rad]
+ROOMS = (0.5, 0.35, 0.25, 0.15, 0.1, 0.06, 0.03)  # sizes of loops, over half the region's width
+WIDEST = 3.0  # half the width of a region without bounds [radius]
+DIRECTIONS = 24  # directions of a roll to the inside
+REACH = (0.0, 1.0, 1.5, 2.5, 4.0)  # lengths of such a roll, in units of the size of loops
+SMALLER = (0.7, 0.5, 0.35, 0.25)  # loops near an edge, fractions of the required size
+MARGIN = 0.49  # maximum margin from the poles [rad]; the motion is checked exactly
 MOST = 20_000  # rolls of a plan
 SIGNS = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))  # sides of the first folds
 SIDES = 6  # of a polygon on the sphere
-SEEN = 2 * math.pi / SIDES  # angle of a side, seen from its centre [rad]
+SEEN = 2 * math.pi / SIDES  # angle of a side at the centre [rad]
 
 
 def plan_pure_rolling(
@@ -77,7 +77,7 @@ def plan_pure_rolling(
     ParameterError
         Start or goal lie outside the region.
     PlanningError
-        There is no way to the inside from start or goal, or the loops would be too many.
+        There is no path to the inside from start or goal, or there would be too many loops.
 
     """
     region = region or ContactRegion()
@@ -86,7 +86,7 @@ def plan_pure_rolling(
 
 
 class _Search(NamedTuple):
-    """Radius [m], contacts and attitudes of start and goal, and where the contact may be."""
+    """Radius [m], contacts and attitudes of start and goal, and allowed contacts."""
 
     radius: float
     start: Contact
@@ -121,7 +121,7 @@ class _Search(NamedTuple):
                 yield motion
 
     def _rooms(self) -> Iterator[float]:
-        """Yield rooms for loops, the greatest first, in units of the radius."""
+        """Yield sizes of loops, the largest first, in units of the radius."""
         radius, region = self.radius, self.region
         widths = [(high - low) / radius for low, high in (region.u_bounds, region.v_bounds)]
         half = min(WIDEST, region.half_angle, *(w / 2 for w in widths))
@@ -129,7 +129,7 @@ class _Search(NamedTuple):
             yield fraction * half
 
     def _narrower(self, room: float) -> ContactRegion | None:
-        """Return a region whose points have room for loops, None if there are none."""
+        """Return a region whose points have space for loops, None if there are none."""
         radius, region = self.radius, self.region
         half = region.half_angle
         try:
@@ -144,7 +144,7 @@ class _Search(NamedTuple):
             return None
 
     def _inward(self, start: Contact, room: float) -> tuple[Vector, ...] | None:
-        """Return the shortest of some rolls after which loops have room, None without one."""
+        """Return the shortest of some rolls after which loops have space, or None."""
         inside = self._narrower(room)
         if inside is None:
             return None
@@ -167,9 +167,9 @@ class _Search(NamedTuple):
 
     def _turned_inward(self, start: Contact, room: float) -> tuple[Vector, ...] | None:
         """
-        Return small loops and a roll after which larger loops have room, None if none were found.
+        Return small loops and a roll after which larger loops have space, or None.
 
-        The loops turn the sphere until the middle of its cap lies in the direction of the middle
+        The loops turn the sphere until the centre of its cap lies in the direction of the centre
         of the plane's rectangle, so that one roll leads away from both edges.
         """
         inside = self._narrower(room)
@@ -197,7 +197,7 @@ class _Search(NamedTuple):
         return None
 
     def _to_the_middle(self, here: Contact) -> tuple[float, float, float]:
-        """Return heading to the rectangle's middle, spin that turns the cap's there, distance."""
+        """Return heading to the rectangle's centre, spin to align the cap, and distance."""
         radius, region = self.radius, self.region
         to = [
             sum(bounds) / 2 - at if all(map(math.isfinite, bounds)) else 0.0
@@ -219,7 +219,7 @@ class _Search(NamedTuple):
         return stays_inside(motion, self.region, motion.end)
 
     def _fits(self, start: Contact, turns: tuple[Vector, ...], inside: ContactRegion) -> bool:
-        """Return whether rolls end where loops have room, and stay in the region on their way."""
+        """Return whether rolls stay in the region and end where loops have space."""
         u, v, R = start
         for w in turns:
             u, v, R = u + self.radius * w[1], v - self.radius * w[0], multiply(rotation(w), R)
@@ -233,7 +233,7 @@ class _Search(NamedTuple):
     def _between(
         self, room: float, way_in: tuple[Vector, ...], way_out: tuple[Vector, ...]
     ) -> Iterator[_Candidate]:
-        """Yield motions by two places inside, with the folds to either side."""
+        """Yield motions through two inner points, with folds to either side."""
         inside = self._narrower(room)
         if inside is None:
             return
@@ -250,7 +250,7 @@ class _Search(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    """Rolls inwards, rolls and spins inside, rolls outwards; room of the loops [radius]."""
+    """Rolls inwards, rolls and spins inside, rolls outwards; size of the loops [radius]."""
 
     room: float
     way_in: tuple[Vector, ...]
@@ -258,7 +258,7 @@ class _Candidate(NamedTuple):
     way_out: tuple[Vector, ...]
 
     def spins(self) -> list[float]:
-        """Return the spins that loops are to make [rad]."""
+        """Return the spins to replace by loops [rad]."""
         return [w[2] for w in self.inside if w[2] != 0]
 
     @property
@@ -286,7 +286,7 @@ def _why(stuck: dict[str, bool]) -> str:
             )
     return (
         f'goal: no pure rolling of at most {MOST} rolls stays in the contact region and off the '
-        "poles; widen the region, lessen pole_margin, or allow spin (mode 'spin_rolling')"
+        "poles; widen the region, reduce pole_margin, or allow spin (mode 'spin_rolling')"
     )
 
 
@@ -313,7 +313,7 @@ def stays_inside(motion: Motion, region: ContactRegion, goal: Contact) -> bool:
 
 
 class Loops(NamedTuple):
-    """A polygon: rounds on the sphere, side, angle between sides, way out [radius, rad]."""
+    """A polygon: rounds on the sphere, side, angle between sides, circumradius [radius, rad]."""
 
     rounds: int
     side: float
@@ -333,12 +333,12 @@ def loops_for(spin: float, room: float) -> Loops:
     Parameters
     ----------
     spin
-        Angle, its magnitude counts, at most 2 pi [rad].
+        Angle, of which only the magnitude is used, at most 2 pi [rad].
     room
-        Greatest distance from the start, positive, in units of the radius.
+        Maximum distance from the start, positive, in units of the radius.
 
     """
-    area = 2 * math.pi * (1 - math.cos(math.atan(room)))  # of a round cap: more than a polygon's
+    area = 2 * math.pi * (1 - math.cos(math.atan(room)))  # of a cap: more than a polygon's
     rounds = max(1, math.ceil(abs(spin) / area))
     while (loops := _loops(abs(spin), rounds)).out > room:
         rounds += 1
@@ -349,7 +349,7 @@ def _loops(spin: float, rounds: int) -> Loops:
     corner = SEEN - spin / (rounds * SIDES)
     if corner <= 0:  # more than the polygon can enclose
         return Loops(rounds, math.pi, 0.0, math.inf)
-    # sin^2(l/2) = (cos^2(e/2) - cos^2(o/2)) / cos^2(e/2), without the loss of digits
+    # sin^2(l/2) = (cos^2(e/2) - cos^2(o/2)) / cos^2(e/2), without cancellation
     rise = math.sqrt(math.sin((SEEN + corner) / 2) * math.sin((SEEN - corner) / 2))
     side = 2 * math.asin(rise / math.cos(corner / 2))
     return Loops(rounds, side, corner, side / (2 * math.sin(corner / 2)))
@@ -362,7 +362,7 @@ def spin_by_loops(spin: float, room: float) -> list[Vector]:
     Parameters
     ----------
     spin
-        About the plane's normal [rad].
+        Angle about the plane's normal [rad].
     room
         As in :func:`loops_for`.
 

@@ -29,7 +29,7 @@ from rolling_planner.transcription.transcription import (
 
 
 def tracked_view(problem: PlanProblem) -> str | None:
-    """Return what is tracked, None if only controls cost."""
+    """Return the name of the tracked view, None if the cost is only on controls."""
     w = problem.weights
     if problem.goal_mode == 'terminal_weight' and not w.terminal:
         raise ParameterError("goal_mode 'terminal_weight' needs weights.terminal")
@@ -41,17 +41,17 @@ def cost_expressions(
     model: Restriction[RollingSystem], view: str | None
 ) -> tuple[ca.SX, ca.SX, ca.SX]:
     """
-    Return the cost of a node, that of the end, and the symbols of their data.
+    Return the cost of a node, the cost of the end, and the symbols of their data.
 
-    The data are weights of the controls; where something is tracked, also weights of the running
-    and of the terminal cost, wanted values, and the state at the goal.
+    The data are weights of the controls; with tracking also weights of the running and terminal
+    cost, desired values, and the state at the goal.
 
     Parameters
     ----------
     model
-        Whose controls and states cost.
+        Model with the controls and states.
     view
-        What is tracked, see :class:`Weights`; None for nothing.
+        Tracked view, see :class:`Weights`; None for no tracking.
 
     """
     R = ca.SX.sym('R', model.control.size)
@@ -88,7 +88,7 @@ def cost_data(
     """
     w, k = problem.weights, len(fractions)
     R = np.broadcast_to(np.asarray(w.control, dtype=float), (len(problem.active_controls),))
-    # the model's controls stand in the order of the system's layout
+    # the model's controls are in the order of the system's layout
     R = R[np.argsort([problem.system.control.names.index(c) for c in problem.active_controls])]
     view = tracked_view(problem)
     if view is None:
@@ -106,13 +106,13 @@ def cost_data(
 
 
 def _view(system: RollingSystem, view: str) -> tuple[Layout, ca.Function]:
-    """Return the names of what is tracked, and ``(x, p, x_goal) -> values``."""
+    """Return the names of the tracked values, and ``(x, p, x_goal) -> values``."""
     x, p = ca.SX.sym('x', system.state.size), ca.SX.sym('p', system.parameters.size)
     goal = ca.SX.sym('goal', system.state.size)
     if view == 'chart':
         viewed = offers(system, ChartView)
         if viewed is None:
-            raise ParameterError(f'a system of kind {system.name!r} has no chart view')
+            raise ParameterError(f'a system of type {system.name!r} has no chart view')
         layout, chart = viewed.chart_view
         return layout, ca.Function('view', [x, p, goal], [chart(x, p)])
     return system.tangent, ca.Function('view', [x, p, goal], [system.difference(x, goal)])
@@ -125,14 +125,14 @@ def _diagonal(layout: Layout, weights: Mapping[str, float], what: str) -> Array:
     return out
 
 
-KEPT = 12  # formulations
-KEPT_TRANSCRIPTIONS = 4  # of each
+KEPT = 12  # cached formulations
+KEPT_TRANSCRIPTIONS = 4  # cached grids of each
 
 
 @dataclass(frozen=True, eq=False)
 class Formulation:
     """
-    Functions shared by the problems of one kind.
+    Functions shared by problems of one type.
 
     Attributes
     ----------
@@ -143,11 +143,11 @@ class Formulation:
     terminal
         Cost and nonlinear constraints of the last node, or None.
     terminal_names
-        What each of those constraints belongs to.
+        Goal of each of those constraints.
     envelope
         Names of the path constraints.
     simulator
-        Simulates and judges.
+        Simulates plans.
     n_data
         Number of data of a node; the functions of the nodes use the first of them.
 
@@ -163,7 +163,7 @@ class Formulation:
     _transcriptions: OrderedDict[Hashable, Transcription] = field(default_factory=OrderedDict)
 
     def goal(self, problem: PlanProblem) -> GoalRows:
-        """Return the linear rows of the goal; none where the goal is a weight."""
+        """Return the linear rows of the goal; none if the goal is a weight."""
         rows = goal_rows(problem, self.model)
         if problem.goal_mode == 'hard':
             return rows
@@ -184,7 +184,7 @@ class Formulation:
         self, times: Array, method: str, rows: Array, poll: Callable[[], object] = lambda: None
     ) -> Transcription:
         """
-        Return the programme on a grid of times [s], shape (N + 1,), kept for the next call.
+        Return the programme on a grid of times [s], shape (N + 1,), cached for the next call.
 
         ``rows`` is a matrix of data for the nodes, in units of the formulation.
         """
@@ -199,12 +199,12 @@ class Formulation:
         return self._transcriptions[key]
 
 
-KEEP_OUT = 'keep_out'  # beginning of the names of envelope functions of places to stay out of
+KEEP_OUT = 'keep_out'  # prefix of the names of envelope functions of keep-out regions
 _KEPT: OrderedDict[Hashable, Formulation] = OrderedDict()
 
 
 def envelope_bounds(problem: PlanProblem) -> dict[str, float]:
-    """Return the least value of each function of the contact's envelope that is to be kept."""
+    """Return the minimum of each constrained function of the contact's envelope."""
     known = envelope(problem.system)
     bounds = {'normal_force': problem.normal_force_min, 'depth': 0.0, 'gap': 0.0, KEEP_OUT: 0.0}
     if problem.friction_cone:
@@ -220,7 +220,7 @@ def envelope_bounds(problem: PlanProblem) -> dict[str, float]:
 
 
 def formulate(problem: PlanProblem) -> Formulation:
-    """Return the formulation of a problem, from those kept where there is one."""
+    """Return the formulation of a problem, from the cache if possible."""
     system = problem.system
     key = (
         system.name,
@@ -256,7 +256,7 @@ def _formulate(problem: PlanProblem) -> Formulation:
     running, at_end, symbols = cost_expressions(model, view)
     object_goal = ca.SX.sym('object_goal', sum(len(v) for v, _ in problem.object_goal.values()))
     at_nodes = ca.vertcat(s.p, symbols)
-    data = ca.vertcat(at_nodes, object_goal)  # the last is for the end alone
+    data = ca.vertcat(at_nodes, object_goal)  # the last one is only for the end
     nodes = node_functions(
         s.x,
         s.u,
@@ -286,10 +286,10 @@ def _formulate(problem: PlanProblem) -> Formulation:
 
 
 def _contact_force(problem: PlanProblem, model: Restriction[RollingSystem]) -> ca.SX:
-    """Return the contact force over the weight; it vanishes where the contact ends."""
+    """Return the contact force over the weight; it is zero where the contact ends."""
     s, function = model.symbols, model.smooth_mode.wrench
     if function is None:
-        raise ParameterError(f'release: a system of kind {problem.system.name!r} has no contact')
+        raise ParameterError(f'release: a system of type {problem.system.name!r} has no contact')
     params = problem.system.parameters.split(model.whole_parameters(s.p))
     mass, gravity = params['mass'], params['gravity_W']
     return function(*s)[3:6] / (mass * (ca.norm_2(gravity) + 1e-9))
@@ -315,7 +315,7 @@ def plan_bounds(
     problem, formulation, transcription
         The problem, its functions, and the grid.
     tighter
-        By how much to tighten envelope functions and limits, named as in violations.
+        Amounts by which to tighten envelope functions and limits, named as in violations.
     goal
         Linear rows of the goal.
     guess_end
@@ -340,7 +340,7 @@ def plan_bounds(
         [least[n] + tighter.get(n, 0.0) for n in formulation.envelope], (transcription.n_nodes, 1)
     )
     if problem.release:
-        # the margin is lifted in the last segment, where the force goes to zero
+        # the margin is dropped in the last segment, where the force goes to zero
         lifted = np.arange(transcription.n_nodes) > transcription.segment_nodes[-2]
         if 'normal_force' in formulation.envelope:
             path[lifted, formulation.envelope.index('normal_force')] = 0.0

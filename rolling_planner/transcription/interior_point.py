@@ -27,7 +27,7 @@ ADAPTIVE = {
     'quality_function_max_section_steps': 4,
     'mumps_pivot_order': 6,
 }  # from far: half as many iterations, each a tenth shorter
-STALL, STALLED = 12, 1e-6  # iterations in which the cost of a feasible point changed by so little
+STALL, STALLED = 12, 1e-6  # iterations with this change of a feasible cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +55,12 @@ class Bounds:
     g_high: Array
 
     def violation(self, g: Array) -> float:
-        """Return the greatest violation of bounds by constraints, shape (m,), in units."""
+        """Return the maximum violation of bounds by constraints, shape (m,), in their units."""
         return float(np.max(np.maximum(self.g_low - g, g - self.g_high), initial=0.0))
 
 
 class _Callback(ca.Callback):  # type: ignore[misc]
-    """Reports each iteration and stops the solver when asked to."""
+    """Reports each iteration and stops the solver on request."""
 
     def __init__(
         self,
@@ -153,15 +153,15 @@ def solve(
     data
         Data of the nodes, shape (nodes, n_data).
     iterations
-        Greatest number of iterations.
+        Maximum number of iterations.
     barrier
-        First barrier parameter: small for a good guess; None where it is to be adapted.
+        Initial barrier parameter: small for a good guess; None to adapt it.
     watch
-        Knows how much time is left.
+        Progress and remaining time.
     report
-        Called with (iteration, z, cost, violation); what it raises ends the solve.
+        Called with (iteration, z, cost, violation); an exception ends the solve.
     previous
-        Optimum of the same programme with slightly other bounds, from which ``guess`` comes.
+        Optimum of the same programme with slightly different bounds, the source of ``guess``.
 
     Returns
     -------

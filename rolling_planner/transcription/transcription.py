@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled_once
 
-DERIVATION = 'derivatives of a node, 2'  # to be changed with the way in which they are derived
-BY_DIRECTION = 'by direction, 1'  # the same of large nodes
-LARGE = 100_000  # operations of a node times its variables, from which derivatives go by direction
+DERIVATION = 'derivatives of a node, 2'  # version, to change with the derivation
+BY_DIRECTION = 'by direction, 1'  # the same for large nodes
+LARGE = 100_000  # operations of a node times its variables: above, derivatives are by direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class NodeFunctions:
     hessian
         ``(z, d, m) -> nonzeros of the upper triangle of d2(m . y)/dz2``.
     jacobian_sparsity, hessian_sparsity
-        Where the nonzeros stand.
+        Positions of the nonzeros.
     n_states, n_controls, n_path
         Numbers of states, controls, path constraints.
 
@@ -65,23 +65,24 @@ def node_functions(
     Parameters
     ----------
     x, u, data
-        Symbols: states, controls, and all else that the expressions depend on.
+        Symbols of states, controls, and all other data of the expressions.
     rates
         Rates of the states.
     path
-        Path constraints, each to be kept at or above a bound.
+        Path constraints, each with a lower bound.
     cost
         Running cost.
 
     Returns
     -------
     NodeFunctions
-        Value, Jacobian and Hessian; where machine code is in the cache nothing is differentiated.
-        Those of a large node are loops over directions: written out they take minutes to compile.
+        Value, Jacobian and Hessian; if machine code is in the cache, nothing is differentiated.
+        For a large node they are loops over directions, since inlined code takes minutes to
+        compile.
 
     """
     z = ca.vertcat(x, u)
-    # constraints repeat the dynamics; written out once, the Hessian has a third of the operations
+    # constraints share terms with the dynamics, which saves two thirds of the Hessian's operations
     y = ca.cse(ca.densify(ca.vertcat(rates, path, cost)))
     value = ca.Function('node_value', [z, data], [y])
     large = value.n_instructions() * z.numel() > LARGE
@@ -180,9 +181,9 @@ def terminal_functions(z: ca.SX, d: ca.SX, cost: ca.SX, rows: ca.SX) -> Terminal
 
 def matrix_of(shape: tuple[int, int], *parts: tuple[ArrayLike, ArrayLike, ArrayLike]) -> ca.DM:
     """
-    Return the sparse matrix with entries (rows, columns, values), no two of them at one place.
+    Return the sparse matrix with entries (rows, columns, values), all at different positions.
 
-    Values may be one number, in any unit.
+    Values may be a scalar, in any unit.
     """
     whole = [np.broadcast_arrays(*part) for part in parts]
     r, c, v = (np.concatenate([np.zeros(0), *(p[k].ravel() for p in whole)]) for k in range(3))
@@ -190,7 +191,7 @@ def matrix_of(shape: tuple[int, int], *parts: tuple[ArrayLike, ArrayLike, ArrayL
 
 
 def picks(count: int, size: int, first: int = 0) -> ca.DM:
-    """Return the sparse matrix that picks entries of ``size`` from the ``first`` one on."""
+    """Return the sparse matrix that selects entries of ``size`` from the ``first`` one on."""
     return ca.DM.eye(size)[first : first + count, :]
 
 
@@ -206,9 +207,9 @@ class CollocationRule:
     segment_nodes
         Indices of the nodes at the ends of the segments.
     state_rows, rate_rows, control_rows
-        The combinations, one column for each node.
+        Coefficients of the combinations, one column for each node.
     weights
-        Of the quadrature of the running cost.
+        Weights of the quadrature of the running cost.
 
     """
 
@@ -291,8 +292,8 @@ class Transcription:
     Attributes
     ----------
     nlp
-        ``x, p, f, g`` for ``casadi.nlpsol``: the variables are (x, u) of node after node, the
-        parameters the data of node after node.
+        ``x, p, f, g`` for ``casadi.nlpsol``: the variables are (x, u) of all nodes in order, the
+        parameters are the data of all nodes in order.
     grad_f, jac_g, hess_lag
         Exact derivatives, with the names that casadi.nlpsol expects.
     node_times
@@ -300,8 +301,8 @@ class Transcription:
     segment_nodes
         Indices of the nodes at the ends of the segments.
     rows
-        Where the constraints stand in g: ``motion``, ``control``, ``goal``, ``path`` (node after
-        node) and ``terminal``.
+        Positions of the constraints in g: ``motion``, ``control``, ``goal``, ``path`` (nodes in
+        order) and ``terminal``.
 
     """
 
@@ -319,7 +320,7 @@ class Transcription:
         return len(self.node_times)
 
 
-# long, since cost, constraints and their derivatives come from the same stack of nodes
+# long, since cost, constraints and their derivatives use the same stack of nodes
 def transcribe(
     nodes: NodeFunctions,
     n_data: int,
@@ -347,7 +348,7 @@ def transcribe(
     terminal
         Cost and nonlinear constraints of the last node, or None.
     poll
-        Called now and then.
+        Called repeatedly.
 
     Returns
     -------
@@ -390,7 +391,7 @@ def transcribe(
     rows['terminal'] = slice(n_main, g.numel())
     return Transcription(
         nlp={'x': z, 'p': d, 'f': f, 'g': g},
-        # a sparse gradient would be misread by the solver's interface
+        # the solver's interface would misread a sparse gradient
         grad_f=ca.Function(
             'nlp_grad_f', [z, d], [f, ca.densify(grad_f)], ['x', 'p'], ['f', 'grad:f:x']
         ),
@@ -434,5 +435,5 @@ def _constraints(
 
 
 def _block_diagonal(sparsity: ca.Sparsity, nonzeros: ca.MX) -> ca.MX:
-    """Return the block diagonal matrix of the blocks whose nonzeros stand in columns."""
+    """Return the block-diagonal matrix of blocks whose nonzeros are given in columns."""
     return ca.MX(ca.diagcat(*[sparsity] * nonzeros.shape[1]), ca.vec(nonzeros))

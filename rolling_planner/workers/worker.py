@@ -1,4 +1,4 @@
-"""A worker of the planner: jobs, answers, and their interruption."""
+"""A worker process of the planner: jobs, results, and their interruption."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ SIGNAL = signal.SIGUSR1
 
 
 class _Nowhere(io.TextIOBase):
-    """Takes what solvers print when they are cut short; it is of no use to anyone."""
+    """Discards the output of interrupted solvers."""
 
     def write(self, text: str) -> int:
         return len(text)
 
 
 class Interruption:
-    """Current job of the main thread, and the jobs that it is to give up."""
+    """Current job of the main thread, and the cancelled jobs."""
 
     def __init__(self) -> None:
-        """Take over the signal; only in the main thread."""
+        """Install the signal handler; only in the main thread."""
         self._cancelled: set[int] = set()
         self._job: int | None = None
         self._held = False
@@ -40,28 +40,28 @@ class Interruption:
         signal.signal(SIGNAL, self._raise)
 
     def cancel(self, job: int) -> None:
-        """Have a job given up; from any thread."""
-        if job not in self._cancelled:  # one signal: what cleans up is not cut short again
+        """Cancel a job; from any thread."""
+        if job not in self._cancelled:  # one signal: clean-up is not interrupted again
             self._cancelled.add(job)
             signal.pthread_kill(self._main, SIGNAL)
 
     def is_cancelled(self, job: int) -> bool:
-        """Return whether a job is to be given up."""
+        """Return whether a job is cancelled."""
         return job in self._cancelled
 
     def begin(self, job: int) -> None:
-        """Let a job be cut short from now on; raise CancelledError if it has been already."""
+        """Allow interruption of a job; raise CancelledError if it is cancelled already."""
         self._job = job
         self._raise()
 
     def end(self) -> None:
-        """Let nothing be cut short any more."""
+        """Disallow interruption."""
         self._job = None
         sys.stderr = self._errors
 
     @contextmanager
     def held_off(self) -> Iterator[None]:
-        """Finish what must not be cut short, such as a message that is being sent."""
+        """Defer interruption, such as while a message is sent."""
         self._held = True
         try:
             yield
@@ -88,15 +88,15 @@ class Outcome:
     Attributes
     ----------
     kind
-        ``done``, ``failed`` (an error that the user can mend), ``cancelled`` or ``fault``.
+        ``done``, ``failed`` (an error that the user can correct), ``cancelled`` or ``fault``.
     value
-        What the function returned, if done.
+        Result of the function, if done.
     error
         Name of the class of the error.
     text
-        Its text.
+        Text of the error.
     trace
-        Where a fault happened, for developers.
+        Traceback of a fault, for developers.
 
     """
 
@@ -108,7 +108,7 @@ class Outcome:
 
 
 def find_function(path: str) -> Callable[..., Any]:
-    """Return the function that ``package.module:name`` names."""
+    """Return the function at ``package.module:name``."""
     module, _, name = path.partition(':')
     function: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return function
@@ -123,11 +123,11 @@ def perform(
     Parameters
     ----------
     work, job, number
-        The function, what it gets, and the number by which the job is cancelled.
+        The function, its argument, and the number by which the job is cancelled.
     report
-        Passes progress on; False cancels.
+        Called with progress; False cancels.
     interruption
-        Cuts the job short.
+        Interrupts the job.
 
     """
     try:
@@ -148,7 +148,7 @@ def perform(
 
 
 def serve(pipe: Connection, function: str) -> None:
-    """Work on jobs from the pipe until it closes."""
+    """Process jobs from the pipe until it closes."""
     interruption = Interruption()
     jobs: list[tuple[int, Mapping[str, Any]]] = []
     arrived = threading.Condition()
@@ -158,7 +158,7 @@ def serve(pipe: Connection, function: str) -> None:
             try:
                 kind, number, content = pipe.recv()
             except (EOFError, OSError):
-                os._exit(0)  # the node is gone: nobody waits for the solve
+                os._exit(0)  # the node has ended: no process waits for the solve
             if kind == 'cancel':
                 interruption.cancel(number)
                 continue

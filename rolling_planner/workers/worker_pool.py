@@ -1,12 +1,12 @@
 """
-Work in processes of its own, so that a node answers while it plans.
+Planning in separate processes, so that a node stays responsive.
 
-There are as many workers as jobs at work, one, and a spare that is already warm. A solve that does
-not heed a cancel in time is left to itself: the answer is given, the spare takes over, and the
-worker left behind becomes the spare once it has ended, or is killed.
+There is a worker for the current job, and a spare that is already warm. If a solve does not react
+to a cancel in time, the pool reports the result without it and the spare takes over. The old
+worker becomes the spare once its solve has ended, or is killed.
 
-No worker is trusted. A job goes to one that is ready and was not stopped; when the job's time
-limit is over, the job is answered, the worker is killed and another one takes its place.
+Workers may fail. A job goes to one that is ready and was not stopped. When the job's time limit is
+over, its result is reported, the worker is killed and another one replaces it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from rolling_planner.progress import PlanningTimeoutError
 from rolling_planner.workers.worker import CANCELLED, FAILED, FAULT, Outcome
 from rolling_planner.workers.worker_process import Job, Worker
 
-ANSWER_AFTER = 0.1  # from the request to cancel to the answer, whatever the worker does [s]
-KILL_AFTER = 3.0  # from there to the end of a worker that does not heed the request [s]
-LOOK_AGAIN = 0.5  # for a worker that is ready, while a job waits for one [s]
+ANSWER_AFTER = 0.1  # from the request to cancel to the result, whatever the worker does [s]
+KILL_AFTER = 3.0  # from there to the end of a worker that does not react [s]
+LOOK_AGAIN = 0.5  # for a worker to become ready, while a job waits [s]
 READY_WITHIN = 600.0  # from its start, with an empty cache on a slow machine [s]
-SIZE = 2  # the worker for the job at hand, and a warm spare
-REPLACE_AFTER = 0.3  # starting a process costs time that the answer to a cancel needs [s]
+SIZE = 2  # the worker for the current job, and a warm spare
+REPLACE_AFTER = 0.3  # starting a process would delay the result of a cancel [s]
 
 
 class WorkerPool:
-    """A worker for the job at hand and a warm spare."""
+    """A worker for the current job and a warm spare."""
 
     def __init__(self, function: str, warm_up: Mapping[str, Any] | None = None) -> None:
         """
@@ -68,20 +68,20 @@ class WorkerPool:
         time_limit: float = math.inf,
     ) -> None:
         """
-        Start a job; one at a time. It waits for a worker that is ready.
+        Start a job, one at a time; it waits for a ready worker.
 
         Parameters
         ----------
         content, on_progress, on_end
             See :class:`Job`.
         time_limit
-            From the moment when a worker has the job [s]; after it the worker is killed and the
+            Time limit from the start of the job in a worker [s]; then the worker is killed and the
             outcome is a PlanningTimeoutError.
 
         Raises
         ------
         RollingError
-            A job is at work, or the pool is closed.
+            Another job is running, or the pool is closed.
 
         """
         with self._lock:
@@ -102,7 +102,7 @@ class WorkerPool:
         self._look_again(job.number)
 
     def cancel(self) -> None:
-        """Cancel the present job, if any: it is answered within 0.1 s."""
+        """Cancel the present job, if any; its result is reported within 0.1 s."""
         with self._lock:
             worker, job = self._at_work, self._job
             if job is not None and worker is None:
@@ -129,7 +129,7 @@ class WorkerPool:
             ender.join()
 
     def _dispatch(self) -> None:
-        """Give a job that waits to a worker that is ready and without one, if there is any."""
+        """Give a waiting job to an idle worker, if there is one."""
         with self._lock:
             job = self._job
             if self._closed or job is None or job.cancelled or self._at_work is not None:
@@ -146,7 +146,7 @@ class WorkerPool:
                 job.on_end(Outcome(FAULT, text=unfit))
 
     def _look_again(self, number: int) -> None:
-        """Go on with a job that waits: the worker that it waits for may have been stopped."""
+        """Retry a waiting job: its worker may have been stopped."""
         with self._lock:
             waits = self._job is not None and self._job.number == number and not self._at_work
         if waits:
@@ -154,7 +154,7 @@ class WorkerPool:
             _later(LOOK_AGAIN, self._look_again, number)
 
     def _enforce(self, worker: Worker, job: Job) -> None:
-        """Answer a job whose time is over, and kill the worker, which should have answered."""
+        """Report a job whose time is over, and kill its worker, which should have responded."""
         if worker.at_work_on == job.number:
             text = (
                 f'the worker process did not answer within {job.time_limit:g} s and was killed; '
@@ -180,7 +180,7 @@ class WorkerPool:
         self._dispatch()
 
     def _replace_unfit(self) -> str:
-        """Replace workers that are of no use; return why one never was ready, or nothing."""
+        """Replace unusable workers; return why one never became ready, or the empty string."""
         why = ''
         for worker in self._workers:
             if not worker.alive and not worker.ready:

@@ -1,4 +1,4 @@
-"""One worker process as the node sees it: jobs to it, progress and outcomes from it."""
+"""A worker process, from the side of the node: jobs, progress and outcomes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rolling_dynamics.one_thread import one_thread
 from rolling_planner.workers.worker import CANCELLED, FAULT, Outcome
 
 END_TIMEOUT = 0.1  # for a worker to end once its pipe is closed [s]
-REAP_TIMEOUT = 1.0  # for one that was killed [s]
+REAP_TIMEOUT = 1.0  # for a killed one [s]
 START = (  # SIGINT is ignored before the imports, which take long
     'import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); '
     'from rolling_planner.workers.worker import main; main()'
@@ -36,17 +36,17 @@ class Job:
     Attributes
     ----------
     number
-        By which it is cancelled; another one for every job.
+        Unique number, by which it is cancelled.
     content
-        What the function gets; must be picklable.
+        Argument of the function; must be picklable.
     on_progress
         Called from another thread with each progress report.
     on_end
         Called once, from another thread, with the outcome.
     time_limit
-        After which the process is killed [s].
+        Time after which the process is killed [s].
     cancelled
-        Whether it was given up.
+        Whether it was cancelled.
 
     """
 
@@ -60,12 +60,12 @@ class Job:
 
 class Worker:
     """
-    One process and the job it works on.
+    A process and its current job.
 
     Attributes
     ----------
     at_work_on
-        Number of the job that the process has not ended yet, also one that was given up.
+        Number of the job that the process has not ended yet, even if it was cancelled.
 
     """
 
@@ -103,7 +103,7 @@ class Worker:
             stdin=subprocess.DEVNULL,
             env=environment,
             start_new_session=True,
-        )  # Ctrl-C in a terminal is for the node alone
+        )  # Ctrl-C in a terminal is for the node only
         theirs.close()
         self._socket = ours
         self._pipe = Connection(os.dup(ours.fileno()))
@@ -128,12 +128,12 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """True if the process runs and is to go on."""
+        """True if the process runs and is not to be ended."""
         return not self._killed and self._process.poll() is None
 
     @property
     def stopped(self) -> bool:
-        """True if somebody stopped the process (SIGSTOP), so that it does nothing any more."""
+        """True if the process was stopped (SIGSTOP)."""
         look = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
         try:
             return os.waitid(os.P_PID, self.pid, look) is not None
@@ -152,7 +152,7 @@ class Worker:
 
     @property
     def end_text(self) -> str:
-        """End of the process in words."""
+        """Description of the end of the process."""
         return f'the worker process ended with status {self._process.returncode}'
 
     def wait_ready(self, timeout: float) -> bool:
@@ -182,7 +182,7 @@ class Worker:
         self._process.kill()
 
     def close(self) -> None:
-        """Close the pipe and see the process end."""
+        """Close the pipe and wait for the end of the process."""
         with contextlib.suppress(OSError):
             # wakes the listener on either side; closing alone would leave ours blocked in a read
             self._socket.shutdown(socket.SHUT_RDWR)
@@ -190,12 +190,12 @@ class Worker:
             self._process.wait(END_TIMEOUT)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            with contextlib.suppress(subprocess.TimeoutExpired):  # a machine that is very busy
+            with contextlib.suppress(subprocess.TimeoutExpired):  # on a very busy machine
                 self._process.wait(REAP_TIMEOUT)
         self._thread.join(END_TIMEOUT)
 
     def _send(self) -> None:
-        """Send in a thread of its own: a process that is stopped does not take a long message."""
+        """Send in a separate thread: a stopped process does not accept a long message."""
         with contextlib.suppress(OSError, ValueError):
             while (message := self._outbox.get()) is not None:
                 self._pipe.send(message)
@@ -234,7 +234,7 @@ class Worker:
         self._on_idle()
 
     def end(self, outcome: Outcome, number: int | None = None) -> None:
-        """Answer the present job, or the one of a number, whatever the process does."""
+        """Report the present job, or the one with a number, whatever the process does."""
         with self._lock:
             if number is not None and (self._job is None or self._job.number != number):
                 return

@@ -67,7 +67,7 @@ def test_its_radius_of_friction_is_that_of_its_torque():
     [
         ([0.0, 5.0], 1.0, r'must be positive, got 0 and 5 1/m: only bodies that touch in one'),
         ([1.0, math.inf], 1.0, r'got 1 and inf 1/m'),
-        ([1.0, 5.0], 0.0, r'the normal force on a contact must be positive and finite \[N\], got 0.0'),
+        ([1.0, 5.0], 0.0, r'normal force on a contact must be positive and finite \[N\], got 0.0'),
     ],
 )
 def test_what_has_no_ellipse_is_refused(curvature, load, text):

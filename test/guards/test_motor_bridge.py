@@ -48,7 +48,7 @@ def test_settings_that_would_not_drive_are_refused():
             with pytest.raises(ParameterError) as refused:
                 BridgeSettings(**{name: bad})
             assert f'{name} must be ' in str(refused.value)
-    with pytest.raises(ParameterError, match=r'^bridge: stop_time must be positive and finite, got 0.0$'):
+    with pytest.raises(ParameterError, match=r'^bridge: stop_time must be positive and finite,'):
         BridgeSettings(stop_time=0.0)
     assert BridgeSettings(stop_time=0.5, stiffness=0.3).stop_time == 0.5
 

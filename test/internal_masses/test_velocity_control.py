@@ -86,5 +86,5 @@ def test_refused():
     p = one.pack_parameters(mass=1, inertia=0.04, radius=0.3)
     with pytest.raises(ParameterError, match='two masses on rails or more'):
         MassDrivenVelocity(one, p)
-    with pytest.raises(ParameterError, match=r'velocity must be positive and finite \[1/s\], got 0'):
+    with pytest.raises(ParameterError, match=r'velocity must be positive and finite \[1/s\]'):
         MassDrivenVelocity(one, p, velocity=0)
