@@ -67,7 +67,7 @@ def test_running_nodes_do_what_the_policy_allows(ros_environment, peer, tmp_path
         log_folder=tmp_path,
     )
     with bringup:
-        unused, end = {}, Deadline(60)
+        unused, end = {}, Deadline(200)
         while unused != SELDOM and end.left > 0.0:
             bringup.check()
             time.sleep(0.05)

@@ -32,6 +32,7 @@ def rolling(stranger_installed, tmp_path):
     return run
 
 
+@pytest.mark.timeout(700)  # three commands, each within its own time
 def test_its_example_is_known_by_name_planned_and_drawn(rolling, tmp_path):
     assert 'drives one metre and stands there' in rolling('examples', 'ballbot')
     told = rolling('plan', 'ballbot', '--out', 'plan.json')
