@@ -30,8 +30,6 @@ from rolling_planner.ball_balancer.labyrinth import plan_labyrinth
 from rolling_robotics.plugins.ball_balancer.demo import BALL, driven
 from rolling_robotics.plugins.labyrinth.demo import Arrival, draw_runs, Through
 from rolling_robotics.trials.trial import (
-    Criterion,
-    Outcome,
     Record,
     run_trials,
     seeded,
@@ -131,22 +129,12 @@ class OnPlate(Task):
         return driven(*given, trial.duration, trial.seed)
 
 
-class OnIt(Criterion):
-    """The ball stays on the plate."""
-
-    def outcome(self, record: Record) -> Outcome:
-        """Return why it did not."""
-        return Outcome(failure=record.ended)
-
-
 def rig_file() -> BallBalancerFile:
     """Return the published rig."""
     return BallBalancerFile.of(load_scenario('ball_balancer'))
 
 
-JUMPING = Trial(
-    task=OnPlate(place=protocol.jumps), criterion=OnIt(), duration=protocol.jumps_duration()
-)
+JUMPING = Trial(task=OnPlate(place=protocol.jumps), duration=protocol.jumps_duration())
 
 
 def jumped(trial: Trial, count: int) -> list[list[Jump]]:
@@ -170,7 +158,7 @@ def wrong(rig: RigModel, seed: int) -> RigModel:
 
 def apart(task: OnPlate, law: str, duration: float, count: int, since: float) -> Array:
     """Return distances from the set point from a time on, on so many plates; nan if one falls."""
-    trial, out = Trial(task=task, criterion=OnIt(), law=law, duration=duration), []
+    trial, out = Trial(task=task, law=law, duration=duration), []
     for record in run_trials(seeded(trial, range(count))):
         late = record.times >= since
         goals = np.array([task.place(t) for t in record.times[late]])

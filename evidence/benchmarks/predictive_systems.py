@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from typing import Any
 
 from evidence.benchmarks.predictive import noting
 from evidence.benchmarks.row import Row
 import numpy as np
-from numpy.typing import NDArray
 from rolling_controller import (
     Horizon,
     PredictiveLaw,
@@ -20,15 +18,13 @@ from rolling_controller import (
 from rolling_controller.law import Law
 from rolling_controller.testing import known_motion
 from rolling_controller.time_varying_lqr import LqrWeights
-from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import settle
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import RollingError
-from rolling_dynamics.scenario import load_scenario, Scenario
+from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.testing import Subject
 from rolling_dynamics.testing.motion import scales, values
-from rolling_planner import Plan
-from rolling_robotics.trials.trial import Criterion, Outcome, Record, Task, Trial, tried
+from rolling_robotics.trials.trial import Record, Task, Trial, tried
 
 SCENARIOS = (
     'ball_on_plate_hard',
@@ -58,29 +54,35 @@ def rows() -> Iterator[Row]:
             yield Row(name, None, reference=str(e).splitlines()[0])
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
 class Disturbed(Task):
     """
     A motion from a start that is off, pushed in its middle; the trial's seed draws both.
 
     Attributes
     ----------
-    scenario, plan
-        The system, and its motion.
-    laws
-        By name.
-    moving
-        Tangent numbers that the controls move.
-    noted
-        Signals of each step.
+    law, laws
+        The predictive law, and all by name.
+    seconds
+        Processor times of its steps [s].
 
     """
 
-    scenario: Scenario
-    plan: Plan
-    laws: Mapping[str, Law[Any]]
-    moving: NDArray[np.intp]
-    noted: Callable[[float], dict[str, Array]]
+    def __init__(self, name: str) -> None:
+        """Design the laws along a known motion of a scenario."""
+        self.scenario = load_scenario(f'{name}.yaml')
+        system, p = self.scenario.system, self.scenario.p
+        given = system, p, np.array(self.scenario.x0), np.zeros(system.control.size)
+        _, self.plan = known_motion(Subject(*given, duration=DURATION))
+        limits = LIMIT * scales(system.control)
+        weights = LqrWeights(tracking=_by_scale(system, 1.0), terminal=_by_scale(system, 100.0))
+        along = system, p, self.plan, weights
+        self.law = PredictiveLaw(*along, control_limits=limits, horizon=HORIZON)
+        lqr = TimeVaryingLqr(*along, control_limits=limits)
+        settle(300.0)
+        unaided = StateFeedback(system, lambda *given: given[-1], lambda t: lqr.nominal(t)[1])
+        self.laws: dict[str, Law[Any]] = {'predictive': self.law, 'lqr': lqr, 'open': unaided}
+        self.seconds = list[float]()
+        self._noted = noting(self.law, self.seconds)
 
     def run(self, trial: Trial) -> Record:
         """
@@ -93,65 +95,39 @@ class Disturbed(Task):
             the scales, and ``failed``, programs of the predictive law without a solution.
 
         """
-        system, law = self.scenario.system, self.laws[trial.law]
+        system, moving = self.scenario.system, self.law.used.moving
         drawn = np.random.default_rng(0).normal(size=(DRAWS, 2, system.tangent.size))[trial.seed]
         aside = np.zeros_like(drawn)
-        aside[:, self.moving] = ASIDE * (drawn * scales(system.tangent))[:, self.moving]
+        aside[:, moving] = ASIDE * (drawn * scales(system.tangent))[:, moving]
         x = values(system.retract, self.plan.states[0], aside[0])
-        given, pushes = (system, self.scenario.p, x, law), [(DURATION / 2, aside[1])]
-        run = run_lockstep(*given, DURATION, signals=self.noted, pushes=pushes)
+        given, pushes = (system, self.scenario.p, x), [(DURATION / 2, aside[1])]
+        law = self.laws[trial.law]
+        run = run_lockstep(*given, law, DURATION, signals=self._noted, pushes=pushes)
         off = values(system.difference, run.states[-1], self.plan.states[-1])
-        missed = float(np.linalg.norm((off / scales(system.tangent))[self.moving]))
-        failed = law.record.failed if isinstance(law, PredictiveLaw) else 0
-        ended = '' if run.ended is None else run.ended.name
-        return Record(end=DURATION, ended=ended, values={'missed': missed, 'failed': failed})
-
-
-class Kept(Criterion):
-    """The motion lasts."""
-
-    def outcome(self, record: Record) -> Outcome:
-        """Return what ended it."""
-        return Outcome(failure=record.ended, error=record.values['missed'])
+        missed = float(np.linalg.norm((off / scales(system.tangent))[moving]))
+        failed = self.law.record.failed if law is self.law else 0
+        return Record(end=DURATION, values={'missed': missed, 'failed': failed})
 
 
 def _of(name: str) -> Iterator[Row]:
-    scenario = load_scenario(f'{name}.yaml')
-    system, p = scenario.system, scenario.p
-    resting = np.zeros(system.control.size)
-    subject = Subject(system, p, np.array(scenario.x0), resting, duration=DURATION)
-    _, plan = known_motion(subject)
-    limits = LIMIT * scales(system.control)
-    weights = LqrWeights(tracking=_by_scale(system, 1.0), terminal=_by_scale(system, 100.0))
-    law = PredictiveLaw(system, p, plan, weights, control_limits=limits, horizon=HORIZON)
-    lqr = TimeVaryingLqr(system, p, plan, weights, control_limits=limits)
-    settle(300.0)
-    unaided = StateFeedback(system, lambda *given: given[-1], lambda t: lqr.nominal(t)[1])
-    laws: dict[str, Law[Any]] = {'predictive': law, 'lqr': lqr, 'open': unaided}
-    seconds = list[float]()
-    task = Disturbed(
-        scenario=scenario,
-        plan=plan,
-        laws=laws,
-        moving=law.used.moving,
-        noted=noting(law, seconds),
+    task = Disturbed(name)
+    found = {law: tried(Trial(task=task, law=law), range(DRAWS))[0] for law in task.laws}
+    reached, by_lqr, without = (
+        float(np.sqrt(np.mean([record.values['missed'] ** 2 for record in records])))
+        for records in found.values()
     )
-    one, missed, failed = Trial(task=task, criterion=Kept()), dict[str, float](), 0
-    for which in laws:
-        records, _ = tried(replace(one, law=which), range(DRAWS))
-        missed[which] = float(np.sqrt(np.mean([r.values['missed'] ** 2 for r in records])))
-        failed += sum(int(r.values['failed']) for r in records)
-    by_lqr = missed['lqr']
+    failed = sum(int(record.values['failed']) for record in found['predictive'])
     yield Row(
         name=f'{name}, distance from the end over the scales',
-        value=missed['predictive'],
+        value=reached,
         goal=f'at most {by_lqr:.4g}',
-        reference=f'linear regulator {by_lqr:.3g}, open loop {missed["open"]:.3g}; '
+        reference=f'linear regulator {by_lqr:.3g}, open loop {without:.3g}; '
         f'{failed} programs failed',
     )
-    title = f'{name}, a step, {len(law.used.moving)} states, {len(law.used.active)} controls'
-    against = f'99 of 100 within {1e3 * np.quantile(seconds, 0.99):.2g} CPU ms'
-    yield Row(title, 1e3 * float(np.median(seconds)), 'CPU ms', reference=against)
+    used = task.law.used
+    title = f'{name}, a step, {len(used.moving)} states, {len(used.active)} controls'
+    against = f'99 of 100 within {1e3 * np.quantile(task.seconds, 0.99):.2g} CPU ms'
+    yield Row(title, 1e3 * float(np.median(task.seconds)), 'CPU ms', reference=against)
 
 
 def _by_scale(system: RollingSystem, weight: float) -> dict[str, float]:

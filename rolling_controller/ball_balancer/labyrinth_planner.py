@@ -13,10 +13,10 @@ from typing import ClassVar
 
 import numpy as np
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
-from rolling_controller.lockstep import run_emulated
+from rolling_controller.ball_balancer.rig import run_rig
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.labyrinth_file import LabyrinthFile, WaySection
-from rolling_dynamics.ball_balancer.rig_file import begin, CameraSection, emulated_rig
+from rolling_dynamics.ball_balancer.rig_file import CameraSection
 from rolling_dynamics.errors import CancelledError, ParameterError
 from rolling_dynamics.extras import need
 from rolling_dynamics.scenario import Scenario
@@ -63,20 +63,12 @@ class LabyrinthPlanner(SystemPlanner):
         servo = file.servo.model_copy(update={'dead_time': period})  # to the next frame
         seen = CameraSection(rate=file.camera.rate, delay=0.0, noise=0.0)
         exact = file.model_copy(update={'camera': seen, 'servo': servo})
-        rig = emulated_rig(exact)
-        begin(rig, exact, exact.start())
         count = int(np.ceil(law.plan.times[-1] / period))
-        run = run_emulated(
-            rig,
-            law,
-            lambda frame: np.concatenate([frame.value[:2], end]),
-            (count + 0.5) * period,
-            lambda u: u,
-        )
+        run = run_rig(exact, law, lambda _: end, (count + 0.5) * period, ball=exact.start())
+        (system, p), times = exact.system_and_parameters(), run.stamps
         if run.ended is not None:
             text = f'the law loses the ball at {run.ended.time:.3f} s: {run.ended.name}'
             raise NotConvergedError(f'no plan through the labyrinth: {text}')
-        times = run.stamps
         states = run.states[np.searchsorted(run.times, times - SAME_TIME)]
         ball = states[:, :2]
         walls, holes = file.room(ball)
@@ -85,10 +77,10 @@ class LabyrinthPlanner(SystemPlanner):
             'least_margins': {'room to walls': walls.min(), 'room to holes': holes.min()},
         }
         found = Plan.of(
-            rig.system,
+            system,
             times=times,
             states=states,
-            controls=[rig.controls[0], *run.outputs[:-1]],
+            controls=[np.zeros(2), *run.outputs[:-1]],
             interpolation=HOLD,
             report=report,
         )
@@ -97,7 +89,7 @@ class LabyrinthPlanner(SystemPlanner):
             return float(np.hypot(*(state[:2] - end)))
 
         return Planned(
-            scenario=replace(scenario, p=rig.p, x0=states[0]),
+            scenario=replace(scenario, p=p, x0=states[0]),
             plan=found,
             goal_error=error,
             tolerance=file.ball.radius,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 
 # From the angle of a round to the place about its middle, over half its width
@@ -38,6 +39,7 @@ def place_on(path: str, radius: float, period: float, t: float) -> Array:
 
 SIDE, JUMPS, LAST = 0.08, 36, 3.0  # m, and s of each jump
 BEGIN = 2.0  # s before the first jump
+STARTS = BEGIN + LAST * np.arange(JUMPS)
 END = 0.6  # s at the end of a jump, over which its end error is taken
 WITHIN = 5e-3  # m
 MISSING = 0.05  # s of a jump that a run may end before it does
@@ -88,11 +90,26 @@ class Jump:
     end_error: float
 
 
-def judged(times: Array, ball: Array) -> list[Jump]:
-    """Return what came of each whole jump of a run: times (k,) [s], and places (k, 2) [m]."""
-    points, out = targets(), []
-    for k in range(JUMPS):
-        start = BEGIN + k * LAST
+def judged(
+    times: Array,
+    ball: Array,
+    starts: ArrayLike = STARTS,
+    points: Array | None = None,
+) -> list[Jump]:
+    """
+    Return what came of each whole jump of a run.
+
+    Parameters
+    ----------
+    times, ball
+        Times, shape (k,) [s], and places, shape (k, 2) [m].
+    starts, points
+        When each set point came [s], shape (j,), and these after the one before, shape (j + 1, 2)
+        [m]; those of the protocol by default.
+
+    """
+    points, out = targets() if points is None else points, []
+    for k, start in enumerate(np.asarray(starts).tolist()):
         if times[-1] < start + LAST - MISSING:  # lost, or not run for so long
             break
         inside = (times >= start) & (times < start + LAST)

@@ -119,17 +119,13 @@ class Stands(Criterion):
 
     def outcome(self, record: Record) -> Outcome:
         """Return the error that is the greatest beside what it may be."""
-        late = record.times >= record.times[-1] - self.last
         system, tangent = self.system, self.system.tangent
-        states = record.states(system)[late]
-        mean = np.mean([system.difference(x, self.x) for x in states], axis=0).ravel()
-
-        def off(name: str) -> float:
-            which = [tangent.names.index(name)] if name in tangent.names else tangent.slice(name)
-            return float(np.abs(mean[which]).max())
-
-        errors = {name: off(name) for name in self.within}
-        name = max(errors, key=lambda n: errors[n] / self.within[n])
-        error, tolerance = errors[name], self.within[name]
+        late = record.times >= record.times[-1] - self.last
+        each = [system.difference(x, self.x) for x in record.states(system)[late]]
+        mean = np.abs(np.mean(each, axis=0)).ravel()
+        off = dict(zip(tangent.names, mean, strict=True))
+        off |= {entry.name: mean[tangent.slice(entry.name)].max() for entry in tangent.entries}
+        name = max(self.within, key=lambda n: off[n] / self.within[n])
+        error, tolerance = float(off[name]), self.within[name]
         failure = '' if error < tolerance else f'{name} is {error:.3g} off in the end'
         return Outcome(failure=record.ended or failure, error=error, tolerance=tolerance)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_controller.ball_balancer.laws import law_on_nodes
-from rolling_controller.ball_balancer.protocol import judged_jump, Jump, LAST, targets, WITHIN
+from rolling_controller.ball_balancer.protocol import judged, Jump, LAST, targets, WITHIN
 from rolling_controller.ball_balancer.rig import run_rig
 from rolling_controller.law import Law
 from rolling_dynamics.arrays import Array
@@ -168,15 +168,10 @@ class EveryJump(Criterion):
         """Return the results of the jumps."""
         if not record.times.size:
             return []
-        times, ball = record.times, record[BALL]
         goals = np.array([goal for _, goal in record.planned.values()]).T
-        changed = np.flatnonzero(np.any(np.diff(goals, axis=0) != 0, axis=1)) + 1
-        before, out = targets()[0], []
-        for k in (0, *changed):
-            inside = (times >= times[k]) & (times < times[k] + LAST)
-            out.append(judged_jump(times[inside] - times[k], ball[inside], before, goals[k]))
-            before = goals[k]
-        return out
+        begins = [0, *np.flatnonzero(np.any(np.diff(goals, axis=0) != 0, axis=1)) + 1]
+        points = np.array([targets()[0], *goals[begins]])
+        return judged(record.times, record[BALL], record.times[begins], points)
 
     def outcome(self, record: Record) -> Outcome:
         """Return the greatest end error of a jump; the text has rise and overshoot of each."""
