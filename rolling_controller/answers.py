@@ -1,4 +1,4 @@
-"""From states to commands, one law on one machine: loops of nodes and replays step the same."""
+"""From states to commands, one law on one machine."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ class Answers:
     ----------
     law, memory
         The law, and its memory after the last command.
+    given
+        Inputs of the law at the last command.
     started
         Time [ns] at which the law's time is zero: the stamp of the first state where None.
     fault
@@ -27,6 +29,7 @@ class Answers:
     """
 
     started: int | None = None
+    given: Array
 
     def __init__(
         self,
@@ -110,8 +113,8 @@ class Answers:
         """Return the control at a time [ns] in a state, within the limits."""
         mode = np.array([float(touching)])
         signals = {name: ask() for name, ask in self._signals.items()}
-        given = gathered(self.law.inputs, {self._measured: x, MODE: mode, **signals})
-        self.memory, u = self.law.step(self.memory, given, self.time(at))
+        self.given = gathered(self.law.inputs, {self._measured: x, MODE: mode, **signals})
+        self.memory, u = self.law.step(self.memory, self.given, self.time(at))
         if self._limits is not None:
             u = np.minimum(np.maximum(u, -self._limits), self._limits)
         return u

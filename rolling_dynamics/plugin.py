@@ -66,7 +66,8 @@ class SystemPlugin:
         controller.
     controller
         ``(parameters) -> class``, a :class:`rolling_controller.nodes.control_loop.Controlled` that
-        the controller node runs; the class for robots if None.
+        the controller node runs, and whose laws a replay makes again; the class for robots if
+        None.
     simulator
         ``(parameters) -> class``, a :class:`rolling_dynamics.nodes.simulated.Simulated` that the
         simulator node runs; the class for robots if None.
@@ -85,10 +86,6 @@ class SystemPlugin:
     scene
         ``(scenario, arrays) -> Scene`` to animate and view; if None, the bodies of its ``pose``,
         in the shapes of its robot view.
-    replay
-        ``(recorded, say) -> list`` of :class:`rolling_robotics.nodes.replay.runs.Replayed`: parts
-        of a recording that are computed again, in addition to executions of plans; empty for
-        recordings of other systems.
     experiments
         Tuple of :class:`rolling_robotics.experiments.Experiment`: nodes that are started together,
         and the demonstration with them.
@@ -109,7 +106,6 @@ class SystemPlugin:
     arrays: Any = None
     report: Any = None
     scene: Any = None
-    replay: Any = None
     experiments: Any = None
     example: str | None = None
 

@@ -54,8 +54,6 @@ class NewestState(Generic[Raw]):
     ----------
     count
         Number of states that were read.
-    restarts
-        Number of times that one could not be read, and the reading began again.
     refused
         Why the last bad message was refused; empty once it was reported.
     trouble
@@ -71,7 +69,7 @@ class NewestState(Generic[Raw]):
         """Take stamps that pass the check; without one all that differ from the last."""
         self._check = check
         self._lock = threading.Lock()
-        self.count = self.restarts = 0
+        self.count = 0
         self.refused = self.trouble = ''
         NewestState._forget(self)
 

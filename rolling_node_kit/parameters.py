@@ -23,7 +23,7 @@ from rolling_dynamics.errors import LONGEST_NAME, ParameterError, printable, quo
 from rolling_dynamics.fingerprint import fingerprint
 
 FINGERPRINT = 'fingerprint'  # of the machine, beside the parameters in force
-FORMAT, NEWEST_FORMAT = 'recording_format', 1  # what a replay reads, beside them; 0 reported none
+FORMAT, NEWEST_FORMAT = 'recording_format', 2  # what a replay reads, beside them; 0 reported none
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,19 +182,18 @@ class ParameterTable:
 
     def in_force(self, **instead: Any) -> ParameterEvent:
         """
-        Return all parameters as a message, some with values instead.
+        Return all parameters as a message, with other values instead or beside them.
 
         With them are ``use_sim_time``, the fingerprint of the machine and the version of what is
         recorded, for a replay.
         """
         parameters = [
-            RosParameter(name, value=instead[name])
-            if name in instead
-            else self._node.get_parameter(name)
+            self._node.get_parameter(name)
             for name in (*self._table, 'use_sim_time')
+            if name not in instead
         ]
-        parameters.append(RosParameter(FINGERPRINT, value=fingerprint()))
-        parameters.append(RosParameter(FORMAT, value=NEWEST_FORMAT))
+        given = {**instead, FINGERPRINT: fingerprint(), FORMAT: NEWEST_FORMAT}
+        parameters += [RosParameter(name, value=value) for name, value in given.items()]
         return ParameterEvent(
             stamp=self._node.get_clock().now().to_msg(),
             node=self._node.get_fully_qualified_name(),

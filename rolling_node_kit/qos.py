@@ -3,9 +3,9 @@ Quality of service of the suite's topics.
 
 A stream has a reliable writer, so that a recorder loses nothing, and best-effort readers, so that
 a control loop always sees the newest sample. Commands, events and latched topics are reliable at
-both ends; a log is latched with all that a recorder which comes late would miss, a journal is of
-no use without the streams beside it and is not. A service keeps many requests, and many answers to
-them. Every profile may be overridden through the usual ``qos_overrides`` parameters.
+both ends; a log is latched with all that a recorder which comes late would miss. A service keeps
+many requests, and many answers to them. Every profile may be overridden through the usual
+``qos_overrides`` parameters.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ COMMAND = _profile(1, reliable=True)
 EVENT = _profile(10, reliable=True)
 LATCHED = _profile(1, reliable=True, latched=True)
 LOG = _profile(200, reliable=True, latched=True)
-JOURNAL = _profile(200, reliable=True)
 REQUESTS = _profile(1000, reliable=True)  # of ROS's own 10, what comes at once beyond is lost
 
 

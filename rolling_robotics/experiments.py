@@ -142,6 +142,7 @@ RECORDER = NodeEntry(name='recorder', module='rolling_robotics.nodes.recorder_no
 EXECUTED = (
     'execution/plan',
     'execution/settings',
+    'controller/steps',
     'simulator/surfaces',
     'simulator/markers',
 )

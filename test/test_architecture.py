@@ -431,7 +431,6 @@ HAND = (
     'rolling_robotics.calibration_report',
     'rolling_robotics.demo.laboratory',
     'rolling_robotics.nodes.replay.executions',
-    'rolling_robotics.nodes.replay.runs',
     'rolling_robotics.trials',
 )
 
@@ -578,7 +577,7 @@ def in_scopes(node, scope):
 
 # What keeps the memory of a law, or of an estimator, from step to step.
 STEPS_A_LAW = {
-    'rolling_controller.answers.Answers.command': 'loops of nodes, and replays of their runs',
+    'rolling_controller.answers.Answers.command': 'loops of nodes',
     'rolling_controller.law.answered': 'every loop in lockstep, and replay from recorded inputs',
     'rolling_controller.law.Around.step': 'a law of a law',
     'rolling_controller.measured_state.MeasuredLaw.step': 'a law of an estimator and a law',

@@ -94,9 +94,9 @@ def test_a_plan_leads_to_the_same_end_by_the_equations_of_today(folder, name):
 def test_a_recording_is_replayed(folder):
     """To 1e-9: it was made on another kind of processor."""
     from rolling_robotics.nodes.recorded import Recorded
-    from rolling_robotics.nodes.replay.executions import replay_executions
+    from rolling_robotics.nodes.replay.laws import replay_laws
 
     with Recorded(folder / 'recording') as recorded:
-        (run,) = replay_executions(recorded)
+        (run,) = replay_laws(recorded)
     assert run.recorded == 20
     assert run.difference < 1e-9 * max(np.abs(a.recorded).max() for a in run.answers)

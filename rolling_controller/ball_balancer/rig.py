@@ -19,7 +19,6 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import begin, emulated_rig, RigFile
 from rolling_dynamics.simulation.sensing import Measurement
 
-FRAME = ('ball_x', 'ball_y', 'set_point_x', 'set_point_y', 'begins')  # of the log of a controller
 FASTEST = 0.5  # m/s, standard deviation of the rate of a ball that is measured for the first time
 UNLEVEL = 0.015  # standard deviation of an acceleration that the model lacks, over gravity
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 import math
 import threading
 from typing import Any, ClassVar, TYPE_CHECKING
@@ -20,8 +20,9 @@ from rolling_controller.answers import Answers
 from rolling_controller.law import Law, STATE
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.intake import Intake
+from rolling_controller.nodes.step_log import step_log
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import SimulationError
+from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.parameters import Parameter
@@ -29,9 +30,14 @@ from rolling_node_kit.suite_node import Health, OK
 
 if TYPE_CHECKING:
     from rolling_controller.nodes.controller_node import ControllerNode
+    from rolling_planner.plan import Plan
 
 HELD = 2  # answers after which plant and controller surely take turns
 CODES = ExecutePlan.Result
+NOT_AGAIN = (
+    'the commands of predictive control cannot be computed again: they depend on when '
+    'each prediction was ready'
+)
 LOST_MODES = RollingContact.MODE_SEPARATED, RollingContact.MODE_SLIPPING
 
 
@@ -46,6 +52,8 @@ class Task:
         The law.
     name
         Name of the thread.
+    about
+        What a replay makes the law again from, see :data:`step_log.RUN`.
     signals
         What returns the inputs of the law besides state and mode, by name.
     measured
@@ -74,9 +82,6 @@ class Task:
         to the control; the reason is empty where it goes on.
     conclude
         Ends it at a time [ns], once it lasted.
-    answered
-        Called with the stamp of a state, when its command acts [ns], and what they were: whether
-        the object touched and the control, None of the safe command.
     finish
         Brings the machine to rest, or lets a law hold it; called with code and reason of the
         ending.
@@ -88,6 +93,7 @@ class Task:
     law: Law[Any]
     finish: Callable[[int, str], None]
     name: str = 'control'
+    about: Mapping[str, Any] = field(default_factory=dict)
     signals: Mapping[str, Callable[[], Array]] | None = None
     measured: str = STATE
     memory: Any = None
@@ -101,7 +107,6 @@ class Task:
     on_start: Callable[[int], None] = lambda _: None
     judge: Callable[[float, Array, Array], tuple[int, str, Array]] = lambda _t, _x, u: (0, '', u)
     conclude: Callable[[int], None] = lambda _: None
-    answered: Callable[[int, int, bool, Array | None], None] = lambda _s, _a, _t, _u: None
     failed: Callable[[str], None] = lambda _: None
 
 
@@ -152,7 +157,7 @@ class ControlLoop:
         self._waiting = None if task.before is None else task.before.start()
         # plant and controller take turns already where the machine was held
         self._held = 0 if task.waits and task.before is None else HELD
-        self.intake = Intake(equipment)
+        self.intake, self._log = Intake(equipment), equipment.begin(task.law, task.about)
         self.loop = equipment.loop(
             self.tick, lambda text: self.end(CODES.INTERNAL, text), task.name
         )
@@ -164,6 +169,7 @@ class ControlLoop:
         self.loop.stop()
         if before:
             return
+        self._log.flush()
         try:
             self._task.finish(code, reason)
         except Exception as error:  # noqa: BLE001 (reported)
@@ -194,7 +200,7 @@ class ControlLoop:
         task, equipment, self.measured = self._task, self._equipment, x
         if self.started is None:
             if equipment.once and self._held < HELD:
-                self._wait(stamp, stamp, x)
+                self._wait(stamp, x)
                 return
             self._begin(task.start or stamp)
         self.time = (stamp - (self.started or 0)) * 1e-9
@@ -213,9 +219,9 @@ class ControlLoop:
             self.distrust(self.answers.fault)
         elif at < (self.started or 0):
             if equipment.once or task.before:
-                self._wait(stamp, at, x)
+                self._wait(at, x)
         else:
-            self._command(stamp, at, acts, x, touching=touching)
+            self._command(at, x, touching=touching)
 
     def _is_lost(self) -> bool:
         """
@@ -235,24 +241,23 @@ class ControlLoop:
         )
         task.on_start(start)
 
-    def _command(self, stamp: int, at: int, acts: int, x: Array, *, touching: bool) -> None:
-        u = self.answers.command(at, x, touching=touching)
+    def _command(self, at: int, x: Array, *, touching: bool) -> None:
+        u, t = self.answers.command(at, x, touching=touching), self.answers.time(at)
+        self._log.note(at, t, self.answers.given, u)
         if not np.isfinite(u).all():
             raise SimulationError('the law gave no finite control')
-        code, problem, u = self._task.judge(self.answers.time(at), x, u)
+        code, problem, u = self._task.judge(t, x, u)
         if problem:
             self.end(code, problem)
-        if self._send(self.answers.sent(at, u), at):
-            self._task.answered(stamp, acts, touching, u)
+        self._send(self.answers.sent(at, u), at)
 
-    def _send(self, u: Array, at: int) -> bool:
-        """Send a command, but not after the start of the end; return whether it was sent."""
+    def _send(self, u: Array, at: int) -> None:
+        """Send a command, but not after the start of the end."""
         with self._once:
             if not self.ending:
                 self._equipment.machine.send(u, at)
-            return not self.ending
 
-    def _wait(self, stamp: int, at: int, x: Array) -> None:
+    def _wait(self, at: int, x: Array) -> None:
         """Command the machine before the start; in simulated time it waits from now on."""
         self._held += 1
         before, machine = self._task.before, self._equipment.machine
@@ -260,8 +265,8 @@ class ControlLoop:
             u = machine.safe(x)
         else:
             self._waiting, u = before.step(self._waiting, x, at * 1e-9)
-        if self._send(u, at):
-            self._task.answered(stamp, at, True, None)
+            self._log.note(at, at * 1e-9, x, u, before=True)
+        self._send(u, at)
 
 
 class Controlled(ABC):
@@ -272,10 +277,14 @@ class Controlled(ABC):
     ----------
     table
         Parameters of its node.
+    settings
+        Topic of the parameters in force at each run.
     stopped
         What ``~/stop`` answers; empty where there is no such service.
     node, values
         The node and its parameters.
+    begin
+        Begins the log of a run, see :func:`step_log`.
     equipment
         What its loops use.
     current
@@ -284,6 +293,7 @@ class Controlled(ABC):
     """
 
     table: ClassVar[Sequence[Parameter]]
+    settings: ClassVar[str] = '~/settings'
     stopped: ClassVar[str] = 'the machine got its safe command'
     equipment: LoopEquipment
 
@@ -295,6 +305,31 @@ class Controlled(ABC):
     def __init__(self, node: ControllerNode) -> None:
         """Load the scenario; make topics and services."""
         self.node, self.values, self.current = node, node.values, True
+        self.begin = step_log(node, self.settings)
+
+    @classmethod
+    def law_of(
+        cls,
+        values: Mapping[str, Any],  # noqa: ARG003
+        plan: Plan | None,  # noqa: ARG003
+    ) -> tuple[Law[Any], Array | None]:
+        """
+        Return the law of a recorded run again, and the greatest magnitude of each control.
+
+        Parameters
+        ----------
+        values
+            The parameters in force, with those of :data:`step_log.RUN`.
+        plan
+            The plan that was executed last; None where none was.
+
+        Raises
+        ------
+        ParameterError
+            It cannot be made again.
+
+        """
+        raise ParameterError(f'{cls.__name__} does not say how its laws are made again')
 
     @property
     @abstractmethod

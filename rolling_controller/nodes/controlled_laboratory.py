@@ -9,12 +9,12 @@ the hand. What an experiment needs is planned and designed when the node is conf
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 import math
 import time
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
-from rcl_interfaces.msg import ParameterEvent
 from rclpy.node import Node
 from rclpy.task import Future
 from rolling_controller.balance.hand_over import balancing_since
@@ -25,14 +25,14 @@ from rolling_controller.laboratory.laws import (
     Prepared,
     subject_of,
 )
-from rolling_controller.laboratory.run_log import NO_STATE, RunLog, SAFE, TOUCHING
 from rolling_controller.law import Law
 from rolling_controller.motion_watch import HandBound
-from rolling_controller.nodes.control_loop import Controlled, ControlLoop, Task
+from rolling_controller.nodes.control_loop import Controlled, ControlLoop, NOT_AGAIN, Task
 from rolling_controller.nodes.controller_parameters import LOOP
 from rolling_controller.nodes.equipment import LoopEquipment
-from rolling_controller.nodes.machines import ControlledHand, Hand
+from rolling_controller.nodes.machines import braking, ControlledHand, Hand, hand_velocity
 from rolling_controller.nodes.prediction import Prediction
+from rolling_controller.nodes.step_log import TASK
 from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.predictive.law import PredictiveLaw
 from rolling_dynamics.arrays import Array
@@ -43,10 +43,8 @@ from rolling_interfaces.action import RunExperiment
 from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.parameters import fixed, Parameter
 from rolling_node_kit.periodic_loop import Punctuality
-from rolling_node_kit.qos import JOURNAL
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_node_kit.suite_node import ERROR, Health, OK
-from std_msgs.msg import Int64MultiArray
 
 if TYPE_CHECKING:
     from rolling_controller.nodes.controller_node import ControllerNode
@@ -78,7 +76,7 @@ class ExperimentRun:
         duration: float,
         on_end: Callable[[ExperimentRun], None],
         on_progress: Callable[[Array, Array], None],
-        log: RunLog,
+        name: str,
     ) -> None:
         """
         Prepare to run.
@@ -95,25 +93,24 @@ class ExperimentRun:
             Called with the run at its end.
         on_progress
             Called with state and control, ``feedback_rate`` times per second.
-        log
-            Takes what a replay needs to know of each command.
+        name
+            Name of the law.
 
         """
-        self._node, self._equipment, self._log = node, equipment, log
+        self._node, self._equipment = node, equipment
         self._on_end, self._on_progress = on_end, on_progress
         self.ended, self.code, self._next_progress = '', CODES.NONE, 0.0
         self.last: Punctuality | None = None
-        self._restarts = equipment.machine.measured.restarts
         self._bound: HandBound | None = None
         task = Task(
             law=law,
             finish=self._finish,
+            about={'task': TASK, 'law': name},
             lost_modes=(),
             duration=lambda: duration or math.inf,
             on_start=self._begin,
             conclude=lambda _: self.control.end(CODES.NONE, 'the time is over'),
             judge=self._judge,
-            answered=self._note,
             failed=lambda text: self._report(CODES.INTERNAL, text),
         )
         self.control = ControlLoop(node, equipment, task)
@@ -126,9 +123,7 @@ class ExperimentRun:
 
     def _finish(self, code: int, reason: str) -> None:
         """Bring the hand to rest, and report it."""
-        rest = self._equipment.bring_to_rest(self._node)
-        self._log.note(SAFE, NO_STATE if rest.answers is None else rest.answers, rest.stamp)
-        self._log.flush()
+        self._equipment.bring_to_rest(self._node)
         self._report(code, reason)
 
     def _report(self, code: int, reason: str) -> None:
@@ -154,14 +149,6 @@ class ExperimentRun:
             self._next_progress = self.control.time + 1.0 / self._equipment.values['feedback_rate']
             self._on_progress(x, limited)
         return CODES.NONE, '', u
-
-    def _note(self, stamp: int, acts: int, touching: bool, u: Array | None) -> None:
-        """Log what the command that answered a state depends on."""
-        restarts = self._equipment.machine.measured.restarts
-        if restarts != self._restarts:
-            self._restarts = restarts
-            self._log.restarted()
-        self._log.note(SAFE if u is None else TOUCHING if touching else 0, stamp, acts)
 
 
 PHASES = RunExperiment.Feedback
@@ -223,21 +210,23 @@ class ControlledLaboratory(Controlled):
         source, widened = self.subject.source, self.subject.widened
         self._hand = Hand(node, v, source, system.state, self._limits, widened)
         given = system, params, self.subject.start, self._limits, model.errors
-        self.equipment = LoopEquipment.of(node, self._hand, *given)
+        self.equipment = LoopEquipment.of(node, self._hand, *given, begin=self.begin)
         self._prepared: Prepared | None = None
         self._running: ExperimentRun | None = None
         self._failed, self._runs = '', 0
         predicted = v['experiment'] in PREDICTED
         self._prediction = Prediction(node, system, params, shown=predicted)
-        self._make_topics()
-        node.get_logger().info(f'{model.title}: {v["experiment"]}, {v["rate"]:g} steps per second')
-
-    def _make_topics(self) -> None:
-        node = self.node
-        self._steps = node.writer(Int64MultiArray, '~/steps', JOURNAL)
-        self._settings = node.writer(ParameterEvent, '~/settings', JOURNAL)
         self._server = SingleGoalServer(node, RunExperiment, 'run_experiment', self._run)
         node.at_cleanup(self._server.destroy)
+        node.get_logger().info(f'{model.title}: {v["experiment"]}, {v["rate"]:g} steps per second')
+
+    @classmethod
+    def law_of(cls, values: Mapping[str, Any], _plan: object) -> tuple[Law[Any], Array | None]:
+        """Return the law of a recorded run again; see :class:`Controlled`."""
+        if values['law'] == PREDICTIVE and not values['use_sim_time']:
+            raise ParameterError(NOT_AGAIN)
+        named = (values[name] for name in ('scenario_file', 'experiment', 'plan_file'))
+        return _prepared(*named, values['brake_time']).law(values['law']), None
 
     def _predicting(self, law: PredictiveLaw) -> Law[Any]:
         """Return what commands by a predictive law, without the loop waiting for a program."""
@@ -308,7 +297,6 @@ class ControlledLaboratory(Controlled):
         run, hand = self._runs, self._hand
         hand.poll()
         hand.measured.restart()  # states from before, when the object was elsewhere
-        self._settings.publish(self.values.in_force(law=law))
         goal.handle.publish_feedback(RunExperiment.Feedback(phase=PHASES.PHASE_WAITING))
         self._running = current = ExperimentRun(
             self.node,
@@ -317,7 +305,7 @@ class ControlledLaboratory(Controlled):
             duration or self.values['duration'],
             lambda over: resolve(self.node, ended, over),
             lambda x, u: goal.handle.publish_feedback(self._progress(current, x, u)),
-            RunLog(lambda numbers: self._steps.publish(Int64MultiArray(data=numbers))),
+            law,
         )
         current.control.loop.start()
         goal.on_stop(lambda: current.control.end(CODES.CANCELLED, 'asked to stop'))
@@ -397,6 +385,21 @@ class ControlledLaboratory(Controlled):
         if self._prepared is not None and self._prepared.note:
             values['prepared'] = self._prepared.note
         return self._prediction.health(OK, 'running' if running else waiting, values)
+
+
+@lru_cache(maxsize=1)
+def _prepared(scenario_file: str, experiment: str, plan_file: str, brake_time: float) -> Prepared:
+    """Return the laws of an experiment again, as they are in simulated time."""
+    model = load_model(scenario_file)
+
+    def predicting(law: PredictiveLaw) -> Law[Any]:
+        law.safe = lambda x: braking(x[velocity], brake_time, limits)
+        return law
+
+    subject = subject_of(experiment, model, plan_file, predicting)
+    limits = subject.limits(model.control_limits)
+    velocity = hand_velocity(subject.system.state)
+    return subject.prepare()
 
 
 def controlled(given: Mapping[str, Any]) -> type[Controlled]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import threading
 import time
 from typing import Any, NamedTuple
@@ -12,7 +12,8 @@ import numpy as np
 from rolling_controller.law import GoingOn, Law, VELOCITY
 from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
 from rolling_controller.nodes.equipment import Equipment
-from rolling_controller.nodes.execution import Standing
+from rolling_controller.nodes.execution import Hold, Standing
+from rolling_controller.nodes.step_log import DRIVE, HOLD
 from rolling_controller.robot_laws.regulator import RegulatedRobot
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, quoted
@@ -64,8 +65,13 @@ class Driving:
         law: Law[Any],
         wanted: Wanted | None = None,
         held: Callable[[Driving, str], bool] = lambda _driving, _reason: False,
+        about: Mapping[str, Any] | None = None,
     ) -> None:
-        """Start to drive, or to hold; ``held`` is asked to go on by a hold, for a reason."""
+        """
+        Start to drive, or to hold.
+
+        ``held`` is asked to go on by a hold, for a reason; ``about`` see :class:`Task`.
+        """
         self._node, self._equipment, self.law = node, equipment, law
         self._held, self._before = held, equipment.present
         self.holds, self.ended = VELOCITY not in law.inputs, ''
@@ -76,6 +82,7 @@ class Driving:
             law=law,
             finish=self._finish,
             name=self.name,
+            about=about or {},
             limits=equipment.tracker.limits,
             signals={VELOCITY: lambda: self.velocity},
             origin=0,
@@ -157,10 +164,16 @@ class BetweenPlans:
         driving = self.driving
         return driving is not None and driving.holds and not driving.ended
 
-    def hold(self, law: Law[Any], wanted: Wanted | None = None) -> None:
+    def hold(self, hold: Hold, wanted: Wanted | None = None) -> None:
         """Hold the machine by a law from now on, or drive it by one that takes a velocity."""
+        given = self._node, self._equipment, hold.law, wanted, self._hold_again
         with self._turn:
-            self.driving = Driving(self._node, self._equipment, law, wanted, self._hold_again)
+            self.driving = Driving(*given, {'task': HOLD, **hold.about})
+
+    def _near(self, x: Array) -> Hold | None:
+        """Return the hold near a state; None where nothing can be held."""
+        law = self._laws.stand(x)
+        return None if law is None else Hold(law, {'state': x.tolist()})
 
     def stand(self) -> bool:
         """Hold the machine where its first state is, if it can be; return whether one came."""
@@ -169,9 +182,9 @@ class BetweenPlans:
         now = measured.state()
         if now is None or measured.age > self._equipment.timeout:
             return False
-        law = None if self.driving else self._laws.stand(now[1])
-        if law is not None:
-            self.hold(law)
+        hold = None if self.driving else self._near(now[1])
+        if hold is not None:
+            self.hold(hold)
         return True
 
     def make_way(self) -> None:
@@ -206,13 +219,13 @@ class BetweenPlans:
                 driving.safe = safe
         return driving
 
-    def _held_after(self, code: int) -> Law[Any] | None:
+    def _held_after(self, code: int) -> Hold | None:
         """Return what holds the machine after an execution, None for the safe command."""
         measured = self._equipment.machine.measured
         if FAULTS.get(code) not in self._equipment.machine.holds_at and not measured.replaced:
             return None
         measured.fault = ''
-        return self._laws.stand(self._equipment.present)
+        return self._near(self._equipment.present)
 
     def _hold_again(self, driving: Driving, reason: str) -> bool:
         """Hold a machine where a restart of the plant put it, or by the sensors that are left."""
@@ -223,15 +236,15 @@ class BetweenPlans:
             if self.driving is not driving:  # it was stopped first
                 return not driving.safe
             measured.fault = ''
-            law = self._laws.stand(self._equipment.present)
-            if law is not None:
+            hold = self._near(self._equipment.present)
+            if hold is not None:
                 say, log = f'{reason}; it is held there', self._node.get_logger()
                 if reason == MOVED:
                     log.info(say)
                 else:
                     log.warning(say)
-                self.hold(law)
-        return law is not None
+                self.hold(hold)
+        return hold is not None
 
     # -- driving ----------------------------------------------------------------------------
 
@@ -286,14 +299,16 @@ class BetweenPlans:
         if now is None or machine.measured.age > equipment.timeout:
             self._refuse(f'cmd_vel refused: {equipment.stale_text()}')
             return
+        yaw = machine.yaw(now[1])
         try:
-            law = self._laws.drive(now[1], machine.yaw(now[1]))
+            law = self._laws.drive(now[1], yaw)
         except ParameterError as error:
             self._refuse(f'cmd_vel refused: {error}')
             return
         self.stop(safe=False)  # a hold hands over without a safe command in between
         self._node.alarm = ''
-        self.hold(law, wanted)
+        about = {'task': DRIVE, 'state': now[1].tolist(), 'yaw': yaw}
+        self.hold(Hold(law, about), wanted)
 
     # -- health -----------------------------------------------------------------------------
 

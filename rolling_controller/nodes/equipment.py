@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 import time
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from rclpy.duration import Duration
@@ -19,6 +19,7 @@ from rolling_controller.motion_watch import (
     supervision,
     Unwatched,
 )
+from rolling_controller.nodes.step_log import Begin, RunLog
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Sensor
@@ -106,14 +107,6 @@ GIVE_UP = 0.05  # lateness beyond which turns by the clock are skipped [s]
 LATE_IN_SIM_TIME = 5.0  # least age, in wall-clock time, of a state that is too old [s]
 
 
-class Braked(NamedTuple):
-    """The safe command: stamp of the state that it answers, None of none; the state; its stamp."""
-
-    answers: int | None
-    x: Array
-    stamp: int
-
-
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class LoopEquipment:
     """
@@ -143,6 +136,8 @@ class LoopEquipment:
         Whether a first state is waited for however long it takes.
     warn
         Logs a warning.
+    begin
+        Begins the log of a run of a law, see :func:`step_log`.
 
     """
 
@@ -157,6 +152,7 @@ class LoopEquipment:
     limit: str = 'state_timeout'
     patient: bool = False
     warn: Callable[[str], object] = lambda _: None
+    begin: Begin = lambda law, _: RunLog(law)
 
     @classmethod
     def of(
@@ -253,15 +249,14 @@ class LoopEquipment:
         """Return when a command acts that is sent now [ns]; in simulated time with its state."""
         return stamp if self.once else node.get_clock().now().nanoseconds + self.predictor.delay
 
-    def bring_to_rest(self, node: Node) -> Braked:
-        """Command the machine to rest."""
-        now = self.machine.measured.state()
-        answers, x = now if now is not None else (None, self.start)
+    def bring_to_rest(self, node: Node) -> Array:
+        """Command the machine to rest; return the state that this answers."""
+        x = self.present
         # in simulated time the plant waits for answers; one without a stamp is the last
         stamp = 0 if self.once else node.get_clock().now().nanoseconds
         self.machine.send(self.machine.safe(x), stamp)
         self.machine.await_acknowledgement(ACK_TIMEOUT)
-        return Braked(answers, x, stamp)
+        return x
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 import math
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from rclpy.task import Future
 from rolling_controller.law import Following, GoingOn, Law
 from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
 from rolling_controller.nodes.equipment import Equipment
+from rolling_controller.nodes.step_log import EXECUTION
 from rolling_controller.tracker import TrackingStep
 from rolling_dynamics.arrays import Array
 from rolling_interfaces.action import ExecutePlan
@@ -30,6 +31,13 @@ class Ending:
     error: float
 
 
+class Hold(NamedTuple):
+    """A law that holds a machine, and what a replay makes it again from; see :class:`Task`."""
+
+    law: Law[Any]
+    about: Mapping[str, Any]
+
+
 class Standing(NamedTuple):
     """
     Holds a machine at rest before and after an execution.
@@ -46,8 +54,8 @@ class Standing(NamedTuple):
     """
 
     before: Law[Any] | None = None
-    after: Callable[[int], Law[Any] | None] = lambda _: None
-    begin: Callable[[Law[Any]], None] = lambda _: None
+    after: Callable[[int], Hold | None] = lambda _: None
+    begin: Callable[[Hold], None] = lambda _: None
 
 
 class Execution:
@@ -97,6 +105,7 @@ class Execution:
         task = Task(
             law=following.law,
             finish=self._finish,
+            about={'task': EXECUTION},
             limits=self._tracker.limits,
             start=time_to_nanoseconds(goal.request.plan.header.stamp),
             before=self._standing.before,
@@ -126,7 +135,7 @@ class Execution:
         end, equipment = self._end, self._equipment
         hold = (None if end is None else self._after()) or self._standing.after(code)
         if hold is None:
-            present = equipment.bring_to_rest(self._node).x
+            present = equipment.bring_to_rest(self._node)
         else:
             present = equipment.present
             self._standing.begin(hold)
@@ -138,11 +147,13 @@ class Execution:
         ending = Ending(CODES.INTERNAL, text, self._equipment.present, math.nan)
         resolve(self._node, self._finished, ending)
 
-    def _after(self) -> Law[Any] | None:
+    def _after(self) -> Hold | None:
         """Return what holds the end of the plan: its hold, or its law going on; or None."""
         law, hold, holds = self._following.law, self._following.hold, self._following.holds
-        started = (self.control.started or 0) * 1e-9
-        return hold or (GoingOn(law, self.control.answers.memory, started) if holds else None)
+        if hold is not None:
+            return Hold(hold, {})
+        going_on = GoingOn(law, self.control.answers.memory, (self.control.started or 0) * 1e-9)
+        return Hold(going_on, {'continues': True}) if holds else None
 
     def _log_punctuality(self) -> None:
         r = self.control.loop.read_punctuality()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 import math
+from typing import Any
 
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
@@ -24,7 +25,7 @@ from rolling_dynamics.nodes.measurements import Measurements, RobotStates
 from rolling_dynamics.nodes.robot_topics import SHOWN
 from rolling_dynamics.nodes.topics import CommandTopic, SensorReader, TYPES
 from rolling_dynamics.robots.view import Observer
-from rolling_dynamics.scenario_model import load_model, load_robot, RobotModel, ScenarioModel
+from rolling_dynamics.scenario_model import load_model, load_robot, Model, RobotModel
 from rolling_node_kit.cdr import ACCEL, accel_values, decode_odometry, StampedEncoder
 from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.parameters import fixed, Parameter, ParameterTable
@@ -107,16 +108,22 @@ class ControlledHand(PlanFollowing):
 
     table = HAND_TABLE
     replanned = True
+    model: Model
 
-    def equip(self) -> tuple[ScenarioModel, Machine]:
-        """Load the scenario and create the topics of the hand."""
-        model = load_model(self.values['scenario_file'])
-        if not self.values['finite_limits']:  # by which the scenario has to name them
-            model = model.limited()
+    @staticmethod
+    def load(values: ParameterTable | Mapping[str, Any]) -> Model:
+        """Load the scenario that parameters name."""
+        model = load_model(values['scenario_file'])
+        # with finite_limits the scenario has to name them
+        return model if values['finite_limits'] else model.limited()
+
+    def machine(self) -> Machine:
+        """Create the topics of the hand."""
+        model = self.model
         contact_h = model.start[model.system.state.slice('contact_h')]
         source = StateSource(model.system, model.params, contact_h)
         limits = model.control_limits
-        return model, Hand(self.node, self.values, source, model.system.state, limits)
+        return Hand(self.node, self.values, source, model.system.state, limits)
 
 
 SILENT = 20.0  # periods of a sensor, after which it counts as silent
@@ -371,15 +378,21 @@ class ControlledRobot(PlanFollowing):
     table = ROBOT_TABLE
     driven = True
 
-    def equip(self) -> tuple[ScenarioModel, Machine]:
-        """Load the scenario and create the topics of the robot."""
-        values, model = self.values, load_robot(self.values['scenario_file'])
-        machine = RobotMachine(self.node, model, values)
-        if values['publish_state']:
-            if not values['estimate_state']:
+    model: RobotModel
+
+    @staticmethod
+    def load(values: ParameterTable | Mapping[str, Any]) -> RobotModel:
+        """Load the scenario that parameters name."""
+        return load_robot(values['scenario_file'])
+
+    def machine(self) -> Machine:
+        """Create the topics of the robot."""
+        machine = RobotMachine(self.node, self.model, self.values)
+        if self.values['publish_state']:
+            if not self.values['estimate_state']:
                 raise ParameterError(
                     'publish_state goes with estimate_state: else the state comes from the topic '
                     'where it would be published'
                 )
-            machine.shown = ShownState(self.node, model, machine, lambda: self.control)
-        return model, machine
+            machine.shown = ShownState(self.node, self.model, machine, lambda: self.control)
+        return machine

@@ -10,13 +10,13 @@ import time
 from typing import Any, ClassVar, TYPE_CHECKING
 
 from geometry_msgs.msg import PoseStamped
-from rcl_interfaces.msg import ParameterEvent
+import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.task import Future
-from rolling_controller.design import follow, laws_of, Wanted
-from rolling_controller.law import Following
-from rolling_controller.nodes.control_loop import CODES, Controlled, ControlLoop
+from rolling_controller.design import follow, laws_of, PREDICTIVE, Wanted
+from rolling_controller.law import Following, Law
+from rolling_controller.nodes.control_loop import CODES, Controlled, ControlLoop, NOT_AGAIN
 from rolling_controller.nodes.controller_parameters import law_parameters
 from rolling_controller.nodes.driving import BetweenPlans
 from rolling_controller.nodes.equipment import Equipment, Machine
@@ -24,6 +24,7 @@ from rolling_controller.nodes.execution import Ending, Execution
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.planner_client import GoalPoses, Replanner
 from rolling_controller.nodes.prediction import Prediction, WORLD
+from rolling_controller.nodes.step_log import DRIVE, EXECUTION
 from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
@@ -40,7 +41,7 @@ from rolling_node_kit.signals import drop_priority
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
 from rolling_node_kit.suite_node import ERROR, Health, OK
 from rolling_planner.nodes.conversions import message_to_plan
-from rolling_planner.plan import check_plan_fits, Plan
+from rolling_planner.plan import check_plan_fits, check_states_fit, Plan
 
 if TYPE_CHECKING:
     from rolling_controller.nodes.controller_node import ControllerNode
@@ -103,7 +104,8 @@ class PlanFollowing(Controlled):
     """
     Checks a goal, designs its feedback in a thread, and follows it in another.
 
-    A plan ends in a hold where it ends at rest. Subclasses fill in :meth:`equip`.
+    A plan ends in a hold where it ends at rest. Subclasses fill in :meth:`load` and
+    :meth:`machine`.
 
     Attributes
     ----------
@@ -111,14 +113,21 @@ class PlanFollowing(Controlled):
         Whether the machine takes velocities on ``cmd_vel``.
     replanned
         Whether its predictive law may have plans made on the way, and shows what it predicts.
-    system
-        The system of the scenario.
+    model, system
+        The scenario that is loaded, and its system.
 
     """
 
+    settings = 'execution/settings'
     driven: ClassVar[bool] = False
     replanned: ClassVar[bool] = False
     equipment: Equipment
+    model: ScenarioModel
+
+    @staticmethod
+    @abstractmethod
+    def load(values: ParameterTable | Mapping[str, Any]) -> ScenarioModel:
+        """Load the scenario that parameters name."""
 
     @classmethod
     def parameters(cls, system: str) -> list[Parameter]:
@@ -129,8 +138,32 @@ class PlanFollowing(Controlled):
         ]
 
     @abstractmethod
-    def equip(self) -> tuple[ScenarioModel, Machine]:
-        """Load the scenario; return its model and the machine, with its topics."""
+    def machine(self) -> Machine:
+        """Create the topics of the machine."""
+
+    @classmethod
+    def law_of(cls, values: Mapping[str, Any], plan: Plan | None) -> tuple[Law[Any], Array | None]:
+        """Return the law of a recorded run again; see :class:`Controlled`."""
+        model = cls.load(values)
+        laws, x, limits = laws_of(model, values), values.get('state'), model.control_limits
+        law: Law[Any] | None
+        if values['task'] == DRIVE:
+            law = laws.drive(np.array(x), values['yaw'])
+        elif x is not None:
+            law = laws.stand(np.array(x))
+        elif plan is None:
+            raise ParameterError('the plan that it follows is not in the recording')
+        elif values['task'] == EXECUTION:
+            check_states_fit(plan, model.system)
+            predicts = values.get('law') == PREDICTIVE and not values['open_loop']
+            if predicts and (cls.replanned or not values['use_sim_time']):
+                raise ParameterError(NOT_AGAIN)
+            law = follow(Wanted(model, plan, values)).law
+        else:
+            law = laws.end(plan)[0]
+        if law is None:
+            raise ParameterError('nothing can be held where it was held')
+        return law, limits
 
     def __init__(self, node: ControllerNode) -> None:
         """Load the scenario and create topics and the action server."""
@@ -146,8 +179,8 @@ class PlanFollowing(Controlled):
         )
         self._looking.cancel()
         node.at_cleanup(lambda: node.destroy_timer(self._looking))
-        self.model, machine = self.equip()
-        self.system = self.model.system
+        self.model = self.load(self.values)
+        machine, self.system = self.machine(), self.model.system
         self.values.add(law_parameters(robot_kind(self.system.name)))
         self._laws = laws_of(self.model, self.values)
         self.equipment = self._equipment_of(machine)
@@ -162,7 +195,6 @@ class PlanFollowing(Controlled):
             node.at_cleanup(replanner.destroy)
         node.reader(RollingPlan, 'plan/newest', self._take_planned, LATCHED)
         self._executed = node.writer(RollingPlan, 'execution/plan', LATCHED)
-        self._settings = node.writer(ParameterEvent, 'execution/settings', LATCHED)
         self._server = SingleGoalServer(node, ExecutePlan, 'execute_plan', self._execute)
         node.at_cleanup(self._server.destroy)
         node.at_cleanup(GoalPoses(node, self._move_goal).destroy)
@@ -184,7 +216,7 @@ class PlanFollowing(Controlled):
             patience=v['patience'],
         )
         given = model.system, model.params, model.start, model.control_limits, model.errors
-        return Equipment.of(self.node, machine, *given, tracker=tracker)
+        return Equipment.of(self.node, machine, *given, tracker=tracker, begin=self.begin)
 
     def prepare(self) -> None:
         """Compile what the first plan needs."""
@@ -267,7 +299,6 @@ class PlanFollowing(Controlled):
             return _result(CODES.INVALID_GOAL, following)
         if following is None:
             return _result(CODES.CANCELLED, '')
-        self._settings.publish(self.values.in_force())
         given = x, self.equipment.tracker.norm, self.values['goal_tolerance']
         matters, notice = following.of_goal(*given)
         if matters:

@@ -133,7 +133,6 @@ class Measurements(PlantStates[Bodies]):
         if np.all(np.isfinite(x)):
             return x
         self._source.restart()
-        self.restarts += 1
         self.refuse('poses of hand and object give no contact')
         return None
 

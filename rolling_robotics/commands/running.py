@@ -210,13 +210,11 @@ def run_replay(args: Namespace) -> int:
     """
     Replay a recorded experiment in lockstep and compare it bit by bit.
 
-    Read a recording, design the feedback of each execution from the plan and the parameters that
-    were recorded, give it the recorded states one after the other, and compare its commands with
-    those that were sent: an experiment in simulated time gives them again bit by bit. Where an
-    estimator was recorded with its inputs and its log (estimator/steps, estimator/settings), its
-    estimates are computed again too, and so are the commands of the laboratory from the log of its
-    controller (controller/steps, controller/settings), or of a ball balancer or labyrinth
-    (controller/frames); those match bit by bit in wall-clock time too.
+    Read a recording, make each law again from the parameters and the plan that were recorded,
+    give it what it was given at each step (controller/steps), and compare its commands with the
+    recorded ones. They match bit by bit, in wall-clock time too: of plans, holds, velocities,
+    experiments of the laboratory and rigs. Where an estimator was recorded with its inputs and its
+    log (estimator/steps, estimator/settings), its estimates are computed again too.
 
     They are compared bit by bit on a machine of the kind that recorded, with the same versions.
     Elsewhere, or where a recording does not say what it was made on, numbers are compared to 1e-9,
@@ -235,7 +233,7 @@ def run_replay(args: Namespace) -> int:
         opened('replay', args.recording, args.scenario) as recorded,
         Progress('replaying') as progress,
     ):
-        from rolling_robotics.nodes.replay.executions import replay_recording
+        from rolling_robotics.nodes.replay.laws import replay_recording
 
         found = replay_recording(recorded, progress.say)
     for replayed in found:

@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 import json
 from pathlib import Path
 from typing import Any
 
 from rolling_dynamics.configuration import find_installed
 from rolling_dynamics.errors import ParameterError, printable, quoted
-from rolling_node_kit.parameters import FORMAT, NEWEST_FORMAT, Parameter, parameter_values
+from rolling_node_kit.parameters import (
+    FINGERPRINT,
+    FORMAT,
+    NEWEST_FORMAT,
+    Parameter,
+    parameter_values,
+)
 from rolling_robotics.recordings.recording_file import RecordingFile
 from rolling_robotics.recordings.writer import typestore_with
+
+Table = Sequence[Parameter]
+# what controllers and estimators of version 0 or 1 of the format did not report
+NOT_REPORTED: dict[str, Any] = {
+    FINGERPRINT: '',
+    'plan_file': '',
+    'finite_limits': False,
+    'estimate_state': False,
+    'run': 0,
+    'task': 'execution',
+}
 
 
 class Recorded(RecordingFile):
@@ -59,7 +76,9 @@ class Recorded(RecordingFile):
         for name, stamp, data in self.raw(names):
             yield name, stamp, self.deserialize(self.topic(name), data)
 
-    def settings(self, name: str, table: Sequence[Parameter]) -> list[dict[str, Any]]:
+    def settings(
+        self, name: str, table: Table | Callable[[dict[str, Any]], Table]
+    ) -> list[dict[str, Any]]:
         """
         Return the parameters of a node, as it published them, with a file to read.
 
@@ -68,7 +87,8 @@ class Recorded(RecordingFile):
         name
             Topic.
         table
-            Its parameters; those that are there are checked for type and range.
+            Its parameters, or what returns them for the values; those that are there are checked
+            for type and range.
 
         Raises
         ------
@@ -95,7 +115,7 @@ class Recorded(RecordingFile):
         return values
 
     def _checked(
-        self, values: dict[str, Any], name: str, table: Sequence[Parameter]
+        self, values: dict[str, Any], name: str, table: Table | Callable[[dict[str, Any]], Table]
     ) -> dict[str, Any]:
         made = values.get(FORMAT, 0)
         if not isinstance(made, int) or made > NEWEST_FORMAT:
@@ -104,12 +124,13 @@ class Recorded(RecordingFile):
                 f'this suite replays up to {NEWEST_FORMAT}: use the one that recorded it, or a '
                 'newer one'
             )
-        for entry in table:
+        values = _converted(values, made)
+        if 'scenario_file' in values:
+            values['scenario_file'] = str(self._scenario or self._installed(values))
+        for entry in table(values) if callable(table) else table:
             problem = _problem(entry, values[entry.name]) if entry.name in values else None
             if problem:
                 raise ParameterError(f'{self.path}: {name}: {problem}')
-        if 'scenario_file' in values:
-            values['scenario_file'] = str(self._scenario or self._installed(values))
         return values
 
     def _installed(self, values: dict[str, Any]) -> Path:
@@ -122,6 +143,11 @@ class Recorded(RecordingFile):
                 'give it with --scenario FILE'
             )
         return found
+
+
+def _converted(values: dict[str, Any], made: int) -> dict[str, Any]:
+    """Return the parameters of a version of the format as the newest one has them."""
+    return NOT_REPORTED | values if made < NEWEST_FORMAT else values
 
 
 def _problem(entry: Parameter, value: Any) -> str | None:

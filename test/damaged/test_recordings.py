@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 import struct
+import sys
 
 from damage import damaged_bytes, often, told_or_read
 from hypothesis import given
@@ -16,21 +17,34 @@ import pytest
 pytest.importorskip('rclpy')
 
 from geometry_msgs.msg import TransformStamped, WrenchStamped
+from rcl_interfaces.msg import ParameterEvent
+from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
 from rolling_dynamics.errors import ParameterError
 from rolling_interfaces.msg import RollingContact
+from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_robotics.cli import main
 from rolling_robotics.commands.arguments import opened
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.recorded_scene import recorded_scene
 from rolling_robotics.nodes.replay.estimates import replay_estimates
-from rolling_robotics.nodes.replay.runs import replay_runs
+from rolling_robotics.nodes.replay.laws import replay_laws
 from rolling_robotics.recordings.recording_file import CHUNK, HEAD, MAGIC, RecordingFile
 from rolling_robotics.recordings.writer import Recording, Topic, typestore_with
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
-from std_msgs.msg import Int64MultiArray, String
+from std_msgs.msg import (
+    Float64MultiArray,
+    Int64MultiArray,
+    MultiArrayDimension,
+    MultiArrayLayout,
+    String,
+)
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / 'ros'))
+
+from bags import cdr
 
 pytestmark = pytest.mark.ros
 COUNT = 60
@@ -39,11 +53,12 @@ TOPICS = {
     '/simulator/surfaces': MarkerArray,
     '/contact/wrench': WrenchStamped,
     '/contact/state': RollingContact,
-    '/controller/settings': String,
-    '/controller/steps': Int64MultiArray,
+    '/controller/settings': ParameterEvent,
+    '/controller/steps': Float64MultiArray,
     '/estimator/settings': String,
     '/estimator/steps': Int64MultiArray,
 }
+PLANAR = Laboratory.of_paper().model()[0]
 SETTINGS = {'scenario_file': 'laboratory_damping.yaml', 'experiment': 'damping', 'law': 'x'}
 
 
@@ -74,10 +89,16 @@ def standing():
     marker.header.frame_id = 'object'
     marker.scale.x = marker.scale.y = marker.scale.z = 0.1
     text = String(data=json.dumps(SETTINGS))
-    steps = Int64MultiArray(data=array('q', [1, 0, 0]))
+    known = {**SETTINGS, 'law': 'open_loop', 'plan_file': '', 'run': 1, 'task': 'run'}
+    known |= {'brake_time': 0.1, 'recording_format': 2, 'fingerprint': ''}
+    parameters = [Parameter(n, value=v).to_parameter_msg() for n, v in known.items()]
+    width = 6 + len(PLANAR.state.names) + len(PLANAR.control.names)
+    dims = [MultiArrayDimension(size=1), MultiArrayDimension(size=width)]
+    row = array('d', [1.0, *[0.0] * (width - 1)])
+    steps = Float64MultiArray(layout=MultiArrayLayout(dim=dims), data=row)
     return {
         '/simulator/surfaces': MarkerArray(markers=[marker]),
-        '/controller/settings': text,
+        '/controller/settings': ParameterEvent(new_parameters=parameters),
         '/controller/steps': steps,
         '/estimator/settings': text,
         '/estimator/steps': Int64MultiArray(data=array('q', [5, 1, 0, 0, 0])),
@@ -96,7 +117,9 @@ def write(folder, *, compressed=False):
             for topic, cls in TOPICS.items()
         }
         for topic, message in standing().items():
-            writer.write(made[topic], 1, serialize_message(message))
+            padded = isinstance(message, ParameterEvent)
+            data = cdr(message) if padded else serialize_message(message)
+            writer.write(made[topic], 1, data)
         for k in range(COUNT):
             for topic, message in moving(k).items():
                 writer.write(made[topic], 10 + k, serialize_message(message))
@@ -127,7 +150,7 @@ def read_everything(path):
     """Read a recording as `rolling view`, `animate`, `plot` and `replay` do; return its times."""
     with opened('view', path) as recorded:
         rows = [(name, stamp) for name, stamp, _ in recorded.messages(list(TOPICS))]
-        for use in (recorded_scene, replay_estimates, replay_runs):
+        for use in (recorded_scene, replay_estimates, replay_laws):
             told_or_read(lambda use=use: use_one(use, path))
     return rows
 
@@ -188,6 +211,8 @@ def test_whole_recordings_are_read_without_a_word(whole, folder):
     assert loss == ''
     with opened('view', path) as recorded:
         scene = recorded_scene(recorded)
+        (run,) = replay_laws(recorded)
+    assert run.same
     assert scene.bodies[0].position[-1, 0] == pytest.approx(0.01 * (COUNT - 1))
 
 

@@ -13,7 +13,7 @@ from asking import assert_nothing_else_warned
 import pytest
 from rolling_robotics.experiments import EXPERIMENTS
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.executions import replay_recording
+from rolling_robotics.nodes.replay.laws import replay_recording
 import yaml
 
 pytest.importorskip('rclpy')

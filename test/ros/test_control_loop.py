@@ -13,6 +13,7 @@ from rolling_controller.nodes import driving, plan_following
 from rolling_controller.nodes.control_loop import CODES, ControlLoop, Task
 from rolling_controller.nodes.driving import BetweenPlans, Driving, MOVED, STILL, Wanted
 from rolling_controller.nodes.equipment import LoopEquipment
+from rolling_controller.nodes.execution import Hold
 from rolling_controller.nodes.machines import braking
 from rolling_controller.nodes.plan_following import PlanFollowing
 from rolling_dynamics.contract.rolling_system import Entry, Layout
@@ -145,7 +146,7 @@ class Held:
 
     holds, ended, safe = True, '', True
 
-    def __init__(self, _node, _equipment, law, _wanted, held):
+    def __init__(self, _node, _equipment, law, _wanted, held, _about):
         self.law, self.log = law, []
         self.control = SimpleNamespace(answers=SimpleNamespace(memory=law))
         self.moved = lambda: held(self, MOVED)
@@ -160,7 +161,7 @@ def between(monkeypatch):
     monkeypatch.setattr(driving, 'GoingOn', lambda law, *_: law)
     measured = SimpleNamespace(fault='', replaced=False)
     machine = SimpleNamespace(measured=measured, holds_at=())
-    equipment = SimpleNamespace(machine=machine, present='there')
+    equipment = SimpleNamespace(machine=machine, present=np.array('there'))
     said = SimpleNamespace(info=lambda _: None)  # no warning: a user put it there
     node = SimpleNamespace(get_logger=lambda: said)
     entered, go = threading.Event(), threading.Event()
@@ -171,7 +172,7 @@ def between(monkeypatch):
         return f'hold {place}'
 
     out = BetweenPlans(node, equipment, SimpleNamespace(stand=stand))
-    out.hold('hold here')
+    out.hold(Hold('hold here', {}))
     return out, entered, go
 
 
@@ -284,7 +285,7 @@ def test_a_machine_that_is_brought_to_rest_has_got_its_command(machine, equipmen
     assert sent == ('send', [-0.5, -1.0], 7 * MS)
     assert waited[0] == 'await'
     assert waited[1] > 0.0
-    assert (rest.answers, rest.stamp) == (MS, 7 * MS)
+    assert rest.tolist() == [0.5, 1.0]
 
 
 def test_braking_is_limited():

@@ -11,11 +11,9 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import AccelStamped
 from nav_msgs.msg import Odometry
 import pytest
-from rolling_controller.laboratory.run_log import SAFE, steps_in
 from rolling_interfaces.action import RunExperiment
 from rolling_interfaces.msg import RollingContact
-from rolling_node_kit.qos import COMMAND, EVENT, JOURNAL, STREAM_READER
-from std_msgs.msg import Int64MultiArray
+from rolling_node_kit.qos import COMMAND, EVENT, STREAM_READER
 from std_srvs.srv import Trigger
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -155,7 +153,7 @@ def written(peer, more_than=-1):
 
 def test_a_recorded_run_gives_its_commands_again(peer, runner, recorder):
     from rolling_robotics.nodes.recorded import Recorded
-    from rolling_robotics.nodes.replay.runs import replay_runs
+    from rolling_robotics.nodes.replay.laws import replay_laws
 
     process, folder = recorder
     assert trigger(peer, 'simulator/reset').success
@@ -167,7 +165,7 @@ def test_a_recorded_run_gives_its_commands_again(peer, runner, recorder):
     written(peer, before + 1000)  # which came after the end of the run
     assert process.stop() == 0
     with Recorded(folder) as recorded:
-        (run,) = replay_runs(recorded)
+        (run,) = replay_laws(recorded)
     assert run.title == 'run 1, closed_loop'
     assert len(run.answers) > 400
     assert run.equal == run.recorded > 0.9 * len(run.answers)
@@ -175,15 +173,21 @@ def test_a_recorded_run_gives_its_commands_again(peer, runner, recorder):
 
 @pytest.mark.parametrize('by', ['cancel', 'newer goal'])
 def test_the_next_state_after_a_cancel_is_answered_by_rest(peer, runner, by):
-    """By the stamps of the states that were answered; what no command follows comes to rest."""
-    logged, closed = [], threading.Event()
+    """By the stamps of states and commands; what no command follows comes to rest."""
+    stamps, answered, closed = [0], [], threading.Event()
 
     def take(message):
-        logged.extend(steps_in(message.data))
-        if any(step.flags & SAFE and step.acts == 0 for step in logged):
+        answered.append((stamp(message), stamps[-1]))
+        if answered[-1][0] == 0.0:  # of the command that brings to rest
             closed.set()
 
-    steps = peer.node.create_subscription(Int64MultiArray, 'controller/steps', take, JOURNAL)
+    def measured(message):
+        stamps.append(stamp(message))
+
+    readers = [
+        peer.node.create_subscription(AccelStamped, 'hand/accel_command', take, EVENT),
+        peer.node.create_subscription(Odometry, 'hand/odometry', measured, STREAM_READER),
+    ]
     handle = runner.begin(law='closed_loop')
     if by == 'cancel':
         peer.cancel(handle)
@@ -191,16 +195,17 @@ def test_the_next_state_after_a_cancel_is_answered_by_rest(peer, runner, by):
         newer = runner.begin(law='open_loop', duration=0.1)
     ended = runner.result(handle)
     assert closed.wait(LONG)
-    peer.node.destroy_subscription(steps)
+    for reader in readers:
+        peer.node.destroy_subscription(reader)
     codes = {
         'cancel': RunExperiment.Result.CANCELLED,
         'newer goal': RunExperiment.Result.PREEMPTED,
     }
     assert ended.error_code == codes[by]
-    last = next(k for k, step in enumerate(logged) if step.flags & SAFE and step.acts == 0)
-    assert logged[last].stamp - logged[last - 1].stamp <= 0.2e9
+    last = next(k for k, (command, _) in enumerate(answered) if command == 0.0)
+    assert answered[last][1] - answered[last - 1][0] <= 0.2
     if by == 'cancel':
-        assert last == len(logged) - 1
+        assert last == len(answered) - 1
         assert hand_rests(peer)
     else:
         assert runner.result(newer).error_code == RunExperiment.Result.NONE

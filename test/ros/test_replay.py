@@ -23,12 +23,13 @@ from rolling_planner import Plan
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_robotics.cli import main
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.executions import replay_executions
+from rolling_robotics.nodes.replay.laws import replay_laws
 from rolling_robotics.recordings.writer import Recording, Topic
 
 sys.path.append(str(Path(__file__).parent))
 
-from bags import cdr, in_force
+from bags import cdr, in_force, log_into
+from bags import STEPS as LOGGED
 
 pytestmark = pytest.mark.ros
 SCENARIO, STEP, START, STEPS = 'ball_on_plate_hard.yaml', 10_000_000, 5_000_000_000, 20
@@ -39,6 +40,7 @@ TOPICS = {
     'execution/plan': 'rolling_interfaces/msg/RollingPlan',
     'execution/settings': 'rcl_interfaces/msg/ParameterEvent',
 }
+OLDER = {'recording_format': 1}  # without a log of the controller
 
 
 def settings(**changes):
@@ -84,17 +86,25 @@ def recorded_machine(open_loop, control):
 
 
 def write_recording(folder, values, change=lambda _k, u: u, control=WEAK):
-    """Write what a controller in simulated time would have seen and sent; return the folder."""
+    """Write what a controller would have seen, logged and sent; return the folder."""
     model, plan, law = recorded_machine(values['open_loop'], control)
     contact_h = model.start[model.system.state.slice('contact_h')]
     seen = Measurements(StateSource(model.system, model.params, contact_h))
     recording = Recording(folder, ('rolling_interfaces',), longest_queue=1000)
-    for name, kind in TOPICS.items():
+    logged = {} if values.get('recording_format') else LOGGED
+    for name, kind in {**TOPICS, **logged}.items():
         recording.add(Topic(f'/{name}', kind, latched=False))
     clock = iter(range(1, 10_000))
-    message = plan_to_message(plan, nanoseconds_to_time(START), 'world')
-    recording.put('/execution/settings', next(clock), cdr(in_force(values)))
-    recording.put('/execution/plan', next(clock), cdr(message))
+
+    def put(topic, data):
+        recording.put(f'/{topic}', next(clock), data)
+
+    log = None
+    if logged:
+        log = log_into(put, lambda: values)(law, {'task': 'execution'})
+    else:
+        put('execution/settings', cdr(in_force(values)))
+    put('execution/plan', cdr(plan_to_message(plan, nanoseconds_to_time(START), 'world')))
     encoders = OdometryEncoder('world', 'hand'), OdometryEncoder('world', 'object')
     rng = np.random.default_rng(3)
     for k in range(STEPS):
@@ -102,16 +112,21 @@ def write_recording(folder, values, change=lambda _k, u: u, control=WEAK):
         for name, body, encoder in zip(TOPICS, bodies(rng), encoders, strict=False):
             data = bytes(encoder.encode(stamp, body.tolist()))
             seen.take(data, name)
-            recording.put(f'/{name}', next(clock), data)
-        u = law.step(None, seen.state()[1], (stamp - START) * 1e-9)[1]
+            put(name, data)
+        x, t = seen.state()[1], (stamp - START) * 1e-9
+        u = law.step(None, x, t)[1]
         limits = model.control_limits
         u = change(k, np.clip(u, -limits, limits))
+        if log:
+            log.note(stamp, t, x, u)
         command = AccelStamped()
         command.accel.angular, command.accel.linear = map(
             list_to_vector, (u[:3].tolist(), u[3:].tolist())
         )
         command.header.stamp, command.header.frame_id = nanoseconds_to_time(stamp), 'hand'
-        recording.put('/hand/accel_command', next(clock), cdr(command))
+        put('hand/accel_command', cdr(command))
+    if log:
+        log.flush()
     recording.close()
     assert not recording.fault
     return folder
@@ -122,9 +137,12 @@ def good(tmp_path_factory):
     return write_recording(tmp_path_factory.mktemp('replay') / 'bag', settings())
 
 
-def test_every_command_is_found_bit_by_bit(good):
-    with Recorded(good) as recorded:
-        (run,) = replay_executions(recorded)
+@pytest.mark.parametrize('more', [{}, {'use_sim_time': False}, OLDER])
+def test_every_command_is_found_bit_by_bit(tmp_path, more):
+    """By the clock, too; without a log of the controller, from its states and commands."""
+    folder = write_recording(tmp_path / 'bag', settings(**more))
+    with Recorded(folder) as recorded:
+        (run,) = replay_laws(recorded)
     assert (run.recorded, run.equal, run.difference) == (STEPS, STEPS, 0.0)
     assert np.abs([a.recorded for a in run.answers]).max() > 1e-3  # there was something to do
     assert [a.stamp for a in run.answers] == [START + k * STEP for k in range(STEPS)]
@@ -133,7 +151,7 @@ def test_every_command_is_found_bit_by_bit(good):
 def test_open_loop_is_replayed_without_feedback(tmp_path):
     folder = write_recording(tmp_path / 'bag', settings(open_loop=True))
     with Recorded(folder) as recorded:
-        (run,) = replay_executions(recorded)
+        (run,) = replay_laws(recorded)
     assert (run.title, run.equal) == ('execution 1, open loop', STEPS)
     computed = np.array([a.computed for a in run.answers])
     assert computed == pytest.approx(np.tile([0.01, 0.01, 0, 0, 0, 0], (STEPS, 1)))
@@ -143,7 +161,7 @@ def test_commands_beyond_the_limits_are_replayed_as_they_were_sent(tmp_path):
     """Also along a scenario that limits the turning of the hand alone."""
     folder = write_recording(tmp_path / 'bag', settings(open_loop=True), control=STRONG)
     with Recorded(folder) as recorded:
-        (run,) = replay_executions(recorded)
+        (run,) = replay_laws(recorded)
     assert run.equal == STEPS
     assert run.answers[0].computed == pytest.approx([50, -50, 0, MOST[3], -3, 0])
 
@@ -199,7 +217,7 @@ def test_other_weights_give_other_commands(tmp_path):
                 yield name, stamp, in_force(parameter_values(message) | {'control_weight': 7.0})
 
         recorded.messages = heavier
-        (run,) = replay_executions(recorded)
+        (run,) = replay_laws(recorded)
     assert run.equal < STEPS
 
 
@@ -209,9 +227,10 @@ def test_what_cannot_be_replayed_is_told(tmp_path, good, capsys):
     (tmp_path / 'empty').mkdir()
     assert main(['replay', str(tmp_path / 'empty')]) == 2
     assert 'is not a readable recording' in capsys.readouterr().err
-    by_clock = write_recording(tmp_path / 'clock', settings(use_sim_time=False))
-    with Recorded(by_clock) as recorded, pytest.raises(ParameterError, match='in wall-clock time'):
-        replay_executions(recorded)
+    for more in ({'use_sim_time': False}, {'estimate_state': True}):
+        older = write_recording(tmp_path / next(iter(more)), settings(**more, **OLDER))
+        with Recorded(older) as recorded, pytest.raises(ParameterError, match='has no log'):
+            replay_laws(recorded)
     damaged = tmp_path / 'damaged'
     shutil.copytree(good, damaged)
     path = next(damaged.glob('*.mcap'))
@@ -220,7 +239,7 @@ def test_what_cannot_be_replayed_is_told(tmp_path, good, capsys):
 
 
 def test_a_recording_of_a_newer_format_says_so(tmp_path):
-    folder = write_recording(tmp_path / 'newer', {**settings(), 'recording_format': 2})
-    text = 'has version 2 of its format; this suite replays up to 1'
+    folder = write_recording(tmp_path / 'newer', {**settings(), 'recording_format': 3})
+    text = 'has version 3 of its format; this suite replays up to 2'
     with Recorded(folder) as recorded, pytest.raises(ParameterError, match=text):
-        replay_executions(recorded)
+        replay_laws(recorded)

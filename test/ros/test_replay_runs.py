@@ -1,51 +1,45 @@
 """The commands of the laboratory come out bit by bit, by the clock and in simulated time."""
 
 from array import array
-import itertools
-import json
+from pathlib import Path
+import sys
 from types import SimpleNamespace
 
 import casadi as ca
 import numpy as np
 import pytest
-from rclpy.serialization import serialize_message
 from rolling_controller.answers import Answers
 from rolling_controller.laboratory import laws as laboratory_laws
 from rolling_controller.laboratory.laws import subject_of
-from rolling_controller.laboratory.run_log import (
-    BEGIN,
-    KEPT,
-    RESTARTED,
-    RunLog,
-    SAFE,
-    Step,
-    steps_in,
-)
 from rolling_controller.law import FunctionLaw, STATE, TOUCHING
 from rolling_controller.motion_watch import HandBound, MotionWatch, Predictor
 from rolling_controller.nodes.control_loop import HELD
 from rolling_controller.nodes.controlled_laboratory import CODES, ExperimentRun, TABLE
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.machines import braking, hand_velocity
+from rolling_controller.nodes.step_log import COLUMNS, KEPT, rows_in, RunLog
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
-from rolling_dynamics.fingerprint import fingerprint
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject
-from rolling_dynamics.hybrid_contact.from_contact_system import ObservedState, planar_hybrid_of
+from rolling_dynamics.hybrid_contact.from_contact_system import planar_hybrid_of
 from rolling_dynamics.nodes.measurements import Measurements
 from rolling_dynamics.scenario_model import load_model
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.cdr import ACCEL, accel_values, OdometryEncoder, StampedEncoder
-from rolling_node_kit.parameters import FINGERPRINT
 from rolling_node_kit.periodic_loop import Punctuality
 from rolling_robotics.cli import main
 from rolling_robotics.experiments import parameters_of
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay import runs as replaying_runs
-from rolling_robotics.nodes.replay.runs import replay_runs
+from rolling_robotics.nodes.replay import laws as replaying
+from rolling_robotics.nodes.replay.laws import replay_laws
 from rolling_robotics.recordings.writer import Recording, Topic
-from std_msgs.msg import Int64MultiArray, String
+from std_msgs.msg import Int64MultiArray
+
+sys.path.append(str(Path(__file__).parent))
+
+from bags import cdr, in_force, log_into
+from bags import STEPS as LOGGED
 
 EPOCH, PERIOD, STEPS = 10**18, 1_000_000, 160  # ns, ns
 UNREAD = 41  # number of the state that is found to be none
@@ -53,8 +47,8 @@ TOPICS = {
     'hand/odometry': 'nav_msgs/msg/Odometry',
     'object/odometry': 'nav_msgs/msg/Odometry',
     'hand/accel_command': 'geometry_msgs/msg/AccelStamped',
-    'controller/steps': 'std_msgs/msg/Int64MultiArray',
-    'controller/settings': 'std_msgs/msg/String',
+    'controller/settings': 'rcl_interfaces/msg/ParameterEvent',
+    **LOGGED,
 }
 
 
@@ -109,7 +103,6 @@ class Rehearsal:
             'experiment': experiment,
             'use_sim_time': sim_time,
             'state_timeout': 1e9,  # the steps of the test take their time
-            FINGERPRINT: fingerprint(),
         }
         self.recording = Recording(folder, ('rolling_interfaces',), longest_queue=100_000)
         for name, kind in TOPICS.items():
@@ -132,6 +125,9 @@ class Rehearsal:
             start=self.subject.start,
             values=self.values,
             once=sim_time,
+            begin=log_into(
+                self.put, lambda: {**self.values, 'state_timeout': 0.05}, 'controller/settings'
+            ),
         )
         self.now = EPOCH
         clock = SimpleNamespace(now=lambda: SimpleNamespace(nanoseconds=self.now))
@@ -147,14 +143,9 @@ class Rehearsal:
         self.plant.release()
         self.stamp = 0
         self.machine.measured.restart()
-        values = {**self.values, 'law': law, 'state_timeout': 0.05}
-        self.put('controller/settings', serialize_message(String(data=json.dumps(values))))
-        log = RunLog(
-            lambda n: self.put('controller/steps', serialize_message(Int64MultiArray(data=n)))
-        )
         chosen = self.prepared.law(law)
         trial = ExperimentRun(
-            self.node, self.equipment, chosen, 0.0, lambda _: None, lambda _x, _u: None, log
+            self.node, self.equipment, chosen, 0.0, lambda _: None, lambda _x, _u: None, law
         )
         for k in range(STEPS):
             self.measure(dropped=not self.sim_time and k % 13 == 5, unread=k == UNREAD)
@@ -202,34 +193,34 @@ def damping(tmp_path_factory):
     return rehearsed(folder, 'damping', ('closed_loop', 'open_loop', 'closed_loop'))
 
 
+def logged(recorded):
+    """Return the rows of each message of the log."""
+    return [rows_in(m) for _, _, m in recorded.messages(['controller/steps'])]
+
+
 def check(folder, laws):
+    """Replay; return all rows of the log as `run, step, before, seconds, nanoseconds, time`."""
     with Recorded(folder) as recorded:
-        runs = replay_runs(recorded)
-        steps = [
-            s for _, _, m in recorded.messages(['controller/steps']) for s in steps_in(m.data)
-        ]
+        runs = replay_laws(recorded)
+        rows = np.concatenate([part[:, : len(COLUMNS)] for part in logged(recorded)])
     assert [run.title.partition(', ')[2] for run in runs] == list(laws)
     for run in runs:
-        assert run.equal == run.recorded == len(run.answers) > 0.9 * STEPS
+        assert run.equal == run.recorded == len(run.answers) > 0.85 * STEPS
         assert run.difference == 0.0
-    assert sum(len(run.answers) for run in runs) == len(steps)
-    return steps
+    assert sum(len(run.answers) for run in runs) == len(rows)
+    return rows
 
 
 def test_every_command_by_the_clock_is_found_bit_by_bit(damping):
-    steps = check(damping, ('closed_loop', 'open_loop', 'closed_loop'))
-    assert sum(bool(s.flags & BEGIN) for s in steps) == 3
-    assert sum(bool(s.flags & RESTARTED) for s in steps) == 3
-    assert sum(bool(s.flags & SAFE) for s in steps) == 3
-    twice = [a for a, b in itertools.pairwise(steps) if a.stamp == b.stamp]
-    assert len(twice) > 20
+    rows = check(damping, ('closed_loop', 'open_loop', 'closed_loop'))
+    assert sum(rows[:, 1] == 0) == 3
+    assert not rows[:, 2].any()
 
 
 def test_every_command_of_simulated_time_is_found_bit_by_bit(tmp_path):
     folder = rehearsed(tmp_path / 'bag', 'damping', ('closed_loop',) * 2, sim_time=True)
-    steps = check(folder, ('closed_loop',) * 2)
-    assert sum(bool(s.flags & SAFE) for s in steps) == 2 * (HELD + 1)
-    assert all(s.acts in {s.stamp, 0} for s in steps)
+    rows = check(folder, ('closed_loop',) * 2)
+    assert len(rows) == 2 * (STEPS - HELD)
 
 
 @pytest.mark.slow
@@ -259,7 +250,7 @@ def test_predictions_by_the_clock_are_not_computed_again(damping, monkeypatch):
 
     monkeypatch.setattr(Recorded, 'settings', predicted)
     with Recorded(damping) as recorded, pytest.raises(ParameterError, match='predictive control'):
-        replay_runs(recorded)
+        replay_laws(recorded)
 
 
 def test_command_line_tells(damping, capsys):
@@ -271,77 +262,85 @@ def test_command_line_tells(damping, capsys):
 
 
 def changed_log(monkeypatch, change):
-    """Have the log read otherwise."""
-    whole = steps_in
-    monkeypatch.setattr(replaying_runs, 'steps_in', lambda data: map(change, whole(data)))
+    """Have the rows of the log read otherwise."""
+    whole = rows_in
+    monkeypatch.setattr(replaying, 'rows_in', lambda message: change(whole(message)))
 
 
-@pytest.mark.parametrize(
-    'change',
-    [
-        lambda s: s._replace(acts=s.acts + 100_000 * (not s.flags & SAFE)),  # predicted further
-        lambda s: s._replace(flags=s.flags ^ 2),  # believed to fly while it touches
-    ],
-)
-def test_another_log_gives_other_commands(damping, monkeypatch, change):
+@pytest.mark.parametrize('column', [len(COLUMNS) + 5, -1])
+def test_another_input_or_output_is_found(damping, monkeypatch, column):
+    def change(rows):
+        rows[:, column] = np.nextafter(rows[:, column], 1e9)
+        return rows
+
     changed_log(monkeypatch, change)
     with Recorded(damping) as recorded:
-        runs = replay_runs(recorded)
-    assert any(run.equal < len(run.answers) for run in runs)
+        runs = replay_laws(recorded)
+    assert not runs[0].same
 
 
 def test_a_run_that_began_before_the_recording_is_left_out(damping, monkeypatch):
     with Recorded(damping) as recorded:
-        steps = [
-            s for _, _, m in recorded.messages(['controller/steps']) for s in steps_in(m.data)
-        ]
-        cut = iter([steps[20:]])
-        monkeypatch.setattr(replaying_runs, 'steps_in', lambda _: next(cut, ()))
         complete = recorded.messages
 
         def without_the_first(names):
-            return itertools.islice(complete(names), int(names == ['controller/settings']), None)
+            late = names == ['controller/steps']
+            return (m for k, m in enumerate(complete(names)) if not (late and k == 0))
 
         monkeypatch.setattr(recorded, 'messages', without_the_first)
-        runs = replay_runs(recorded)
+        runs = replay_laws(recorded)
     assert [run.title for run in runs] == ['run 1, open_loop', 'run 2, closed_loop']
-    assert all(run.equal == len(run.answers) for run in runs)
+    assert all(run.same for run in runs)
 
 
 def test_what_cannot_be_replayed_is_told(damping, monkeypatch):
     with Recorded(damping) as recorded, monkeypatch.context() as patch:
-        changed_log(patch, lambda s: s._replace(flags=s.flags & ~BEGIN))
+        changed_log(patch, lambda rows: rows + np.eye(1, rows.shape[1], 1))  # no step is the first
         with pytest.raises(ParameterError, match='lacks the beginning of a run'):
-            replay_runs(recorded)
+            replay_laws(recorded)
+    with Recorded(damping) as recorded, monkeypatch.context() as patch:
+        changed_log(patch, lambda rows: rows[:, :-1])
+        with pytest.raises(ParameterError, match='run 1 is of another law'):
+            replay_laws(recorded)
+    with Recorded(damping) as recorded, monkeypatch.context() as patch:
+        changed_log(patch, lambda rows: rows + 9 * np.eye(1, rows.shape[1]))
+        with pytest.raises(ParameterError, match='holds no parameters of run 10'):
+            replay_laws(recorded)
 
 
-def test_a_state_that_was_not_recorded_costs_the_rest_of_its_run_alone(
+def test_an_older_log_of_the_laboratory_is_refused_by_name(tmp_path):
+    """Its steps are numbers of states, from which inputs were predicted."""
+    recording = Recording(tmp_path / 'bag', ('rolling_interfaces',), longest_queue=10)
+    steps = Int64MultiArray(data=array('q', [1, EPOCH, EPOCH]))
+    values = {'experiment': 'damping', 'scenario_file': 'laboratory_damping.yaml'}
+    for name, kind, message in (
+        ('controller/steps', 'std_msgs/msg/Int64MultiArray', steps),
+        ('controller/settings', TOPICS['controller/settings'], in_force(values)),
+    ):
+        recording.add(Topic(f'/{name}', kind, latched=False))
+        recording.put(f'/{name}', 1, cdr(message))
+    recording.close()
+    with (
+        Recorded(tmp_path / 'bag') as recorded,
+        pytest.raises(ParameterError, match='the log of its controller is of an earlier version'),
+    ):
+        replay_laws(recorded)
+
+
+def test_a_step_that_was_not_recorded_costs_the_rest_of_its_run_alone(
     damping, monkeypatch, capsys
 ):
-    complete = Recorded.raw
-
-    def without_some(self, names):
-        lossy = names == ['hand/odometry']
-        return (m for k, m in enumerate(complete(self, names)) if not (lossy and k == 50))
-
-    monkeypatch.setattr(Recorded, 'raw', without_some)
-    with Recorded(damping) as recorded:
-        first, *others = replay_runs(recorded)
-    assert (
-        0 < first.recorded == first.equal == len(first.answers) - first.lost < len(first.answers)
+    monkeypatch.setattr(
+        replaying, 'rows_in', lambda m: rows[rows[:, 1] != 50] if (rows := rows_in(m)).size else m
     )
-    assert not first.same
-    assert all(run.same for run in others)
-    assert main(['replay', str(damping)]) == 1
-    assert f'{first.lost} not computed, a state' in capsys.readouterr().out
-
-
-def test_reading_begins_anew_where_it_did(damping, monkeypatch):
-    restarts = []
-    monkeypatch.setattr(ObservedState, 'restart', lambda _: restarts.append(1))
     with Recorded(damping) as recorded:
-        runs = replay_runs(recorded)
-    assert len(restarts) == 2 * len(runs)  # at the start of each, and after what could not be read
+        runs = replay_laws(recorded)
+    for run in runs:
+        assert run.recorded == run.equal == 50
+        assert run.lost == len(run.answers) - 50 > 0
+        assert not run.same
+    assert main(['replay', str(damping)]) == 1
+    assert f'{runs[0].lost} not computed, a step' in capsys.readouterr().out
 
 
 def test_a_command_is_predicted_with_those_before_it():
@@ -371,17 +370,25 @@ def test_a_command_is_predicted_with_those_before_it():
 
 
 def test_steps_pass_through_the_log_in_whole_messages():
-    messages, steps = [], [Step(0, 5 * k, 2**60 + k) for k in range(2 * KEPT + 3)]
-    log = RunLog(messages.append)
-    for step in steps:
-        log.note(*step)
-    log.restarted()
-    log.note(SAFE, -1, 0)
+    inputs = Layout((Entry(STATE, ('x', 'y'), ''), TOUCHING))
+    law = FunctionLaw(inputs, Layout((Entry('u', ('u',), ''),)), lambda z, y, *_: (z, y[:1]))
+    messages = []
+    log, x, at = RunLog(law, 3, messages.append), np.array([0.5, 0.25]), EPOCH + 123_456_789
+    log.note(at, 7.0, x, np.array([2.0]), before=True)
+    for k in range(2 * KEPT + 1):
+        log.note(at + k, 1e-9 * k, np.r_[x, 1.0], np.array([0.1 * k]))
     log.flush()
     log.flush()
-    assert [len(m) for m in messages] == [3 * KEPT, 3 * KEPT, 12]
-    assert all(isinstance(m, array) for m in messages)
-    found = [s for m in messages for s in steps_in(m)]
-    assert found == [steps[0]._replace(flags=BEGIN), *steps[1:], Step(SAFE | RESTARTED, -1, 0)]
+    assert [m.layout.dim[0].size for m in messages] == [KEPT, KEPT, 2]
+    assert messages[0].layout.dim[1].label.split() == [*COLUMNS, 'x', 'y', 'touching', 'u']
+    assert all(isinstance(m.data, array) for m in messages)
+    rows = np.concatenate([rows_in(m) for m in messages])
+    first = [3, 0, 1, EPOCH // 10**9, 123_456_789, 7.0, 0.5, 0.25, 0.0, 2.0]
+    assert rows[0].tolist() == first
+    assert rows[-1].tolist() == [
+        *(3, 2 * KEPT + 1, 0, EPOCH // 10**9, 123_456_789 + 2 * KEPT, 2e-9 * KEPT),
+        *(0.5, 0.25, 1.0, 0.1 * 2 * KEPT),
+    ]
+    messages[0].data.pop()
     with pytest.raises(ParameterError, match='damaged'):
-        list(steps_in(messages[0][:-1]))
+        rows_in(messages[0])

@@ -14,20 +14,19 @@ from nav_msgs.msg import Path
 import numpy as np
 import pytest
 from rcl_interfaces.msg import ParameterEvent
-from rolling_controller.ball_balancer.rig import FRAME
+from rolling_controller.nodes.step_log import COLUMNS, rows_in
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import load_scenario
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
 from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, LOG, SENSOR_DATA
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.executions import replay_recording
-from rolling_robotics.recordings.writer import Recording, Topic
-from sensor_msgs.msg import JointState
+from rolling_robotics.nodes.replay.laws import replay_recording
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 sys.path.append(str(FilePath(__file__).parent))
 
-from bags import cdr
+from bags import recording_of
 
 PERIOD = 1 / 29.7
 NOISE = 4.2e-5  # m, as the scenario declares of its camera
@@ -177,8 +176,10 @@ def test_without_frames_the_plate_is_levelled_and_the_next_begins_anew(
     assert commands[0] == [0.0, 0.0]
     peer.set_parameters('controller', frame_timeout=60.0)
     answered(2, 0.02, 0.0)
-    log = peer.collect(JointState, 'controller/frames', LOG, count=3)
-    assert [m.position[FRAME.index('begins')] for m in log] == [1.0, 0.0, 1.0]
+    log = peer.collect(Float64MultiArray, 'controller/steps', LOG, count=3)
+    rows = np.concatenate([rows_in(m) for m in log])
+    assert rows[:, COLUMNS.index('run')].tolist() == [1, 1, 2]
+    assert rows[:, COLUMNS.index('step')].tolist() == [0, 1, 0]
     assert controller.stop() == 0, controller.text
 
 
@@ -233,55 +234,43 @@ def test_a_labyrinth_is_answered_by_speeds_and_its_plan_is_shown(peer, run_proce
     assert node.stop() == 0, node.text
 
 
-def recording_of(folder, settings, frames, commands):
-    """Return a recording of these messages."""
-    parts = (
-        ('/controller/settings', 'rcl_interfaces/msg/ParameterEvent', [settings]),
-        ('/controller/frames', 'sensor_msgs/msg/JointState', frames),
-        ('/servo_command', 'trajectory_msgs/msg/JointTrajectory', commands),
-    )
-    out = Recording(folder, ('rolling_interfaces',), longest_queue=100)
-    for topic, kind, messages in parts:
-        out.add(Topic(topic, kind, latched=False))
-        for k, message in enumerate(messages):
-            out.put(topic, k + 1, cdr(message))
-    out.close()
-    assert not out.fault
-    return folder
-
-
 def test_commands_come_out_of_a_replay_bit_by_bit(peer, run_process, answered, tmp_path):
-    """A frame is missing, and one has no ball."""
+    """A frame is missing, one has no ball; after a pause the law goes on with what it knows."""
     params = {'scenario_file': 'ball_balancer', 'law': 'lqr', 'frame_timeout': 60.0}
     node = run_process(CONTROLLER, params={**params, 'stamp_tolerance': 60.0})
     node.wait_for('steps per second', 60.0)
     places = {0: 0.02, 1: 0.021, 2: 0.019, 4: 0.018, 5: math.nan, 6: 0.015}
     commands = [answered(k, x, -0.01) for k, x in places.items()]
-    settings = peer.collect(ParameterEvent, 'controller/settings', LATCHED)[0]
-    frames = peer.collect(
-        JointState,
-        'controller/frames',
-        LOG,
-        count=len(places),
-        accept=lambda m: m.header.stamp in [c.header.stamp for c in commands],
-    )
+    again = Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVATE
+    assert peer.transit('controller', *again) == [True, True]
+    commands += [answered(k, 0.015, -0.01) for k in (7, 8)]
+    settings = peer.collect(ParameterEvent, 'controller/settings', LOG, count=2)
+    steps = peer.collect(Float64MultiArray, 'controller/steps', LOG, count=len(commands))
     assert node.stop() == 0, node.text
-    with Recorded(recording_of(tmp_path / 'same', settings, frames, commands)) as recorded:
+
+    def bag(name, steps):
+        found = {'controller/settings': settings, 'controller/steps': steps}
+        return recording_of(tmp_path / name, found)
+
+    rows = [rows_in(m)[0] for m in steps]
+    stamps = [time_to_nanoseconds(c.header.stamp) for c in commands]
+    assert [int(row[3]) * 10**9 + int(row[4]) for row in rows] == stamps
+    with Recorded(bag('same', steps)) as recorded:
+        runs = replay_recording(recorded)
+    assert [(run.same, run.equal, run.title) for run in runs] == [
+        (True, len(places), 'run 1, lqr'),
+        (True, 2, 'run 2, lqr'),
+    ]
+    with Recorded(bag('late', steps[1:])) as recorded:
         (run,) = replay_recording(recorded)
-    assert (run.same, run.equal, run.title) == (True, len(places), 'run 1, lqr')
-    sent = commands[-1].points[0].positions
-    sent[0] = float(np.nextafter(sent[0], 1.0))
-    with Recorded(recording_of(tmp_path / 'other', settings, frames, commands)) as recorded:
-        (run,) = replay_recording(recorded)
+    assert (run.same, run.lost, run.title) == (False, 2, 'run 1, lqr')
+    steps[0].data[-1] = float(np.nextafter(steps[0].data[-1], 1.0))
+    with Recorded(bag('other', steps)) as recorded:
+        run, _ = replay_recording(recorded)
     assert (run.same, run.equal) == (False, len(places) - 1)
+    steps[0].layout.dim.clear()
     with (
-        Recorded(recording_of(tmp_path / 'late', settings, frames[1:], commands)) as recorded,
-        pytest.raises(ParameterError, match='lacks the beginning'),
-    ):
-        replay_recording(recorded)
-    frames[0].name = ['ball_x']
-    with (
-        Recorded(recording_of(tmp_path / 'damaged', settings, frames, commands)) as recorded,
-        pytest.raises(ParameterError, match='controller/frames is damaged'),
+        Recorded(bag('damaged', steps)) as recorded,
+        pytest.raises(ParameterError, match='the log of the controller is damaged'),
     ):
         replay_recording(recorded)

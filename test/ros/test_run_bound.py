@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from rolling_controller.law import FunctionLaw, TOUCHING
 from rolling_controller.motion_watch import HandBound
+from rolling_controller.nodes import controlled_laboratory
 from rolling_controller.nodes.control_loop import HELD
 from rolling_controller.nodes.controlled_laboratory import (
     CODES,
@@ -16,7 +17,7 @@ from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.execution import Execution
 from rolling_controller.nodes.machines import ControlledHand, Hand, hand_velocity
 from rolling_controller.supervisor import Verdict
-from rolling_dynamics.contract.rolling_system import Layout
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.scenario_model import load_model
 from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_robotics.experiments import EXPERIMENTS
@@ -34,7 +35,7 @@ def run(control):
     sent, ends = [], []
     start = np.array([name.endswith('_w') for name in STATE.names], dtype=float)
     machine = SimpleNamespace(
-        measured=SimpleNamespace(restarts=0, state=lambda: (0, start), covariances=KNOWN),
+        measured=SimpleNamespace(state=lambda: (0, start), covariances=KNOWN),
         bound=lambda states: HandBound(STATE, BOUND, states),
         send=lambda u, _stamp: sent.append(u),
         safe=lambda _x: np.zeros(3),
@@ -59,10 +60,10 @@ def run(control):
         values={'feedback_rate': 1.0},
         once=True,
     )
-    law = FunctionLaw(Layout((TOUCHING,)), Layout(()), lambda z, *_: (z, control))
-    log = SimpleNamespace(note=lambda *_: None, flush=lambda: None)
+    output = Layout((Entry('u', ('x', 'y', 'z'), ''),))
+    law = FunctionLaw(Layout((TOUCHING,)), output, lambda z, *_: (z, control))
     trial = ExperimentRun(
-        SimpleNamespace(), equipment, law, 0.0, ends.append, lambda *_: None, log
+        SimpleNamespace(), equipment, law, 0.0, ends.append, lambda *_: None, 'away'
     )
     k = 0
     while k < 300 and not trial.control.ending:
@@ -104,7 +105,8 @@ def test_a_hand_along_plans_is_limited_unless_its_scenario_has_to_be(named):
     values = {'scenario_file': 'ball_on_plate_hard', 'finite_limits': named, 'frame_prefix': ''}
     node = SimpleNamespace(writer=lambda *_: None, polled=lambda *_, **__: None)
     hand = SimpleNamespace(node=node, values={**values, 'brake_time': 0.1})
-    model, machine, *_ = ControlledHand.equip(hand)
+    model = hand.model = ControlledHand.load(values)
+    machine = ControlledHand.machine(hand)
     x = model.start + 7.0 * (np.array(model.system.state.names) == 'v_WH_H_x')
     assert machine.safe(x)[3] == (-70.0 if named else -15.0)
     assert np.isfinite(model.control_limits).all() != named
@@ -113,13 +115,16 @@ def test_a_hand_along_plans_is_limited_unless_its_scenario_has_to_be(named):
 @pytest.mark.parametrize('experiment', ['damping', 'balance_3d'])
 def test_the_hand_of_an_experiment_brakes_within_its_limits(monkeypatch, experiment):
     """Those of its scenario, or of all hands where it names none."""
-    monkeypatch.setattr(ControlledLaboratory, '_make_topics', lambda _: None)
+    monkeypatch.setattr(
+        controlled_laboratory, 'SingleGoalServer', lambda *_: SimpleNamespace(destroy=None)
+    )
     values = {entry.name: entry.default for entry in ControlledLaboratory.table}
     scenario = EXPERIMENTS[experiment].scenario_file
     node = SimpleNamespace(
         values=values | {'experiment': experiment, 'scenario_file': scenario},
         writer=lambda *_: None,
         polled=lambda *_, **__: None,
+        at_cleanup=lambda _: None,
         get_parameter=lambda _: SimpleNamespace(value=True),
         get_logger=lambda: SimpleNamespace(info=lambda _: None, warning=lambda _: None),
     )

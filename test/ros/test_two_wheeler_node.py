@@ -1,20 +1,32 @@
 """A machine from a scenario file on the nodes, by its IMU and encoders alone."""
 
 import os
+from pathlib import Path
+import sys
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TwistStamped
 import numpy as np
 import pytest
+from rcl_interfaces.msg import ParameterEvent
 from rclpy.action import ActionClient
 from rolling_dynamics.configuration import find_config
 from rolling_dynamics.scenario import load_scenario
 from rolling_interfaces.action import ExecutePlan
-from rolling_node_kit.qos import COMMAND, EVENT
+from rolling_interfaces.msg import RollingPlan
+from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, LOG
 from rolling_planner import plan_rolling
 from rolling_planner.nodes.conversions import plan_to_message
 from rolling_planner.problem.scenario import read_problem
+from rolling_robotics.nodes.recorded import Recorded
+from rolling_robotics.nodes.replay.laws import replay_recording
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+sys.path.append(str(Path(__file__).parent))
+
+from bags import recording_of
 
 NEAR = 0.03  # m, rad: what encoders leave unknown of the place
 # of the estimate where the plan ends, mostly of the wheels' rates [rad/s], by the noise of the
@@ -46,7 +58,7 @@ def nodes(run_process, path):
     made = [
         run_process(
             'rolling_controller.nodes.controller_node',
-            params={**common, **patient, 'estimate_state': True},
+            params={**common, **patient, 'estimate_state': True, 'hold_at_start': True},
         ),
         run_process(
             'rolling_dynamics.nodes.simulator_node',
@@ -60,8 +72,27 @@ def nodes(run_process, path):
         assert node.stop() == 0, node.text
 
 
+@pytest.fixture
+def logged(peer):
+    """Return what a replay needs, by topic, as it comes."""
+    topics = {
+        'execution/plan': (RollingPlan, LATCHED),
+        'execution/settings': (ParameterEvent, LOG),
+        'controller/steps': (Float64MultiArray, LOG),
+    }
+    came = {topic: [] for topic in topics}
+    readers = [
+        peer.node.create_subscription(kind, topic, came[topic].append, qos)
+        for topic, (kind, qos) in topics.items()
+    ]
+    yield came
+    for reader in readers:
+        peer.node.destroy_subscription(reader)
+
+
 @pytest.mark.slow  # nodes by sensors; test/test_two_wheeler.py has the same in lockstep
-def test_it_drives_to_its_goal_and_then_by_velocities(peer, nodes, path):
+def test_it_drives_to_its_goal_and_then_by_velocities(peer, nodes, path, logged, tmp_path):
+    """All commands come out of a replay: of holds, the plan and the velocities."""
     scenario = load_scenario(path)
     state = scenario.system.state
     plan = plan_rolling(read_problem(scenario))
@@ -95,3 +126,12 @@ def test_it_drives_to_its_goal_and_then_by_velocities(peer, nodes, path):
     assert abs(x['q_body'][2]) < NEAR
     assert np.hypot(*x['v_body'][:2]) == pytest.approx(0.3, abs=0.05)
     client.destroy()
+    count = len(logged['controller/steps'])
+    assert peer.call(Trigger, 'controller/stop', Trigger.Request()).success
+    peer.until(lambda: len(logged['controller/steps']) > count)
+    with Recorded(recording_of(tmp_path / 'bag', logged), path) as recorded:
+        runs = replay_recording(recorded)
+    titles = [run.title for run in runs]
+    assert titles == ['hold 1', 'execution 1, closed loop', 'hold 2', 'drive 1']
+    assert all(run.same for run in runs)
+    assert min(runs[1].equal, runs[3].equal) > 100

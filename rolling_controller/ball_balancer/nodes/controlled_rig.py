@@ -9,15 +9,16 @@ from typing import Any, TYPE_CHECKING
 from geometry_msgs.msg import Point, PoseStamped, PoseWithCovarianceStamped
 from nav_msgs.msg import Path
 import numpy as np
-from rcl_interfaces.msg import ParameterEvent
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
 from rolling_controller.ball_balancer.laws import law_on_nodes, LEADS, ON_NODES
 from rolling_controller.ball_balancer.protocol import PATHS, place_on
-from rolling_controller.ball_balancer.rig import FRAME, supervised
+from rolling_controller.ball_balancer.rig import supervised
+from rolling_controller.law import Law
 from rolling_controller.motion_watch import Unwatched
 from rolling_controller.nodes.control_loop import CODES, Controlled, ControlLoop, Task
 from rolling_controller.nodes.controller_parameters import EXECUTION
 from rolling_controller.nodes.equipment import LoopEquipment, Machine, stamp_check
+from rolling_controller.nodes.step_log import TASK
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import rig_file, RigFile
 from rolling_dynamics.errors import quoted
@@ -26,9 +27,8 @@ from rolling_dynamics.scenario import load_scenario
 from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
 from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.parameters import fixed, Parameter, ParameterTable, SCENARIO
-from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, LOG, SENSOR_DATA
+from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, SENSOR_DATA
 from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
-from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 if TYPE_CHECKING:
@@ -150,17 +150,22 @@ class ControlledRig(Controlled):
             patient=True,
             by_clock=not node.get_parameter('use_sim_time').value,
             limit='frame_timeout',
+            begin=self.begin,
         )
-        self._frame_log = node.writer(JointState, '~/frames', LOG)
         self._set_points = node.writer(PoseStamped, 'set_point', LATCHED)
         node.reader(PoseStamped, 'goal_pose', self._take_goal, EVENT)
         self._refused = ''
         if isinstance(law, LabyrinthLaw):
             self._show(law)
         self._begin()
-        node.writer(ParameterEvent, '~/settings', LATCHED).publish(self.values.in_force())
         name, rate = self.values['law'], 1 / law.period
         node.get_logger().info(f'{scenario.name}: {name}, {rate:.3g} steps per second')
+
+    @classmethod
+    def law_of(cls, values: Mapping[str, Any], _plan: object) -> tuple[Law[Any], Array | None]:
+        """Return the law of a recorded run again; see :class:`Controlled`."""
+        file = rig_file(load_scenario(values['scenario_file']))
+        return supervised(file, law_on_nodes(file, values['law'])), None
 
     def _show(self, law: LabyrinthLaw) -> None:
         """Publish the way that is planned through a labyrinth."""
@@ -190,15 +195,15 @@ class ControlledRig(Controlled):
             law=self._law,
             finish=self._finish,
             name='frames',
+            about={'task': TASK, 'continues': self._memory is not None},
             measured=self._law.inputs.entries[0].name,
             memory=self._memory,
             signals={goal: self._set_point},
             origin=0,
             waits=False,
             judge=self._judge,
-            answered=self._note,
         )
-        self._first, self.control = True, ControlLoop(self.node, self.equipment, task)
+        self.control = ControlLoop(self.node, self.equipment, task)
         self.control.loop.start()
 
     def _finish(self, _code: int, _reason: str) -> None:
@@ -247,8 +252,7 @@ class ControlledRig(Controlled):
             message.pose.position.x, message.pose.position.y = place.tolist()
             self._set_points.publish(message)
         lead = LEADS[self.values['law']]
-        self._given = self._goal + place_on(path, radius, period, time_on + lead)
-        return self._given
+        return self._goal + place_on(path, radius, period, time_on + lead)
 
     # -- answers ----------------------------------------------------------------------------
 
@@ -262,14 +266,6 @@ class ControlledRig(Controlled):
         visible = math.isfinite(place.sum())
         self._blind = 0 if visible else self._blind + memory.missed + 1
         return 0, '', u
-
-    def _note(self, stamp: int, _acts: int, _touching: bool, _u: Array | None) -> None:
-        """Log all on which the answer to a frame depends; for a replay."""
-        numbers = (*self.control.measured, *self._given, self._first)
-        message = JointState(name=FRAME, position=[float(v) for v in numbers])
-        message.header.stamp, message.header.frame_id = nanoseconds_to_time(stamp), self._plate
-        self._frame_log.publish(message)
-        self._first = False
 
     def health(self) -> Health:
         """Return what is followed, and what was refused."""

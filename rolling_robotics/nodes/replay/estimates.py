@@ -20,7 +20,7 @@ from rolling_hw_interface.object_estimator import BEGIN, ENABLED, FORGET, Step, 
 from rolling_node_kit.cdr import ACCEL, decode_stamped, JointReader, POSE
 from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.runs import Answer, recorded_values, Replayed
+from rolling_robotics.nodes.replay.replayed import Answer, recorded_values, Replayed
 
 STEPS, SETTINGS = 'estimator/steps', 'estimator/settings'
 COMMANDS, IMAGES = 'hand/accel_command', 'vision/object_pose'
@@ -89,7 +89,7 @@ def replay_estimates(recorded: Recorded) -> list[Replayed]:
         found[HAND][stamp] = hand
         if estimate is not None:
             found[OBJECT][stamp] = estimate.object_
-    machine = settings[0].get(FINGERPRINT, '')
+    machine = settings[0][FINGERPRINT]
     return [_compared(recorded, t, computed, machine) for t, computed in found.items() if computed]
 
 

@@ -1,50 +1,40 @@
 """
-Executions of plans, computed again: the same states through the same feedback.
+Executions of plans in a recording: their motion, and the steps of those that have no log.
 
-In simulated time each state is answered once, by a command with its stamp, so a replay finds the
-commands again bit by bit. Everything that the controller used is in the recording: the states, the
-plan as it was executed with the time of its start, and the parameters in force. An execution may
-end before its plan does; its last command has no stamp.
+Older recordings have no log of the controller. In simulated time each state is answered once, by a
+command with its stamp, so that the steps of executions follow from states and commands. An
+execution may end before its plan does; its last command has no stamp.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import dropwhile, takewhile
 import math
 from typing import Any
 
 import numpy as np
-from rolling_controller.design import follow, PREDICTIVE, Wanted
-from rolling_controller.law import Following, Law, replay
-from rolling_controller.nodes.controller_parameters import HAND_TABLE
-from rolling_controller.nodes.machines import ROBOT_TABLE
+from rolling_controller.nodes.controller_node import machine_of
+from rolling_controller.nodes.step_log import EXECUTION, RUN, SECOND
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.nodes.chosen import system_of
 from rolling_dynamics.nodes.measurements import states_of
 from rolling_dynamics.nodes.topics import CommandTopic
-from rolling_dynamics.plugin import plugins
 from rolling_dynamics.scenario_model import load_any, Model, RobotModel
 from rolling_node_kit.conversions import time_to_nanoseconds
-from rolling_node_kit.parameters import FINGERPRINT
 from rolling_planner.nodes.conversions import message_to_plan
-from rolling_planner.plan import check_states_fit, Plan
+from rolling_planner.plan import Plan
 from rolling_robotics.arrays import layout_series
 from rolling_robotics.figures.beside import motion_of_plan
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.estimates import replay_estimates
-from rolling_robotics.nodes.replay.runs import (
-    Answer,
-    NOT_AGAIN,
-    recorded_values,
-    replay_runs,
-    Replayed,
-    Timed,
-)
+from rolling_robotics.nodes.replay.replayed import recorded_values, Timed
 from rolling_robotics.trials.trial import CLOSED_LOOP, OPEN_LOOP, Record
 
-SETTINGS, PLAN = 'execution/settings', 'execution/plan'
+# of what follows plans, and of other machines
+SETTINGS, PLAN = ('execution/settings', 'controller/settings'), 'execution/plan'
 
 
 def _states(recorded: Recorded, model: Model | RobotModel) -> Iterator[Timed]:
@@ -68,13 +58,19 @@ def _sent(recorded: Recorded, model: Model | RobotModel) -> Iterator[Timed]:
         yield topic.read(message)
 
 
-def _follow(model: Model | RobotModel, plan: Plan, settings: Mapping[str, Any]) -> Following:
-    """Return the feedback along a plan."""
-    if not isinstance(model, Model):
-        check_states_fit(plan, model.system)
-    elif settings.get('law') == PREDICTIVE and not settings['open_loop']:
-        raise ParameterError(NOT_AGAIN)
-    return follow(Wanted(model, plan, settings))
+def settings_of(recorded: Recorded) -> list[dict[str, Any]]:
+    """Return the parameters in force at each run of a controller."""
+
+    def table(values: dict[str, Any]) -> Any:
+        return *machine_of(values).parameters(system_of(values)), *RUN
+
+    return [values for name in SETTINGS for values in recorded.settings(name, table)]
+
+
+def plans_of(recorded: Recorded) -> list[tuple[int, Plan]]:
+    """Return time of the start [ns] and plan of each execution."""
+    messages = (m for _, _, m in recorded.messages([PLAN]))
+    return [(time_to_nanoseconds(m.header.stamp), message_to_plan(m)) for m in messages]
 
 
 def executed_plans(recorded: Recorded) -> tuple[list[dict[str, Any]], list[tuple[int, Plan]]]:
@@ -87,17 +83,15 @@ def executed_plans(recorded: Recorded) -> tuple[list[dict[str, Any]], list[tuple
         Nothing was executed while it was recorded, or a plan is not valid.
 
     """
-    table = ROBOT_TABLE if recorded.topic('robot/state') else HAND_TABLE
-    settings = recorded.settings(SETTINGS, table)
-    plans = [m for _, _, m in recorded.messages([PLAN])]
+    settings = [values for values in settings_of(recorded) if values['task'] == EXECUTION]
+    plans = plans_of(recorded)
     if not plans:
         raise ParameterError(
             f'{recorded.path}: holds no {PLAN}, nothing was executed while it was recorded'
         )
     if len(settings) < len(plans):
-        raise ParameterError(f'{recorded.path}: holds no {SETTINGS} for each {PLAN}')
-    starts = [(time_to_nanoseconds(m.header.stamp), message_to_plan(m)) for m in plans]
-    return settings[: len(plans)], starts
+        raise ParameterError(f'{recorded.path}: holds no {SETTINGS[0]} for each {PLAN}')
+    return settings[: len(plans)], plans
 
 
 def recorded_executions(recorded: Recorded) -> list[Record]:
@@ -137,127 +131,38 @@ def _between(
     )
 
 
-def replay_executions(
-    recorded: Recorded, say: Callable[[str], None] = lambda _: None
-) -> list[Replayed]:
+def converted_runs(recorded: Recorded) -> Iterator[tuple[dict[str, Any], Array]]:
     """
-    Compute the commands of every execution again.
+    Yield parameters and steps of the executions of a recording without a log.
 
-    Parameters
-    ----------
-    recorded
-        The recording.
-    say
-        Called with what is at work.
+    The rows are those of the log; of a state whose command was not recorded, that is not a number.
 
     Raises
     ------
     ParameterError
-        Nothing was executed in it, or not in simulated time, or from states that are not in it,
-        or a plan does not fit its scenario.
+        They do not follow from what is recorded, or nothing was executed.
 
     """
     settings, plans = executed_plans(recorded)
-    if any(s.get('estimate_state') for s in settings):
+    if any(values['estimate_state'] or not values['use_sim_time'] for values in settings):
         raise ParameterError(
-            f'{recorded.path}: the controller estimated its states from sensors (estimate_state), '
-            'and they are not in the recording: its commands cannot be computed again'
-        )
-    if not all(s['use_sim_time'] for s in settings):
-        raise ParameterError(
-            f'{recorded.path}: was made in wall-clock time, where a command depends on the moment '
-            'of its computation; only an experiment in simulated time is replayed bit by bit'
+            f'{recorded.path}: has no log of the controller: its commands are computed again only '
+            'if they answered states of the plant in simulated time'
         )
     model = load_any(settings[0]['scenario_file'])
-    if isinstance(model, Model):
-        model = model.limited()
-    stretches = _stretches(_sent(recorded, model))
-    states, limits = list(_states(recorded, model)), model.control_limits
-    runs = []
-    for k, ((start, plan), values) in enumerate(zip(plans, settings, strict=True)):
-        say(f'execution {k + 1} of {len(plans)}')
-        following = _follow(model, plan, values)
-        settle = values['settle_time'] if following.holds else 0.0
-        later = [begin for begin, _ in plans[k + 1 : k + 2]]
-        commands = _commands(stretches, start, min(later, default=math.inf))
-        duration = float(plan.times[-1]) + settle
-        runs.append(
-            Replayed(
-                f'execution {k + 1}, {"open" if values["open_loop"] else "closed"} loop',
-                fingerprint=values.get(FINGERPRINT, ''),
-                answers=_answers(following.law, states, start, duration, commands, limits),
-            )
-        )
-    return runs
+    states, sent = list(_states(recorded, model)), list(_sent(recorded, model))
+    unknown, ends = np.full(model.system.control.size, np.nan), [start for start, _ in plans[1:]]
 
+    def steps(run: int, start: int, end: float, duration: float) -> Iterator[Array]:
+        later = dropwhile(lambda command: command[0] < start, sent)
+        commands = dict(takewhile(lambda command: start <= command[0] < end, later))
+        answered = {t: x for t, x in states if start <= t <= max(commands, default=0)}
+        for step, at in enumerate(sorted({*answered, *commands})):
+            t = (at - start) * 1e-9
+            if at in answered and t < duration:
+                head = run, step, 0, at // SECOND, at % SECOND, t
+                yield np.r_[head, answered[at], commands.get(at, unknown)]
 
-def _answers(
-    law: Law[Any],
-    states: list[Timed],
-    start: int,
-    duration: float,
-    commands: dict[int, Array],
-    limits: Array | None,
-) -> list[Answer]:
-    """Return the answers to the states of an execution, which may end before its plan does."""
-    last = max(commands, default=start - 1)
-    # by the controller's own arithmetic; a law may remember states whose command is not recorded
-    taken = [
-        (stamp, (stamp - start) * 1e-9, x)
-        for stamp, x in states
-        if start <= stamp <= last and (stamp - start) * 1e-9 < duration
-    ]
-    computed, _ = replay(law, [x for _, _, x in taken], [t for _, t, _ in taken])
-    if limits is not None:
-        computed = np.minimum(np.maximum(computed, -limits), limits)
-    stamps = [stamp for stamp, _, _ in taken]
-    out = [
-        Answer(stamp, u, commands.get(stamp)) for stamp, u in zip(stamps, computed, strict=True)
-    ]
-    lost = sorted(set(commands) - set(stamps))
-    return out + [Answer(t, None, commands[t]) for t in lost if 0 <= (t - start) * 1e-9 < duration]
-
-
-def _stretches(sent: Iterable[Timed]) -> list[dict[int, Array]]:
-    """Return the commands by their stamps, divided by those that have none."""
-    stretches: list[dict[int, Array]] = [{}]
-    for stamp, u in sent:
-        if stamp:
-            stretches[-1][stamp] = u
-        else:
-            stretches.append({})
-    return stretches
-
-
-def _commands(stretches: list[dict[int, Array]], start: int, end: float) -> dict[int, Array]:
-    """Return the commands of the execution that starts at a time [ns], before the next starts."""
-    within = ({t: u for t, u in s.items() if start <= t < end} for s in stretches)
-    return next((commands for commands in within if commands), {})
-
-
-def replay_recording(
-    recorded: Recorded, say: Callable[[str], None] = lambda _: None
-) -> list[Replayed]:
-    """
-    Compute every estimate and command of a recording again.
-
-    Parameters
-    ----------
-    recorded
-        The recording.
-    say
-        Called with what is at work.
-
-    Raises
-    ------
-    ParameterError
-        Nothing in it can be replayed, or a part of what is needed is missing.
-
-    """
-    say('estimates')
-    found = [*replay_estimates(recorded), *replay_runs(recorded, say)]
-    for of_system in dict.fromkeys(plugin.load('replay') for plugin in plugins().values()):
-        found += of_system(recorded, say) if of_system is not None else []
-    if not found or recorded.topic(PLAN):
-        found += replay_executions(recorded, say)
-    return found
+    for k, ((start, plan), end) in enumerate(zip(plans, [*ends, math.inf], strict=True)):
+        if rows := list(steps(k, start, end, plan.duration)):
+            yield settings[k] | {'run': k}, np.array(rows)

@@ -9,7 +9,6 @@ PLUGIN = SystemPlugin(
     robot_view='rolling_dynamics.ball_balancer.robot_view:view',
     step_laws='rolling_controller.ball_balancer.laws:sources_of',
     controller='rolling_controller.ball_balancer.nodes.controlled_rig:controlled',
-    replay='rolling_robotics.plugins.ball_balancer.nodes.replay:replay_rig',
     experiments='rolling_robotics.plugins.ball_balancer.experiments:EXPERIMENTS',
     scene='rolling_robotics.plugins.ball_balancer.scene:rig_scene',
     example='ball_balancer',

@@ -13,7 +13,7 @@ def rig_experiment(name: str, text: str, *more: str, laws: tuple[str, ...] = ())
         recorded=(
             'robot/state',
             'servo_command',
-            'controller/frames',
+            'controller/steps',
             'controller/settings',
             'vision/object_pose',
             'set_point',

@@ -9,7 +9,6 @@ PLUGIN = SystemPlugin(
     robot_view='rolling_dynamics.ball_balancer.robot_view:labyrinth_view',
     planner='rolling_controller.ball_balancer.labyrinth_planner:PLANNER',
     controller='rolling_controller.ball_balancer.nodes.controlled_rig:controlled',
-    replay='rolling_robotics.plugins.ball_balancer.nodes.replay:replay_rig',
     experiments='rolling_robotics.plugins.ball_balancer.experiments:LABYRINTH',
     example='labyrinth',
 )
