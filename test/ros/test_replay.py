@@ -9,7 +9,7 @@ import sys
 from geometry_msgs.msg import AccelStamped
 import numpy as np
 import pytest
-from rolling_controller.design import follow
+from rolling_controller.design import follow, Wanted
 from rolling_controller.nodes.controller_parameters import HAND_TABLE
 from rolling_dynamics.contact.contact_view import StateSource
 from rolling_dynamics.errors import ParameterError
@@ -82,7 +82,7 @@ def recorded_machine(open_loop, control):
     """Return the model, the plan, and the law along it by the weights of the parameters."""
     model = load_model(SCENARIO).limited()
     plan = small_plan(model, control)
-    return model, plan, follow(model, plan, settings(open_loop=open_loop)).law
+    return model, plan, follow(Wanted(model, plan, settings(open_loop=open_loop))).law
 
 
 def write_recording(folder, values, change=lambda _k, u: u, control=WEAK):

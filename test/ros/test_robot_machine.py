@@ -57,4 +57,6 @@ def test_a_state_that_comes_by_its_topic_is_not_published_there():
     node = SimpleNamespace(polled=lambda *_, **__: topic, writer=lambda *_: None)
     values = {'scenario_file': 'driven_shell', 'estimate_state': False, 'publish_state': True}
     with pytest.raises(ParameterError, match='publish_state goes with estimate_state'):
-        ControlledRobot.equip(SimpleNamespace(node=node, values=values))
+        ControlledRobot.machine(
+            SimpleNamespace(node=node, values=values, model=load_robot('driven_shell'))
+        )
