@@ -19,7 +19,7 @@ of two minutes: 89 to 99 of 100 of the 95 % intervals of every number are to hav
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 import json
@@ -46,7 +46,7 @@ from rolling_dynamics.one_thread import one_thread
 from rolling_dynamics.scenario import load_scenario, Scenario
 from rolling_robotics.trials.chain import Imperfections, PERIOD
 from rolling_robotics.trials.run import build, Judge, moments
-from rolling_robotics.trials.trial import run_trials
+from rolling_robotics.trials.trial import run_trials, seeded, Trial
 from scipy.stats import binomtest
 
 Ended = dict[str, Any]
@@ -118,29 +118,29 @@ WANTED, CONFIDENCE = 0.99, 0.95
 
 def pushed_ball(args: argparse.Namespace) -> tuple[list[str], bool]:
     """Return lines on the pushed ball, and whether enough trials were in time."""
-    run = partial(map, partial(pushed, law=args.law))
+    run = partial(ends, replace(PUSHED_BALL, law=args.law))
     ended = run_missing(args.out, args.law, args.seeds, run)
     return summary(ended), sum(map(in_time, ended)) >= WANTED * len(ended)
 
 
-def pushed(seed: int, law: str) -> Ended:
-    """Return how a seed ends: position in mm, attitude in degrees, spin in rad/s, CPU seconds."""
-    began = time.process_time()
-    try:
-        (record,) = run_trials([replace(PUSHED_BALL, law=law, seed=seed)])
-        begun = record.values['begun']
-        end: Ended = {**record.values, 'begun': begun if np.isfinite(begun) else None}
-        failure = PUSHED_BALL.criterion.outcome(record).failure
-        end |= {'lost': bool(record.ended), 'failure': failure}
-    except RollingError as e:
-        end = {'failure': str(e)}
-    return {**end, 'cpu': time.process_time() - began}
+def ends(trial: Trial, wanted: Iterable[int]) -> Iterator[Ended]:
+    """Yield how seeds end: failure, guard, time and numbers of the record, and CPU seconds."""
+    for one in seeded(trial, wanted):
+        began = time.process_time()
+        try:
+            (record,) = run_trials([one])
+        except RollingError as e:
+            end: Ended = {'failure': str(e)}
+        else:
+            found = trial.criterion.outcome(record)
+            said = {'failure': found.failure, 'ended': record.ended, 'time': found.time}
+            end = {**record.values, **said}
+        yield {**end, 'cpu': time.process_time() - began}
 
 
 def in_time(ended: Ended) -> bool:
     """Return whether the goal was held, and from soon enough on."""
-    begun = ended.get('begun')
-    return begun is not None and begun <= REACHED
+    return bool(ended.get('begun', np.inf) <= REACHED)
 
 
 def summary(ended: Iterable[Ended]) -> list[str]:

@@ -55,15 +55,15 @@ class LockstepTrials:
         self._prepared = self._subject.prepare()
         self._plant = held_object(model, {'rolling_resistance': 0.0, **given}.__getitem__)
 
-    def run(self, trial: Trial) -> tuple[Record, Array, list[tuple[float, str]]]:
+    def run(self, trial: Trial) -> tuple[Record, Array]:
         """
         Run one trial.
 
         Returns
         -------
-        Record, NDArray, list
+        Record, NDArray
             The record without arrays; attitudes of the object (w, x, y, z) at its times, shape
-            (k, 4); time [s] and name of each mode of the contact.
+            (k, 4).
 
         """
         plant, subject = self._plant, self._subject
@@ -96,11 +96,12 @@ class LockstepTrials:
         since = balancing_since(chosen, memory)
         record = Record(
             times=np.arange(len(rows), dtype=float) * EVERY * self._dt,
+            events=contact_events(modes),
             end=trial.duration,
             ended=f'ended early: {plant.fault}' if plant.fault else '',
             values={} if since is None else {'balancing_since': since},
         )
-        return record, np.array(rows), modes
+        return record, np.array(rows)
 
 
 lockstep_trials = cache(LockstepTrials)  # of an experiment; they are prepared once
@@ -253,9 +254,8 @@ class LaboratoryTask(NodesTask):
         made = lockstep_trials(self.experiment)
 
         def run(trial: Trial) -> Record:
-            record, attitudes, modes = made.run(trial)
-            record = self.with_angle(record, record.times, attitudes)
-            return replace(record, events=contact_events(modes))
+            record, attitudes = made.run(trial)
+            return self.with_angle(record, record.times, attitudes)
 
         return run
 

@@ -369,10 +369,16 @@ def test_a_ball_has_arrived_within_its_radius_of_the_end_of_the_path():
 
 def test_the_law_sets_out_once_it_has_settled(monkeypatch):
     file, plan = short_plan()
-    monkeypatch.setattr(demo, 'driven', lambda *given, begin: (*given, begin))
+    record, asked = Record(events=[(1.0, 'wall'), (2.0, 'hole'), (3.0, 'wall')]), []
+
+    def driven(*given, begin):
+        asked.extend((*given, begin))
+        return record
+
+    monkeypatch.setattr(demo, 'driven', driven)
     task = demo.Through(law=LabyrinthLaw(file, plan))
-    given = task.run(Trial(task=task, criterion=demo.Arrival(), seed=7))
-    _, _, goal, duration, seed, at, begin = given
+    assert task.run(Trial(task=task, seed=7)).values == {'walls': 2}
+    _, _, goal, duration, seed, at, begin = asked
     assert seed == 7
     np.testing.assert_array_equal(at, file.start(7))
     assert begin == SETTLE

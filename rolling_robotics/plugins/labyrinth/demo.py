@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -78,11 +78,13 @@ class Through(Task):
     law: LabyrinthLaw
 
     def run(self, trial: Trial) -> Record:
-        """Carry out a trial; it begins when the ball sets out."""
+        """Carry out a trial, which begins when the ball sets out; ``walls`` that it touched."""
         file, duration = self.law.file, SETTLE + LONGEST * float(self.law.plan.times[-1])
         start, end = file.board.path[[0, -1]]
         given = file, self.law, lambda t: start if t < SETTLE else end, duration, trial.seed
-        return driven(*given, file.start(trial.seed), begin=SETTLE)
+        record = driven(*given, file.start(trial.seed), begin=SETTLE)
+        walls = sum(name == 'wall' for _, name in record.events)
+        return replace(record, values={'walls': walls})
 
 
 def legs(file: RigFile) -> Sequence[Leg]:
