@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 from rolling_controller.law import FunctionLaw, split
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Layout
@@ -37,6 +39,8 @@ class VectorLaw:
         Magnitude beyond which a measurement, and a set point, counts as none.
     gains, tuned
         Layout of gains that may be tuned while it runs, and their values; none by default.
+    begin
+        Memory at the start, shape (state.size,); zero by default.
 
     """
 
@@ -50,6 +54,7 @@ class VectorLaw:
     limits: tuple[float, float]
     gains: Layout = field(default_factory=lambda: Layout(()))
     tuned: tuple[float, ...] = ()
+    begin: ArrayLike | None = None
 
     opaque = ''
 
@@ -68,7 +73,8 @@ class VectorLaw:
 
     def start(self, before: Array | None = None) -> Array:  # noqa: ARG002
         """Return the memory at the start; see :class:`rolling_controller.law.Law`."""
-        return np.zeros(self.state.size)
+        none = np.zeros(self.state.size)
+        return none if self.begin is None else np.array(self.begin, dtype=float)
 
     def counted(self, inputs: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Return measurement, 1 where it counts, and set point; what does not count is zero."""
@@ -90,10 +96,14 @@ class StepLaw(VectorLaw, FunctionLaw):  # type: ignore[misc]  # its period is a 
     function
         ``(z, measurement, visible, set_point, gains) -> (z, output)``; ``visible`` is 1 or 0.
         Without gains it has four arguments.
+    rows
+        In place of gains: what it is given at each step, shape (k, g), from then on the last row.
+        The first number of its memory counts the steps.
 
     """
 
     function: ca.Function
+    rows: Array | None = None
 
     @cached_property
     def joined(self) -> ca.Function:
@@ -112,5 +122,7 @@ class StepLaw(VectorLaw, FunctionLaw):  # type: ignore[misc]  # its period is a 
             after, output = self.function(z, *self.counted(y), *tuned)
             return after, output
 
-        start = np.zeros(self.state.size)
-        FunctionLaw.__init__(self, self.inputs, self.output, step, self.tuned, start)
+        given: Callable[[float], ArrayLike] | ArrayLike = self.tuned
+        if (rows := self.rows) is not None:
+            given = lambda t: rows[min(round(t / self.period), len(rows) - 1)]  # noqa: E731
+        FunctionLaw.__init__(self, self.inputs, self.output, step, given, self.start())

@@ -16,6 +16,7 @@ from rolling_dynamics.scenario import load_scenario, Scenario
 
 if TYPE_CHECKING:
     from rolling_dynamics.contact.contact_system import ContactSystem
+    from typing_extensions import Self
 
 MOST = np.array([80.0] * 3 + [15.0] * 3)  # rad/s^2, m/s^2: the greatest that a hand gets
 
@@ -48,6 +49,20 @@ class ScenarioModel:
     start: Array
     control_limits: Array | None
     scenario: Scenario
+
+    @classmethod
+    def of(cls, scenario: Scenario, **more: Any) -> Self:  # noqa: ANN401  further attributes
+        """Return the model of a scenario."""
+        limits = scenario.control_limits
+        return cls(
+            title=scenario.name,
+            system=scenario.system,
+            params=scenario.p,
+            start=scenario.x0,
+            control_limits=limits if np.any(np.isfinite(limits)) else None,
+            scenario=scenario,
+            **more,
+        )
 
     @property
     def errors(self) -> Array:
@@ -146,7 +161,12 @@ def load_model(scenario_file: str) -> Model:
         There is no such file, an entry is wrong, or it describes something else.
 
     """
-    scenario = load_scenario(scenario_file)
+    return object_model(load_scenario(scenario_file), scenario_file)
+
+
+def object_model(scenario: Scenario, scenario_file: str = '') -> Model:
+    """Return the object and hand of a scenario; see :func:`load_model`."""
+    scenario_file = scenario_file or scenario.name
     if 'hybrid' in scenario.raw:
         raise ParameterError(
             f'{scenario_file}: has a section `hybrid`, but these nodes run an object that '
@@ -162,7 +182,7 @@ def load_model(scenario_file: str) -> Model:
             f"{scenario_file}: representation must be 'attitude', got "
             f'{system.representation.name!r}'
         )
-    return Model(**_numbers(scenario))
+    return Model.of(scenario)
 
 
 def load_robot(scenario_file: str) -> RobotModel:
@@ -175,7 +195,7 @@ def load_robot(scenario_file: str) -> RobotModel:
         view = replace(view, holds_at=frozenset(held))
     faults = [*FAULTS, *(sensor.name for sensor in scenario.sensors)]
     check_names(view.holds_at or (), faults, 'holds_at: no fault')
-    return RobotModel(view=view, **_numbers(scenario))
+    return RobotModel.of(scenario, view=view)
 
 
 def _replaceable(scenario: Scenario) -> list[str]:
@@ -189,15 +209,3 @@ def load_any(scenario_file: str) -> Model | RobotModel:
     """Return the object on a hand, or the robot, of a scenario file."""
     on_hand = offers(load_scenario(scenario_file).system, CarriedObject) is not None
     return load_model(scenario_file) if on_hand else load_robot(scenario_file)
-
-
-def _numbers(scenario: Scenario) -> dict[str, Any]:
-    limits = scenario.control_limits
-    return {
-        'title': scenario.name,
-        'system': scenario.system,
-        'params': scenario.p,
-        'start': scenario.x0,
-        'control_limits': limits if np.any(np.isfinite(limits)) else None,
-        'scenario': scenario,
-    }

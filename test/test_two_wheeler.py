@@ -171,7 +171,7 @@ def test_a_goal_may_name_the_axis_of_a_body(scenario):
     ('name', 'law', 'text'),
     [
         ('ball_and_wall', hold_law, 'has no control that could hold it'),
-        ('spin_rolling_ball', drive_law, 'no velocity of spin_rolling_sphere can be commanded'),
+        ('spin_rolling_straight', drive_law, 'driven over the arc length'),
     ],
 )
 def test_what_cannot_be_held_or_driven_says_why(name, law, text):

@@ -5,7 +5,7 @@ The function of the law is a straight line of scalar operations; each becomes on
 same order, so that the same bits follow in double wherever the compiler keeps to IEEE arithmetic
 (``-ffp-contract=off`` where the processor can fuse a product and a sum). Only square roots, by
 Newton's method, and the sines of another library may differ in the last bit. Laws of rigs take no
-library; laws that hold the equations of any machine take sines and arc tangents from C's library.
+library; laws that hold the equations of any machine take sines and roots from C's library.
 """
 
 from __future__ import annotations
@@ -46,18 +46,21 @@ OPERATIONS = {
     ca.OP_FMAX: '{0} > {1} ? {0} : {1}',
     ca.OP_IF_ELSE_ZERO: '{0} != 0 ? {1} : 0',
 }
+OF_ONE = 'sqrt', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'exp', 'log', 'sinh', 'cosh', 'tanh'
 CALLS = {
     **OPERATIONS,
     ca.OP_DIV: '{1} != 0 ? {0} / {1} : 0',
-    ca.OP_SIN: 'CALL(sin, {0})',
-    ca.OP_COS: 'CALL(cos, {0})',
+    ca.OP_INV: '{0} != 0 ? 1 / {0} : 0',
+    ca.OP_SIGN: '({0} > 0) - ({0} < 0)',
+    **{getattr(ca, f'OP_{name.upper()}'): f'CALL({name}, {{0}})' for name in OF_ONE},
     ca.OP_ATAN2: 'CALL(atan2, {0}, {1})',
+    ca.OP_POW: 'CALL(pow, {0}, {1})',
+    ca.OP_CONSTPOW: 'CALL(pow, {0}, {1})',
 }
 
 HELPERS = {
     'CALL': """
-double sin(double), cos(double), atan2(double, double);
-float sinf(float), cosf(float), atan2f(float, float);
+#include <math.h>
 #define CALL(name, ...) \\
   (sizeof(REAL) == sizeof(float) ? (REAL)name##f(__VA_ARGS__) : (REAL)name(__VA_ARGS__))
 """,
@@ -145,8 +148,8 @@ def as_c(law: StepLaw, *, library: bool = False) -> CSource:
     law
         The law.
     library
-        Whether it takes equations of a machine: sines and arc tangents then come from the library
-        of C, and a quotient whose denominator vanishes is zero.
+        Whether it takes equations of a machine: sines and roots then come from the library of C,
+        and a quotient whose denominator vanishes is zero.
 
     Raises
     ------
@@ -157,15 +160,22 @@ def as_c(law: StepLaw, *, library: bool = False) -> CSource:
     read = [[f'was.{n}' for n in law.state.names]]
     read += [[f'place[{k}]' for k in range(law.measurement.size)], ['seen']]
     read += [[f'goal[{k}]' for k in range(law.set_point.size)]]
-    read += [[f'{law.name}_gains[{k}]' for k in range(law.gains.size)]]
+    functions, steps = '', f'  const {law.name}_state was = *state;\n'
+    if law.rows is None:
+        read += [[f'{law.name}_gains[{k}]' for k in range(law.gains.size)]]
+    else:
+        read += [[f'row[{k}]' for k in range(law.rows.shape[1])]]
+        last, count = len(law.rows) - 1, f'was.{law.state.names[0]}'
+        functions = table(f'{law.name}_rows', law.rows)
+        at = f'{count} < {last} ? (int){count} : {last}'
+        steps += f'  const REAL *row = {law.name}_rows[{at}];\n'
     written = [f'state->{n}' for n in law.state.names]
     written += [f'output[{k}]' for k in range(law.output.size)]
     body = straight(law.joined, read, written, library=library)
-    steps = f'  const {law.name}_state was = *state;\n{body}'
     return CSource(
         law.name,
         header(law),
-        source(law, '', steps),
+        source(law, functions, steps + body),
         operations(law.joined),
         law.joined.sz_w(),
         law,
@@ -238,6 +248,8 @@ def _least(op: int, of: list[float]) -> float:
 
 def number(value: float) -> str:
     """Return a constant exactly."""
+    if not math.isfinite(value):
+        return f'(REAL)({0.0 if math.isnan(value) else math.copysign(1.0, value)} / 0.0)'
     return f'{value:.0f}' if value == int(value) and abs(value) < 1e9 else f'(REAL){value.hex()}'
 
 

@@ -1,35 +1,44 @@
 """
 Laws of any machine in discrete time, exported where a plug-in names none.
 
-Hold and drive, follow along the plan of a scenario, and hold by what sensors measure.
+Hold and drive, follow along the plan of a scenario, and hold by what sensors measure. Any other
+law that is not opaque goes by its name, with what it is given over time as a table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
 from numpy.typing import ArrayLike
+from rolling_controller.balance.hand_over import HandOver
 from rolling_controller.balance.hold import Hold, PERIOD
+from rolling_controller.design import follow, LAWS, laws_of, LEARNED, PREDICTIVE, Wanted
 from rolling_controller.export.c import as_c, CSource
-from rolling_controller.law import COMMANDED, split
+from rolling_controller.law import as_function, COMMANDED, FunctionLaw, Law, law_named, MODE, split
+from rolling_controller.learned_law import LearnedLaw
 from rolling_controller.measured_state import GAP, MeasuredLaw, MISSING, SensorFilter
-from rolling_controller.robot_laws.regulator import robot_kind
+from rolling_controller.predictive.law import PredictiveLaw
+from rolling_controller.robot_laws.regulator import RegulatedRobot, robot_kind
 from rolling_controller.robot_laws.steering import place, VelocityHold
 from rolling_controller.step_law import StepLaw
 from rolling_controller.time_varying_lqr import regulator, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry, Layout, RollingSystem
-from rolling_dynamics.errors import ParameterError, quoted, suggestion
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.plugin import role_of
 from rolling_dynamics.robots.view import robot_view
 from rolling_dynamics.scenario import Scenario
+from rolling_dynamics.scenario_model import ScenarioModel
 from rolling_planner.plan import Plan
 from rolling_planner.planners.planner import planner_of
 
+UNUSED = Layout((Entry('unused', ('unused',), ''),))  # a set point that says nothing
 FARTHEST = 1e6  # in the units of the state: what is beyond is not measured
 TEXT = 'hold about the equilibrium nearest the start of the scenario'
 Step = Callable[[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX], tuple[ca.SX, ca.SX]]
@@ -58,8 +67,68 @@ def hold_law(scenario: Scenario) -> StepLaw:
         return memory, regulator(system)([], x, 0, ca.vertcat(record, *hold.limits))
 
     shifts = Layout(tuple(replace(e, kind='vector') for e in system.tangent.entries))
-    tunable = _gains(system, gain.sparsity()), tuple(gain.nonzeros())
-    return machine_law(system, 'hold', TEXT, (), shifts, step, hold.u, *tunable)
+    more = {'gains': _gains(system, gain.sparsity()), 'tuned': tuple(gain.nonzeros())}
+    return machine_law(
+        system.state, system.control, 'hold', TEXT, (), shifts, step, hold.u, **more
+    )
+
+
+LONGEST, LOOK = 200.0, 0.05  # s: what is given counts until then, and is looked at so often
+
+
+def check_open(name: str, opaque: str) -> None:
+    """Raise ParameterError where a law is opaque, with the reason."""
+    if opaque:
+        raise ParameterError(f'{name} cannot be written as C, it is opaque: {opaque}')
+
+
+def stepped(law: Law[Any], name: str, text: str) -> StepLaw:
+    """
+    Return a law of the state in steps of its period, or of :data:`PERIOD`.
+
+    What it is given over time becomes a table, until that is the same from then on.
+
+    Parameters
+    ----------
+    law
+        Its first input is measured, and the mode; the others are its set point.
+    name, text
+        See :class:`StepLaw`.
+
+    Raises
+    ------
+    ParameterError
+        The law is opaque.
+
+    """
+    check_open(name, law.opaque)
+    one, period = as_function(law), law.period or PERIOD
+    end = one.given(LONGEST)
+    looks = [t for t in np.arange(0.0, LONGEST, LOOK) if not np.array_equal(one.given(t), end)]
+    steps = round((looks[-1] + LOOK) / period) + 1 if looks else 1
+    rows = np.array([one.given(k * period) for k in range(steps)] + [end])
+    varies = np.flatnonzero((rows != end).any(axis=0)).tolist()
+    entries = law.inputs.entries
+    measured = Layout(tuple(e for k, e in enumerate(entries) if k == 0 or e.name == MODE))
+    wanted = Layout(tuple(e for e in entries if e not in measured.entries))
+
+    def step(
+        memory: ca.SX, y: ca.SX, visible: ca.SX, goal: ca.SX, row: ca.SX
+    ) -> tuple[ca.SX, ca.SX]:
+        count, own = split(memory, 1)
+        parts, given = {**measured.split(y), **wanted.split(goal)}, ca.SX(ca.DM(end))
+        given[varies] = row
+        known = ca.vertcat(*(parts[e.name] for e in entries))
+        after, u = split(one.function(own, known, count * period, given), own.numel())
+        return ca.vertcat(count + 1, ca.if_else(visible > 0.5, after, own)), u
+
+    names = ('steps', *(f'memory_{k}' for k in range(one.memory.size)))
+    rest = np.zeros(law.output.size)
+    more = {'begin': [0.0, *one.memory, *rest], 'period': period}
+    if varies:
+        more['rows'] = rows[:, varies]
+    memory, wanted = [Entry('memory', names, '')], wanted if wanted.entries else UNUSED
+    return machine_law(measured, law.output, name, text, memory, wanted, step, rest, **more)
 
 
 def _gains(system: RollingSystem, sparsity: ca.Sparsity) -> Layout:
@@ -76,10 +145,11 @@ def _gains(system: RollingSystem, sparsity: ca.Sparsity) -> Layout:
 
 def drive_law(scenario: Scenario) -> StepLaw:
     """
-    Return :class:`VelocityHold` from the start of a scenario.
+    Return the law by which the controller node drives, from the start of a scenario.
 
     Its measurement is the state, its set point the velocity (forward, left, turn). Without a
-    measurement the last control stays, and the reference goes on.
+    measurement the last control stays; the reference of a :class:`VelocityHold`, which stands for
+    a law that is opaque, goes on.
 
     Raises
     ------
@@ -89,7 +159,12 @@ def drive_law(scenario: Scenario) -> StepLaw:
     """
     system = scenario.system
     yaw = robot_view(system, scenario.p).yaw_in(scenario.x0, scenario.p) or 0.0
-    law = VelocityHold(scenario, np.asarray(scenario.x0, dtype=float), yaw)
+    x0, text = np.asarray(scenario.x0, dtype=float), 'drives at a commanded velocity'
+    law = _laws(scenario).drive(x0, yaw)
+    if law.opaque:
+        law = VelocityHold(scenario, x0, yaw)
+    if not isinstance(law, VelocityHold):
+        return stepped(law, 'drive', text)
     one = law.as_function()
     start = one.memory[1:]  # the first is the time of the step before, always a period ago
     first = system.state.slice(place(system).name).start
@@ -111,59 +186,54 @@ def drive_law(scenario: Scenario) -> StepLaw:
         Entry('bend', tuple(f'bend_{k}' for k in range(start.size - 6)), ''),
     )
     text = 'hold about a reference that moves as commanded'
-    return machine_law(system, 'drive', text, memory, Layout((COMMANDED,)), step, law.hold.u)
+    return machine_law(
+        system.state, system.control, 'drive', text, memory, Layout((COMMANDED,)), step, law.hold.u
+    )
 
 
 def machine_law(
-    system: RollingSystem,
+    measurement: Layout,
+    output: Layout,
     name: str,
     text: str,
     memory: Sequence[Entry],
     set_point: Layout,
     step: Step,
     u_rest: ArrayLike,
-    gains: Layout | None = None,
-    tuned: tuple[float, ...] = (),
+    **more: Any,  # noqa: ANN401  further attributes
 ) -> StepLaw:
     """
     Return a law of the state whose last control stays where the state is not measured.
 
     Parameters
     ----------
-    system
-        The machine.
-    name, text, set_point, gains, tuned
+    measurement, output, name, text, set_point, more
         See :class:`StepLaw`.
     memory
-        Entries of its own memory, zero at the start.
+        Entries of its own memory.
     step
-        From its own memory, state, whether that is measured, set point and gains to its own
-        memory and the control.
+        From its own memory, state, whether that is measured, set point and gains or row to its
+        own memory and the control.
     u_rest
         Control before the first measurement, shape (control.size,).
 
     """
-    gains, own = gains or Layout(()), sum(e.size for e in memory)
-    names = tuple(f'{c}_sent' for c in system.control.names)
+    own, names = sum(e.size for e in memory), tuple(f'{c}_sent' for c in output.names)
     sent = Entry('sent', names, '', text='last control over that at rest')
-    z, x = ca.SX.sym('z', own + len(names)), ca.SX.sym('x', system.state.size)
+    z, x = ca.SX.sym('z', own + len(names)), ca.SX.sym('x', measurement.size)
     visible, goal = ca.SX.sym('seen'), ca.SX.sym('goal', set_point.size)
-    K = ca.SX.sym('gains', gains.size)
+    K = ca.SX.sym('gains', len(more.get('tuned') or more.get('rows', [()])[0]))
     after, u = step(z[:own], x, visible, goal, K)
     kept = ca.if_else(visible > 0.5, u - u_rest, z[own:])
-    given = [z, x, visible, goal, *([K] if tuned else [])]
+    given = [z, x, visible, goal, *([K] if more.keys() & {'tuned', 'rows'} else [])]
     return StepLaw(
-        name=name,
-        text=text,
-        period=PERIOD,
+        **{'name': name, 'text': text, 'period': PERIOD, **more},
         state=Layout((*memory, sent)),
-        measurement=system.state,
+        measurement=measurement,
         set_point=set_point,
-        output=system.control,
+        output=output,
         function=ca.Function(name, given, [ca.vertcat(after, kept), u_rest + kept]),
         limits=(FARTHEST, FARTHEST),
-        gains=gains,
-        tuned=tuned,
     )
 
 
@@ -191,38 +261,26 @@ def follow_law(scenario: Scenario, plan: Plan | None = None) -> StepLaw:
         There is no plan, no regulator follows it, or a polynomial does not.
 
     """
-    system = scenario.system
-    if plan is None:
-        plan = planner_of(system.name).plan(scenario, lambda _: True).plan
-    kind = robot_kind(system.name)
-    following = kind.make(scenario, {o.name: o.default for o in kind.options}).follow(plan)
+    system, plan = scenario.system, plan or _plan(scenario)
+    following = _laws(scenario).follow(plan)
     law, hold = following.law, following.hold
     if not isinstance(law, TimeVaryingLqr):
         raise ParameterError(f'plans of {system.name} are not followed by a regulator')
     end, limits = float(law.times[-1]), np.concatenate(law.limits)
     table = ca.sparsify(ca.DM(_fitted(law)))
 
-    def step(
-        memory: ca.SX, x: ca.SX, _: ca.SX, _unused: ca.SX, _gains: ca.SX
-    ) -> tuple[ca.SX, ca.SX]:
-        s = 2 * ca.fmin(memory / end, 1) - 1
+    def step(z: ca.SX, x: ca.SX, t: ca.SX, _: ca.SX) -> tuple[ca.SX, ca.SX]:
+        s = 2 * ca.fmin(t / end, 1) - 1
         terms = [ca.SX(1), s]
         for _ in range(TERMS - 2):
             terms.append(2 * s * terms[-1] - terms[-2])
-        u = regulator(system)([], x, 0, ca.vertcat(table @ ca.vertcat(*terms), limits))
-        if isinstance(hold, Hold):
-            one = hold.as_function()
-            u = ca.if_else(memory < end - PERIOD / 2, u, one.function([], x, 0, one.given(0.0)))
-        return ca.fmin(memory + PERIOD, end), u
+        return z, regulator(system)([], x, 0, ca.vertcat(table @ ca.vertcat(*terms), limits))
 
-    return machine_law(
-        system,
-        'follow',
-        'regulator along the plan of the scenario, then the hold at its end',
-        (Entry('time', ('time',), 's'),),
-        Layout((Entry('unused', ('unused',), ''),)),
-        step,
-        np.zeros(system.control.size),
+    along: FunctionLaw = FunctionLaw(law.inputs, law.output, step)
+    if isinstance(hold, Hold):
+        along = HandOver(along, hold, latest=end - PERIOD / 2)
+    return stepped(
+        along, 'follow', 'regulator along the plan of the scenario, then the hold at its end'
     )
 
 
@@ -282,7 +340,7 @@ def measured_law(scenario: Scenario) -> StepLaw:
         period=period,
         state=layout,
         measurement=measurement,
-        set_point=Layout((Entry('unused', ('unused',), ''),)),
+        set_point=UNUSED,
         output=system.control,
         function=ca.Function(
             'measured', [z, y, visible, unused], [ca.vertcat(z[0] + period, after - start), u]
@@ -291,21 +349,42 @@ def measured_law(scenario: Scenario) -> StepLaw:
     )
 
 
+def along_law(scenario: Scenario, name: str) -> StepLaw:
+    """Return a law along the plan of a scenario by its name, then the hold at its end."""
+    check_open(name, {PREDICTIVE: PredictiveLaw.opaque, LEARNED: LearnedLaw.opaque}.get(name, ''))
+    plan = _plan(scenario)
+    found = follow(Wanted(ScenarioModel.of(scenario), plan, {'law': name}))
+    law, hold = found.law, found.hold
+    if isinstance(hold, FunctionLaw) and not law.opaque:
+        law = HandOver(law, hold, latest=plan.duration)
+    return stepped(law, name, f'{name} along the plan of the scenario, then the hold at its end')
+
+
 def machine_sources(scenario: Scenario) -> dict[str, Callable[[], CSource]]:
     """Return what writes the laws of any machine as C, by name."""
-    return {
-        'hold': lambda: as_c(hold_law(scenario), library=True),
-        'drive': lambda: as_c(drive_law(scenario), library=True),
-        'follow': lambda: as_c(follow_law(scenario), library=True),
-        'measured': lambda: as_c(measured_law(scenario), library=True),
-    }
+    makers: dict[str, Callable[[Scenario], StepLaw]]
+    makers = {'hold': hold_law, 'drive': drive_law, 'follow': follow_law, 'measured': measured_law}
+    for name in (*LAWS, *robot_kind(scenario.system.name).more):
+        makers[name] = partial(along_law, name=name)
+    return {name: partial(written, make, scenario) for name, make in makers.items()}
+
+
+def written(make: Callable[[Scenario], StepLaw], scenario: Scenario) -> CSource:
+    """Return a law that is made for a scenario as C."""
+    return as_c(make(scenario), library=True)
 
 
 def law_source(scenario: Scenario, name: str) -> CSource:
     """Return a law of a scenario as C; raise ParameterError if it has none of this name."""
     laws = (role_of(scenario.system.name, 'step_laws') or machine_sources)(scenario)
-    if name not in laws:
-        known = suggestion(name, list(laws))
-        raise ParameterError(f'{scenario.name}: no law {quoted(name)}{known}')
-    source: CSource = laws[name]()
+    source: CSource = law_named(laws, name, scenario.name)
     return source
+
+
+def _laws(scenario: Scenario) -> RegulatedRobot:
+    """Return the laws of a machine by the defaults of its options."""
+    return laws_of(ScenarioModel.of(scenario), {})
+
+
+def _plan(scenario: Scenario) -> Plan:
+    return planner_of(scenario.system.name).plan(scenario, lambda _: True).plan

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 import json
 import math
 from pathlib import Path
@@ -25,6 +26,8 @@ from rolling_controller.balance.region_of_attraction import (
     region_of_attraction,
     RegionOfAttraction,
 )
+from rolling_controller.export.c import CSource
+from rolling_controller.export.machine_laws import machine_sources, stepped, written
 from rolling_controller.law import (
     as_function,
     FunctionLaw,
@@ -37,6 +40,7 @@ from rolling_controller.law import (
     TOUCHING,
 )
 from rolling_controller.predictive.law import Horizon, PredictiveLaw
+from rolling_controller.step_law import StepLaw
 from rolling_controller.time_varying_lqr import LqrWeights, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import read_regular
@@ -47,7 +51,7 @@ from rolling_dynamics.errors import ParameterError, PlanningError, printable, qu
 from rolling_dynamics.hybrid_contact.from_contact_system import ObservedState, rest_state
 from rolling_dynamics.restriction import Restriction
 from rolling_dynamics.scenario import Scenario
-from rolling_dynamics.scenario_model import Model, MOST
+from rolling_dynamics.scenario_model import Model, MOST, object_model
 from rolling_planner import plan_rolling
 from rolling_planner.check_plan import check_plan
 from rolling_planner.laboratory.laboratory import (
@@ -527,5 +531,18 @@ PLANAR: Mapping[str, Callable[[Laboratory, Planned, Predicting], Prepared]] = {
 }
 SPATIAL: Mapping[str, Callable[[ContactSystem, Array], Prepared]] = {'balance_3d': prepare_balance}
 EXPERIMENTS = (*PLANAR, *SPATIAL)
+LAWS = 'closed_loop', 'replay_balance', 'open_loop', PREDICTIVE
 FOLLOWING = ('flip_up', 'throw_catch')  # those whose laws follow a plan
 PREDICTED = ('flip_up',)  # those that have the law predictive
+
+
+def sources_of(scenario: Scenario) -> dict[str, Callable[[], CSource]]:
+    """Return what writes laws as C: of any machine, and ``EXPERIMENT_LAW`` of experiments."""
+
+    def made(experiment: str, law: str, scenario: Scenario) -> StepLaw:
+        prepared = subject_of(experiment, object_model(scenario)).prepare()
+        return stepped(prepared.law(law), f'{experiment}_{law}', f'{law} of {experiment}')
+
+    pairs = [(experiment, law) for experiment in EXPERIMENTS for law in LAWS]
+    own = {'_'.join(pair): partial(written, partial(made, *pair), scenario) for pair in pairs}
+    return machine_sources(scenario) | own

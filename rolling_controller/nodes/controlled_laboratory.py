@@ -20,8 +20,8 @@ from rclpy.task import Future
 from rolling_controller.balance.hand_over import balancing_since
 from rolling_controller.laboratory.laws import (
     EXPERIMENTS,
+    LAWS,
     PREDICTED,
-    PREDICTIVE,
     Prepared,
     subject_of,
 )
@@ -167,7 +167,7 @@ TABLE = (
         'closed_loop',
         'controller of runs whose goal names none: closed loop; replay of a flip-up, then '
         'balance; open loop; or a flip-up and balance by predictive control, which needs daqp',
-        choices=('closed_loop', 'replay_balance', 'open_loop', PREDICTIVE),
+        choices=LAWS,
     ),
     Parameter(
         'duration',

@@ -28,11 +28,14 @@ def run_export(args: Namespace) -> int:
     most, what it needs of the stack and, where there is a C compiler, the size of its code. Any
     machine with an equilibrium near its start has the controllers `hold`, `drive` where it has a
     place on the floor, `follow` along the plan of its scenario, and `measured`, the hold by what
-    the sensors of its scenario measure.
+    the sensors of its scenario measure. So do controllers along a plan by the name that the
+    parameter `law` takes, such as `lqr`, and those of experiments, such as `flip_up_closed_loop`:
+    they have a table of the plan, a row a step. One that is opaque is refused.
 
     example:
       rolling export lqr --scenario ball_balancer --language c --out firmware
       rolling export hold --scenario my_robot.yaml
+      rolling export flip_up_closed_loop --scenario laboratory_flip_up
     """
     from rolling_controller.export.cost import compiled_cost
     from rolling_controller.export.machine_laws import law_source

@@ -7,6 +7,7 @@ PLUGIN = SystemPlugin(
     protocol=2,
     scenario='rolling_dynamics.scenario.contact:ContactFile',
     law='rolling_controller.robot_laws.contact_kind:KIND',
+    step_laws='rolling_controller.laboratory.laws:sources_of',
     controller='rolling_controller.nodes.controlled_laboratory:controlled',
     simulator='rolling_hw_interface.nodes.simulated_arm:simulated',
     arrays='rolling_robotics.plugins.contact.arrays:contact_arrays',
