@@ -670,7 +670,7 @@ def moved(system, p):
 
 
 # What runs a closed loop from its start to its end; functions that call one of these do too.
-RUNS = {'answered', 'run_lockstep', 'run_batch', 'run_emulated', 'run_trial', 'Emulation'}
+RUNS = {'answered', 'run_lockstep', 'run_batch', 'run_emulated', 'Emulation'}
 # What carries out trials: their loop, and what makes trials of the laboratory for it.
 RUNNERS = {'run_trials', 'run_many'}
 LOOPS = ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
@@ -678,7 +678,7 @@ LOOPS = ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.Generat
 LOOPS_OF_RUNS = {
     'rolling_planner.seeds.contact_seeds.ContactSeeds.guesses',  # of an optimisation
     'rolling_robotics.demo.demo.Demo.all_trials',
-    'rolling_robotics.trials.run.run_trial',
+    'rolling_robotics.trials.run.OnArm.run',
     'rolling_robotics.trials.trial.seeded',
 }
 LOOPS_OF_EVIDENCE = {

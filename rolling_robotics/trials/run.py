@@ -299,7 +299,7 @@ def moments(
     to_the_end: bool = False,
 ) -> list[Moment]:
     """
-    Return the periods of a trial, the warm-up first; arguments as of :func:`run_trial`.
+    Return the periods of a trial of a random seed, the warm-up first.
 
     A trial that is judged ends where it fails, unless ``to_the_end``. Where ``exact``, the law is
     given the true state and inertia in place of the estimate.
@@ -354,74 +354,6 @@ def moments(
     return inputs.answered(law, motion())[0]
 
 
-def run_trial(
-    experiment: LaboratorySetup,
-    law_name: str,
-    seed: int,
-    imperfections: Imperfections | None = None,
-    *,
-    to_the_end: bool = False,
-    duration: float | None = None,
-) -> Record:
-    """
-    Run one trial.
-
-    Parameters
-    ----------
-    experiment, law_name
-        What is done, and in which way.
-    seed
-        Of the imperfections.
-    imperfections
-        Their sizes; those published if None.
-    to_the_end
-        Whether a trial goes on after it has failed.
-    duration
-        Of the trial [s]; the experiment's if None.
-
-    Returns
-    -------
-    Record
-        Every 10 ms from the release of the object on: the true turn ``angle`` of the object, true
-        and estimated ``state`` and ``estimate`` of planar rolling, commands ``control``, poses
-        ``hand`` and ``object`` in the world, q (w, x, y, z) and p [m]; no numbers where there was
-        no estimate. ``ended`` is why it failed; the value ``limited`` is the number of periods in
-        which a limit of the joints changed a command.
-
-    """
-    imperfections = imperfections or Imperfections()
-    experiment = replace(experiment, duration=duration or experiment.duration)
-    model, samples, events = experiment.laboratory.model()[0], [], []
-    nothing, judge = np.full(model.state.size, np.nan), Judge(experiment)
-    given, limited = (experiment, law_name, seed, imperfections), 0
-    for moment in moments(*given, judge, to_the_end=to_the_end):
-        if moment.held:
-            continue
-        if round(moment.time / PERIOD) % EVERY == 0:
-            estimate = nothing if moment.estimate is None else moment.estimate
-            sent = np.full(3, np.nan) if moment.sent is None else moment.sent
-            poses = moment.view.hand[:7], moment.view.object_[:7]
-            samples.append((moment.time, moment.truth, estimate, sent, *poses))
-        limited = moment.clipped
-        events += [(moment.time, name) for name in moment.events]
-    times, states, *others = (np.array(c) for c in zip(*samples, strict=True))
-    angle = Series(np.unwrap(turn_about_y(model, states)), 'rad', components=(ANGLE,))
-    return Record(
-        law=law_name,
-        seed=seed,
-        times=times,
-        arrays={
-            ANGLE: angle,
-            'state': Series(states, ''),
-            **{name: Series(values, '') for name, values in zip(OTHERS, others, strict=True)},
-        },
-        events=tuple(events),
-        end=experiment.duration,
-        ended=judge.failure,
-        values={'limited': limited},
-    )
-
-
 PROCESSORS = len(os.sched_getaffinity(0))
 
 
@@ -434,8 +366,10 @@ class OnArm(Task):
     ----------
     name
         Which, see :func:`build`.
-    imperfections, to_the_end
-        As of :func:`run_trial`.
+    imperfections
+        Their sizes; those published by default.
+    to_the_end
+        Whether a trial goes on after it has failed.
 
     """
 
@@ -444,9 +378,48 @@ class OnArm(Task):
     to_the_end: bool = False
 
     def run(self, trial: Trial) -> Record:
-        """Carry out a trial."""
-        given = (build(self.name), trial.law, trial.seed, self.imperfections)
-        return run_trial(*given, to_the_end=self.to_the_end, duration=trial.duration)
+        """
+        Carry out a trial, for the experiment's time where it has none of its own.
+
+        Returns
+        -------
+        Record
+            Every 10 ms from the release of the object on: the true turn ``angle`` of the object,
+            true and estimated ``state`` and ``estimate`` of planar rolling, commands ``control``,
+            poses ``hand`` and ``object`` in the world, q (w, x, y, z) and p [m]; no numbers where
+            there was no estimate. ``ended`` is why it failed; the value ``limited`` is the number
+            of periods in which a limit of the joints changed a command.
+
+        """
+        experiment = build(self.name)
+        experiment = replace(experiment, duration=trial.duration or experiment.duration)
+        model, samples, events = experiment.laboratory.model()[0], [], []
+        nothing, judge, limited = np.full(model.state.size, np.nan), Judge(experiment), 0
+        given = experiment, trial.law, trial.seed, self.imperfections, judge
+        for moment in moments(*given, to_the_end=self.to_the_end):
+            if moment.held:
+                continue
+            if round(moment.time / PERIOD) % EVERY == 0:
+                estimate = nothing if moment.estimate is None else moment.estimate
+                sent = np.full(3, np.nan) if moment.sent is None else moment.sent
+                poses = moment.view.hand[:7], moment.view.object_[:7]
+                samples.append((moment.time, moment.truth, estimate, sent, *poses))
+            limited = moment.clipped
+            events += [(moment.time, name) for name in moment.events]
+        times, states, *others = (np.array(c) for c in zip(*samples, strict=True))
+        angle = Series(np.unwrap(turn_about_y(model, states)), 'rad', components=(ANGLE,))
+        return Record(
+            times=times,
+            arrays={
+                ANGLE: angle,
+                'state': Series(states, ''),
+                **{name: Series(values, '') for name, values in zip(OTHERS, others, strict=True)},
+            },
+            events=tuple(events),
+            end=experiment.duration,
+            ended=judge.failure,
+            values={'limited': limited},
+        )
 
 
 def run_many(
@@ -469,7 +442,7 @@ def run_many(
     seeds
         Of the trials of each law.
     imperfections, to_the_end, duration
-        As of :func:`run_trial`.
+        See :class:`OnArm`; the experiment's duration [s] if None.
     workers
         Number of processes; 1 runs everything in this one.
 

@@ -21,11 +21,11 @@ from rolling_robotics.trials.run import (
     Judge,
     LaboratorySetup,
     moments,
+    OnArm,
     run_many,
-    run_trial,
     setting,
 )
-from rolling_robotics.trials.trial import Record
+from rolling_robotics.trials.trial import Record, Trial
 
 PUBLISHED = Imperfections()
 VELOCITY = slice(7, 10)  # of the hand, in a state of rolling in the plane
@@ -197,10 +197,11 @@ def damping():
 
 @pytest.mark.slow
 def test_damping_brings_the_object_to_rest_and_seeds_repeat(damping):
-    trial = run_trial(damping, 'closed_loop', 3, to_the_end=True, duration=2.5)
-    assert CRITERIA['damping'].outcome(trial).time < 1.5
-    short = replace(PUBLISHED, warm_up=0.2)
-    twice = [run_trial(damping, 'closed_loop', 3, short, duration=0.3) for _ in range(2)]
+    task = OnArm(name=damping.name, to_the_end=True)
+    record = task.run(Trial(task=task, seed=3, duration=2.5))
+    assert CRITERIA['damping'].outcome(record).time < 1.5
+    short = OnArm(name=damping.name, imperfections=replace(PUBLISHED, warm_up=0.2))
+    twice = [short.run(Trial(task=short, seed=3, duration=0.3)) for _ in range(2)]
     assert np.array_equal(twice[0]['state'], twice[1]['state'])
     assert np.array_equal(twice[0]['control'], twice[1]['control'])
 
