@@ -15,6 +15,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
+from rclpy.timer import Timer
 from rolling_dynamics.errors import described, printable, RollingError, SimulationError
 from rolling_node_kit.parameters import COMMON, Parameter, ParameterTable
 from rolling_node_kit.periodic_loop import PeriodicLoop
@@ -290,6 +291,13 @@ class SuiteNode(LifecycleNode):
             kind, name, callback, qos, qos_overriding_options=overridable()
         )
         self.at_cleanup(lambda: self.destroy_subscription(made))
+
+    def timer(self, period: float, call: Callable[[], None]) -> Timer:
+        """Create a timer by a steady clock, of a period [s]."""
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        made = self.create_timer(period, call, clock=steady)
+        self.at_cleanup(lambda: self.destroy_timer(made))
+        return made
 
     def polled(
         self, kind: type, name: str, qos: QoSProfile, *, raw: bool = False

@@ -154,7 +154,9 @@ class SensedStates(NewestState[Array]):
         super().__init__(check)
         scenario = model.scenario
         if not scenario.sensors:
-            raise ParameterError(f'{model.title}: estimate_state needs sensors, there are none')
+            raise ParameterError(
+                f'{model.title}: estimate_state needs sensors; its scenario lists none'
+            )
         self._sources = {s.name: sensor_source(s) for s in scenario.sensors}
         self._filter = SensorFilter(
             scenario.system, scenario.p, scenario.sensors, scenario.x0, sources=self._sources
@@ -170,6 +172,8 @@ class SensedStates(NewestState[Array]):
 
     def _forget(self) -> None:
         super()._forget()
+        for topic in self.polled:  # what waits is from before
+            topic.take()
         self._first, self._last = 0, dict.fromkeys(self._named, 0)  # stamps [ns]
         self._belief, self.fault = self._filter.start(), ''
         self.lost: dict[str, str] = {}
@@ -355,15 +359,8 @@ ROBOT_TABLE = (
     fixed(
         'publish_state',
         False,
-        'whether the estimated state is published as a simulator publishes the true one, where '
-        'there is no simulator; goes with estimate_state',
-    ),
-    fixed(
-        'state_rate',
-        100.0,
-        'greatest publication rate of an estimated state',
-        limits=(1.0, 1000.0),
-        unit='Hz',
+        'whether the estimated state is published at contact_rate as a simulator publishes the '
+        'true one, where there is no simulator; goes with estimate_state',
     ),
     *SHOWN,
     HOLD,

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TYPE_CHECKING
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
-from rclpy.clock import Clock, ClockType
+from rcl_interfaces.msg import ParameterEvent
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.task import Future
 from rolling_controller.design import follow, laws_of, PREDICTIVE, Wanted
@@ -174,11 +174,8 @@ class PlanFollowing(Controlled):
         self._planned: RollingPlan | None = None
         self._look: Callable[[], None] = lambda: None
         # one for all goals: a callback group keeps a reference to every timer that ever was
-        self._looking = node.create_timer(
-            STATE_POLL, self._look_again, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self._looking = node.timer(STATE_POLL, self._look_again)
         self._looking.cancel()
-        node.at_cleanup(lambda: node.destroy_timer(self._looking))
         self.model = self.load(self.values)
         machine, self.system = self.machine(), self.model.system
         self.values.add(law_parameters(robot_kind(self.system.name)))

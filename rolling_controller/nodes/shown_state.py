@@ -6,7 +6,6 @@ from collections.abc import Callable
 import math
 from typing import TYPE_CHECKING
 
-from rclpy.clock import Clock, ClockType
 from rolling_controller.nodes.control_loop import ControlLoop
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import MotionState
@@ -57,10 +56,7 @@ class ShownState:
         self._topics = RobotTopics(
             node, self._robot, world=v['world_frame'], prefix=v['frame_prefix']
         )
-        timer = node.create_timer(
-            1.0 / v['state_rate'], self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
-        node.at_cleanup(lambda: node.destroy_timer(timer))
+        node.timer(1.0 / v['contact_rate'], self._publish)
 
     @property
     def yaw(self) -> float:

@@ -11,7 +11,6 @@ from typing import Any
 
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.experimental.events_executor import EventsExecutor
 from rolling_dynamics.errors import ParameterError, quoted
 from rolling_dynamics.nodes.topics import body_matrix
@@ -128,10 +127,7 @@ class VisionBridgeNode(SuiteNode):
         self.reader(INPUTS[v['input']], v['input_topic'], self._take, SENSOR_DATA)
         self.serve_switch()
         if v['tf_rate'] > 0:
-            timer = self.create_timer(
-                1.0 / v['tf_rate'], self._send_frame, clock=Clock(clock_type=ClockType.STEADY_TIME)
-            )
-            self.at_cleanup(lambda: self.destroy_timer(timer))
+            self.timer(1.0 / v['tf_rate'], self._send_frame)
         self.get_logger().info(f'{v["input"]} from {v["input_topic"]}')
 
     def cleanup(self) -> None:

@@ -187,3 +187,16 @@ def test_commands_are_half_the_greatest_while_a_sensor_has_reopened_the_estimate
     assert watch.limited(np.array([9.0])) == [most]
     assert watch.limited(np.array([-9.0])) == [-most]
     assert watch.limited(np.array([0.5])) == [0.5]
+
+
+def test_a_filter_that_starts_again_leaves_out_what_was_measured_before(model):
+    """The robot was put back meanwhile: it would lean as before, and be where it was."""
+    robot = Robot(model, {'encoders'})
+    robot.plant.advance(0.1)
+    for name, topic in robot.topics.items():
+        size = next(s for s in robot.scenario.sensors if s.name == name).output.size
+        topic.publish(np.full(size, 0.5), 10**9)
+    robot.states.restart()
+    robot.states.poll()
+    assert robot.states.newest is None
+    assert robot.states.refused == ''
