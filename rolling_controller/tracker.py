@@ -142,6 +142,10 @@ class Tracker:
         """Return the norm of the error against the start of a plan."""
         return self._apart(x, plan.states[0], float(plan.times[0]))
 
+    def end_error(self, plan: Plan, x: Array) -> float:
+        """Return the norm of the error against the end of a plan."""
+        return self._apart(x, plan.states[-1], plan.duration)
+
     def _apart(self, x: Array, wanted: Array, t: float) -> float:
         """Return the norm of the error against a state at a time."""
         d = self._evaluate(x, wanted, np.zeros(len(self.limits)), t)

@@ -13,7 +13,7 @@ from rolling_dynamics.configuration import find_config, find_scenario
 from rolling_dynamics.errors import ParameterError, printable, ScenarioError, suggestion
 from rolling_dynamics.plugin import roles
 from rolling_dynamics.scenario_model import load_robot
-from rolling_robotics.hardware import REAL, SIMULATED
+from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 import yaml
 
 
@@ -112,7 +112,8 @@ class Experiment:
             return self.nodes
         if hardware not in self.hardware:
             known = ', '.join(self.hardware) or 'not a choice'
-            raise ParameterError(f'{self.name}: hardware is {known}; got {hardware!r}')
+            lacks = '' if REAL in self.hardware else '; another needs sensors in its scenario'
+            raise ParameterError(f'{self.name}: hardware is {known}{lacks}; got {hardware!r}')
         return self.hardware[hardware]
 
     def check_law(self, law: str) -> None:
@@ -172,6 +173,7 @@ def of_robot(
     *recorded: str,
     demo: str = PLAN_DEMO,
     files: str = '',
+    measured: bool = True,
     **start: object,
 ) -> Experiment:
     """
@@ -187,19 +189,26 @@ def of_robot(
         See :class:`Experiment`.
     files
         Name of the files of parameters and of RViz where it differs from the experiment's; the
-        nodes take the scenario then whatever the file of parameters says, and may run on real
-        hardware, by the topics of the scenario's sensors and actuators and within finite limits.
+        nodes take the scenario then whatever the file of parameters says.
+    measured
+        Whether such a scenario has sensors, so that the nodes may run by the topics of these and
+        of the actuators: of the simulator, or of real hardware, within finite limits.
 
     """
     given = {'scenario_file': scenario_file} if files else {}
     nodes = tuple(replace(node, parameters=given) for node in (SIMULATOR, PLANNER, CONTROLLER))
-    driven = {**given, 'estimate_state': True, 'publish_state': True, 'finite_limits': True}
-    measured = replace(CONTROLLER, parameters=driven, remaps=AS_SIMULATED)
+    hardware = {SIMULATED: nodes} if files else {}
+    if files and measured:
+        by_sensors = {**given, 'estimate_state': True}
+        alone = {**by_sensors, 'publish_state': True, 'finite_limits': True}
+        hardware[EMULATED] = (*nodes[:2], replace(CONTROLLER, parameters=by_sensors))
+        driver = replace(CONTROLLER, parameters=alone, remaps=AS_SIMULATED)
+        hardware[REAL] = nodes[1], driver
     return Experiment(
         name=name,
         text=text,
         nodes=nodes,
-        hardware={SIMULATED: nodes, REAL: (nodes[1], measured)} if files else {},
+        hardware=hardware,
         params_file=f'{files or name}.yaml',
         scenario_file=scenario_file,
         rviz_file=f'{files or name}.rviz',
@@ -279,6 +288,7 @@ def of_scenario(path: Path) -> Experiment:
         *(sensor.topic for sensor in model.scenario.sensors),
         *(actuator.topic for actuator in model.scenario.actuators if actuator.topic),
         files='robot',
+        measured=bool(model.scenario.sensors),
     )
 
 

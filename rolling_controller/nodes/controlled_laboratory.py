@@ -22,6 +22,7 @@ from rolling_controller.laboratory.laws import (
     EXPERIMENTS,
     LAWS,
     PREDICTED,
+    PREDICTIVE,
     Prepared,
     subject_of,
 )

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, TYPE_CHECKING
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
-from rcl_interfaces.msg import ParameterEvent
 from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.task import Future
 from rolling_controller.design import follow, laws_of, PREDICTIVE, Wanted

@@ -33,8 +33,8 @@ def declare_demo(add: Add) -> None:
     add(
         '--hardware',
         None,
-        'laboratory experiments only: a simulated hand, or arm, motors and camera emulated '
-        'behind the topics of hardware (default: simulated)',
+        'the true state of a simulated machine, or what is behind the topics of hardware '
+        'emulated: the sensors of a robot, or arm, motors and camera (default: simulated)',
         choices=(SIMULATED, EMULATED, REAL),
         default='',
     )
@@ -96,9 +96,9 @@ def run_demo(args: Namespace) -> int:
     from rolling_robotics.files import checked_folder
 
     laboratory = [name for name, experiment in EXPERIMENTS.items() if experiment.hardware]
-    if args.name not in laboratory and (args.hardware or args.trials or args.rate):
+    if args.name not in laboratory and (args.trials or args.rate):
         raise ParameterError(
-            f'--hardware, --trials and --rate go with {", ".join(laboratory)}, got {args.name!r}'
+            f'--trials and --rate go with {", ".join(laboratory)}, got {args.name!r}'
         )
     return run_demo(
         args.name,

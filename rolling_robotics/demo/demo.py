@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 import math
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
+import numpy as np
 from rolling_controller.design import follow, laws_of, Wanted
+from rolling_controller.law import Law
+from rolling_controller.measured_state import MeasuredLaw, SensorFilter
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.configuration import find_scenario
 from rolling_dynamics.scenario import load_scenario, Scenario
@@ -18,6 +22,7 @@ from rolling_planner.planners.planner import DEFAULTS, planner_of, Request
 from rolling_planner.problem.plan_problem import PlanProblem
 from rolling_robotics.experiments import Experiment, find_experiment, parameters_of
 from rolling_robotics.figures.beside import motion_of_plan
+from rolling_robotics.hardware import EMULATED
 from rolling_robotics.trials.standing import Standing
 from rolling_robotics.trials.trial import (
     CLOSED_LOOP,
@@ -38,6 +43,8 @@ if TYPE_CHECKING:
 
 
 RATE, TOLERANCE = 1000.0, 0.05  # of the controllers, where the experiment has no others [Hz]
+NOISY = 0.2  # least goal_tolerance by sensors, whose noise moves a robot too
+UNJUDGED = 100.0  # the greatest goal_tolerance
 
 
 def planned(
@@ -82,9 +89,9 @@ class PlanLockstep:
         uncounted = laws_of(self.model, self._given).uncounted
         self._tracker = Tracker(self.model.system, self.model.params, uncounted=uncounted)
 
-    def execute(self, trial: Trial, plan: Plan) -> Record:
+    def execute(self, trial: Trial, plan: Plan, *, measured: bool = False) -> Record:
         """
-        Execute a plan; the motion ends where the plant meets a guard that ends it.
+        Execute a plan, by the state or as measured; a guard that ends the motion ends it.
 
         Raises
         ------
@@ -96,25 +103,39 @@ class PlanLockstep:
         settle = float(self._given.get('settle_time', 0.0)) if following.holds else 0.0
         motion = Standing(
             model=replace(self._plant, control_limits=self.model.control_limits),
-            law=following.law,
+            law=self._behind_sensors(following.law) if measured else following.law,
             rate=float(self._given.get('rate', RATE)),
         )
         record = motion.run(replace(trial, duration=plan.duration + settle))
-        self._tracker.begin(plan, following, settle=settle)
-        error = self._tracker.goal_error(record.states(self.model.system)[-1])
-        tolerance = float(self._given.get('goal_tolerance', TOLERANCE))
-        ended = ''
-        if record.ended:
-            ended = f'the contact was lost at {record.times[-1]:.3f} s: {record.ended}'
-        elif not error <= tolerance:
-            ended = f'the goal was missed by {error:.4g}; goal_tolerance is {tolerance:g}'
-        return replace(
+        lost = f'the contact was lost at {record.times[-1]:.3f} s: {record.ended}'
+        record = replace(
             record,
             planned=motion_of_plan(plan),
+            plan=plan,
             end=plan.duration,
-            ended=ended,
-            values={'error': error, 'tolerance': tolerance},
+            ended=lost if record.ended else '',
         )
+        return self.judged(record, measured=measured)
+
+    def _behind_sensors(self, law: Law[Any]) -> MeasuredLaw:
+        """Return a law that is given what the sensors of the plant measure."""
+        model, plant = self.model, self._plant.scenario
+        state = SensorFilter(model.system, model.params, plant.sensors, model.start)
+        late = max(s.delay for s in plant.sensors)
+        late += max((a.dead_time for a in plant.actuators), default=0.0)
+        return MeasuredLaw(state, law, latency=late)
+
+    def judged(self, record: Record, *, measured: bool) -> Record:
+        """Return a record with the error of the true state at its end, and whether it is small."""
+        if record.plan is None:
+            return record
+        error = self._tracker.end_error(record.plan, record.states(self.model.system)[-1])
+        given = float(self._given.get('goal_tolerance', TOLERANCE))
+        tolerance = max(given, NOISY) if measured else given
+        values, ended = {'error': error, 'tolerance': tolerance}, record.ended
+        if not (ended or error <= tolerance):
+            ended = f'the goal was missed by {error:.4g}; goal_tolerance is {tolerance:g}'
+        return replace(record, ended=ended, values=values)
 
 
 IDLE_PACE = 0.05  # simulated seconds in a second between trials
@@ -249,13 +270,24 @@ class PlanTask(NodesTask):
 
     def runner(self, records: Sequence[Record] = ()) -> Runner | None:
         """Take the plan of the nodes, or make one here as their planner makes it."""
-        driver = PlanLockstep(self.experiment, self._scenario_file, self.plant_file)
+        driver, measured = self._driver, self.hardware == EMULATED
         plan = records[0].plan if records else planned(driver.model, self.experiment, self.request)
-        return None if plan is None else lambda trial: driver.execute(trial, plan)
+        return None if plan is None else partial(driver.execute, plan=plan, measured=measured)
 
     def overrides(self, *, use_sim_time: bool, rate: float) -> dict[str, dict[str, object]]:  # noqa: ARG002
-        """Return the scenario of the plant, where it differs."""
-        return {'simulator': {'scenario_file': self.plant_file}} if self.plant_file else {}
+        """Return the scenario of the plant, where it differs; the truth judges an estimate."""
+        plant = {'scenario_file': self.plant_file} if self.plant_file else {}
+        judge = {'goal_tolerance': UNJUDGED} if self.hardware == EMULATED else {}
+        return {'simulator': {**plant}, 'controller': {**judge}}
+
+    def on(self, hardware: str) -> dict[str, Any]:
+        """Return what differs: by sensors it begins where the scenario does, under feedback."""
+        own = {'start': lambda _: {}, 'compared': {}} if hardware == EMULATED else {}
+        return super().on(hardware) | own
+
+    @property
+    def _driver(self) -> PlanLockstep:
+        return PlanLockstep(self.experiment, self._scenario_file, self.plant_file)
 
     @property
     def _scenario_file(self) -> Path:
@@ -264,7 +296,8 @@ class PlanTask(NodesTask):
     def ask(self, client: TrialClient, trial: Trial) -> Record:
         """Have the plan made, once for all trials, and executed."""
         missing = client.planned(self.request(load_scenario(self._scenario_file)))
-        return Record(ended=missing) if missing else client.execute(trial)
+        measured = self.hardware == EMULATED
+        return Record(ended=missing) if missing else client.execute(trial, measured=measured)
 
     def read(self, recording: Path, records: Sequence[Record]) -> list[Record]:
         """Return records with the states and controls of the executions."""
@@ -283,7 +316,10 @@ class PlanTask(NodesTask):
             own = {name: getattr(motion, name) for name in ('times', 'arrays', 'planned', 'plan')}
             return replace(record, **own)
 
-        return [completed(record) for record in records]
+        done = [completed(record) for record in records]
+        if self.hardware != EMULATED:
+            return done
+        return [self._driver.judged(record, measured=True) for record in done]
 
 
 def plan_demo(

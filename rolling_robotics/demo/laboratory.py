@@ -16,7 +16,6 @@ from rolling_controller.laboratory.laws import subject_of
 from rolling_controller.law import answered, gathered, MODE, STATE
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.configuration import find_config
-from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.emulated_object import held_object
 from rolling_dynamics.scenario_model import load_model
 from rolling_hw_interface.arm import Chain
@@ -25,7 +24,7 @@ from rolling_robotics.arrays import Series
 from rolling_robotics.calibration_report import read_parameters
 from rolling_robotics.demo.demo import Demo
 from rolling_robotics.experiments import find_experiment, parameters_of
-from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
+from rolling_robotics.hardware import EMULATED, SIMULATED
 from rolling_robotics.recordings.recorded_topics import (
     read_joints,
     read_modes,
@@ -178,25 +177,16 @@ class LaboratoryTask(NodesTask):
         From attitudes of the object, shape (k, 4), to the angle that is judged [rad], shape (k,).
     spatial
         Whether the object moves in space.
-    hardware
-        A simulated hand, or an emulated arm.
 
     """
 
     named_laws: ClassVar[bool] = True
     angle: Callable[[Array], Array] = pitch
     spatial: bool = False
-    hardware: str = SIMULATED
 
     def on(self, hardware: str) -> dict[str, Any]:
         """Return the task on a kind of hardware; raise ParameterError for real hardware."""
-        if hardware == REAL:
-            raise ParameterError(
-                'a demonstration speaks to this machine only, and knows the truth; drive hardware '
-                'by `ros2 launch rolling_robotics NAME.launch.py hardware:=real` and a goal of '
-                'the action run_experiment'
-            )
-        fields: dict[str, Any] = {'task': replace(self, hardware=hardware)}
+        fields = super().on(hardware)
         # the estimator has to see the object for some time before a trial
         if hardware == EMULATED:
             fields |= {'plant': 'emulated_motors', 'idle_pace': 1.0}

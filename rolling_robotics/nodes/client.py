@@ -8,8 +8,8 @@ import threading
 import time
 from typing import Any, TYPE_CHECKING
 
-from lifecycle_msgs.msg import State
-from lifecycle_msgs.srv import GetState
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
 from nav_msgs.msg import Odometry
 from rcl_interfaces.srv import GetParameters, SetParameters
 import rclpy
@@ -252,6 +252,14 @@ class Client:
         if not answer.success:
             raise ClientError(f'{name}: {answer.message}')
         return str(answer.message)
+
+    def activate(self, node: str, *, on: bool) -> None:
+        """Activate a node, which forgets what it measured, or deactivate it."""
+        to = Transition.TRANSITION_ACTIVATE if on else Transition.TRANSITION_DEACTIVATE
+        request = ChangeState.Request(transition=Transition(id=to))
+        self._call(ChangeState, f'{node}/change_state', request)
+        if on:
+            self.wait_until_active([node], SHORT)
 
     def enable(self, node: str) -> None:
         """Enable a node that was stopped."""

@@ -27,8 +27,8 @@ from rolling_robotics.rviz_view import view_file
 from launch import LaunchContext, LaunchDescription
 
 HARDWARE_TEXT = (
-    'what is behind the topics: a simulated hand, arm, motors and camera emulated, or real ones; '
-    'nothing else is changed'
+    'what is behind the topics: the true state of a simulated machine; its sensors, arm, motors '
+    'and camera emulated; or real ones; nothing else is changed'
 )
 
 

@@ -104,10 +104,14 @@ class TrialClient(Client):
         say(f'planned {times[-1]:.4g} s of motion, {len(times)} samples, {took}')
         return ''
 
-    def execute(self, trial: Trial) -> Record:
-        """Have the plan executed, which was made before, from the start of a trial."""
+    def execute(self, trial: Trial, *, measured: bool = False) -> Record:
+        """Have the plan executed, made before; an estimate starts again with the trial."""
         plan = self._plan
+        if measured:
+            self.activate('controller', on=False)
         self.reset(trial.position, trial.rotation, **trial.disturbances)
+        if measured:
+            self.activate('controller', on=True)
         self.set_parameters('controller', trial.settings)
         self._worst = 0.0, ''
         left, started = sorted(trial.pushes), False

@@ -15,11 +15,13 @@ from typing import Any, ClassVar, NamedTuple, TYPE_CHECKING, TypeAlias
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario import Scenario
 from rolling_planner.plan import Plan
 from rolling_planner.planners.planner import planner_of
 from rolling_planner.problem.scenario import read_problem
 from rolling_robotics.arrays import Series
+from rolling_robotics.hardware import REAL, SIMULATED
 
 if TYPE_CHECKING:
     from rolling_robotics.nodes.trial_client import TrialClient
@@ -228,12 +230,15 @@ class NodesTask(Task, ABC):
     ----------
     experiment
         Name of the experiment, or a scenario file.
+    hardware
+        What is behind the topics.
     named_laws
         Whether a trial names its law, so that several can be compared.
 
     """
 
     experiment: str
+    hardware: str = SIMULATED
     named_laws: ClassVar[bool] = False
 
     def check(self) -> None:
@@ -247,9 +252,14 @@ class NodesTask(Task, ABC):
     def read(self, recording: Path, records: Sequence[Record]) -> list[Record]:
         """Return records with their arrays from the recording of all of them."""
 
-    def on(self, hardware: str) -> dict[str, Any]:  # noqa: ARG002
-        """Return fields of the demonstration that differ on a kind of hardware."""
-        return {}
+    def on(self, hardware: str) -> dict[str, Any]:
+        """Return what differs on a kind of hardware; raise ParameterError for real hardware."""
+        if hardware == REAL:
+            raise ParameterError(
+                'a demonstration speaks to this machine only, and knows the truth; drive hardware '
+                'by `ros2 launch rolling_robotics` with hardware:=real, and a goal of its action'
+            )
+        return {'task': replace(self, hardware=hardware)}
 
     @property
     def is_slow(self) -> bool:

@@ -3,6 +3,7 @@
 from contextlib import nullcontext
 from dataclasses import replace
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -274,6 +275,38 @@ def test_without_nodes_the_predictive_law_reaches_the_goal(tmp_path, capsys):
     assert run.run_demo('ball_on_plate', tmp_path, law='predictive', ros=False) == REACHED
     rows = {tuple(line.split()) for line in capsys.readouterr().out.splitlines()}
     assert ('closed_loop', '1', 'of', '1') in rows
+
+
+@pytest.mark.slow
+def test_a_robot_reaches_its_goal_by_its_emulated_sensors(tmp_path, capsys):
+    """In lockstep; judged by the true state, as that of the nodes is."""
+    assert run.run_demo('two_wheeler', tmp_path, hardware='emulated', ros=False) == REACHED
+    rows = {tuple(line.split()) for line in capsys.readouterr().out.splitlines()}
+    assert ('closed_loop', '1', 'of', '1') in rows
+
+
+def test_nodes_that_estimate_the_state_are_judged_by_the_true_one(monkeypatch):
+    demo = find_experiment('two_wheeler').load_demo().on('emulated')
+    (trial,) = demo.all_trials()
+    assert (trial.position, trial.law) == ((0.0, 0.0), CLOSED_LOOP)
+    ignored = demo.task.overrides(use_sim_time=True, rate=0.0)['controller']
+    system, x = scenario_of('two_wheeler').system, scenario_of('two_wheeler').x0
+    plan = SimpleNamespace(states=np.array([x, x]), duration=1.0)
+    for error, ended in ((0.0, ''), (0.3, 'the goal was missed by 0.3; goal_tolerance is 0.2')):
+        there = x.copy()
+        there[0] += error
+        series = layout_series(system.state, np.tile(there, (len(TIMES), 1)))
+        found = replace(executed('two_wheeler', 7.0, number=0), arrays=series, plan=plan)
+        judged_by = demo.task._driver.judged(found, measured=True)
+        assert judged_by.ended == ended
+        assert judged_by.values['error'] == pytest.approx(error)
+    assert ignored['goal_tolerance'] > 7.0
+
+
+@pytest.mark.parametrize('name', ['omni_cart', 'spin_rolling'])
+def test_a_robot_without_sensors_has_none_to_emulate(name, tmp_path):
+    with pytest.raises(ParameterError, match='another needs sensors in its scenario'):
+        run.run_demo(name, tmp_path, hardware='emulated', ros=False)
 
 
 def test_the_plan_of_the_nodes_is_the_one_that_is_executed_in_lockstep(monkeypatch):

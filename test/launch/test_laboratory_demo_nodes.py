@@ -42,6 +42,11 @@ def demonstrated(folder, name, hardware, trials, law=''):
     return done.stdout
 
 
+def test_a_robot_reaches_its_goal_by_its_emulated_sensors(tmp_path):
+    printed = demonstrated(tmp_path, 'two_wheeler', 'emulated', 0)
+    assert 'closed_loop           1 of 1          1 of 1' in printed
+
+
 @pytest.mark.parametrize(
     ('name', 'hardware'), [*((name, 'simulated') for name in LABORATORY), ('flip_up', 'emulated')]
 )

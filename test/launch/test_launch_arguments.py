@@ -77,7 +77,11 @@ def test_bridges_and_estimator_start_alone(launching):
 
 @pytest.mark.parametrize(
     ('hardware', 'names'),
-    [('simulated', ['simulator', 'planner', 'controller']), ('real', ['planner', 'controller'])],
+    [
+        ('simulated', ['simulator', 'planner', 'controller']),
+        ('emulated', ['simulator', 'planner', 'controller']),
+        ('real', ['planner', 'controller']),
+    ],
 )
 def test_one_launch_file_starts_the_robot_of_any_scenario(launching, hardware, names):
     """On its hardware there is no simulator, and the controller asks for finite limits."""
@@ -87,7 +91,7 @@ def test_one_launch_file_starts_the_robot_of_any_scenario(launching, hardware, n
     spec.loader.exec_module(module)
     module.generate_launch_description()
     choices = {c.args[0]: c.kwargs for c in launching.DeclareLaunchArgument.call_args_list}
-    assert choices['hardware']['choices'] == ['simulated', 'real']
+    assert choices['hardware']['choices'] == ['simulated', 'emulated', 'real']
     given = {'frame_prefix': '', 'params_file': 'robot.yaml', 'scenario': 'two_wheeler'}
     context = SimpleNamespace(launch_configurations={**given, 'hardware': hardware})
     for call in launching.OpaqueFunction.call_args_list:
@@ -97,11 +101,12 @@ def test_one_launch_file_starts_the_robot_of_any_scenario(launching, hardware, n
     nodes = {call.kwargs['name']: call.kwargs for call in launching.Node.call_args_list}
     assert list(nodes) == names
     given = {'scenario_file': str(find_scenario('two_wheeler'))}
-    driven = (
-        {'estimate_state': True, 'publish_state': True, 'finite_limits': True}
-        if hardware == 'real'
-        else {}
-    )
+    by_sensors = {'estimate_state': True}
+    driven = {
+        'simulated': {},
+        'emulated': by_sensors,
+        'real': {**by_sensors, 'publish_state': True, 'finite_limits': True},
+    }[hardware]
     assert {**given, **driven} in nodes['controller']['parameters']
     assert all(given in nodes[name]['parameters'] for name in names if name != 'controller')
 
