@@ -23,10 +23,8 @@ Table = Sequence[Parameter]
 # what controllers and estimators of version 0 or 1 of the format did not report
 NOT_REPORTED: dict[str, Any] = {
     FINGERPRINT: '',
-    'plan_file': '',
     'finite_limits': False,
     'estimate_state': False,
-    'run': 0,
     'task': 'execution',
 }
 

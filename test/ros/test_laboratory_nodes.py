@@ -167,8 +167,8 @@ def test_a_recorded_run_gives_its_commands_again(peer, runner, recorder):
     with Recorded(folder) as recorded:
         (run,) = replay_laws(recorded)
     assert run.title == 'run 1, closed_loop'
-    assert len(run.answers) > 400
-    assert run.equal == run.recorded > 0.9 * len(run.answers)
+    assert len(run.computed) > 400
+    assert run.equal == run.recorded > 0.9 * len(run.computed)
 
 
 @pytest.mark.parametrize('by', ['cancel', 'newer goal'])

@@ -190,9 +190,9 @@ def test_every_command_is_found_bit_by_bit(name, tmp_path, monkeypatch):
     whole = (duration + SETTLE) * 1e9 / PERIOD
     lengths = [CUT - HELD, CUT - HELD, round(whole)]
     assert [run.recorded for run in runs] == pytest.approx(lengths, abs=1)
-    assert [len(run.answers) for run in runs] == [run.equal for run in runs]
+    assert [len(run.computed) for run in runs] == [run.equal for run in runs]
     assert all(run.same for run in runs)
-    assert len({a.computed.tobytes() for a in runs[-1].answers}) > 10  # there was something to do
+    assert len(np.unique(runs[-1].computed, axis=0)) > 10  # there was something to do
 
 
 def test_commands_from_estimated_states_come_out_though_the_truth_is_recorded_beside(

@@ -205,9 +205,9 @@ def check(folder, laws):
         rows = np.concatenate([part[:, : len(COLUMNS)] for part in logged(recorded)])
     assert [run.title.partition(', ')[2] for run in runs] == list(laws)
     for run in runs:
-        assert run.equal == run.recorded == len(run.answers) > 0.85 * STEPS
+        assert run.equal == run.recorded == len(run.computed) > 0.85 * STEPS
         assert run.difference == 0.0
-    assert sum(len(run.answers) for run in runs) == len(rows)
+    assert sum(len(run.computed) for run in runs) == len(rows)
     return rows
 
 
@@ -337,7 +337,7 @@ def test_a_step_that_was_not_recorded_costs_the_rest_of_its_run_alone(
         runs = replay_laws(recorded)
     for run in runs:
         assert run.recorded == run.equal == 50
-        assert run.lost == len(run.answers) - 50 > 0
+        assert run.lost == len(run.computed) - 50 > 0
         assert not run.same
     assert main(['replay', str(damping)]) == 1
     assert f'{runs[0].lost} not computed, a step' in capsys.readouterr().out

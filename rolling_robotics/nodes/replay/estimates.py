@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
@@ -20,7 +21,7 @@ from rolling_hw_interface.object_estimator import BEGIN, ENABLED, FORGET, Step, 
 from rolling_node_kit.cdr import ACCEL, decode_stamped, JointReader, POSE
 from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.replayed import Answer, recorded_values, Replayed
+from rolling_robotics.nodes.replay.replayed import recorded_values, Replayed
 
 STEPS, SETTINGS = 'estimator/steps', 'estimator/settings'
 COMMANDS, IMAGES = 'hand/accel_command', 'vision/object_pose'
@@ -129,10 +130,8 @@ def _compared(
     recorded: Recorded, topic: str, computed: dict[int, Array], fingerprint: str
 ) -> Replayed:
     """Compare what is recorded up to the last step of the log."""
-    last = max(computed, default=-1)
-    answers = [
-        Answer(stamp, computed.get(stamp), values)
-        for stamp, values in recorded_values(recorded, topic)
-        if stamp <= last
-    ]
-    return Replayed(topic, 'estimates', fingerprint, answers)
+    last, unknown = max(computed), np.full_like(next(iter(computed.values())), np.nan)
+    stream = [(s, values) for s, values in recorded_values(recorded, topic) if s <= last]
+    pairs = np.array([(computed.get(s, unknown), x) for s, x in stream])
+    rows = pairs.reshape(-1, 2, unknown.size)
+    return Replayed(topic, rows[:, 0], rows[:, 1], fingerprint, 'estimates')

@@ -24,7 +24,7 @@ from rolling_planner.plan import Plan
 from rolling_robotics.nodes.recorded import Recorded
 from rolling_robotics.nodes.replay.estimates import replay_estimates
 from rolling_robotics.nodes.replay.executions import converted_runs, plans_of, settings_of
-from rolling_robotics.nodes.replay.replayed import Answer, Replayed
+from rolling_robotics.nodes.replay.replayed import Replayed
 
 STEPS, FRAMES = 'controller/steps', 'controller/frames'  # the latter of rigs in older recordings
 Run = tuple[dict[str, Any], Array]  # parameters and steps
@@ -105,8 +105,9 @@ def replay_laws(recorded: Recorded, say: Callable[[str], None] = lambda _: None)
         more = {EXECUTION: loop, TASK: f', {values.get("law")}'}.get(task, '')
         title = f'{task} {counts[task]}{more}'
         say(title)
-        answers, before = _answered(values, rows, before, plans)
-        out.append(Replayed(title, fingerprint=values[FINGERPRINT], answers=answers))
+        computed, before = _computed(values, rows, before, plans)
+        expected = rows[:, -computed.shape[1] :]
+        out.append(Replayed(title, computed, expected, values[FINGERPRINT]))
     return out
 
 
@@ -141,15 +142,14 @@ def _runs(recorded: Recorded) -> Iterator[Run]:
         yield values, np.concatenate(parts)
 
 
-def _answered(
+def _computed(
     values: dict[str, Any], rows: Array, before: _Ended | None, plans: dict[int, Plan]
-) -> tuple[list[Answer], _Ended | None]:
-    """Return the answers of a run, and what the next one may go on from."""
+) -> tuple[Array, _Ended | None]:
+    """Return the outputs of a run, and what the next one may go on from."""
     number, first = int(rows[0, 0]), len(COLUMNS)
     if before is not None and before.number != number - 1:
         before = None
-    stamps = rows[:, 3].astype(np.int64) * SECOND + rows[:, 4].astype(np.int64)
-    computed: list[Array | None] = [None] * len(rows)
+    found: dict[int, Array] = {}  # outputs from a step on
     whole = int(np.cumprod(rows[:, 1] == np.arange(len(rows))).sum())  # before a step is missing
     held = int((rows[:whole, 2] > 0).sum())  # steps of the law before
 
@@ -159,14 +159,15 @@ def _answered(
         outputs, memory = replay(made.law, inputs, times, made.memory)
         if made.limits is not None:
             outputs = np.minimum(np.maximum(outputs, -made.limits), made.limits)
-        computed[begin:end] = outputs
+        found[begin] = outputs
         return memory
 
     if before is not None and held:
         compute(_Made(GoingOn(before.made.law, before.made.memory, 0.0)), 0, held)
     ended = None
     if held < whole:
-        start = int(stamps[held]) - round(rows[held, 5] * 1e9)
+        seconds, nanoseconds, t = rows[held, 3:6].tolist()
+        start = int(seconds) * SECOND + int(nanoseconds) - round(t * 1e9)
         plan = before.plan if before is not None else None
         plan = plans.get(start) if values['task'] == EXECUTION else plan
         made = _made(values, before, plan)
@@ -176,10 +177,11 @@ def _answered(
             memory = compute(made, held, whole)
             if whole == len(rows):
                 ended = _Ended(number, made._replace(memory=memory), start, plan)
-    size = next((u.size for u in computed if u is not None), 0)
-    recorded = (u if np.isfinite(u).all() else None for u in rows[:, -size:])
-    answers = map(Answer, stamps.tolist(), computed, recorded)
-    return list(answers), ended
+    size = next((outputs.shape[1] for outputs in found.values()), 1)
+    computed = np.full((len(rows), size), np.nan)
+    for begin, outputs in found.items():
+        computed[begin : begin + len(outputs)] = outputs
+    return computed, ended
 
 
 def _made(values: dict[str, Any], before: _Ended | None, plan: Plan | None) -> _Made | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from rolling_dynamics.arrays import Array
@@ -16,71 +15,49 @@ from rolling_robotics.nodes.recorded import Recorded
 Timed = tuple[int, Array]  # stamp [ns] and values
 
 
-class Answer(NamedTuple):
-    """
-    One command or estimate.
-
-    Attributes
-    ----------
-    stamp
-        Its time [ns].
-    computed
-        Its numbers; None where what they are computed from is not in the recording.
-    recorded
-        Those in the recording; None where it has none.
-
-    """
-
-    stamp: int
-    computed: Array | None
-    recorded: Array | None
-
-
-@dataclass
+@dataclass(eq=False)
 class Replayed:
     """
-    One execution, run or stream, computed again.
+    One run or stream, computed again.
 
     Attributes
     ----------
     title
         What it is.
-    noun
-        What was computed.
+    computed, expected
+        Its numbers as computed and as recorded, a row each; not a number where what they are
+        computed from is not in the recording, or they are not.
     fingerprint
         That of the machine in the recording; the empty string if there is none.
-    answers
-        Each of them.
+    noun
+        What was computed.
 
     """
 
     title: str
+    computed: Array
+    expected: Array
+    fingerprint: str
     noun: str = 'commands'
-    fingerprint: str = ''
-    answers: list[Answer] = field(default_factory=list)
 
     @property
-    def _pairs(self) -> list[tuple[Array, Array]]:
-        return [
-            (a.computed, a.recorded)
-            for a in self.answers
-            if a.computed is not None and a.recorded is not None
-        ]
+    def _pairs(self) -> tuple[Array, Array]:
+        both = np.isfinite(self.computed).all(1) & np.isfinite(self.expected).all(1)
+        return self.computed[both], self.expected[both]
 
     @property
     def recorded(self) -> int:
-        """Number of answers that are recorded and computed."""
-        return len(self._pairs)
+        """Number of rows that are recorded and computed."""
+        return len(self._pairs[0])
 
     @property
     def equal(self) -> int:
-        """Number of answers that are equal: bit by bit, or to 1e-9 of another machine's."""
-        pairs = self._pairs
+        """Number of rows that are equal: bit by bit, or to 1e-9 of another machine's."""
+        a, b = self._pairs
         if not self.rounding:
-            return sum(a.tobytes() == b.tobytes() for a, b in pairs)
-        largest = max((float(np.abs(b).max()) for _, b in pairs), default=0.0)
-        bound = PORTABLE * max(1.0, largest)  # [SI unit]
-        return sum(bool(np.abs(a - b).max() <= bound) for a, b in pairs)
+            return int((a.view(np.int64) == b.view(np.int64)).all(1).sum())
+        bound = PORTABLE * max(1.0, float(np.abs(b).max(initial=0.0)))  # [SI unit]
+        return int((np.abs(a - b) <= bound).all(1).sum())
 
     @property
     def rounding(self) -> str:
@@ -90,12 +67,13 @@ class Replayed:
     @property
     def difference(self) -> float:
         """Greatest difference of a component."""
-        return max((float(np.abs(a - b).max()) for a, b in self._pairs), default=0.0)
+        a, b = self._pairs
+        return float(np.abs(a - b).max(initial=0.0))
 
     @property
     def lost(self) -> int:
-        """Number of answers that could not be computed."""
-        return sum(a.computed is None for a in self.answers)
+        """Number of rows that could not be computed."""
+        return int((~np.isfinite(self.computed)).any(1).sum())
 
     @property
     def same(self) -> bool:
@@ -113,7 +91,7 @@ class Replayed:
             yield f'  not compared bit by bit: {self.rounding}'
         if self.lost:
             yield f'  {self.lost} not computed, a step or a message before is not in the recording'
-        missing = len(self.answers) - self.lost - self.recorded
+        missing = len(self.computed) - self.lost - self.recorded
         if missing:
             yield f'  {missing} not compared, they are not in the recording'
 
