@@ -9,7 +9,6 @@ import math
 from pathlib import Path
 from typing import Any, TYPE_CHECKING
 
-import numpy as np
 from rolling_controller.design import follow, laws_of, Wanted
 from rolling_controller.law import Law
 from rolling_controller.measured_state import MeasuredLaw, SensorFilter
