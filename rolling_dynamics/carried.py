@@ -24,15 +24,14 @@ from rolling_dynamics.contract.rolling_system import (
 from rolling_dynamics.simulation.guards import projection
 
 Whole = TypeVar('Whole', bound=RollingSystem)
-Carrier = Callable[[Any, Any], Any]  # of a carried system and of what the whole system offers
+Carrier = Callable[[Any, Any], Any]  # of a carried system and of capabilities of the whole one
 
 
 class CarriedSystem(WrittenSystem, Generic[Whole]):
     """
     A system with the equations of another one, the whole system.
 
-    Capabilities of the whole system are carried over, except changes of charts, sensors and seeds
-    of plans.
+    Its capabilities are carried over, except changes of charts, sensors and seeds of plans.
 
     Attributes
     ----------
@@ -42,10 +41,10 @@ class CarriedSystem(WrittenSystem, Generic[Whole]):
     """
 
     whole: Whole
-    carried: ClassVar[Mapping[str, Carrier]]  # what is carried over, and how
+    carried: ClassVar[Mapping[str, Carrier]]  # capabilities that are carried over
     _whole_modes: Mapping[str, Mode]
 
-    # -- what a subclass fills in -----------------------------------------------------------
+    # -- for subclasses to implement --------------------------------------------------------
 
     @abstractmethod
     def arguments(self) -> list[ca.SX]:
@@ -145,7 +144,7 @@ class CarriedSystem(WrittenSystem, Generic[Whole]):
         """``(x, p) -> x`` on the constraints of the whole system."""
         return self.of(projection(self.whole), state=True)
 
-    # -- what a system may offer --------------------------------------------------------------
+    # -- capabilities -------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (as many types as capabilities)
         """Return a capability of the whole system, carried over."""

@@ -82,7 +82,7 @@ def find_scenario(name: str | Path) -> Path:
     if given.parent in WITHIN and wanted in known:
         return known[wanted]
     if os.path.lexists(given):
-        return given  # the reader reports what is wrong with it
+        return given  # the reader reports its errors
     raise ScenarioError(f'no file {str(name)!r}, and no example of that name{hint(wanted)}')
 
 

@@ -20,7 +20,7 @@ from scipy.optimize import minimize_scalar
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AffineFields:
     """
-    A control-affine system and what is held constant in it.
+    A control-affine system and its constants.
 
     Attributes
     ----------

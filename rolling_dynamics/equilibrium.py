@@ -22,7 +22,7 @@ UNSTABLE = 1e-3  # 1/s: smaller growth rates are rounding errors of zero eigenva
 STEPS = 20  # of Newton's method
 FAR = 0.2  # maximum distance of an equilibrium from the state, in tangent units
 NEAR, NEARBY = 4, 0.1  # nearby states that are tested, and their distance in tangent units
-ALIKE = 1e-9  # maximum change of the rates over a steady motion, due to rounding
+ROUNDING = 1e-9  # maximum change of the rates over a steady motion, due to rounding
 RANK = 1e-9  # fraction of the largest singular value below which a direction is ignored
 
 
@@ -44,8 +44,8 @@ def linear_model(
     Return the linearisation of the first mode about an equilibrium, or a steady motion.
 
     In a steady motion everything moves over the floor as one body, straight or in a circle, while
-    bodies may spin about their own axes. d is the difference of states in axes that move in the
-    same manner.
+    bodies may spin about their own axes. d is the difference of states in axes that move with
+    them.
 
     Parameters
     ----------
@@ -100,8 +100,7 @@ def floor_motion(
         Velocity along x and y of W at its origin, and rate of rotation about z, shape (3,) [m/s,
         m/s, rad/s].
     spins
-        Body name -> additional angular velocity (3) of that body in its own axes [rad/s]; zero if
-        missing.
+        Body name -> additional angular velocity (3) in the axes of the body [rad/s]; default 0.
 
     """
     spins, turn, rate = spins or {}, velocity[2], ca.SX(layout.size, 1)
@@ -175,7 +174,7 @@ def steady_motion(
     wanted = np.concatenate([rate, np.zeros(len(changed))])
     motion = np.linalg.lstsq(np.vstack([way, changed]), wanted, rcond=RANK)[0]
     left = rate - way @ motion
-    if not (np.all(np.abs(left) < STILL) and np.all(np.abs(changed @ motion) < ALIKE)):
+    if not (np.all(np.abs(left) < STILL) and np.all(np.abs(changed @ motion) < ROUNDING)):
         worst = int(np.argmax(np.abs(rate)))
         raise ParameterError(
             f'no equilibrium: the rate of {system.state.names[rows[worst]]} is {rate[worst]:.3g} '
@@ -228,8 +227,7 @@ def nearest_equilibrium(
     Return the equilibrium (state and control) nearest to a state and control.
 
     Solves f(x, u) = 0 by Newton's method. Only the control changes if some control holds the
-    state, like a torque on a slope. Otherwise state and control change as little as possible, in
-    their scales.
+    state, like a torque on a slope. Otherwise both change as little as possible, in their scales.
 
     Parameters
     ----------

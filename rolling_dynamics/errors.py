@@ -53,7 +53,7 @@ class JammingError(SimulationError):
 
 
 class PlanningError(RollingError, RuntimeError):
-    """No plan was found; the text names what could not be met."""
+    """There is no plan; the text names the constraint that could not be met."""
 
 
 class CancelledError(RollingError):
@@ -180,12 +180,12 @@ def check_positive(
     zero
         Whether they may be zero.
     most
-        Greatest value; infinity where a number need not be finite.
+        Maximum; infinity if a number need not be finite.
 
     Raises
     ------
     ParameterError
-        A number is out of this range; the text has what was given.
+        A number is out of this range; the text has the given value.
 
     """
     given = value.tolist() if hasattr(value, 'tolist') else value

@@ -12,7 +12,7 @@ from rolling_dynamics.contract.rolling_system import RollingSystem, tangent_step
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.simulation.guards import in_mode, projection
 
-FREE = 0.5  # singular values of a projection are 0, or at least 1 for what it leaves
+FREE = 0.5  # singular values of a projection are 0, or at least 1 for its range
 
 
 class Impulse:

@@ -169,7 +169,7 @@ def _check(
     """Simulate under a control given at times, and check the guards at points between them."""
     begin, duration = float(times[0]), float(times[-1] - times[0])
     values = _values(system, p, x[None], controls_at(times[:1]), times[:1])
-    at_start = dict(zip(_judged(system), values[:, 0].tolist(), strict=True))
+    at_start = dict(zip(_terminal_guards(system), values[:, 0].tolist(), strict=True))
     broken = _broken(at_start)
     if broken:
         return _failed(at_start, 0.0, broken[0], None)
@@ -219,13 +219,13 @@ def _check(
 
 def _values(system: RollingSystem, p: Array, x: Array, u: Array, t: Array) -> Array:
     """Return the guards at times, a row for each; no columns for a kinematic model."""
-    guards = list(_judged(system).values())
+    guards = list(_terminal_guards(system).values())
     if not guards:
         return np.zeros((0, len(t)))
     return np.array(joined('margins', system, guards)(x.T, u.T, t[None], p))
 
 
-def _judged(system: RollingSystem) -> dict[str, ca.Function]:
+def _terminal_guards(system: RollingSystem) -> dict[str, ca.Function]:
     """Return the guards that have to hold: those without a following mode."""
     first = next(iter(system.modes.values()))
     return {name: guard for name, guard in first.guards.items() if name not in first.resets}

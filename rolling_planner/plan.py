@@ -315,7 +315,7 @@ class Plan:
             ) from None
 
 
-UNIT = 1e-3  # greatest difference of the norm of a quaternion from 1
+UNIT = 1e-3  # maximum difference of the norm of a quaternion from 1
 
 
 def check_plan_fits(plan: Plan, system: RollingSystem, *, require_hash: bool = True) -> None:

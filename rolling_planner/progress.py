@@ -77,8 +77,7 @@ class Iteration:
     goal_error
         Goal error of the plan so far, as collocated.
     stage
-        ``guess``, ``optimise`` or ``diagnose`` (after a failure: search for the constraint that
-        caused it).
+        ``guess``, ``optimise`` or ``diagnose`` (after a failure: search for its cause).
 
     Examples
     --------

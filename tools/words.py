@@ -27,6 +27,28 @@ INSTEAD = {
     r'\bbegun\b': 'started',
     r'^r?"""\s*(what|whether|how|where|which|when|why)\b': 'the noun or verb that a user searches',
     r'\b(turns|times|steps|frames|samples|messages|ticks|images) a second\b': 'per second',
+    r'\bwork(s|ed)? out\b|\bin one go\b': 'compute, at once',
+    r'\bgo(es)? over to\b': 'change to, switch to',
+}
+# What is mended, and what comments and docstrings there do not have.
+MENDED = re.compile(r'rolling_(dynamics|planner)/(?!nodes|scenario|ball_balancer|.*from_contact)')
+THERE = {
+    r'\brefus(e|es|ed|al)\b': 'reject',
+    r'\bbeside\b': 'next to, compared with, in addition to',
+    r'\bjudg(e|es|ed|ing)\b': 'check, evaluate',
+    r'(?<!\.)\bbeg(in|ins|an|inning)\b': 'start',
+    r'\bgreatest\b': 'maximum, largest',
+    r'\bleast (?!squares\b)[a-z]+ (of|in|for|at)\b': 'minimum, smallest',
+    r'\bstands? (for|in|on|below|still)\b': 'the verb that is meant',
+    r'\bby how much\b|\bhow much\b': 'the change, the error',
+    r'\bwhat (it|they|is|are|was|were|has|have|a|an|the)\b': 'the noun',
+    r'\bsays?\b': 'give, return, determine',
+    r'\bseen\b|\bnot a number\b': 'measured, visible, NaN',
+    r'\broom\b': 'space, margin',
+    r'(?<!\bin )places? (of|in|on|at|where)\b': 'position, point',
+    r'\bkinds? of\b': 'type of',
+    r'\b(go|goes|went|going) on\b': 'continue',
+    r'\bgiv(e|es) way\b': 'elastic',
 }
 NAMES = re.compile(r'(?:^|_)(told|begun|anew|void|seen|shares?|lanes?)(?:_|$)')
 KEYS = {'share', 'kinetic_share', 'slip_share', 'feedback_share'}  # of files and parameters
@@ -76,7 +98,8 @@ def house_words(name: str, text: str) -> Iterator[str]:
     for line, part in parts:
         plain = CODE.sub(lambda m: '\n' * m[0].count('\n'), part)
         plain = re.sub(r'\n[ ]+', '\n', plain)  # one character between two words
-        for pattern, instead in INSTEAD.items():
+        mended = MENDED.match(name) and part.startswith(('#', '"""', 'r"""'))
+        for pattern, instead in (INSTEAD | THERE if mended else INSTEAD).items():
             for found in re.finditer(pattern.replace(' ', r'\s'), plain, re.IGNORECASE):
                 at = line + plain.count('\n', 0, found.start())
                 yield f'{name}:{at}: {" ".join(found[0].split())!r}; write {instead}'

@@ -13,8 +13,8 @@ from rolling_dynamics.batch.kernels import Kernel
 from rolling_dynamics.batch.trajectories import Array, Attempt, Batch, Index, NO_EVENT, NOT_FINITE
 from rolling_dynamics.simulation.compiled_solver import (
     FIRST_STEP,
-    GREATEST_FACTOR,
-    LEAST_FACTOR,
+    MAX_FACTOR,
+    MIN_FACTOR,
     SAFETY,
 )
 from rolling_dynamics.simulation.dormand_prince import (
@@ -52,7 +52,7 @@ class FixedSteps:
         -------
         tuple
             The trajectories that reached an event, and the index of its guard, or ``NOT_FINITE``
-            where the next state is not finite. They are left at the event, or at the last finite
+            where the next state is not finite. They stay at the event, or at the last finite
             state.
 
         """
@@ -132,8 +132,7 @@ class AdaptiveSteps:
     """
     The Dormand-Prince method of order 8, with the steps and events of ``simulate``.
 
-    The result for a trajectory does not depend on the others: only sums and roots are used, no
-    powers.
+    The result for a trajectory does not depend on others: it uses sums and roots, no powers.
     """
 
     def __init__(
@@ -239,8 +238,8 @@ class AdaptiveSteps:
         """Return the length of the next step, by the rules of ``CompiledSolver``."""
         with np.errstate(all='ignore'):
             factor = SAFETY / np.sqrt(np.sqrt(np.sqrt(error)))
-            again = taken * np.maximum(LEAST_FACTOR, np.where(np.isfinite(error), factor, 0.0))
-        grown = taken * np.minimum(factor, GREATEST_FACTOR)
+            again = taken * np.maximum(MIN_FACTOR, np.where(np.isfinite(error), factor, 0.0))
+        grown = taken * np.minimum(factor, MAX_FACTOR)
         grown = np.where(last & (h > grown), h, grown)
         after = np.where(rejected, taken * np.minimum(factor, 1.0), grown)
         return np.minimum(np.where(kept, after, again), self._max_step)

@@ -15,7 +15,7 @@ from rolling_dynamics.simulation.dormand_prince import INSTANTS, POWER, StepOutp
 from rolling_dynamics.simulation.dormand_prince_step import step_function
 from rolling_dynamics.simulation.guards import joined
 from rolling_dynamics.simulation.modes import mode_functions
-from rolling_dynamics.simulation.stepper import least_cosine, runge_kutta
+from rolling_dynamics.simulation.stepper import minimum_cosine, runge_kutta
 
 Array = NDArray[Any]
 Index = NDArray[np.intp]
@@ -30,8 +30,7 @@ class Batch:
     Attributes
     ----------
     x, u, p, levels
-        State, control, parameters, and the levels through which guards fall; a column for each
-        trajectory.
+        State, control, parameters, and levels of the guards; a column for each trajectory.
     slope
         Rate of the control; no rows where controls are held.
     t, goal
@@ -219,7 +218,7 @@ class MappedKernel:
         y = equations.project(end, p)
         guards = equations.guards(y, u, t + h, p)
         if equations.slip is not None:
-            guards = ca.vertcat(guards, least_cosine(equations.slip, x, (*stages, y), p))
+            guards = ca.vertcat(guards, minimum_cosine(equations.slip, x, (*stages, y), p))
         self._step = ca.Function('rk4_step', [x, u, t, h, p], [y, guards])
         self._mapped = self._step, 1
 

@@ -219,8 +219,7 @@ class Vectors(NamedTuple):
     options
         Options of the compiler.
     library
-        Letter of their functions in the GNU C library's vector mathematics; empty if there are
-        none.
+        Letter of their functions in the GNU C library's vector mathematics; may be empty.
 
     """
 

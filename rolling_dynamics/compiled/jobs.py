@@ -49,8 +49,7 @@ def ask_for(library: Library, functions: Sequence[ca.Function], source: str = ''
     Returns
     -------
     bool
-        Whether it is being compiled; False if the folder cannot be used, or if compiling it failed
-        recently.
+        Whether it is being compiled; False if the folder is unusable, or it failed recently.
 
     """
     if library.failed or not library.usable_folder():

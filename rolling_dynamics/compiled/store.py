@@ -24,7 +24,7 @@ from rolling_dynamics.compiled.library import Library, TIME_LIMIT
 from rolling_dynamics.compiled.policy import compiler, compiles, NOW, Target, USUAL, when
 from rolling_dynamics.compiled.source import c_source
 
-POLL_PERIOD = 0.05  # between two checks of what is being compiled [s]
+POLL_PERIOD = 0.05  # between two checks of running compilations [s]
 
 
 @dataclass(slots=True)
@@ -104,8 +104,7 @@ def compiled_once(
     Returns
     -------
     tuple of casadi.Function
-        Machine code; as built while that is being compiled, if there is no compiler, or if it
-        fails.
+        Machine code; as built while that is being compiled, and without a working compiler.
 
     """
     cc = compiler()

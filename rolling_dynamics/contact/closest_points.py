@@ -44,8 +44,7 @@ class Touch(NamedTuple):
     gap
         Distance along the normal [m], negative where the bodies overlap.
     curvature_margin
-        Smallest eigenvalue of -(H~_o + H_h) [1/m]; positive where the bodies touch in one point
-        only.
+        Smallest eigenvalue of -(H~_o + H_h) [1/m]; positive where they touch in one point.
 
     """
 

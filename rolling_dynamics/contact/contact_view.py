@@ -27,7 +27,7 @@ APART = 5e-3  # m between the bodies beyond which the contact is also searched f
 REACH = 0.25  # fraction of the chart within which Newton's method is trusted
 PLACES = (6, 2)  # of the hand's chart, to search for an object that was moved
 
-Found = tuple[bool, float, Array]
+Searched = tuple[bool, float, Array]
 
 
 class ContactView:
@@ -192,7 +192,7 @@ class StateSource:
         grid = (np.indices(PLACES).reshape(2, -1).T + 0.5) / PLACES
         self._places = low + grid * (high - low)
 
-    def _found(self, hand: ArrayLike, object_: ArrayLike, near: Array) -> Found:
+    def _searched(self, hand: ArrayLike, object_: ArrayLike, near: Array) -> Searched:
         """
         Return whether Newton's method went far away, the remaining distance [m], and its result.
 
@@ -225,9 +225,9 @@ class StateSource:
             Distance along the normal [m]; negative where the bodies overlap.
 
         """
-        best = self._found(hand, object_, self._near)
+        best = self._searched(hand, object_, self._near)
         if best[:2] > (False, APART):  # it was moved: its old position misleads
-            others = (self._found(hand, object_, uv) for uv in (self._start, *self._places))
+            others = (self._searched(hand, object_, uv) for uv in (self._start, *self._places))
             best = min((best, *others), key=itemgetter(0, 1))
         out = best[2]
         x, gap = out[: self._size], float(out[self._size])

@@ -45,8 +45,7 @@ class ContactState:
     w_HO_H
         Relative angular velocity of the object [rad/s].
     joint
-        The object on the hand, in the axes of the velocity entry; its contact does not resist
-        spin.
+        The object on the hand, in the axes of the velocity entry; its contact leaves spin free.
     spin_rate
         Rate of the velocity's component along the normal that keeps the spin [rad/s^2].
     relative_curvature
@@ -77,8 +76,7 @@ def support_point(surface: Surface, n_O: ca.SX, parameters: ca.SX) -> tuple[ca.S
     Returns
     -------
     point, hessian
-        Point (3) and Hessian (3x3) [m]; the Hessian maps a rotation of the normal to a step of the
-        point.
+        Point (3) and Hessian (3x3) [m], which maps a rotation of the normal to a step.
 
     Raises
     ------

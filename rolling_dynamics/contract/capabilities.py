@@ -347,7 +347,7 @@ class ChartCoordinates(Protocol):
 
 class Rechart(NamedTuple):
     """
-    A system on other charts, the same state on them, and what was changed.
+    A system on other charts, the same state on them, and a description of the change.
 
     Examples
     --------

@@ -18,13 +18,11 @@ class ContactForces(NamedTuple):
     Attributes
     ----------
     forces
-        ``(x, u, t, p) -> (3 n)`` [N] on the body that rolls, in axes of the body under it. Forces
-        that a machine leaves undetermined are the smallest ones; 0 for a contact that is
-        separated.
+        ``(x, u, t, p) -> (3 n)`` [N] on the body that rolls, in axes of the body under it.
+        Undetermined forces of a machine are the smallest ones; 0 for a separated contact.
     frames
         ``(x, p) -> mu (n), X_WC (4, 4 n)``: coefficients of static friction, 0 without friction,
-        and frames at the points where the forces act. X is empty if the system has no contact
-        frame.
+        and frames of the forces. X is empty if the system has no contact frame.
     names
         Names of the contacts; a single one has the empty name.
 

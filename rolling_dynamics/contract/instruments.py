@@ -169,8 +169,7 @@ class Sensor:
     swap
         Fraction of measurements with two entries exchanged.
     outlier, outlier_size
-        Fraction of measurements with an outlier in one entry, and the length of its error [unit of
-        y].
+        Fraction of measurements with an outlier in one entry, and length of its error [unit of y].
     bias
         Standard deviation of a constant error of each component, drawn at each start [unit of y].
     clock
@@ -178,8 +177,7 @@ class Sensor:
     free_running
         Whether it starts at a random time within its first period, instead of with the motion.
     message
-        Standard message for y: one of ``SENSOR_MESSAGES``; ``output`` has the entries of that
-        message.
+        Standard message for y: one of ``SENSOR_MESSAGES``; ``output`` has its entries.
     topic
         Name of its topic, relative to the namespace of the robot.
     frame

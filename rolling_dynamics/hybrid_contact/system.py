@@ -41,7 +41,7 @@ from rolling_dynamics.surfaces.surface import Surface
 LOOK = 0.1  # of the size of the body: distance after which closest points are searched for again
 STARTS = 10  # in each direction of the chart
 STEPS, ROUND = 40, 5  # of Newton's method, each at most a tenth of the chart; steps per check
-FOUND = 1e-10  # step of (u, v) at a closest point
+CONVERGED = 1e-10  # step of (u, v) at a closest point
 SAME = 1e-6  # of (u, v): two searches gave the same point
 
 
@@ -414,7 +414,7 @@ class HybridContactSystem(HandContacts):
         search = ca.Function('round', [z], [go]).fold(STEPS // ROUND)
         periods = ca.DM([period or FAR for period in self.hand_surface.charts[0].periods])
         inside = ca.mmin(ca.vertcat(here - low, high - here)) >= 0
-        minimum = ca.logic_and(ca.norm_inf(foot.step) < FOUND, foot.margin > 0)
+        minimum = ca.logic_and(ca.norm_inf(foot.step) < CONVERGED, foot.margin > 0)
         uv = here + foot.step
         place = uv - periods * ca.floor(uv / periods + 0.5)
         found = ca.vertcat(place, self.gaps, ca.logic_and(minimum, ca.logic_or(own, inside)))

@@ -114,8 +114,7 @@ class Found:
     windows, held_out
         Numbers of windows that were fitted and held out.
     times, residuals, states
-        Times [s] (k,) and residuals (k, m) of the fitted windows, and measured components of the
-        model.
+        Times [s] (k,), residuals (k, m) and measured components of the model in fitted windows.
     left
         Windows in which a guard of the mode is negative, by guard.
     p

@@ -98,8 +98,7 @@ def read_columns(path: Path, columns: Sequence[Column]) -> tuple[Array, NDArray[
     Raises
     ------
     ParameterError
-        It cannot be read, a column is missing, or a number is out of range; the text gives the
-        line.
+        It cannot be read, a column is missing, or a number is out of range; with the line.
 
     """
     numbered = any(isinstance(c.name, int) for c in columns)

@@ -276,7 +276,7 @@ def _with_one_contact_a_ring(machine: Machine) -> Machine:
         if len({(b.angle, b.reach) for b in barrels}) > 1:
             raise ParameterError(
                 f'{machine.name}: the rollers of {wheel!r} differ; those of a machine with '
-                'several rings, or a mu_kinetic, are alike'
+                'several rings, or a mu_kinetic, must be equal'
             )
         shape = replace(barrels[0], axis=chosen(number, [ca.SX(b.axis) for b in barrels]))
         names = tuple(c.body for c in ring)

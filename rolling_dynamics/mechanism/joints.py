@@ -20,8 +20,7 @@ class Joint(ABC):
     Attributes
     ----------
     configured, moving
-        Names of the fields with the entries of configuration and speeds; fields of None are left
-        out.
+        Names of the fields with the entries of configuration and speeds, if not None.
 
     """
 
@@ -290,8 +289,7 @@ class Flying(Free):
         """
         Return a body whose origin is its centre of mass, with speeds along axes of the parent.
 
-        Its inertia to acceleration is the same along all axes, and rotation does not move the
-        origin.
+        Its inertia is the same along all axes, and rotation does not move the origin.
         """
         name, plane = self.velocity.name, len(self.plane)
         along = (link.R_WF.T @ parent.R_WF)[:, self.plane]

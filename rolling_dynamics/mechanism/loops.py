@@ -84,17 +84,14 @@ class Contact:
         Lever arm [m] of dry rolling resistance: its torque is at most this times the normal force,
         and slow rolling comes to rest. At least 1e-5 m, with a mu_kinetic.
     rolling_resistance
-        Torque against rolling over the normal force and the rate of rolling [m s/rad]; None for no
-        resistance.
+        Torque against rolling over the normal force and the rate of rolling [m s/rad], or None.
     rollers
         Angle [rad] from the axis of a wheel, about the normal, of the direction that ideal rollers
-        on its rim leave free: 0 for an omni wheel, pi/4 for a mecanum wheel. None for a plain
-        wheel.
+        on its rim leave free: 0 for an omni wheel, pi/4 for a mecanum wheel, None for a plain one.
     slow
         Rate of rolling [rad/s] below which the resistance is proportional to it.
     rows
-        Kinematics in the symbols of the state, if given; None if they follow from shape and
-        surface.
+        Given kinematics in the symbols of the state; by default from shape and surface.
     name
         Name in reports and errors, in addition to its bodies.
     spins

@@ -219,7 +219,7 @@ class Machine:
             if len(two := [way for way in ways if getattr(contact, way) is not None]) > 1:
                 raise ParameterError(
                     f'the contact of {contact.body!r} has {" and ".join(two)}: only one of '
-                    f'{", ".join(ways)} says what it does along the surfaces'
+                    f'{", ".join(ways)} determines its motion along the surfaces'
                 )
         if (contact.side_stiffness is None) != (not contact.displacement):
             raise ParameterError(

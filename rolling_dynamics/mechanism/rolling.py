@@ -94,8 +94,7 @@ class Rolling(Joint):
     axes
         ``world`` or ``body``.
     axis
-        Only axis of rotation (3), an axis of W or its reverse; the attitude is then an angle. None
-        in space.
+        Only axis of rotation (3), along an axis of W; the attitude is then an angle. Or None.
     path
         Coordinates of the contact point along a path, else None.
     mu
@@ -274,7 +273,7 @@ class SurfaceRolling(Joint):
 
     @property
     def configuration(self) -> tuple[Entry, ...]:
-        """Entries of the state that say where the body is."""
+        """Entries of the state for the configuration of the body."""
         return tuple(self.rates)
 
     def link(self, parent: Link, at: Mapping[str, ca.SX]) -> Link:

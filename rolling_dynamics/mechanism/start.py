@@ -95,7 +95,7 @@ def _simple(basis: Array) -> Array:
 
 STEPS = 12  # of Newton's method at most
 GRID, SEARCH = 8, 40  # starts along a chart for a closest point, and steps from each
-FOUND = 1e-9  # last step of coordinates at a closest point
+CONVERGED = 1e-9  # last step of coordinates at a closest point
 CLOSED = 1e-14  # m
 OPEN = 1e-6  # m or m/s beyond which a closing contact counts as open, or as slipping
 IDLE = 1e-12  # smallest valid eigenvalue of a mass matrix with a diagonal of 1
@@ -176,7 +176,7 @@ def on_closest_points(
                     break
                 y[at] += np.clip(step, -most, most)
             inside = contact.surface.surface.is_inside(y[at])
-            if inside and np.abs(step).max() < FOUND and margin > 0 and gap < best:
+            if inside and np.abs(step).max() < CONVERGED and margin > 0 and gap < best:
                 x[at], best = y[at], gap
         if not np.isfinite(best):
             raise ParameterError(
@@ -290,7 +290,7 @@ def check_start(system: MachineSystem, p: ArrayLike, x: ArrayLike) -> None:
         sure = np.argmax(np.abs(idle) @ np.abs(idle.T @ D).max(axis=1))
         which = names[int(np.searchsorted(ends, sure, side='right')) - 1]
         raise ParameterError(
-            f'{which} repeats what others say already, and prescribed motions may contradict it: '
+            f'{which} is redundant, and prescribed motions may contradict it: '
             f'{len(J)} rows of rank {rank}; give it a stiffness or side_stiffness, or a '
             'normal_force or side_force'
         )

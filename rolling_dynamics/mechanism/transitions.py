@@ -333,7 +333,7 @@ class HybridMachine(PhasedMachine):
         for i in near:
             if not self.slides and self.phase(mode, i) == 'slipping':
                 met = self._slid(i, met, u)
-        return _judged(met, self.holding(s, u, change, whole))
+        return _checked(met, self.holding(s, u, change, whole))
 
     # evaluations
 
@@ -367,7 +367,7 @@ def _vector(name: str, given: ArrayLike, size: int) -> Array:
     return array
 
 
-def _judged(met: MotionState, held: Mapping[str, tuple[Array, float]]) -> MotionState:
+def _checked(met: MotionState, held: Mapping[str, tuple[Array, float]]) -> MotionState:
     """End the motion if an impact needs impulses that contacts that only roll cannot give."""
     for name, (P, mu) in held.items():
         along = float(np.hypot(P[0], P[1]))

@@ -98,7 +98,7 @@ class SphereParameters:
         if self.shell_inertia > most * (1 + 1e-9):
             raise ParameterError(
                 f'shell_inertia {self.shell_inertia:.6g} kg m^2 exceeds that of a thin shell, '
-                f'which has the greatest: at most 2/3 M R_o^2 = {most:.6g} kg m^2'
+                f'which has the largest: at most 2/3 M R_o^2 = {most:.6g} kg m^2'
             )
         i, j = self.pendulum_inertia, self.pendulum_excess
         if not -i < j <= i * (1 + 1e-9):

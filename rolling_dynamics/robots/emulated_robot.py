@@ -49,8 +49,7 @@ class EmulatedRobot(EmulatedMachine[Observation]):
         emulation
             The robot, or its motion through all modes.
         modes
-            Conversion between the states of that motion and the robot's own; None if they are
-            equal.
+            Conversion between the states of that motion and the robot's own; None for none.
         brake_time
             Time constant with which an uncommanded robot comes to rest [s].
 

@@ -28,9 +28,9 @@ class ObservedRobot:
     view
         View of the robot.
     state, u
-        State that was looked at last, and the control in force.
+        Last observed state, and the control in force.
     newest
-        What was observed then.
+        Observation of that state.
 
     """
 
@@ -53,9 +53,9 @@ class ObservedRobot:
         view
             View of the robot.
         system, p
-            System of the states that are looked at, and its parameters.
+            System of the observed states, and its parameters.
         modes
-            What relates these states to the robot's own; None where they are its own.
+            Conversion between these states and the robot's own; None if they are its own.
 
         """
         self.view, self._system, self._modes = view, system, modes
@@ -74,14 +74,14 @@ class ObservedRobot:
 
     def look(self, state: MotionState, u: Array, dt: float) -> Observation:
         """
-        Return what is observed of a state.
+        Return the observation of a state.
 
         Parameters
         ----------
         state, u
             The state, and the control in force, in the units of its layout.
         dt
-            For which it has moved since the last call [s]; 0 where it stood still.
+            Time for which it has moved since the last call [s]; 0 if it did not move.
 
         """
         heading, self.state, self.u = self._heading, state, u

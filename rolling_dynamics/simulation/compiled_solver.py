@@ -74,7 +74,7 @@ def not_finite(names: Sequence[str], control: ArrayLike) -> str:
     return 'the rate of the state is not finite'
 
 
-SAFETY, LEAST_FACTOR, GREATEST_FACTOR, EXPONENT = 0.9, 0.2, 10.0, -1 / 8
+SAFETY, MIN_FACTOR, MAX_FACTOR, EXPONENT = 0.9, 0.2, 10.0, -1 / 8
 DERIVED_BY = ('dormand_prince.py', 'dormand_prince_step.py')
 ROWS = 256  # steps per block of memory
 FIRST_STEP = 1e-14  # first step, as a fraction of the piece of the control
@@ -232,13 +232,13 @@ class CompiledSolver:
                 if taken <= 10 * abs(math.nextafter(t, math.inf) - t):
                     self.t, self._state = t, state
                     self._fail(taken)
-                factor = SAFETY * error**EXPONENT if math.isfinite(error) else LEAST_FACTOR
-                h, rejected = taken * max(LEAST_FACTOR, factor), True
-            factor = SAFETY * error**EXPONENT if error > 0 else GREATEST_FACTOR
+                factor = SAFETY * error**EXPONENT if math.isfinite(error) else MIN_FACTOR
+                h, rejected = taken * max(MIN_FACTOR, factor), True
+            factor = SAFETY * error**EXPONENT if error > 0 else MAX_FACTOR
             if rejected:
                 h = taken * factor if factor < 1 else taken
             else:  # the step may have been shortened
-                grown = taken * factor if factor < GREATEST_FACTOR else taken * GREATEST_FACTOR
+                grown = taken * factor if factor < MAX_FACTOR else taken * MAX_FACTOR
                 h = h if last and h > grown else grown
             h = min(h, self._max_step)
             row[:] = out

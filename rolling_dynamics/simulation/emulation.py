@@ -377,7 +377,7 @@ class EmulatedMachine(ABC, Generic[Observed]):
         self._measured: list[Measurement] = []
         self._news: list[str] = []
 
-    # -- what a subclass fills in -----------------------------------------------------------
+    # -- for subclasses to implement --------------------------------------------------------
 
     @abstractmethod
     def brake(self) -> Array | None:

@@ -29,7 +29,7 @@ LAST = 1e-3  # the same for a surface without another chart, which ends the simu
 NO_OTHER = 'there is no other'
 RESTARTS = 100  # of events at the same time
 PROGRESS = 256  # steps per call, and between two calls of on_progress
-JUDGED, MANY = 50_000, 1e6  # steps before a check of their number, and a large number
+CHECK_AFTER, MANY = 50_000, 1e6  # steps before a check of their number, and a large number
 LOG = logging.getLogger(__name__)
 
 
@@ -262,14 +262,14 @@ class Run:
             if solver is self._solver and self._state.ended is None:
                 self._recorder.step(solver)
             passed = self._recorder.steps // PROGRESS > before // PROGRESS
-            if passed and self._recorder.steps >= JUDGED and not self._many:
-                self._judge_steps(solver.t)
+            if passed and self._recorder.steps >= CHECK_AFTER and not self._many:
+                self._check_steps(solver.t)
             if report and passed and report(solver.t) is False:
                 raise CancelledError(f'the simulation was stopped at t = {solver.t:.9g} s')
         if self._state.ended is None:
             self._state = replace(self._state, t=self._solver.t, x=self._solver.x)
 
-    def _judge_steps(self, t: float) -> None:
+    def _check_steps(self, t: float) -> None:
         """Warn once if the run would take many steps at its mean step so far."""
         (start, end), steps = self._span, self._recorder.steps
         self._many = (t - start) * MANY < steps * (end - start)

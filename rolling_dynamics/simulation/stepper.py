@@ -217,7 +217,7 @@ class Stepper:
         Raises
         ------
         ParameterError
-            dt is negative or not a number.
+            dt is negative or NaN.
         SimulationError
             The result is not finite, or there are too many changes of mode.
 
@@ -325,7 +325,7 @@ class Stepper:
         return next(n for n, g in zip(advance.guards, values, strict=True) if not g >= -NOISE)
 
 
-def least_cosine(slip: ca.Function, x: ca.MX, later: Sequence[ca.MX], p: ca.MX) -> ca.MX:
+def minimum_cosine(slip: ca.Function, x: ca.MX, later: Sequence[ca.MX], p: ca.MX) -> ca.MX:
     """Return the minimum cosine between slip at x and at later states; -1 if one is zero."""
     start = slip(x, p)
     cosines = []
@@ -350,7 +350,7 @@ def step_with_guards(
     y = projection(in_mode(system, name))(end, p)
     parts = [y]
     if mode.slip is not None:
-        parts += [least_cosine(mode.slip, x, (*stages, y), p)]
+        parts += [minimum_cosine(mode.slip, x, (*stages, y), p)]
     if mode.guards or more:
         values = joined('watched', system, [*mode.guards.values(), *more])(y, u, t + h, p)
         guards = values[: len(mode.guards)]

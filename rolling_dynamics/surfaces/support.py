@@ -286,7 +286,7 @@ def HarmonicBody(
 
 
 MAX_DEGREE = 12
-LEAST_RADIUS = 0.01  # of curvature, as a fraction of the size of the body
+MIN_RADIUS = 0.01  # of curvature, as a fraction of the size of the body
 ROUNDS = 40  # of adding the directions with too much curvature
 SHARE = 0.5  # fraction of the requested minimum radius that has to be reached
 
@@ -348,7 +348,7 @@ def fit_support(given: ArrayLike, degree: int = 8) -> SupportFit:
     normals = _sphere(max(1500, 30 * (degree + 1) ** 2))
     values, *second = _operators(degree, normals)
     wanted = _support_of_points(points, normals)
-    coefficients = _closest(values, second, wanted, LEAST_RADIUS)
+    coefficients = _closest(values, second, wanted, MIN_RADIUS)
     check = _sphere(2 * len(normals) + 7)
     values, *second = _operators(degree, check)
     radius = float(_least(second, coefficients)[0].min())

@@ -295,7 +295,7 @@ def newton_euler(s: Subject) -> None:
     if formulas is not None:
         applied = formulas.applied_wrench
         if applied is None:
-            raise NotApplicable('a body moves by formulas of time, which pose does not say')
+            raise NotApplicable('a body moves by formulas of time, which pose does not contain')
         given += applied(x, u, 0, s.p)
     here = frame[:3, :3]
     both = ca.Function(

@@ -226,7 +226,7 @@ def guards(s: Subject) -> None:
         if 0 <= least < TOUCHES * here:
             raise Failed(
                 f'{name}: it is expected to fall through zero, found that it only touches it '
-                f'(minimum {least:.3g} on a search that began at {here:.6g})'
+                f'(minimum {least:.3g} in a search that started at {here:.6g})'
             )
 
 

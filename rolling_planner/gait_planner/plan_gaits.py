@@ -66,15 +66,15 @@ def plan_gaits(
     graph = VisibilityGraph(problem.obstacles, problem.keep_off)
     steps: list[GaitStep] = []
     clock, here = 0.0, np.asarray(problem.start, dtype=float)
-    ways = 0
+    paths = 0
     for run in _runs(problem):
-        tried = list(_ways(graph, here, run, table, problem.max_speed, watch))
-        ways += len(tried)
+        tried = list(_paths(graph, here, run, table, problem.max_speed, watch))
+        paths += len(tried)
         found = _first_that_holds(problem, table, run, tried, clock, watch)
         steps += found
         here = np.asarray(run[-1].position, dtype=float)
         clock = (found[-1].end if found else clock) + (run[-1].wait or 0.0)
-    report = {'ways': ways, 'cpu_seconds': time.process_time() - began, 'method': 'gaits'}
+    report = {'ways': paths, 'cpu_seconds': time.process_time() - began, 'method': 'gaits'}
     if not steps:
         raise PlanningError('every waypoint is the start: there is nothing to plan')
     plan = GaitSequence(
@@ -98,17 +98,17 @@ def _runs(problem: GaitProblem) -> Iterator[list[Waypoint]]:
             run = []
 
 
-Way = tuple[Array, list[float]]  # corners and the tolerance at each; nan at a detour
+Path = tuple[Array, list[float]]  # corners and the tolerance at each; nan at a detour
 
 
-def _ways(
+def _paths(
     graph: VisibilityGraph,
     here: Array,
     run: list[Waypoint],
     table: PeriodTable,
     cap: float,
     watch: Watch,
-) -> Iterator[Way]:
+) -> Iterator[Path]:
     """Yield paths through the waypoints, the shortest time first."""
     targets = [here, *(np.asarray(w.position, dtype=float) for w in run)]
     legs = []
@@ -127,19 +127,19 @@ def _ways(
         choices += [
             [j if i == k else 0 for i in range(len(legs))] for j in range(1, len(variants))
         ]
-    ways = [_join([legs[k][j] for k, j in enumerate(choice)], run) for choice in choices]
-    lengths = [np.hypot(*np.diff(w[0], axis=0).T).sum() for w in ways]
-    near = [ways[k] for k in np.argsort(lengths)[: ALTERNATIVES + 1]]
+    paths = [_join([legs[k][j] for k, j in enumerate(choice)], run) for choice in choices]
+    lengths = [np.hypot(*np.diff(w[0], axis=0).T).sum() for w in paths]
+    near = [paths[k] for k in np.argsort(lengths)[: ALTERNATIVES + 1]]
     timed = []
-    for number, way in enumerate(near):
-        _report(watch, number, way[0], 'guess')
-        timing = Timing(way[0], table, cap, np.ones(len(way[0])))
+    for number, path in enumerate(near):
+        _report(watch, number, path[0], 'guess')
+        timing = Timing(path[0], table, cap, np.ones(len(path[0])))
         timed.append(timing.duration() if timing.solve() else math.inf)
     for k in np.argsort(timed):
         yield near[k]
 
 
-def _join(legs: list[list[Array]], run: list[Waypoint]) -> Way:
+def _join(legs: list[list[Array]], run: list[Waypoint]) -> Path:
     points, tolerances = [legs[0][0]], [math.nan]
     for leg, w in zip(legs, run, strict=True):
         for p in leg[1:]:
@@ -154,21 +154,21 @@ def _first_that_holds(
     problem: GaitProblem,
     table: PeriodTable,
     run: list[Waypoint],
-    ways: list[Way],
+    paths: list[Path],
     clock: float,
     watch: Watch,
 ) -> list[GaitStep]:
     reason = ''
-    for way in ways:
-        if len(way[0]) < 2:  # already at the waypoint
+    for path in paths:
+        if len(path[0]) < 2:  # already at the waypoint
             return []
-        first = Timing(way[0], table, problem.max_speed, np.ones(len(way[0])))
+        first = Timing(path[0], table, problem.max_speed, np.ones(len(path[0])))
         if not first.solve():
             reason = 'the legs are too short for any swing'
             continue
         for k in range(RETRIES):
             cap = problem.max_speed if k == 0 else float(first.speeds.max()) * 0.8**k
-            steps, reason = _try(problem, table, way, cap, clock, watch)
+            steps, reason = _try(problem, table, path, cap, clock, watch)
             if steps:
                 return steps
     names = ', '.join(f'({w.position[0]:.4g}, {w.position[1]:.4g})' for w in run)
@@ -176,10 +176,10 @@ def _first_that_holds(
 
 
 def _try(
-    problem: GaitProblem, table: PeriodTable, way: Way, cap: float, clock: float, watch: Watch
+    problem: GaitProblem, table: PeriodTable, path: Path, cap: float, clock: float, watch: Watch
 ) -> tuple[list[GaitStep], str]:
     """Return the steps along a path under a maximum speed, or why there are none."""
-    wanted, tolerances = way
+    wanted, tolerances = path
     points, stretch = wanted.copy(), np.ones(len(wanted))
     steps: list[GaitStep] = []
     speeds: Array | None = None

@@ -255,8 +255,7 @@ class VisibilityGraph:
         Returns
         -------
         tuple or None
-            Points from start to goal and the indices of the corners in between; None if there is
-            no path.
+            Points from start to goal and the indices of the corners in between; or None.
 
         """
         n = len(self.nodes)

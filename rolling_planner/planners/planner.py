@@ -237,8 +237,7 @@ def body_motions(
         The system and its parameters. If it carries an object, ``pose`` names hand and object;
         otherwise the first body of ``pose`` is the object.
     times, states, controls
-        Shapes (k,) [s], (k, n) and (k, m). More than 1000 samples of a robot are thinned out
-        evenly.
+        Shapes (k,) [s], (k, n) and (k, m). Samples of a robot beyond 1000 are thinned out.
 
     Returns
     -------

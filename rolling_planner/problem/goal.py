@@ -66,8 +66,7 @@ def goal_rows(problem: PlanProblem, model: Restriction[RollingSystem]) -> GoalRo
     Raises
     ------
     InfeasibleError
-        A state that the active controls cannot move differs from its goal by more than the
-        tolerance.
+        A state that the active controls cannot move is too far from its goal.
 
     """
     x_goal, matters = problem.goal_state

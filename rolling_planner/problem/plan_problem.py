@@ -47,7 +47,7 @@ from rolling_planner.problem.constraints import (
 )
 
 
-def _wanted(given: Any) -> Any:  # noqa: ANN401
+def _target(given: Any) -> Any:  # noqa: ANN401
     return given if given is None or isinstance(given, dict) else np.reshape(tensor(given), -1)
 
 
@@ -57,9 +57,9 @@ Guess = Literal['kinematic', 'stationary']
 Method = Literal['hermite_simpson', 'trapezoidal', 'cross_entropy']
 View = Literal['tangent', 'chart']
 # numbers, an attitude as a mapping, or null for no goal
-Wanted = Annotated[
+Target = Annotated[
     ArrayLike | None,
-    PlainValidator(_wanted),
+    PlainValidator(_target),
     types('number', 'string', 'array', 'object', 'null'),
 ]
 ByName = Mapping[str, NotNegative]
@@ -212,7 +212,7 @@ class PlanProblem:
     p: Brought[Array]
     x_start: Brought[Array]
     goal: Annotated[
-        Mapping[str, Wanted],
+        Mapping[str, Target],
         Field(
             description='wanted values by name: an entry of the state (`contact_h: [0, -0.033]`), '
             'one of its numbers (`u_h: 0`), the direction of one axis of an attitude, free about '

@@ -152,9 +152,9 @@ def attempt(
     watch.poll()
     rollout = formulation.simulator.run(problem.p, problem.x_start, times, controls)
     found = Attempt(optimum, bounds, transcription, rollout, times, np.inf, [], guess=guess.name)
-    _judge(problem, found)
+    _evaluate(problem, found)
     if optimum.solved and found.error > problem.goal_tolerance and not problem.release:
-        _judge_unstable(problem, formulation, found)
+        _evaluate_unstable(problem, formulation, found)
     return found
 
 
@@ -170,7 +170,7 @@ def collocated(problem: PlanProblem, formulation: Formulation, found: Attempt) -
     )
 
 
-def _judge_unstable(problem: PlanProblem, formulation: Formulation, found: Attempt) -> None:
+def _evaluate_unstable(problem: PlanProblem, formulation: Formulation, found: Attempt) -> None:
     """Simulate an attempt under feedback instead, if its errors grow without it."""
     plan, simulator = collocated(problem, formulation, found), formulation.simulator
     grown = growth(problem.system, simulator.step, problem.p, plan, lambda _: simulator.samples)
@@ -179,7 +179,7 @@ def _judge_unstable(problem: PlanProblem, formulation: Formulation, found: Attem
     rollout = under_feedback(problem, simulator, plan)
     if rollout is not None:
         found.rollout, found.growth = rollout, grown
-        _judge(problem, found)
+        _evaluate(problem, found)
 
 
 def drift(problem: PlanProblem, formulation: Formulation, found: Attempt) -> Array:
@@ -190,7 +190,7 @@ def drift(problem: PlanProblem, formulation: Formulation, found: Attempt) -> Arr
     return np.array(formulation.goal(problem).rows @ apart)
 
 
-def _judge(problem: PlanProblem, found: Attempt) -> None:
+def _evaluate(problem: PlanProblem, found: Attempt) -> None:
     """Record goal error, broken constraints and release of a simulated attempt."""
     rollout, system = found.rollout, problem.system
     error = goal_error(problem, rollout.states[-1])

@@ -73,7 +73,7 @@ def _spent_text(problem: PlanProblem, missed: str, watch: Watch) -> str:
 
 
 def _missed(problem: PlanProblem, best: Attempt) -> str:
-    """Return a description of what the best attempt does not meet."""
+    """Return a description of the constraints that the best attempt violates."""
     reasons = [f'{v} is broken' for v in best.broken]
     if not best.error <= problem.goal_tolerance:
         misses = {

@@ -94,13 +94,13 @@ class RolloutSimulator:
         limits = envelope(system)
         self.envelope = list(limits)
         outputs += [limit(x, u, t, p) for limit in limits.values()]
-        judged = ca.cse(ca.densify(ca.vertcat(*outputs)))  # limits share terms with the dynamics
-        judge = ca.Function('rollout_judge', [x, u, t, p], [judged])
-        step, judge = compiled(ramp_step(system), judge)
+        values = ca.cse(ca.densify(ca.vertcat(*outputs)))  # limits share terms with the dynamics
+        evaluate = ca.Function('rollout_judge', [x, u, t, p], [values])
+        step, evaluate = compiled(ramp_step(system), evaluate)
         self.step = FastFunction(step)
         self._segment = FastFunction(step.mapaccum('segment', samples, 1))
-        self._judge = FastFunction(judge.map(samples))
-        self._judge_end = FastFunction(judge)
+        self._evaluate = FastFunction(evaluate.map(samples))
+        self._evaluate_end = FastFunction(evaluate)
 
     def run(self, p: Array, x_start: Array, times: Array, controls: Array) -> Rollout:
         """
@@ -122,15 +122,15 @@ class RolloutSimulator:
         s, N = self.samples, len(times) - 1
         T, U = np.empty(N * s + 1), np.empty((N * s + 1, controls.shape[1]))
         X = np.empty((N * s + 1, self.system.state.size))
-        judged = np.empty((N * s + 1, 6 + len(self.envelope)))
+        values = np.empty((N * s + 1, 6 + len(self.envelope)))
         T[-1], U[-1], X[0], all_p = times[-1], controls[-1], x_start, np.tile(p, s)
         for k in range(N):
             a, b = k * s, (k + 1) * s
             T[a:b], U[a:b], X[a + 1 : b + 1] = self._along(p, times, k, X[a], controls)
-            found = self._judge(X[a:b].ravel(), U[a:b].ravel(), T[a:b], all_p)
-            judged[a:b] = found.reshape(s, -1)
-        judged[-1] = self._judge_end(X[-1], U[-1], T[-1], p)
-        return self._rollout(T, X, U, judged)
+            found = self._evaluate(X[a:b].ravel(), U[a:b].ravel(), T[a:b], all_p)
+            values[a:b] = found.reshape(s, -1)
+        values[-1] = self._evaluate_end(X[-1], U[-1], T[-1], p)
+        return self._rollout(T, X, U, values)
 
     def _along(
         self, p: Array, times: Array, k: int, x: Array, controls: Array
@@ -142,9 +142,9 @@ class RolloutSimulator:
         block = self._segment(x, u[:-1].ravel(), u[1:].ravel(), t, length / s, np.tile(p, s))
         return t, u[:-1], block.reshape(s, -1)
 
-    def _rollout(self, times: Array, states: Array, controls: Array, judged: Array) -> Rollout:
-        margins = {name: judged[:, 6 + k] for k, name in enumerate(self.envelope)}
-        return Rollout(times, states, controls, judged[:, :6], margins, self.samples)
+    def _rollout(self, times: Array, states: Array, controls: Array, values: Array) -> Rollout:
+        margins = {name: values[:, 6 + k] for k, name in enumerate(self.envelope)}
+        return Rollout(times, states, controls, values[:, :6], margins, self.samples)
 
     def run_under(
         self,
@@ -180,11 +180,11 @@ class RolloutSimulator:
         )
         X = np.empty((N * s + 1, self.system.state.size))
         U = np.empty((N * s + 1, self.system.control.size))
-        judged = np.empty((N * s + 1, 6 + len(self.envelope)))
+        values = np.empty((N * s + 1, 6 + len(self.envelope)))
         x = np.array(x_start, dtype=float)
         for k, t in enumerate(T):
             X[k], U[k] = x, law(t, x)
-            judged[k] = self._judge_end(x, U[k], t, p)
+            values[k] = self._evaluate_end(x, U[k], t, p)
             if k == N * s:
                 break
             steps = max(1, math.ceil((T[k + 1] - t) / period * (1 - 1e-9)))
@@ -192,7 +192,7 @@ class RolloutSimulator:
             for j in range(steps):
                 u = U[k] if j == 0 else law(t + j * h, x)
                 x = self.step(x, u, u, t + j * h, h, p)
-        return self._rollout(T, X, U, judged)
+        return self._rollout(T, X, U, values)
 
 
 def violations(

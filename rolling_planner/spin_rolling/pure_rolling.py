@@ -45,7 +45,7 @@ from rolling_planner.spin_rolling.motion import (
     wrap,
 )
 
-ROOMS = (0.5, 0.35, 0.25, 0.15, 0.1, 0.06, 0.03)  # sizes of loops, over half the region's width
+SIZES = (0.5, 0.35, 0.25, 0.15, 0.1, 0.06, 0.03)  # sizes of loops, over half the region's width
 WIDEST = 3.0  # half the width of a region without bounds [radius]
 DIRECTIONS = 24  # directions of a roll to the inside
 REACH = (0.0, 1.0, 1.5, 2.5, 4.0)  # lengths of such a roll, in units of the size of loops
@@ -54,7 +54,7 @@ MARGIN = 0.49  # maximum margin from the poles [rad]; the motion is checked exac
 MOST = 20_000  # rolls of a plan
 SIGNS = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))  # sides of the first folds
 SIDES = 6  # of a polygon on the sphere
-SEEN = 2 * math.pi / SIDES  # angle of a side at the centre [rad]
+SIDE_ANGLE = 2 * math.pi / SIDES  # angle of a side at the centre [rad]
 
 
 def plan_pure_rolling(
@@ -97,20 +97,20 @@ class _Search(NamedTuple):
         """Return the shortest motion that was found."""
         stuck = {'start': True, 'goal': True}
         best: Motion | None = None
-        for room in self._rooms():
-            ways = [self._inward(contact, room) for contact in (self.start, self.goal)]
-            stuck = {k: stuck[k] and way is None for k, way in zip(stuck, ways, strict=True)}
-            if ways[0] is None or ways[1] is None:
+        for size in self._sizes():
+            inward = [self._inward(contact, size) for contact in (self.start, self.goal)]
+            stuck = {k: stuck[k] and r is None for k, r in zip(stuck, inward, strict=True)}
+            if inward[0] is None or inward[1] is None:
                 continue
-            found = sorted(self._between(room, ways[0], ways[1]), key=lambda c: c.length)
+            found = sorted(self._between(size, inward[0], inward[1]), key=lambda c: c.length)
             if best is not None and found and found[0].length * self.radius > best.length:
                 return best  # smaller loops are longer
-            best = next(self._judged(found, best), best)
+            best = next(self._checked(found, best), best)
         if best is None:
             raise PlanningError(_why(stuck))
         return best
 
-    def _judged(self, candidates: list[_Candidate], best: Motion | None) -> Iterator[Motion]:
+    def _checked(self, candidates: list[_Candidate], best: Motion | None) -> Iterator[Motion]:
         """Yield motions shorter than the best that reach the goal and stay in the region."""
         for candidate in candidates:
             if best is not None and candidate.length * self.radius >= best.length:
@@ -120,38 +120,38 @@ class _Search(NamedTuple):
             if near and stays_inside(motion, self.region, self.goal):
                 yield motion
 
-    def _rooms(self) -> Iterator[float]:
+    def _sizes(self) -> Iterator[float]:
         """Yield sizes of loops, the largest first, in units of the radius."""
         radius, region = self.radius, self.region
         widths = [(high - low) / radius for low, high in (region.u_bounds, region.v_bounds)]
         half = min(WIDEST, region.half_angle, *(w / 2 for w in widths))
-        for fraction in ROOMS:
+        for fraction in SIZES:
             yield fraction * half
 
-    def _narrower(self, room: float) -> ContactRegion | None:
+    def _narrower(self, size: float) -> ContactRegion | None:
         """Return a region whose points have space for loops, None if there are none."""
         radius, region = self.radius, self.region
         half = region.half_angle
         try:
             return replace(
                 region,
-                u_bounds=(region.u_bounds[0] + room * radius, region.u_bounds[1] - room * radius),
-                v_bounds=(region.v_bounds[0] + room * radius, region.v_bounds[1] - room * radius),
-                half_angle=half if half == math.pi else half - room,
-                pole_margin=min(2 * (region.pole_margin + room), MARGIN),
+                u_bounds=(region.u_bounds[0] + size * radius, region.u_bounds[1] - size * radius),
+                v_bounds=(region.v_bounds[0] + size * radius, region.v_bounds[1] - size * radius),
+                half_angle=half if half == math.pi else half - size,
+                pole_margin=min(2 * (region.pole_margin + size), MARGIN),
             )
         except ParameterError:
             return None
 
-    def _inward(self, start: Contact, room: float) -> tuple[Vector, ...] | None:
+    def _inward(self, start: Contact, size: float) -> tuple[Vector, ...] | None:
         """Return the shortest of some rolls after which loops have space, or None."""
-        inside = self._narrower(room)
+        inside = self._narrower(size)
         if inside is None:
             return None
         tries = [
             (angle, roll(2 * math.pi * k / DIRECTIONS, angle))
             for reach in REACH
-            for angle in (reach * room,)
+            for angle in (reach * size,)
             for k in range(DIRECTIONS if reach else 1)
         ]
         for _, w in tries:
@@ -163,18 +163,18 @@ class _Search(NamedTuple):
         for (_, v), (_, w) in pairs:
             if firsts[v] and self._fits(start, (v, w), inside):
                 return (v, w)
-        return self._turned_inward(start, room)
+        return self._turned_inward(start, size)
 
-    def _turned_inward(self, start: Contact, room: float) -> tuple[Vector, ...] | None:
+    def _turned_inward(self, start: Contact, size: float) -> tuple[Vector, ...] | None:
         """
         Return small loops and a roll after which larger loops have space, or None.
 
         The loops turn the sphere until the centre of its cap lies in the direction of the centre
         of the plane's rectangle, so that one roll leads away from both edges.
         """
-        inside = self._narrower(room)
+        inside = self._narrower(size)
         for fraction in SMALLER:
-            small = fraction * room
+            small = fraction * size
             first = self._narrower(small)
             if (
                 inside is None
@@ -190,7 +190,7 @@ class _Search(NamedTuple):
                 heading, spin, far = self._to_the_middle(here)
                 loops = spin_by_loops(spin, small)
                 for reach in REACH[1:]:
-                    last = roll(heading, min(reach * room, far))
+                    last = roll(heading, min(reach * size, far))
                     turns = pruned([w, *loops, last])
                     if self._fits(start, turns, inside):
                         return turns
@@ -231,31 +231,31 @@ class _Search(NamedTuple):
         return self._stays(start, turns)
 
     def _between(
-        self, room: float, way_in: tuple[Vector, ...], way_out: tuple[Vector, ...]
+        self, size: float, inbound: tuple[Vector, ...], outbound: tuple[Vector, ...]
     ) -> Iterator[_Candidate]:
         """Yield motions through two inner points, with folds to either side."""
-        inside = self._narrower(room)
+        inside = self._narrower(size)
         if inside is None:
             return
-        here = Motion(self.radius, self.start, way_in).end
-        there = Motion(self.radius, self.goal, way_out).end
+        here = Motion(self.radius, self.start, inbound).end
+        there = Motion(self.radius, self.goal, outbound).end
         for signs in SIGNS:
             try:
                 between = plan_geometric(self.radius, here, there, inside, signs)
             except (PlanningError, ParameterError):
                 continue
-            out = _Candidate(room, way_in, between.turns, way_out)
-            if sum(loops_for(s, room).rounds * SIDES for s in out.spins()) <= MOST:
+            out = _Candidate(size, inbound, between.turns, outbound)
+            if sum(loops_for(s, size).rounds * SIDES for s in out.spins()) <= MOST:
                 yield out
 
 
 class _Candidate(NamedTuple):
     """Rolls inwards, rolls and spins inside, rolls outwards; size of the loops [radius]."""
 
-    room: float
-    way_in: tuple[Vector, ...]
+    size: float
+    inbound: tuple[Vector, ...]
     inside: tuple[Vector, ...]
-    way_out: tuple[Vector, ...]
+    outbound: tuple[Vector, ...]
 
     def spins(self) -> list[float]:
         """Return the spins to replace by loops [rad]."""
@@ -264,15 +264,15 @@ class _Candidate(NamedTuple):
     @property
     def length(self) -> float:
         """Length of the path, in units of the radius."""
-        rolls = sum(math.hypot(w[0], w[1]) for w in self.way_in + self.inside + self.way_out)
-        return rolls + sum(loops_for(s, self.room).length for s in self.spins())
+        rolls = sum(math.hypot(w[0], w[1]) for w in self.inbound + self.inside + self.outbound)
+        return rolls + sum(loops_for(s, self.size).length for s in self.spins())
 
     def turns(self) -> tuple[Vector, ...]:
         """Return all rolls."""
-        out = list(self.way_in)
+        out = list(self.inbound)
         for w in self.inside:
-            out += spin_by_loops(w[2], self.room) if w[2] != 0 else [w]
-        out += [(-w[0], -w[1], -w[2]) for w in reversed(self.way_out)]
+            out += spin_by_loops(w[2], self.size) if w[2] != 0 else [w]
+        out += [(-w[0], -w[1], -w[2]) for w in reversed(self.outbound)]
         return pruned(out)
 
 
@@ -326,36 +326,36 @@ class Loops(NamedTuple):
         return 2 * self.out + self.rounds * SIDES * self.side
 
 
-def loops_for(spin: float, room: float) -> Loops:
+def loops_for(spin: float, size: float) -> Loops:
     """
-    Return the loops that spin by an angle and go no further than ``room``.
+    Return the loops that spin by an angle and go no further than ``size``.
 
     Parameters
     ----------
     spin
         Angle, of which only the magnitude is used, at most 2 pi [rad].
-    room
+    size
         Maximum distance from the start, positive, in units of the radius.
 
     """
-    area = 2 * math.pi * (1 - math.cos(math.atan(room)))  # of a cap: more than a polygon's
+    area = 2 * math.pi * (1 - math.cos(math.atan(size)))  # of a cap: more than a polygon's
     rounds = max(1, math.ceil(abs(spin) / area))
-    while (loops := _loops(abs(spin), rounds)).out > room:
+    while (loops := _loops(abs(spin), rounds)).out > size:
         rounds += 1
     return loops
 
 
 def _loops(spin: float, rounds: int) -> Loops:
-    corner = SEEN - spin / (rounds * SIDES)
+    corner = SIDE_ANGLE - spin / (rounds * SIDES)
     if corner <= 0:  # more than the polygon can enclose
         return Loops(rounds, math.pi, 0.0, math.inf)
     # sin^2(l/2) = (cos^2(e/2) - cos^2(o/2)) / cos^2(e/2), without cancellation
-    rise = math.sqrt(math.sin((SEEN + corner) / 2) * math.sin((SEEN - corner) / 2))
+    rise = math.sqrt(math.sin((SIDE_ANGLE + corner) / 2) * math.sin((SIDE_ANGLE - corner) / 2))
     side = 2 * math.asin(rise / math.cos(corner / 2))
     return Loops(rounds, side, corner, side / (2 * math.sin(corner / 2)))
 
 
-def spin_by_loops(spin: float, room: float) -> list[Vector]:
+def spin_by_loops(spin: float, size: float) -> list[Vector]:
     """
     Return rolls that spin the sphere in place by an angle and stay within a distance.
 
@@ -363,11 +363,11 @@ def spin_by_loops(spin: float, room: float) -> list[Vector]:
     ----------
     spin
         Angle about the plane's normal [rad].
-    room
+    size
         As in :func:`loops_for`.
 
     """
-    loops = loops_for(spin, room)
+    loops = loops_for(spin, size)
     sign = -math.copysign(1.0, spin)
     turns = [roll(0.0, loops.out)]
     heading = sign * (math.pi / 2 + loops.corner / 2)

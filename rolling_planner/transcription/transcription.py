@@ -77,8 +77,7 @@ def node_functions(
     -------
     NodeFunctions
         Value, Jacobian and Hessian; if machine code is in the cache, nothing is differentiated.
-        For a large node they are loops over directions, since inlined code takes minutes to
-        compile.
+        Those of a large node are loops over directions: inlined, they compile for minutes.
 
     """
     z = ca.vertcat(x, u)

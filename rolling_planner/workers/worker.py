@@ -60,7 +60,7 @@ class Interruption:
         sys.stderr = self._errors
 
     @contextmanager
-    def held_off(self) -> Iterator[None]:
+    def deferred(self) -> Iterator[None]:
         """Defer interruption, such as while a message is sent."""
         self._held = True
         try:
@@ -180,7 +180,7 @@ def serve(pipe: Connection, function: str) -> None:
             continue
 
         def report(progress: Mapping[str, Any], number: int = number) -> bool:
-            with interruption.held_off():
+            with interruption.deferred():
                 pipe.send(('progress', number, progress))
             return not interruption.is_cancelled(number)
 

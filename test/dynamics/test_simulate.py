@@ -374,7 +374,7 @@ def test_a_rate_that_is_not_finite_names_its_time(control):
 
 
 def test_steps_that_explode_are_reported_while_the_simulation_runs(monkeypatch, caplog):
-    monkeypatch.setattr(run, 'JUDGED', 1000)
+    monkeypatch.setattr(run, 'CHECK_AFTER', 1000)
     monkeypatch.setattr(run, 'MANY', 1e5)
     told = []
 

@@ -168,7 +168,7 @@ def test_a_message_is_sent_whole(interruption):
     sent = []
 
     def work(*_):
-        with interruption.held_off():
+        with interruption.deferred():
             interruption.cancel(1)
             sent.append('whole')
         return {}

@@ -43,18 +43,18 @@ def sampled(motion, count=20):
 
 
 @pytest.mark.parametrize('spin', [0.05, -0.7, 2.0, -math.pi, 6.0])
-@pytest.mark.parametrize('room', [5.0, 0.5, 0.06])
-def test_loops_spin_in_place_and_stay_near(spin, room):
+@pytest.mark.parametrize('size', [5.0, 0.5, 0.06])
+def test_loops_spin_in_place_and_stay_near(spin, size):
     start = random_contact(np.random.default_rng(1), 1.0)
-    motion = Motion(1.0, start, tuple(spin_by_loops(spin, room)))
+    motion = Motion(1.0, start, tuple(spin_by_loops(spin, size)))
     places, normals, end = sampled(motion)
     wanted = Rotation.from_euler('z', spin) * Rotation.from_matrix(np.array(start.R_SO))
     goal = contact_of_attitude([start.u_s, start.v_s], wanted.as_matrix())
     assert motion.spin == 0
     assert goal_error(end, goal) < 1e-10
-    assert np.max(np.hypot(*(places - places[0]).T)) <= room + 1e-9
-    assert max(angle_between(start.normal, tuple(n)) for n in normals) <= room + 1e-9
-    assert motion.length == pytest.approx(loops_for(spin, room).length)
+    assert np.max(np.hypot(*(places - places[0]).T)) <= size + 1e-9
+    assert max(angle_between(start.normal, tuple(n)) for n in normals) <= size + 1e-9
+    assert motion.length == pytest.approx(loops_for(spin, size).length)
 
 
 def check_confined(region, count, seed):
