@@ -18,10 +18,10 @@ from rolling_dynamics.errors import ParameterError
 from rolling_hw_interface.nodes.estimation import Estimation, Inputs
 from rolling_hw_interface.nodes.estimator_node import TABLE
 from rolling_hw_interface.object_estimator import BEGIN, ENABLED, FORGET, Step, steps_in
-from rolling_node_kit.cdr import ACCEL, decode_stamped, JointReader, POSE
+from rolling_node_kit.cdr import ACCEL, decode_odometry, decode_stamped, JointReader, POSE
 from rolling_node_kit.parameters import FINGERPRINT
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.replayed import recorded_values, Replayed
+from rolling_robotics.nodes.replay.replayed import Replayed
 
 STEPS, SETTINGS = 'estimator/steps', 'estimator/settings'
 COMMANDS, IMAGES = 'hand/accel_command', 'vision/object_pose'
@@ -131,7 +131,8 @@ def _compared(
 ) -> Replayed:
     """Compare what is recorded up to the last step of the log."""
     last, unknown = max(computed), np.full_like(next(iter(computed.values())), np.nan)
-    stream = [(s, values) for s, values in recorded_values(recorded, topic) if s <= last]
+    odometry = (decode_odometry(data) for _, _, data in recorded.raw([topic]))
+    stream = [(s, values) for s, values, _ in odometry if s <= last]
     pairs = np.array([(computed.get(s, unknown), x) for s, x in stream])
     rows = pairs.reshape(-1, 2, unknown.size)
     return Replayed(topic, rows[:, 0], rows[:, 1], fingerprint, 'estimates')

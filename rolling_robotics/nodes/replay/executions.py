@@ -24,15 +24,16 @@ from rolling_dynamics.nodes.chosen import system_of
 from rolling_dynamics.nodes.measurements import states_of
 from rolling_dynamics.nodes.topics import CommandTopic
 from rolling_dynamics.scenario_model import load_any, Model, RobotModel
+from rolling_node_kit.cdr import ACCEL, decode_stamped, hand_control
 from rolling_node_kit.conversions import time_to_nanoseconds
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.plan import Plan
 from rolling_robotics.arrays import layout_series
 from rolling_robotics.figures.beside import motion_of_plan
 from rolling_robotics.nodes.recorded import Recorded
-from rolling_robotics.nodes.replay.replayed import recorded_values, Timed
 from rolling_robotics.trials.trial import CLOSED_LOOP, OPEN_LOOP, Record
 
+Timed = tuple[int, Array]  # stamp [ns] and values
 # of what follows plans, and of other machines
 SETTINGS, PLAN = ('execution/settings', 'controller/settings'), 'execution/plan'
 
@@ -51,7 +52,9 @@ def _states(recorded: Recorded, model: Model | RobotModel) -> Iterator[Timed]:
 def _sent(recorded: Recorded, model: Model | RobotModel) -> Iterator[Timed]:
     """Yield the commands as the controller of an object on a hand, or of a robot, sent them."""
     if isinstance(model, Model):
-        yield from recorded_values(recorded, 'hand/accel_command')
+        for _, _, data in recorded.raw(['hand/accel_command']):
+            accel = decode_stamped(data, ACCEL)
+            yield accel.stamp, hand_control(accel.values)
         return
     topic = CommandTopic(model.system, model.scenario.actuators)
     for _, _, message in recorded.messages([topic.name]):

@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.fingerprint import other_machine, PORTABLE
-from rolling_node_kit.cdr import ACCEL, decode_odometry, decode_stamped, hand_control
-from rolling_robotics.nodes.recorded import Recorded
-
-Timed = tuple[int, Array]  # stamp [ns] and values
 
 
 @dataclass(eq=False)
@@ -94,24 +89,3 @@ class Replayed:
         missing = len(self.computed) - self.lost - self.recorded
         if missing:
             yield f'  {missing} not compared, they are not in the recording'
-
-
-def recorded_values(recorded: Recorded, topic: str) -> Iterator[Timed]:
-    """
-    Yield stamps and values of accelerations or odometry, in the order of arrival.
-
-    Raises
-    ------
-    ParameterError
-        The topic holds other messages.
-
-    """
-    kind = recorded.topics.get(recorded.topic(topic) or '', '')
-    for _, _, data in recorded.raw([topic]):
-        if kind.endswith('/Odometry'):
-            yield decode_odometry(data)[:2]
-        elif kind.endswith('/AccelStamped'):
-            accel = decode_stamped(data, ACCEL)
-            yield accel.stamp, hand_control(accel.values)
-        else:
-            raise ParameterError(f'{recorded.path}: {topic} holds {kind}, which is not replayed')
