@@ -1,20 +1,24 @@
 """Executions by every kind of robot come out bit by bit, one that ended early among them."""
 
+from dataclasses import replace
 from pathlib import Path
 import sys
 from types import SimpleNamespace
 
+import casadi as ca
 import numpy as np
 import pytest
 from rolling_controller.design import Options
-from rolling_controller.law import Following, OpenLoop
-from rolling_controller.motion_watch import MotionWatch, Predictor
+from rolling_controller.law import Following, FunctionLaw, GoingOn, OpenLoop, state_inputs
+from rolling_controller.motion_watch import MotionWatch, Predictor, Unwatched
 from rolling_controller.nodes import equipment as equipment_module
 from rolling_controller.nodes.control_loop import CODES, HELD
 from rolling_controller.nodes.controller_parameters import law_parameters
+from rolling_controller.nodes.driving import Driving
 from rolling_controller.nodes.equipment import Equipment
-from rolling_controller.nodes.execution import Execution
-from rolling_controller.nodes.machines import ROBOT_TABLE
+from rolling_controller.nodes.execution import Execution, Standing
+from rolling_controller.nodes.machines import ControlledRobot, ROBOT_TABLE
+from rolling_controller.nodes.step_log import rows_in
 from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.configuration import find_scenario
@@ -108,6 +112,7 @@ class Rehearsal:
         package = sent.kind.__module__.partition('.')[0]
         for topic, kind in {**TOPICS, sent.name: f'{package}/msg/{sent.kind.__name__}'}.items():
             self.recording.add(Topic(f'/{topic}', kind, latched=False))
+        self.node = SimpleNamespace(executor=None)
         self.encode = JointStateEncoder(model.system.state.names, ('position',)).encode
         self.robot = known.make(model.scenario, Options(self.values, known))
         self.equipment = Equipment(
@@ -145,18 +150,30 @@ class Rehearsal:
             if open_loop
             else self.robot.follow(self.plan)
         )
+        self.follow(steps, following)
+
+    def follow(self, steps, following, standing=None, later=0):
+        """Follow the plan by a law, some time after now [ns] if it is held until then."""
+        plan = RollingPlan()
+        if later:
+            plan.header.stamp = nanoseconds_to_time(self.now + PERIOD + later)
         goal = SimpleNamespace(
-            request=SimpleNamespace(plan=RollingPlan()),
+            request=SimpleNamespace(plan=plan),
             handle=SimpleNamespace(publish_feedback=lambda _: None),
         )
-        node = SimpleNamespace(executor=None)
-        execution = Execution(node, self.equipment, goal, self.plan, following, self.started)
-        for _ in range(steps):
+        given = goal, self.plan, following, self.started, standing
+        execution = Execution(self.node, self.equipment, *given)
+        if self.turn(steps, execution.control) == steps:
+            execution.end(CODES.CONTACT_LOST, 'the contact was lost')
+
+    def turn(self, steps, control):
+        """Return how many steps a loop made, of these at most."""
+        for k in range(steps):
             self.measure()
-            if not execution.control.tick():
-                return
+            if not control.tick():
+                return k
             self.plant.step(self.machine.sent, PERIOD * 1e-9)
-        execution.end(CODES.CONTACT_LOST, 'the contact was lost')
+        return steps
 
 
 def small_plan(model):
@@ -210,3 +227,42 @@ def test_commands_from_estimated_states_come_out_though_the_truth_is_recorded_be
         (run,) = replay_laws(recorded)
     assert run.same
     assert run.equal == CUT - HELD
+
+
+def test_a_hold_that_goes_on_and_the_plan_after_it_come_out(tmp_path, monkeypatch):
+    """What the law remembers at the end of a run is what the next one goes on from."""
+    monkeypatch.setattr(equipment_module, 'PeriodicLoop', StandingLoop)
+    rehearsal = Rehearsal('ball', tmp_path)
+    rehearsal.values['settle_time'], held = 0.0, []
+    rehearsal.equipment = replace(rehearsal.equipment, watch=Unwatched())
+    system, plan = rehearsal.model.system, rehearsal.plan
+    ones = ca.DM.ones(system.control.size)
+    law = FunctionLaw(  # of what it remembers, of its time, and of the state
+        state_inputs(system),
+        system.control,
+        lambda z, x, t, _: (z + x[0] + 0.1, 1e-3 * (z + t + ca.sum1(x)) * ones),
+        memory=[0.0],
+    )
+    monkeypatch.setattr(ControlledRobot, 'law_of', lambda _values, _plan: (law, None))
+    following = Following(law, plan.times, plan.states, holds=True)
+    rehearsal.follow(10**6, following, Standing(begin=held.append))
+    (hold,) = held
+    assert hold.about == {'continues': True}
+    about = {'task': 'hold', **hold.about}
+    driving = Driving(rehearsal.node, rehearsal.equipment, hold.law, about=about)
+    assert rehearsal.turn(CUT, driving.control) == CUT
+    driving.safe = False
+    driving.stop()
+    before = GoingOn(driving.law, driving.control.answers.memory, 0.0)
+    rehearsal.follow(CUT, following, Standing(before), later=5 * PERIOD)
+    rehearsal.recording.close()
+    with Recorded(tmp_path / 'bag', rehearsal.path) as recorded:
+        runs = replay_laws(recorded)
+        rows = rows_in([m for _, _, m in recorded.messages(['controller/steps'])][-1])
+    assert [run.title.partition(',')[0] for run in runs] == [
+        'execution 1',
+        'hold 1',
+        'execution 2',
+    ]
+    assert all(run.same for run in runs)
+    assert rows[:, 2].tolist() == [1.0] * 5 + [0.0] * (len(rows) - 5)
