@@ -93,10 +93,6 @@ def hint(name: str) -> str:
     return f'; {guess}`rolling examples` lists them'
 
 
-def _in(folder: Path, name: str) -> tuple[Path, ...]:
-    return folder / 'config' / name, folder / 'config' / 'scenarios' / name
-
-
 def find_installed(name: str) -> Path | None:
     """Return the path of an example by its name, or None; paths are not names."""
     return examples().get(name.removesuffix(SUFFIX))
@@ -122,7 +118,8 @@ def find_config(name: str) -> Path:
     given = Path(name).expanduser()
     if given.is_file():
         return given
-    tried = [path for folder in share_folders() for path in _in(folder, name)]
+    folders = [f / 'config' / inner for f in share_folders() for inner in ('', 'scenarios')]
+    tried = [folder / name for folder in folders]
     for path in tried:
         if path.is_file():
             return path

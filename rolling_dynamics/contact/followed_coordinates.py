@@ -241,7 +241,7 @@ def _chart_function(system: ContactSystem) -> ca.Function:
     out = ca.vertcat(
         uv_o,
         uv_h,
-        _psi(R),
+        ca.atan2(-R[0, 1] - R[1, 0], R[0, 0] - R[1, 1]),  # R_psi, Appendix B-B
         R_OCo[:, 0],
         e.frame[:, 0],
         turning,
@@ -260,11 +260,6 @@ def _first(surface: Surface, point: ca.SX, parameters: ca.SX, known: ca.SX | Non
     if surface.chart.inverse is None:
         return None
     return ca.vertcat(*surface.chart.inverse(point, parameters))
-
-
-def _psi(R: ca.SX) -> ca.SX:
-    """Return psi of R_ChCo = [[c, -s, 0], [-s, -c, 0], [0, 0, -1]], Appendix B-B."""
-    return ca.atan2(-R[0, 1] - R[1, 0], R[0, 0] - R[1, 1])
 
 
 def _searched(system: ContactSystem, p: Array, points: Array) -> tuple[Array, Array, Array]:

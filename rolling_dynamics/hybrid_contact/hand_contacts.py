@@ -42,11 +42,6 @@ class Convex:
         return support_point(self.surface, -normal_B, self.dimensions)[0]
 
 
-def _shape(surface: Surface, dimensions: ca.SX) -> Sphere | Convex:
-    """Return the shape of a body with this surface, of some dimensions [m]."""
-    return Sphere(dimensions) if surface.name == 'sphere' else Convex(surface, dimensions)
-
-
 def touches_once(body: Surface, hand: Surface) -> bool:
     """
     Return whether a convex body cannot touch a hand in two points.
@@ -106,9 +101,11 @@ class HandContacts(HybridMachine):
         self._free: list[Contact] = []  # with the spin free, and held, in rolling
         self._held: list[Contact] = []
         curved = Charted(hand, p['hand_surface'])
+        size = p['object_surface']
+        shape = Sphere(size) if body.name == 'sphere' else Convex(body, size)
         for name in feet:
             last = f'_{name}' if len(feet) > 1 else ''
-            contact = _contact(_shape(body, p['object_surface']), p)
+            contact = _contact(shape, p)
             if name in state:
                 contact = replace(contact, surface=curved, foot=name, name=name)
             contact, self.places[name] = _at(contact, machine)

@@ -92,12 +92,13 @@ def view(system: MassDrivenSystem, p: ArrayLike) -> RobotView:
     rates = s.values.get('theta_rate', ca.SX(0, 1))
     driven = [k for k, m in enumerate(rail_masses(system.masses)) if m.drive is None]
     shift, turn = _perturbations(system)
+    on_rails = [n for n, m in enumerate(system.masses, 1) if isinstance(m, RailMass)]
     made = replace(
         general,
         on_floor=True,
         velocity=system.velocity_W,  # also in flight
         links=[Link(f'{n}_link', homogeneous(b.R_WB, b.p_WB)) for n, b in bodies.items()],
-        joints={f'mass_{n}_joint': s.values['theta'][k] for k, n in enumerate(_numbers(system))},
+        joints={f'mass_{n}_joint': s.values['theta'][k] for k, n in enumerate(on_rails)},
         safe_control=-rates[driven] / general.symbols.brake_time,
         holds_at=frozenset(),
         shift=shift,
@@ -110,11 +111,6 @@ def view(system: MassDrivenSystem, p: ArrayLike) -> RobotView:
             system, made, values, lambda body: view(body, values), sliding=sliding
         ),
     )
-
-
-def _numbers(system: MassDrivenSystem) -> list[int]:
-    """Return the numbers, from 1, of the masses on rails."""
-    return [k for k, m in enumerate(system.masses, 1) if isinstance(m, RailMass)]
 
 
 def _perturbations(system: MassDrivenSystem) -> tuple[Array, Array]:

@@ -109,7 +109,8 @@ def speed_change(params: SphereParameters, amplitude: ArrayLike, period: ArrayLi
 
     """
     alpha, T = np.broadcast_arrays(*_checked(amplitude, period))
-    motion = planar_motion(params, swing_angle(_times(T, NODES), alpha[..., None], T[..., None]))
+    times = (np.arange(NODES) + 0.5) / (2 * NODES) * T[..., None]
+    motion = planar_motion(params, swing_angle(times, alpha[..., None], T[..., None]))
     return np.array(motion.acceleration.mean(axis=-1) * T)
 
 
@@ -127,10 +128,6 @@ def swing_extremes(
     N = motion.normal_force
     ratio = np.where(N > 0, np.abs(motion.friction) / np.where(N > 0, N, 1), np.inf)
     return SwingExtremes(N.min(axis=-1), ratio.max(axis=-1), np.abs(motion.torque).max(axis=-1))
-
-
-def _times(T: Array, nodes: int) -> Array:
-    return np.array((np.arange(nodes) + 0.5) / (2 * nodes) * T[..., None])
 
 
 def _checked(amplitude: ArrayLike, period: ArrayLike) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -85,12 +85,12 @@ class GaitPlanner(SystemPlanner):
                 'goal_names is empty, there are no waypoints, and the scenario has no section '
                 f'plan: name {", ".join(CONTACT.components)}'
             )
-        here = start[STATE.slice('contact')]
+        here, circles = start[STATE.slice('contact')], np.asarray(request.keep_out).tolist()
         return replace(
             base,
             start=(float(here[0]), float(here[1])),
             waypoints=points or base.waypoints,
-            obstacles=[*base.obstacles, *_circles(np.asarray(request.keep_out))],
+            obstacles=[*base.obstacles, *(Circle(center=(x, y), radius=r) for x, y, r in circles)],
         )
 
     def plan(
@@ -177,10 +177,6 @@ def _goal(goal: Mapping[str, Any], start: Array, tolerance: float) -> list[Waypo
     here = dict(zip(CONTACT.components, start[STATE.slice('contact')].tolist(), strict=True))
     x, y = (here | scalar_values(goal, [CONTACT])).values()
     return [Waypoint(position=(x, y), tolerance=tolerance)]
-
-
-def _circles(given: Sequence[Sequence[float]] | Array) -> list[Circle]:
-    return [Circle(center=(float(c[0]), float(c[1])), radius=float(c[2])) for c in given]
 
 
 def rolled(plan: Plan, x_start: Array) -> Plan:
