@@ -77,7 +77,7 @@ class RigFile(ABC):
         seed: int
         duration: float
 
-        def common(self, *given: Any) -> dict[str, Any]: ...  # noqa: D102, ANN401
+        def common(self, *given: Any, **more: Any) -> dict[str, Any]: ...  # noqa: D102, ANN401
 
     commanded: ClassVar[str]
     message: ClassVar[str]
@@ -150,10 +150,15 @@ class RigFile(ABC):
             x0=x0,
             control=self._control(system, p),
             control_limits=np.full(system.control.size, self.greatest),
-            sensors=(self.camera.sensor(),),
-            actuators=(self.actuator(system),),
             seed=self.seed,
-            **self.common(name, raw, system, {}),
+            **self.common(
+                name,
+                raw,
+                system,
+                {},
+                measured=(self.camera.sensor(),),
+                driven=(self.actuator(system),),
+            ),
         )
 
     def _control(self, system: Any, p: Array) -> Control:  # noqa: ANN401

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sized
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping, Sized
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from pydantic import model_validator
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.instruments import (
-    Actuator,
-    MotionExpressions,
-    on_one_topic,
-    Sensor,
-)
-from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
+from rolling_dynamics.contract.instruments import Actuator, on_one_topic
+from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError, ScenarioError, suggestion
 from rolling_dynamics.mechanism.hand_over import on_rollers
 from rolling_dynamics.mechanism.joints import Free
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.system import MachineSystem
 from rolling_dynamics.mechanism.transitions import HybridMachine
-from rolling_dynamics.rotations import exponential, matrix_quaternion
+from rolling_dynamics.rotations import exponential
 from rolling_dynamics.scenario.control import check_finite, Control
 from rolling_dynamics.scenario.faults import located
 from rolling_dynamics.scenario.fields import (
@@ -31,229 +26,37 @@ from rolling_dynamics.scenario.fields import (
     either,
     entry,
     Formula,
-    Kinds,
     note,
     Number,
     Positive,
-    quantity,
     refused,
     Section,
     several,
     TIME,
     vector,
 )
+from rolling_dynamics.scenario.instruments import (
+    ActuatorSection,
+    GROUND,
+    SENSORS,
+    sensors_of,
+    SensorSection,
+)
 from rolling_dynamics.scenario.machine_joints import (
-    AxisSection,
     ContactSection,
     DRIVES,
     DriveSection,
-    IMPERFECT,
     JOINTS,
     JointSection,
     MotionDrive,
-    RevoluteSection,
 )
-from rolling_dynamics.scenario.machine_parts import (
-    Builder,
-    GROUND,
-    Part,
-    PARTS,
-    PlatePart,
-    RingSection,
-)
+from rolling_dynamics.scenario.machine_parts import Builder, Part, PARTS, PlatePart, RingSection
 from rolling_dynamics.scenario.scenario import Scenario, ScenarioFile
 
 TAKEN = {'x', 'p', 'hand', 'contact', GROUND}  # names of other things
 NORM = 1e-3  # by which a quaternion may be off one
 Numbers = either(scalar=Number, several=array())
 Formulas = either(scalar=Formula, several=several(Formula))
-
-
-SENSORS = Kinds('sensor')
-Expression = Callable[[MotionExpressions], ca.SX]
-
-
-class SensorSection(Section):
-    """A sensor; it measures each quantity for which a standard deviation is given."""
-
-    message: ClassVar[str]
-    quantities: ClassVar[tuple[str, ...]]
-
-    rate: float = quantity('measurements a second', 'Hz', positive=True)
-    delay: float = quantity('until a measurement is known', 's', least=0, default=0.0)
-    jitter: float = quantity('half the spread of the delay', 's', least=0, default=0.0)
-    exposure: float = quantity('over which a measurement averages', 's', least=0, default=0.0)
-    loss: float = quantity('fraction of measurements that are lost', least=0, default=0.0)
-    topic: str | None = note('its topic; the name of the sensor if left out', default=None)
-
-    @model_validator(mode='after')
-    def _some(self) -> SensorSection:
-        if not self.noise:
-            raise refused(f'give the noise of one of {", ".join(self.quantities)}, to measure it')
-        return self
-
-    @property
-    def noise(self) -> dict[str, float]:
-        """Standard deviation of what is measured, by quantity."""
-        given = {name: getattr(self, name) for name in self.quantities}
-        return {name: spread for name, spread in given.items() if spread is not None}
-
-    def outputs(
-        self, builder: Builder, joints: dict[str, JointSection]
-    ) -> dict[str, tuple[Entry, Expression]]:
-        """Return the entry of each quantity, and its expression; reject what is not there."""
-        raise NotImplementedError
-
-    def make(self, builder: Builder, name: str, joints: dict[str, JointSection]) -> Sensor:
-        """Return the sensor."""
-        outputs, noise = self.outputs(builder, joints), self.noise
-        entries = [outputs[q][0] for q in noise]
-        spread = [
-            s / 2 if e.kind == 'quaternion' else s  # half of an angle is in each number
-            for e, s in zip(entries, noise.values(), strict=True)
-            for _ in e.components
-        ]
-        return Sensor(
-            name=name,
-            output=Layout(tuple(entries)),
-            measure=lambda at: ca.vertcat(*(ca.vec(outputs[q][1](at)) for q in noise)),
-            covariance=np.diag(np.square(spread)),
-            rate=self.rate,
-            exposure=self.exposure,
-            delay=self.delay,
-            jitter=self.jitter,
-            loss=self.loss,
-            message=self.message,
-            topic=self.topic or name,
-            frame=self.frame,
-        )
-
-    @property
-    def frame(self) -> str:
-        """Frame of the message; empty where it has none."""
-        return ''
-
-
-def _deviation(text: str, unit: str) -> Any:  # noqa: ANN401  a field of a section
-    return quantity(f'{text}: standard deviation of its noise', unit, least=0, default=None)
-
-
-def turned(at: MotionExpressions, body: str) -> ca.SX:
-    """Return the attitude of a body in W, a rotation matrix."""
-    return at.body(body)[:3, :3]
-
-
-@SENSORS.add
-class ImuSection(SensorSection):
-    """An IMU at the origin of a body, in its axes."""
-
-    kind: Literal['imu']
-    message = 'imu'
-    quantities = ('orientation', 'angular_velocity', 'linear_acceleration')
-    body: str = note('body that carries it')
-    orientation: float | None = _deviation('attitude in W', 'rad')
-    angular_velocity: float | None = _deviation('angular velocity', 'rad/s')
-    linear_acceleration: float | None = _deviation('acceleration less gravity', 'm/s^2')
-
-    @property
-    def frame(self) -> str:
-        """Frame of the message."""
-        return f'{self.body}_link'
-
-    def outputs(
-        self,
-        builder: Builder,
-        joints: dict[str, JointSection],  # noqa: ARG002
-    ) -> dict[str, tuple[Entry, Expression]]:
-        """Return what it measures."""
-        body = builder.body(self.body, 'body')
-
-        def rate(at: MotionExpressions) -> ca.SX:
-            return ca.inv_skew(turned(at, body).T @ at.derivative(turned(at, body)))
-
-        def force(at: MotionExpressions) -> ca.SX:
-            gravity = ca.vertcat(*(at.params.get(f'gravity_{c}', 0) for c in 'xyz'))
-            velocity = at.derivative(at.body(body)[:3, 3])
-            return turned(at, body).T @ (at.derivative(velocity) - gravity)
-
-        return {
-            'orientation': (
-                quaternion_entry('orientation'),
-                lambda at: matrix_quaternion(turned(at, body)),
-            ),
-            'angular_velocity': (vector_entry('angular_velocity', 'rad/s', body), rate),
-            'linear_acceleration': (vector_entry('linear_acceleration', 'm/s^2', body), force),
-        }
-
-
-@SENSORS.add
-class PoseSection(SensorSection):
-    """A camera or a tracker of a body."""
-
-    kind: Literal['pose']
-    message = 'pose'
-    quantities = ('position', 'orientation')
-    body: str = note('body that is tracked')
-    frame_of: str = note('body in whose frame it is, or `ground`', default=GROUND)
-    position: float | None = _deviation('position of its origin', 'm')
-    orientation: float | None = _deviation('attitude', 'rad')
-
-    @property
-    def frame(self) -> str:
-        """Frame of the message."""
-        return 'odom' if self.frame_of == GROUND else f'{self.frame_of}_link'
-
-    def outputs(
-        self,
-        builder: Builder,
-        joints: dict[str, JointSection],  # noqa: ARG002
-    ) -> dict[str, tuple[Entry, Expression]]:
-        """Return what it measures."""
-        body, frame = builder.body(self.body, 'body'), builder.body(self.frame_of, 'frame_of')
-
-        def attitude(at: MotionExpressions) -> ca.SX:
-            R = turned(at, body)
-            return matrix_quaternion(turned(at, frame).T @ R if frame else R)
-
-        def place(at: MotionExpressions) -> ca.SX:
-            return at.in_frame(body, frame) if frame else at.body(body)[:3, 3]
-
-        return {
-            'position': (vector_entry('position', 'm', frame or 'W'), place),
-            'orientation': (quaternion_entry('orientation'), attitude),
-        }
-
-
-@SENSORS.add
-class EncodersSection(SensorSection):
-    """Encoders of hinges, or of slides."""
-
-    kind: Literal['encoders']
-    message = 'joint_states'
-    quantities = ('position', 'velocity')
-    of: list[str] = note('bodies whose hinges or slides are measured', min_length=1)
-    position: float | None = _deviation('angle or travel', 'rad or m')
-    velocity: float | None = _deviation('its rate', 'rad/s or m/s')
-
-    def outputs(
-        self, builder: Builder, joints: dict[str, JointSection]
-    ) -> dict[str, tuple[Entry, Expression]]:
-        """Return what they measure."""
-        for name in self.of:
-            if not isinstance(joints.get(builder.body(name, 'of')), AxisSection):
-                raise ParameterError(f'of: {name!r} has no hinge or slide')
-        turns = {isinstance(joints[name], RevoluteSection) for name in self.of}
-        if len(turns) != 1:
-            raise ParameterError('of: name hinges or slides, each kind has a sensor of its own')
-        unit = 'rad' if turns.pop() else 'm'
-
-        def read(suffix: str) -> Expression:
-            return lambda at: ca.vertcat(*(at.state[f'{name}{suffix}'] for name in self.of))
-
-        return {
-            q: (Entry(q, tuple(f'{name}_{q}' for name in self.of), u), read(suffix))
-            for q, suffix, u in (('position', '', unit), ('velocity', '_rate', f'{unit}/s'))
-        }
 
 
 class MachineSection(Section):
@@ -361,14 +164,6 @@ class MachineSection(Section):
                     section.limit(builder, name)
         return builder
 
-    def measured(self, builder: Builder) -> tuple[Sensor, ...]:
-        """Return the sensors of the machine."""
-        sensors = []
-        for name, sensor in self.sensors.items():
-            with located(f'machine.sensors.{name}', inner=True):
-                sensors.append(sensor.make(builder, name, self.joints))
-        return tuple(sensors)
-
 
 class MachineFile(ScenarioFile):
     """A machine from parts: bodies, joints of which rolling is one, contacts, drives."""
@@ -409,21 +204,20 @@ class MachineFile(ScenarioFile):
         limits = np.full(system.control.size, np.inf)
         actuators: list[Actuator] = []
         for drive, section in self.machine.drives.items():
-            driven = section.actuators(system.control, drive)
+            driven = section.actuators(system, drive)
             for actuator in driven:
                 limits[system.control.slice(actuator.control)] = actuator.limits
-            actuators += driven if section.given & {*IMPERFECT} else []
+            actuators += driven if section.given & {*ActuatorSection.model_fields} else []
         with located('machine.drives'):
             on_one_topic(system, actuators)
+        measured = sensors_of(system, self.machine.sensors, 'machine.sensors')
         with located('machine'):
             return Scenario(
                 p=p,
                 x0=x0,
                 control=self._control(system),
                 control_limits=limits,
-                sensors=self.machine.measured(builder),
-                actuators=tuple(actuators),
-                **self.common(name, raw, system, {}),
+                **self.common(name, raw, system, {}, driven=actuators, measured=measured),
             )
 
     def _start(self, system: MachineSystem, p: Array) -> Array:

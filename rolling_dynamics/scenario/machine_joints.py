@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 import math
-from typing import Any, cast, ClassVar, Literal
+from typing import Any, cast, Literal
 
 import casadi as ca
 import numpy as np
@@ -14,8 +14,8 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Actuator
 from rolling_dynamics.contract.rolling_system import (
     Entry,
-    Layout,
     quaternion_entry,
+    RollingSystem,
     vector_entry,
 )
 from rolling_dynamics.errors import ParameterError
@@ -51,13 +51,13 @@ from rolling_dynamics.scenario.fields import (
     numbers,
     quantity,
     refused,
-    Section,
     several,
     Term,
     usual,
     vector,
 )
-from rolling_dynamics.scenario.machine_parts import Builder, GROUND, MachinePiece, unit
+from rolling_dynamics.scenario.instruments import ActuatorSection, GROUND
+from rolling_dynamics.scenario.machine_parts import Builder, MachinePiece, unit
 from rolling_dynamics.scenario.material import Material
 from rolling_dynamics.scenario.surface_section import Edges, SURFACES
 from rolling_dynamics.scenario.surface_section import SurfaceSection as ChartSection
@@ -65,7 +65,6 @@ from rolling_dynamics.surfaces import Ellipsoid as EllipsoidOf
 
 JOINTS, DRIVES = Kinds('joint'), Kinds('drive')
 LEAST = 1e-5  # m: a smaller patch, or a shorter lever arm, is left out
-IMPERFECT = ('dead_time', 'rate', 'slew', 'dead_band', 'topic')
 RATES = {'m/s': 'm/s^2', 'rad/s': 'rad/s^2'}
 
 
@@ -561,37 +560,15 @@ class ContactSection(SurfaceSection):
         p[system.parameters.slice(f'{name}_patch')] = max(radius, LEAST)
 
 
-class DriveSection(Section):
+class DriveSection(ActuatorSection):
     """A drive; its control has its name."""
 
-    message: ClassVar[str] = 'effort'  # field of a trajectory's point with its commands
-
     limit: float = quantity('greatest magnitude of each control', positive=True, default=math.inf)
-    dead_time: float = quantity('from a command until it takes effect', 's', least=0, default=0.0)
-    rate: float = quantity(
-        'commands that it takes a second, the newest each; 0 for each as it comes',
-        'Hz',
-        least=0,
-        default=0.0,
-    )
-    slew: float = quantity('greatest change a second', positive=True, default=math.inf)
-    dead_band: float = quantity('greatest change that is not carried out', least=0, default=0.0)
-    topic: str = note('topic of its commands, a JointTrajectory; one for all drives', default='')
 
-    def actuators(self, control: Layout, name: str) -> list[Actuator]:
+    def actuators(self, system: RollingSystem, name: str) -> list[Actuator]:
         """Return how the drive carries out its commands, for each of its controls."""
-        return [
-            Actuator(
-                name=entry.name,
-                control=entry.name,
-                joints=entry.components,
-                limits=np.full(entry.size, self.limit),
-                message=self.message,
-                **{n: getattr(self, n) for n in IMPERFECT},
-            )
-            for entry in control.entries
-            if entry.name in (name, f'{name}_v', f'{name}_w')
-        ]
+        names = (name, f'{name}_v', f'{name}_w')
+        return [self.make(system, n, self.limit) for n in names if n in system.control]
 
     def drive(self, builder: Builder, name: str, joint: Joint) -> Joint:  # noqa: ARG002
         """Return a joint as the drive moves it."""
@@ -605,7 +582,6 @@ class DriveSection(Section):
 class MotionDrive(DriveSection):
     """A servo that prescribes the motion of a joint: its acceleration is the control."""
 
-    message: ClassVar[str] = 'accelerations'
     kind: Literal['motion']
     of: str = note('body whose joint is driven')
 

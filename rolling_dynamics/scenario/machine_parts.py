@@ -30,9 +30,9 @@ from rolling_dynamics.scenario.fields import (
     vector,
     whole,
 )
+from rolling_dynamics.scenario.instruments import GROUND
 
 PARTS = Kinds('part')
-GROUND = 'ground'
 ACROSS = (0.0, 1.0, 0.0)  # axis of a wheel
 THIN = 0.02  # radius of a drawn rod over the size of its outline
 

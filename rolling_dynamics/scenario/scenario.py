@@ -18,8 +18,9 @@ from rolling_dynamics.errors import ParameterError, printable, ScenarioError, su
 from rolling_dynamics.plugin import others, plugins, role_of
 from rolling_dynamics.scenario.control import Control, number
 from rolling_dynamics.scenario.document import line_numbers, plain, read_document, shorten
-from rolling_dynamics.scenario.faults import check, entries_of, entry_path, schema_of
+from rolling_dynamics.scenario.faults import check, entries_of, entry_path, located, schema_of
 from rolling_dynamics.scenario.fields import (
+    by_name,
     either,
     entry,
     note,
@@ -32,6 +33,12 @@ from rolling_dynamics.scenario.fields import (
     Section,
     section,
     several,
+)
+from rolling_dynamics.scenario.instruments import (
+    ActuatorSection,
+    SENSORS,
+    sensors_of,
+    SensorSection,
 )
 
 
@@ -185,6 +192,10 @@ class ScenarioFile(Section):
         default={},
     )
     tolerances: Tolerances = section(Tolerances)
+    sensors: dict[str, SensorSection] = entry(by_name(SENSORS), 'sensors by name', default={})
+    actuators: dict[str, ActuatorSection] = note(
+        'actuators by the name of their control', default={}
+    )
     plan: dict[str, Any] | None = note('what `rolling plan` looks for, see below', default=None)
     sweep: dict[str, Any] | None = note('what `rolling sweep` varies, see below', default=None)
     uncertain: Mapping[str, list[float]] = entry(
@@ -231,6 +242,9 @@ class ScenarioFile(Section):
         system: RollingSystem,
         events: Mapping[str, str],
         duration: float | None = None,
+        *,
+        measured: Iterable[Sensor] = (),
+        driven: Iterable[Actuator] = (),
     ) -> dict[str, Any]:
         """
         Return the arguments of ``Scenario`` that do not depend on the kind of system.
@@ -245,8 +259,15 @@ class ScenarioFile(Section):
             What happens at its guards by default; where nothing is said, the motion stops.
         duration
             In seconds, where the scenario's own has another unit.
+        measured, driven
+            Sensors and actuators that the system has beside those of all scenarios.
 
         """
+        sensors = (*measured, *sensors_of(system, self.sensors, 'sensors'))
+        actuators = list(driven)
+        for key, one in self.actuators.items():
+            with located(f'actuators.{key}', inner=True):
+                actuators.append(one.make(system, key))
         seconds = self.duration if duration is None else duration
         guards = next(iter(system.modes.values())).guards
         for given in self.events:
@@ -266,6 +287,8 @@ class ScenarioFile(Section):
             'tolerances': self.tolerances,
             'raw': raw,
             'uncertain': self.uncertain,
+            **({'sensors': sensors} if sensors else {}),
+            **({'actuators': tuple(actuators)} if actuators else {}),
         }
 
 

@@ -1,165 +1,113 @@
-"""Sensors and actuators that do not fit their system are refused as the scenario is loaded."""
+"""Sensors and actuators in the scenario file of any system."""
 
-from dataclasses import replace
-
-import casadi as ca
 import numpy as np
 import pytest
-from rolling_dynamics.contract.instruments import Sensor
-from rolling_dynamics.contract.rolling_system import Entry, Layout, quaternion_entry, vector_entry
-from rolling_dynamics.errors import ParameterError, ScenarioError
-from rolling_dynamics.scenario import load_scenario
+from rolling_controller.measured_state import SensorFilter
+from rolling_dynamics import load_scenario
+from rolling_dynamics.errors import RollingError
 from rolling_dynamics.scenario.document import read_document
+from rolling_dynamics.simulation.emulation import Emulation
 
-HOP = load_scenario('point_mass_hop')  # in several modes
-SHELL = load_scenario('pendulum_torque')
-RIG = load_scenario('ball_balancer')
-(CAMERA,), (SERVOS,) = RIG.sensors, RIG.actuators
-
-
-def imu(*entries, **changes):
-    """Return a gyroscope, or another inertial sensor, that fits but for what changes."""
-    entries = entries or (vector_entry('angular_velocity', 'rad/s'),)
-    size = sum(e.size for e in entries)
-    given = {
-        'name': 'imu',
-        'output': Layout(entries),
-        'measure': lambda _: ca.DM.ones(size),
-        'covariance': np.eye(size),
-        'rate': 100.0,
-        'message': 'imu',
-        'topic': 'imu',
-        'frame': 'shell_link',
-    }
-    return Sensor(**{**given, **changes})
-
-
-def joint_states(*entries, **changes):
-    return imu(*entries, message='joint_states', **changes)
-
-
-def gyro(unit='rad/s', suffixes='xyz'):
-    return vector_entry('angular_velocity', unit, suffixes=suffixes)
+TRACKER = {'kind': 'pose', 'body': 'shell', 'rate': 100.0, 'position': 1e-3, 'orientation': 2e-3}
+GIVEN = {
+    'pendulum_start': (
+        {
+            'tracker': TRACKER,
+            'imu': {'kind': 'imu', 'body': 'pendulum', 'rate': 200.0, 'angular_velocity': 0.01},
+        },
+        {'tau_W': {'dead_time': 0.01, 'slew': 50.0}},
+    ),
+    'point_mass_ball': (
+        {
+            'tracker': TRACKER,
+            'rails': {'kind': 'encoders', 'of': ['theta'], 'rate': 200.0, 'position': 1e-3},
+        },
+        {'theta_acceleration': {'dead_time': 0.01, 'topic': 'motors', 'rate': 200.0}},
+    ),
+    'spin_rolling_pure': (
+        {'camera': {**TRACKER, 'body': 'object', 'frame_of': 'contact', 'delay': 0.02}},
+        {'w_SO_S': {'dead_time': 0.01}},
+    ),
+    'laboratory_damping': (
+        {'camera': {**TRACKER, 'body': 'object', 'frame_of': 'hand'}},
+        {'alpha_WH_H': {'dead_time': 0.01}},
+    ),
+}
 
 
-def read(*names, of='position', unit='rad'):
-    return Entry(of, names, unit)
+def loaded(name, sensors, actuators):
+    return load_scenario(read_document(name) | {'sensors': sensors, 'actuators': actuators})
 
 
-def test_what_fits_is_taken():
-    both = quaternion_entry('orientation'), gyro()
-    encoders = joint_states(
-        read('a_position', 'b_position'),
-        read('a_velocity', 'b_velocity', of='velocity', unit='rad/s'),
-        name='encoders',
-        topic='~/joints',
-        frame='',
-    )
-    replace(SHELL, sensors=(imu(*both, topic='/front/imu'), encoders))
-    slope = np.outer([1, 2, 3], [1, 2, 3])  # semidefinite, but for rounding
-    replace(SHELL, sensors=(imu(covariance=slope / 7),))
+@pytest.fixture(params=GIVEN, scope='module')
+def scenario(request):
+    return loaded(request.param, *GIVEN[request.param])
 
 
-@pytest.mark.parametrize(
-    ('make', 'text'),
-    [
-        (lambda: imu(gyro('deg/s')), "angular_velocity of 'imu' has rad/s, got deg/s; convert it"),
-        (lambda: imu(gyro('m')), "angular_velocity of 'imu' has rad/s, got m;"),
-        (lambda: imu(gyro(suffixes='xy')), 'angular_velocity_z; got .*_x., .angular_velocity_y.'),
-        (lambda: imu(gyro(suffixes=['x', 'y', 'up'])), 'takes 3 numbers, angular_velocity_x'),
-        (
-            lambda: imu(vector_entry('orientation', '')),
-            "orientation of 'imu' takes 4 numbers, orientation_w",
-        ),
-        (lambda: joint_states(read('a', 'b')), 'JOINT_position for the same joints'),
-        (lambda: joint_states(read('_position')), 'JOINT_position for the same joints'),
-        (
-            lambda: joint_states(
-                read('a_position'), read('b_velocity', of='velocity', unit='rad/s')
-            ),
-            'JOINT_velocity for the same joints in each entry',
-        ),
-        (lambda: joint_states(read('a_position', unit='deg')), 'rad or m, got deg'),
-        (
-            lambda: imu(vector_entry('marker', 'mm'), message='points'),
-            "marker of 'points' has m, got mm",
-        ),
-        (lambda: imu(rate=1e9), 'at most 100000 Hz, got 1000000000.0'),
-        (lambda: imu(topic=''), "topic takes letters, .* got ''"),
-        (lambda: imu(topic='my imu'), "topic takes letters, .* got 'my imu'"),
-        (lambda: imu(topic='3d/imu'), 'topic takes letters'),
-        (lambda: imu(topic='imu/'), 'topic takes letters'),
-        (lambda: imu(frame='shel_link'), "no frame 'shel_link'; did you mean 'shell_link'"),
-        (lambda: imu(covariance=np.eye(3) + np.eye(3, k=1)), 'covariance must be a symmetric'),
-        (lambda: imu(covariance=np.full((3, 3), np.nan)), 'covariance must be a symmetric'),
-        (lambda: imu(measure=lambda _: ca.SX.zeros(3) / 0), 'is not finite at the start'),
-        (lambda: imu(measure=lambda at: at.poses), 'measure: AttributeError: .* no attribute'),
-        (lambda: imu(measure=lambda at: at.state['q'][7:]), "'q'; there are .*'q_WS'"),
-        (lambda: imu(measure=lambda at: at.body('shell')[7, :]), 'measure: .*[Oo]ut of bounds'),
-        (lambda: imu(measure=lambda _: ca.SX.sym('x', 3)), 'measure: .*free'),
-    ],
-)
-def test_a_sensor_that_does_not_fit_is_refused_by_its_name(make, text):
-    with pytest.raises(ParameterError, match=f"sensor 'imu'.*{text}"):
-        replace(SHELL, sensors=(make(),))
+def test_entries_of_any_system_are_its_sensors_and_actuators(scenario):
+    assert [s.name for s in scenario.sensors] == list(scenario.raw['sensors'])
+    assert [a.name for a in scenario.actuators] == list(scenario.raw['actuators'])
+    assert all(a.dead_time == 0.01 for a in scenario.actuators)
 
 
-def test_every_mode_of_a_sensor_is_tried():
-    modes = []
+def test_an_emulation_measures_and_drives_by_them(scenario):
+    """The command acts once the dead time is over, and each sensor measures what it names."""
+    rig = Emulation(scenario.system, scenario.p, scenario.sensors, scenario.actuators)
+    rig.restart(scenario.x0, scenario.control(0.0, scenario.x0))
+    wanted = np.array(rig.u) + 1e-3
+    controls, seen = [], {}
+    for _ in range(20):
+        for measurement in rig.step(wanted, 2e-3):
+            seen.setdefault(measurement.sensor.name, []).append(measurement.value)
+        controls.append(np.array(rig.u))
+    assert np.abs(controls[2] - wanted).max() > 5e-4
+    np.testing.assert_allclose(controls[-1], wanted, atol=1e-9)
+    assert {*seen} == {s.name for s in scenario.sensors}
+    sensor = scenario.sensors[0]
+    f = next(iter(sensor.function(scenario.system, m) for m in scenario.system.modes))
+    y = np.array(f(rig.state.x, rig.u, 0.0, scenario.p)).ravel()
+    assert np.abs(seen[sensor.name][-1][:3] - y[:3]).max() < 0.02
 
-    def force(at):
-        modes.append(at)
-        return at.wrench[3:] if len(modes) < 3 else at.wrench[4:]
 
-    meter = imu(vector_entry('force', 'N'), message='wrench', measure=force, frame='')
-    with pytest.raises(ParameterError, match=r"of 'point_mass_ball', mode 'separated'.* 2"):
-        replace(HOP, sensors=(meter,))
+@pytest.mark.parametrize('name', ['pendulum_start', 'point_mass_ball'])
+def test_a_filter_of_them_estimates_the_state(name):
+    scenario = loaded(name, *GIVEN[name])
+    known = SensorFilter(scenario.system, scenario.p, scenario.sensors, scenario.x0)
+    measured = {s.name: next(iter(scenario.system.modes)) for s in scenario.sensors}
+    u, belief = np.array(scenario.control(0.0, scenario.x0)), known.start()
+    y = [
+        np.array(s.function(scenario.system, measured[s.name])(scenario.x0, u, 0, scenario.p))
+        for s in scenario.sensors
+    ]
+    belief, x = known.step(belief, np.concatenate(y).ravel(), 0.0)
+    off = np.array(scenario.system.difference(x, scenario.x0)).ravel()
+    assert np.abs(off).max() < 1e-2
 
 
 @pytest.mark.parametrize(
-    ('changes', 'text'),
+    ('name', 'sensors', 'actuators', 'text'),
     [
         (
-            {'message': 'effort'},
-            "'effort' carries N m or N, and the control 'command' is in rad; ",
+            'pendulum_start',
+            {'a': TRACKER | {'body': 'shel'}},
+            {},
+            "sensors.a.body: got 'shel'.*shell",
         ),
-        ({'message': 'velocities'}, "use message 'positions'"),
-        ({'joints': ('a', 'a')}, r"joints takes 2 names, each once, got \['a', 'a'\]"),
-        ({'control': 'comand'}, "control: no entry 'comand'; did you mean 'command'"),
-        ({'topic': 'servo command'}, 'topic takes letters'),
-        ({'limits': np.array([0.1, np.nan])}, 'limits takes 2 positive numbers'),
-        ({'rate': 1e9}, 'rate must be at most 100000 Hz'),
+        ('pendulum_start', {'a': TRACKER | {'rate': 0}}, {}, 'sensors.a.rate'),
+        ('pendulum_start', {'a': {**TRACKER, 'kind': 'gps'}}, {}, 'imu, pose, encoders'),
+        (
+            'point_mass_ball',
+            {'a': {'kind': 'encoders', 'of': ['p'], 'rate': 9, 'position': 1}},
+            {},
+            "sensors.a.of: 'p' has no hinge or slide.*theta",
+        ),
+        ('point_mass_ball', {}, {'theta': {}}, 'actuators.theta: .*theta_acceleration'),
+        ('point_mass_ball', {}, {'theta_acceleration': {'dead_time': -1}}, 'dead_time'),
+        ('spin_rolling_pure', {'a': TRACKER}, {}, "sensors.a.body: got 'shell'.*object"),
+        ('ball_balancer', {}, {'command': {'dead_time': 0.1}}, "control 'command'.*given twice"),
+        ('two_wheeler', {'imu': TRACKER | {'body': 'body'}}, {}, "name 'imu'.*given twice"),
     ],
 )
-def test_an_actuator_that_does_not_fit_is_refused_by_its_name(changes, text):
-    with pytest.raises(ParameterError, match=f"actuator 'servos'.*{text}"):
-        replace(RIG, actuators=(replace(SERVOS, **changes),))
-
-
-@pytest.mark.parametrize(
-    ('sensors', 'actuators', 'text'),
-    [
-        ([CAMERA, replace(CAMERA, topic='other')], [], "name 'camera' of 'ball_balancer'"),
-        ([CAMERA, replace(CAMERA, name='other')], [], "topic 'vision/object_pose'"),
-        ([CAMERA], [replace(SERVOS, topic=CAMERA.topic)], "topic 'vision/object_pose'"),
-        ([], [SERVOS, replace(SERVOS, joints=('a', 'b'))], "control 'command'"),
-    ],
-)
-def test_what_two_instruments_cannot_both_have_is_refused(sensors, actuators, text):
-    with pytest.raises(ParameterError, match=f'{text}.* is given twice'):
-        replace(RIG, sensors=tuple(sensors), actuators=tuple(actuators))
-
-
-@pytest.mark.parametrize(
-    ('changes', 'text'),
-    [
-        ({'rate': 1e9}, 'machine.sensors.imu: .*at most 100000 Hz'),
-        ({'topic': 'a b'}, "machine: sensor 'imu' of 'machine': topic takes letters"),
-        ({'topic': 'encoders'}, "machine: sensors and actuators: topic 'encoders'"),
-    ],
-)
-def test_a_fault_in_a_file_begins_with_its_path(changes, text):
-    document = read_document('two_wheeler')
-    document['machine']['sensors']['imu'] |= changes
-    with pytest.raises(ScenarioError, match=text):
-        load_scenario(document)
+def test_what_does_not_fit_its_system_is_refused_with_its_entry(name, sensors, actuators, text):
+    with pytest.raises(RollingError, match=text):
+        loaded(name, sensors, actuators)
