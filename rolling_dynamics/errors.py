@@ -188,7 +188,7 @@ def check_positive(
         A number is out of this range; the text has the given value.
 
     """
-    given = value.tolist() if hasattr(value, 'tolist') else value
+    given = value.ravel().tolist() if hasattr(value, 'ravel') else value
     for v in given if isinstance(given, list | tuple) else [given]:
         if not (isinstance(v, int | float) and (v > 0 or (zero and v == 0)) and v <= most):
             kind = f'{"zero or " * zero}positive{" and finite" * (most == LARGEST)}'

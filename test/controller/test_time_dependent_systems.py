@@ -69,7 +69,7 @@ def test_margins_are_those_of_the_time(gusts):
 
 def test_plan_of_a_system_that_depends_on_time_is_refused(gusts):
     disk, p, run = gusts
-    with pytest.raises(ParameterError, match='depend on the time itself'):
+    with pytest.raises(ParameterError, match='depend explicitly on time'):
         PlanProblem(
             system=disk,
             p=p,

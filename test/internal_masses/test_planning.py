@@ -185,5 +185,5 @@ def test_no_seed_where_the_masses_cannot_balance():
     x0 = ball.state.pack(
         theta=[-np.pi / 2], theta_rate=[0], q_WB=[1, 0, 0, 0], w_WB_B=np.zeros(3), p=[0, 0]
     )
-    with pytest.raises(ParameterError, match='cannot keep the centre of mass'):
+    with pytest.raises(ParameterError, match='cannot move the centre of mass'):
         rolling_seed(ball, p, x0, straight_path(np.zeros(2), np.array([2.0, 0.0])), (0, 1), 4.0)

@@ -28,7 +28,7 @@ def test_it_has_the_bodies_hinges_and_contacts(name, bodies, hinges, pairs, mass
 
 
 def test_a_body_on_a_ball_has_a_ball_joint_on_it():
-    ball, body = ET.fromstring(mjcf(ballbot())).iter('body')  # noqa: S314
+    ball, body = ET.fromstring(mjcf(ballbot().scenario)).iter('body')  # noqa: S314
     assert ball.find('body') is body
     assert [j.get('type') for j in body.findall('joint')] == ['ball']
 

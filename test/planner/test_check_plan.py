@@ -155,7 +155,7 @@ def test_the_right_jacobian():
         ({'p_WH': np.zeros((2, 3))}, 'p_WH takes numbers of shape'),
         ({'p_WH': np.full((11, 3), np.nan)}, 'p_WH must be finite'),
         ({'q_WH': np.ones((11, 4))}, 'unit quaternions'),
-        ({'v_WH_H': None}, 'v_WH_H is missing'),
+        ({'v_WH_H': None}, 'v_WH_H is needed'),
         ({'w_WH_H': None, 'v_WH_H': None}, 'accelerations need velocities'),
     ],
 )
