@@ -75,7 +75,8 @@ def resting():
 @pytest.fixture(scope='module')
 def node(domain, resting):
     """The controller in this process, spun in a thread."""
-    with in_process(domain, partial(ControllerNode, ControlledLaboratory), PARAMETERS) as made:
+    make = partial(ControllerNode, ControlledLaboratory, 'contact')
+    with in_process(domain, make, PARAMETERS) as made:
         yield made
 
 

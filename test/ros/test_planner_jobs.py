@@ -130,7 +130,7 @@ def test_spin_rolling_goal_as_attitude_is_that_of_its_coordinates():
     first = plan(scenario, coordinates)['plan']
     second = plan(scenario, {'u_s': 0.0, 'q_SO': first.states[-1, 2:6]})['plan']
     np.testing.assert_allclose(second.states[-1], first.states[-1], atol=1e-9)
-    with pytest.raises(ParameterError, match='q_SO and psi say the same'):
+    with pytest.raises(ParameterError, match='q_SO and psi are redundant'):
         plan(scenario, {'psi': 1.0, 'q_SO': first.states[-1, 2:6]})
     with pytest.raises(ParameterError, match='unit quaternion, its norm is 2'):
         plan(scenario, {'q_SO': np.array([2.0, 0.0, 0.0, 0.0])})
