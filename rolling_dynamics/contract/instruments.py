@@ -42,12 +42,18 @@ SENSOR_MESSAGES: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
     'points': {},  # any entries of three components in m, a point each
 }
-# Fields of a point of a trajectory, and their units.
+# Fields of a command, as a point of a trajectory names them, and their units.
 ACTUATOR_MESSAGES: Mapping[str, str] = {
     'positions': 'rad or m',
     'velocities': 'rad/s or m/s',
     'accelerations': 'rad/s^2 or m/s^2',
     'effort': 'N m or N',
+}
+# Messages that carry a command to controllers of ros2_control, and the fields that each may have.
+CARRIERS: Mapping[str, Collection[str]] = {
+    'trajectory': ACTUATOR_MESSAGES,
+    'array': ACTUATOR_MESSAGES,
+    'joint_state': ('positions', 'velocities', 'effort'),
 }
 FRAMES = ('odom', 'base_footprint', 'base_link', 'map', 'world')  # next to bodies
 TOPIC = re.compile(r'(~?/)?[A-Za-z_]\w*(/[A-Za-z_]\w*)*', re.ASCII)
@@ -349,7 +355,10 @@ class Actuator:
     dead_band
         Maximum change of a control that is ignored [unit of the control].
     message
-        Field of the JointTrajectory that carries a command: one of ``ACTUATOR_MESSAGES``.
+        Field that carries a command: one of ``ACTUATOR_MESSAGES``.
+    carrier
+        Message that has it, one of ``CARRIERS``: the last point of a JointTrajectory, JointState,
+        or a Float64MultiArray of the numbers alone, as `<controller>/commands` takes.
     topic
         Name of its topic, relative to the namespace of the robot, one for all actuators. If empty,
         commands arrive on `robot/control` under the names of the controls.
@@ -365,11 +374,13 @@ class Actuator:
     slew: float = math.inf
     dead_band: float = 0.0
     message: str = 'effort'
+    carrier: str = 'trajectory'
     topic: str = ''
 
     def __post_init__(self) -> None:
         """Raise ParameterError if an entry is out of range."""
-        _known(self.name, 'message', self.message, ACTUATOR_MESSAGES)
+        _known(self.name, 'carrier', self.carrier, CARRIERS)
+        _known(self.name, 'message', self.message, CARRIERS[self.carrier])
         for entry in ('dead_time', 'rate', 'dead_band'):
             check_positive(f'actuator {self.name!r}: {entry}', getattr(self, entry), zero=True)
         if self.rate > FASTEST:
@@ -473,16 +484,16 @@ def on_one_topic(system: RollingSystem, actuators: Sequence[Actuator]) -> list[A
     Raises
     ------
     ParameterError
-        They do not cover all controls, or do not use one topic and one field of its message.
+        They do not cover all controls, or do not use one topic and one field of one message.
 
     """
     given = {a.control: a for a in actuators if a.topic}
     names = [entry.name for entry in system.control.entries]
-    ways = {(a.topic, a.message) for a in given.values()}
+    ways = {(a.topic, a.message, a.carrier) for a in given.values()}
     if given and ({*names} != {*given} or len(ways) > 1):
         raise ParameterError(
             f'{system.name}: actuators with a topic take all of {names} together, on one topic, '
-            f'in one field of its message; got {sorted(given)} on {sorted(ways)}'
+            f'in one field of one message; got {sorted(given)} on {sorted(ways)}'
         )
     return [given[name] for name in names] if given else []
 

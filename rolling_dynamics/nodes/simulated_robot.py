@@ -12,14 +12,12 @@ from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.impulse import Impulse
 from rolling_dynamics.nodes.robot_topics import RobotTopics, WORLD_FRAME
 from rolling_dynamics.nodes.simulated import perturbation_parameters, plant_parameters, Simulated
-from rolling_dynamics.nodes.topics import CommandTopic
+from rolling_dynamics.nodes.topics import Command, CommandTopic
 from rolling_dynamics.robots.emulated_robot import emulated_robot, MOTIONS
 from rolling_dynamics.scenario_model import load_robot
 from rolling_node_kit.conversions import finite
 from rolling_node_kit.parameters import fixed
 from rolling_node_kit.qos import EVENT
-from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
 
 if TYPE_CHECKING:
     from rolling_dynamics.nodes.simulator_node import SimulatorNode
@@ -75,6 +73,7 @@ class SimulatedRobot(Simulated):
         except RollingError as error:
             self._node.get_logger().warning(f'~/push refused: {error}')
 
-    def read(self, message: JointState | JointTrajectory) -> tuple[int, Array]:
+    def read(self, message: Command) -> tuple[int, Array]:
         """Return the control; refuse other names, missing numbers, and what is not finite."""
-        return self._commands.read(message)
+        stamp, u = self._commands.read(message)
+        return stamp if self._commands.stamped else self._node.stamp, u

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import math
+from typing import TypeAlias
 
 from geometry_msgs.msg import PoseWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
@@ -30,9 +31,11 @@ from rolling_node_kit.conversions import (
 from rolling_node_kit.qos import SENSOR_DATA, STREAM_WRITER
 from rolling_node_kit.suite_node import SuiteNode
 from sensor_msgs.msg import Imu, JointState, PointCloud2
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 AXES = 'xyz'
+Command: TypeAlias = 'JointState | JointTrajectory | Float64MultiArray'
 TYPES = {
     'pose': PoseWithCovarianceStamped,
     'odometry': Odometry,
@@ -41,6 +44,12 @@ TYPES = {
     'joint_states': JointState,
     'points': PointCloud2,
 }
+COMMANDS = {  # carriers of commands: type, and the usual topic of ros2_control
+    'joint_state': (JointState, 'robot_joint_command'),
+    'array': (Float64MultiArray, 'joint_group_controller/commands'),
+    'trajectory': (JointTrajectory, 'joint_trajectory_controller/joint_trajectory'),
+}
+OF_JOINTS = {'positions': 'position', 'velocities': 'velocity'}  # fields of a JointState
 # of messages of a header and floats: their number, that of a twist with covariance behind a pose
 FLOATS = {'pose': POSE, 'odometry': POSE + 42, 'imu': 37, 'wrench': 6}
 # Of an entry of a layout: where its floats begin, and its covariance with row length and offset.
@@ -145,6 +154,8 @@ class CommandTopic:
     ----------
     kind, name
         Type and name of the topic.
+    stamped
+        Whether a command says when it is to act.
 
     """
 
@@ -153,22 +164,28 @@ class CommandTopic:
         self.kind, self.name = JointState, 'robot/control'
         self._names, self._field = list(system.control.names), 'effort'
         if given := on_one_topic(system, actuators):
-            self.kind, self.name, self._field = JointTrajectory, given[0].topic, given[0].message
+            self.kind, _ = COMMANDS[given[0].carrier]
+            self.name, self._field = given[0].topic, given[0].message
             self._names = [joint for actuator in given for joint in actuator.joints]
-
-    def message(self, u: Array, stamp: int) -> JointState | JointTrajectory:
-        """Return a command, in the units of the control, that is to act at a time [ns]."""
         if self.kind is JointState:
-            out = JointState(name=self._names, effort=u.tolist())
+            self._field = OF_JOINTS.get(self._field, self._field)
+        self.stamped = self.kind is not Float64MultiArray
+
+    def message(self, u: Array, stamp: int) -> Command:
+        """Return a command, in the units of the control, that is to act at a time [ns]."""
+        if self.kind is Float64MultiArray:
+            return Float64MultiArray(data=u.tolist())
+        if self.kind is JointState:
+            out = JointState(name=self._names, **{self._field: u.tolist()})
         else:
             point = JointTrajectoryPoint(**{self._field: u.tolist()})
             out = JointTrajectory(joint_names=self._names, points=[point])
         out.header.stamp = nanoseconds_to_time(stamp)
         return out
 
-    def read(self, message: JointState | JointTrajectory) -> tuple[int, Array]:
+    def read(self, message: Command) -> tuple[int, Array]:
         """
-        Return stamp [ns] and control, in its units.
+        Return stamp [ns], 0 of none, and control, in its units.
 
         Raises
         ------
@@ -176,10 +193,12 @@ class CommandTopic:
             The message has other names, more or fewer numbers, or one that is not finite.
 
         """
-        if self.kind is JointState:
-            names, numbers, what = message.name, message.effort, 'efforts'
+        names, what = self._names, self._field
+        if self.kind is Float64MultiArray:
+            numbers = message.data
+        elif self.kind is JointState:
+            names, numbers = message.name, getattr(message, what)
         elif message.points:
-            what = self._field
             names, numbers = message.joint_names, getattr(message.points[-1], what)
         else:
             raise ParameterError('it has no points')
@@ -191,7 +210,7 @@ class CommandTopic:
         u = np.array([by_name[name] for name in self._names], dtype=float)
         if not math.isfinite(u.sum()):
             raise ParameterError('it is not finite')
-        return time_to_nanoseconds(message.header.stamp), u
+        return time_to_nanoseconds(message.header.stamp) if self.stamped else 0, u
 
 
 def _joints(sensor: Sensor) -> list[str]:

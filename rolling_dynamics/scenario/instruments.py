@@ -243,7 +243,12 @@ class ActuatorSection(Section):
     )
     slew: float = quantity('greatest change a second', positive=True, default=math.inf)
     dead_band: float = quantity('greatest change that is not carried out', least=0, default=0.0)
-    topic: str = note('topic of its commands, a JointTrajectory; one for all drives', default='')
+    topic: str = note('topic of its commands, one for all drives', default='')
+    carrier: Literal['trajectory', 'array', 'joint_state'] = note(
+        'message of its commands on `topic`: a JointTrajectory, a Float64MultiArray as '
+        '`<controller>/commands` takes, or a JointState; one for all drives',
+        default='trajectory',
+    )
 
     def make(self, system: RollingSystem, name: str, limit: float = math.inf) -> Actuator:
         """Return the actuator of an entry of the control, of a greatest magnitude."""

@@ -19,6 +19,7 @@ from geometry_msgs.msg import AccelStamped
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, quoted
 from rolling_dynamics.nodes.chosen import CompilingNode
+from rolling_dynamics.nodes.topics import COMMANDS
 from rolling_hw_interface.arm import Arm, Chain
 from rolling_hw_interface.arm_urdf import arm_urdf, chain_from, model_from
 from rolling_hw_interface.motor_bridge import BridgeSettings, MotorBridge
@@ -52,7 +53,6 @@ from rolling_node_kit.suite_node import ERROR, Health, OK, WARN
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from tf2_msgs.msg import TFMessage
-from trajectory_msgs.msg import JointTrajectory
 
 
 def security_gap(environment: Mapping[str, str]) -> str:
@@ -80,11 +80,6 @@ def security_gap(environment: Mapping[str, str]) -> str:
     return ''
 
 
-OUTPUTS = {  # name -> type, default topic
-    'joint_state': (JointState, 'robot_joint_command'),
-    'array': (Float64MultiArray, 'joint_group_controller/commands'),
-    'trajectory': (JointTrajectory, 'joint_trajectory_controller/joint_trajectory'),
-}
 TABLE = (
     *LOOP_TABLE,
     JOINT_NAMES,
@@ -93,7 +88,7 @@ TABLE = (
         'output',
         'joint_state',
         'kind of command: for topic-based hardware, or for a controller',
-        choices=tuple(OUTPUTS),
+        choices=tuple(COMMANDS),
     ),
     fixed('command_topic', '', 'command topic; empty = default topic of the command interface'),
     fixed(
@@ -145,7 +140,7 @@ class MotorBridgeNode(CompilingNode, LoopNode):
         self._names = list(joint_names_of(self.values, arm))
         self._read = JointReader(self._names).read
         self._encode = JointStateEncoder(self._names, (settings.mode,)).encode
-        kind, usual = OUTPUTS[self._output]
+        kind, usual = COMMANDS[self._output]
         self._commands = self.writer(kind, self.values['command_topic'] or usual, COMMAND)
         self._joint_states = (
             self.writer(JointState, 'joint_states', STREAM_WRITER)

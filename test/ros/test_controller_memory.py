@@ -149,7 +149,9 @@ def node(domain, monkeypatch):
             *given, **named | {'result_timeout': KEPT}
         ),
     )
-    with in_process(domain, partial(ControllerNode, ControlledHand, 'contact'), PARAMETERS) as made:
+    with in_process(
+        domain, partial(ControllerNode, ControlledHand, 'contact'), PARAMETERS
+    ) as made:
         yield made
 
 

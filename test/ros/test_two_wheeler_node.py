@@ -39,7 +39,14 @@ def ros_environment(domain):
     return {**os.environ, 'ROS_DOMAIN_ID': str(domain)}
 
 
-@pytest.fixture(params=['', 'wheels/command'], ids=['efforts', 'own-topic'])
+KINDS = {
+    '': 'sensor_msgs/msg/JointState',
+    'wheels/command': 'trajectory_msgs/msg/JointTrajectory',
+    'effort_controller/commands, carrier: array': 'std_msgs/msg/Float64MultiArray',
+}
+
+
+@pytest.fixture(params=KINDS, ids=['efforts', 'own-topic', 'array'])
 def path(request, tmp_path):
     """The machine; its drives take commands as the robot's efforts, or by a topic of their own."""
     text = find_config('two_wheeler.yaml').read_text()
@@ -91,7 +98,9 @@ def logged(peer):
 
 
 @pytest.mark.slow  # nodes by sensors; test/test_two_wheeler.py has the same in lockstep
-def test_it_drives_to_its_goal_and_then_by_velocities(peer, nodes, path, logged, tmp_path):
+def test_it_drives_to_its_goal_and_then_by_velocities(
+    peer, nodes, path, request, logged, tmp_path
+):
     """All commands come out of a replay: of holds, the plan and the velocities."""
     scenario = load_scenario(path)
     state = scenario.system.state
@@ -102,7 +111,7 @@ def test_it_drives_to_its_goal_and_then_by_velocities(peer, nodes, path, logged,
     assert handle.accepted
     topic = scenario.actuators[0].topic
     commands = peer.node.get_publishers_info_by_topic(topic or 'robot/control')
-    kind = 'trajectory_msgs/msg/JointTrajectory' if topic else 'sensor_msgs/msg/JointState'
+    kind = KINDS[request.node.callspec.params['path']]
     assert [c.topic_type for c in commands] == [kind]
     assert not topic or not peer.node.get_publishers_info_by_topic('robot/control')
     ended = peer.result(handle, 180.0)
@@ -124,7 +133,7 @@ def test_it_drives_to_its_goal_and_then_by_velocities(peer, nodes, path, logged,
 
     x = at(peer.collect(JointState, 'robot/state', EVENT, accept=turned, timeout=300)[0])
     assert abs(x['q_body'][2]) < NEAR
-    assert np.hypot(*x['v_body'][:2]) == pytest.approx(0.3, abs=0.05)
+    assert np.hypot(*x['v_body'][:2]) == pytest.approx(0.3, abs=0.08)  # at an instant
     client.destroy()
     count = len(logged['controller/steps'])
     assert peer.call(Trigger, 'controller/stop', Trigger.Request()).success

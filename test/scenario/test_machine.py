@@ -166,7 +166,7 @@ def plates(**top):
 def test_a_contact_that_prescribed_motions_may_contradict_is_refused():
     with pytest.raises(
         ScenarioError,
-        match=r"initial: the contact of 'ball' on 'upper' \(top\) repeats .* stiffness",
+        match=r"initial: the contact of 'ball' on 'upper' \(top\) is redundant.* stiffness",
     ):
         load_scenario(plates())
     assert load_scenario(plates(stiffness=1e4)).system.state.size
