@@ -203,7 +203,7 @@ class CommandTopic:
         else:
             raise ParameterError('it has no points')
         if len(numbers) != len(names):
-            raise ParameterError(f'it has {len(numbers)} {what} for {len(names)} names')
+            raise ParameterError(f'it has {len(numbers)} values of {what} for {len(names)} names')
         if sorted(names) != sorted(self._names):
             raise ParameterError(f'its names are {list(names)}, {self._names} are needed')
         by_name = dict(zip(names, numbers, strict=True))

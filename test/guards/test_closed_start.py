@@ -64,7 +64,7 @@ def test_plates_that_may_move_apart_under_one_ball_are_refused():
         machine.contact(Contact(body='ball', shape=SHAPE, on=name))
     system = MachineSystem(machine)
     x = system.state.pack(p_ball=[0, 0, R])
-    with pytest.raises(ParameterError, match=r"contact of 'ball' on '(left|right)' repeats what"):
+    with pytest.raises(ParameterError, match=r"contact of 'ball' on '(left|right)' is redundant"):
         system.check_state([], x)
 
 

@@ -98,7 +98,7 @@ def test_a_command_is_carried_by_the_message_that_a_controller_takes(carrier, fi
     assert back.tolist() == u.tolist()
     assert stamp == (5 if topic.stamped else 0)
     longer = topic.message(np.append(u, 0.0), 5)
-    with pytest.raises(ParameterError, match=f'{u.size + 1} {field[:6]}'):
+    with pytest.raises(ParameterError, match=f'{u.size + 1} values of {field[:6]}'):
         topic.read(longer)
 
 

@@ -91,7 +91,7 @@ def values_of(status):
         (JointState(name=[CONTROL], effort=[math.nan]), 'it is not finite'),
         (JointState(name=['theta_1'], effort=[5.0]), f"['{CONTROL}'] are needed"),
         (JointState(name=[CONTROL, CONTROL], effort=[5.0, 5.0]), f"['{CONTROL}'] are needed"),
-        (JointState(name=[CONTROL], position=[5.0]), 'it has 0 efforts for 1 names'),
+        (JointState(name=[CONTROL], position=[5.0]), 'it has 0 values of effort for 1 names'),
         (JointState(), f"['{CONTROL}'] are needed"),
     ],
     ids=['not finite', 'other name', 'named twice', 'no effort', 'empty'],
