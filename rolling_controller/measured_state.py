@@ -8,7 +8,7 @@ end are the same. A longer time without a measurement takes several steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import math
 from typing import Any, NamedTuple, Protocol
 
@@ -28,7 +28,7 @@ from rolling_controller.supervisor import Memory, OPENING, Sample, Source, step,
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import compiled, FastFunction
 from rolling_dynamics.contract.capabilities import offers, smooth_mode
-from rolling_dynamics.contract.instruments import Sensor
+from rolling_dynamics.contract.instruments import Actuator, Sensor
 from rolling_dynamics.contract.rolling_system import (
     Entry,
     Layout,
@@ -535,6 +535,12 @@ def sensor_source(sensor: Sensor) -> Source:
         noise=float(noise[noise > 0.0].min(initial=np.inf)) if noise.any() else 0.0,
         opening=OPENING,
     )
+
+
+def latency(sensors: Iterable[Sensor], actuators: Iterable[Actuator]) -> float:
+    """Return the greatest time from a measurement until the answer to it acts [s]."""
+    dead_time = max((a.dead_time for a in actuators), default=0.0)
+    return max(s.delay for s in sensors) + dead_time
 
 
 class Measured(NamedTuple):

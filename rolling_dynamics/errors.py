@@ -191,5 +191,7 @@ def check_positive(
     given = value.ravel().tolist() if hasattr(value, 'ravel') else value
     for v in given if isinstance(given, list | tuple) else [given]:
         if not (isinstance(v, int | float) and (v > 0 or (zero and v == 0)) and v <= most):
-            kind = f'{"zero or " * zero}positive{" and finite" * (most == LARGEST)}'
-            raise ParameterError(f'{name} must be {kind}{unit and f" [{unit}]"}, got {given!r}')
+            kind = 'zero or positive' if zero else 'positive'
+            finite = ' and finite' if most == LARGEST else ''
+            shown = f' [{unit}]' if unit else ''
+            raise ParameterError(f'{name} must be {kind}{finite}{shown}, got {given!r}')

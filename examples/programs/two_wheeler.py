@@ -7,7 +7,7 @@ An IMU and encoders are filtered to its state; it stands up from a lean of 3 deg
 import numpy as np
 from rolling_controller import Hold
 from rolling_controller.lockstep import run_emulated
-from rolling_controller.measured_state import MeasuredLaw, SensorFilter
+from rolling_controller.measured_state import latency, MeasuredLaw, SensorFilter
 from rolling_dynamics import load_scenario
 from rolling_dynamics.simulation.emulation import Emulation
 
@@ -20,7 +20,7 @@ robot = Emulation(system, p, sensors, scenario.actuators, seed=1)
 robot.restart(np.array(system.retract(scenario.x0, lean)).ravel(), np.zeros(2))
 state = SensorFilter(system, p, sensors, scenario.x0)
 hold = Hold(system, p, scenario.x0, control_limits=scenario.control_limits)
-late = sensors[0].delay + scenario.actuators[0].dead_time
+late = latency(sensors, scenario.actuators)
 run = run_emulated(robot, MeasuredLaw(state, hold, latency=late), state.given, 2.0, lambda u: u)
 
 q = system.state.unpack(run.states[-1])['q_body']

@@ -22,7 +22,7 @@ from rolling_controller.design import follow, LAWS, laws_of, LEARNED, PREDICTIVE
 from rolling_controller.export.c import as_c, CSource
 from rolling_controller.law import as_function, COMMANDED, FunctionLaw, Law, law_named, MODE, split
 from rolling_controller.learned_law import LearnedLaw
-from rolling_controller.measured_state import GAP, MeasuredLaw, MISSING, SensorFilter
+from rolling_controller.measured_state import GAP, latency, MeasuredLaw, MISSING, SensorFilter
 from rolling_controller.predictive.law import PredictiveLaw
 from rolling_controller.robot_laws.regulator import RegulatedRobot, robot_kind
 from rolling_controller.robot_laws.steering import place, VelocityHold
@@ -321,9 +321,7 @@ def measured_law(scenario: Scenario) -> StepLaw:
         raise ParameterError(f'{scenario.name}: a law of what sensors measure needs sensors')
     state = SensorFilter(system, scenario.p, sensors, x)
     hold = Hold(system, scenario.p, x, control_limits=scenario.control_limits)
-    late = max(s.delay for s in sensors)
-    late += max((a.dead_time for a in scenario.actuators), default=0.0)
-    one = MeasuredLaw(state, hold, latency=late).as_function()
+    one = MeasuredLaw(state, hold, latency=latency(sensors, scenario.actuators)).as_function()
     # what was before the start was long ago
     start = np.maximum(one.memory, -1.0 - 2 * GAP / min(s.rate for s in sensors))
     names = tuple(f'memory_{k}' for k in range(start.size))

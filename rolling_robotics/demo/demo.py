@@ -11,7 +11,7 @@ from typing import Any, TYPE_CHECKING
 
 from rolling_controller.design import follow, laws_of, Wanted
 from rolling_controller.law import Law
-from rolling_controller.measured_state import MeasuredLaw, SensorFilter
+from rolling_controller.measured_state import latency, MeasuredLaw, SensorFilter
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.configuration import find_scenario
 from rolling_dynamics.scenario import load_scenario, Scenario
@@ -120,9 +120,7 @@ class PlanLockstep:
         """Return a law that is given what the sensors of the plant measure."""
         model, plant = self.model, self._plant.scenario
         state = SensorFilter(model.system, model.params, plant.sensors, model.start)
-        late = max(s.delay for s in plant.sensors)
-        late += max((a.dead_time for a in plant.actuators), default=0.0)
-        return MeasuredLaw(state, law, latency=late)
+        return MeasuredLaw(state, law, latency=latency(plant.sensors, plant.actuators))
 
     def judged(self, record: Record, *, measured: bool) -> Record:
         """Return a record with the error of the true state at its end, and whether it is small."""
@@ -275,9 +273,11 @@ class PlanTask(NodesTask):
 
     def overrides(self, *, use_sim_time: bool, rate: float) -> dict[str, dict[str, object]]:  # noqa: ARG002
         """Return the scenario of the plant, where it differs; the truth judges an estimate."""
-        plant = {'scenario_file': self.plant_file} if self.plant_file else {}
-        judge = {'goal_tolerance': UNJUDGED} if self.hardware == EMULATED else {}
-        return {'simulator': {**plant}, 'controller': {**judge}}
+        plant: dict[str, object] = {'scenario_file': self.plant_file} if self.plant_file else {}
+        judge: dict[str, object] = (
+            {'goal_tolerance': UNJUDGED} if self.hardware == EMULATED else {}
+        )
+        return {'simulator': plant, 'controller': judge}
 
     def on(self, hardware: str) -> dict[str, Any]:
         """Return what differs: by sensors it begins where the scenario does, under feedback."""
@@ -318,7 +318,8 @@ class PlanTask(NodesTask):
         done = [completed(record) for record in records]
         if self.hardware != EMULATED:
             return done
-        return [self._driver.judged(record, measured=True) for record in done]
+        driver = self._driver  # which loads the scenario
+        return [driver.judged(record, measured=True) for record in done]
 
 
 def plan_demo(
