@@ -16,7 +16,7 @@ from rolling_dynamics.robots.view import (
     RobotView,
 )
 
-SLOW = 0.05  # radii a second: slower travel counts as rest
+SLOW = 0.05  # radii a second, at which a travelling robot counts as at rest
 
 
 class ObservedRobot:

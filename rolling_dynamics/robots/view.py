@@ -620,6 +620,9 @@ def _brake(view: RobotView) -> ca.Function:
     )
 
 
+STARTS = 4.0  # times the speed at which a robot stops, at which it starts to travel
+
+
 class Heading:
     """
     The yaw of ``base_link`` about the normal of the floor, for a robot without a front.
@@ -627,7 +630,8 @@ class Heading:
     A robot whose spin about the normal is driven turns with its spin. Any other heads in its
     direction of travel: along its velocity or, when it runs backwards, against it. The direction
     closer to the previous heading is chosen, so that reversing does not turn it. At rest it keeps
-    its heading.
+    its heading; from rest it starts to travel at ``STARTS`` times the speed at which it stops, so
+    that noise of an estimate at rest does not turn it.
 
     Attributes
     ----------
@@ -645,16 +649,17 @@ class Heading:
         Parameters
         ----------
         slow
-            Speed below which a robot counts as at rest [m/s].
+            Speed below which a travelling robot counts as at rest [m/s].
 
         """
-        self._slow = slow
+        self._slow, self._travels = slow, False
         self.yaw, self.rate = 0.0, 0.0
 
     def restart(self, velocity: ArrayLike) -> None:
         """Head along a velocity (x, y) [m/s]; along x if at rest."""
         vx, vy = np.asarray(velocity, dtype=float)[:2].tolist()
-        self.yaw = math.atan2(vy, vx) if math.hypot(vx, vy) > self._slow else 0.0
+        self._travels = math.hypot(vx, vy) > STARTS * self._slow
+        self.yaw = math.atan2(vy, vx) if self._travels else 0.0
         self.rate = 0.0
 
     def travel(self, velocity: ArrayLike, acceleration: ArrayLike) -> None:
@@ -669,7 +674,9 @@ class Heading:
         """
         vx, vy = np.asarray(velocity, dtype=float)[:2].tolist()
         square = vx * vx + vy * vy
-        if square <= self._slow * self._slow:
+        slowest = self._slow if self._travels else STARTS * self._slow
+        self._travels = square > slowest * slowest
+        if not self._travels:
             self.rate = 0.0
             return
         ax, ay = np.asarray(acceleration, dtype=float)[:2].tolist()

@@ -22,6 +22,18 @@ def test_it_heads_where_it_travels_and_keeps_that_at_rest():
     assert heading.rate == 0.0
 
 
+def test_noise_at_rest_does_not_turn_it_and_a_start_does():
+    heading, rng = Heading(SLOW), np.random.default_rng(1)
+    heading.restart(along(2.5, speed=2 * SLOW))
+    assert heading.yaw == 0.0
+    for velocity in rng.normal(scale=0.7 * SLOW, size=(1000, 2)):
+        heading.travel(velocity, (0, 0))
+    assert heading.yaw == 0.0
+    heading.travel(along(1.2, speed=5 * SLOW), (0, 0))
+    heading.travel(along(0.8, speed=2 * SLOW), (0, 0))  # still travels
+    assert heading.yaw == pytest.approx(0.8)
+
+
 def test_running_backwards_does_not_turn_it():
     heading = Heading(SLOW)
     heading.travel(along(0.3), (0, 0))
