@@ -70,6 +70,12 @@ def _only_its_own_plugins():
         del plugin._KNOWN[name]
 
 
+@pytest.fixture
+def machine_code(monkeypatch):
+    """Compile what the test builds: a run of minutes costs a third."""
+    monkeypatch.setenv('ROLLING_COMPILE', 'now')
+
+
 # How long a generated case takes says nothing on a busy machine.
 settings.register_profile('busy', deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile('short', settings.get_profile('busy'), max_examples=30)

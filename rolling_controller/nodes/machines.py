@@ -148,7 +148,12 @@ class SensedStates(NewestState[Array]):
     """
 
     def __init__(
-        self, node: SuiteNode, model: RobotModel, check: StampCheck, replaceable: Collection[str]
+        self,
+        node: SuiteNode,
+        model: RobotModel,
+        check: StampCheck,
+        replaceable: Collection[str],
+        prefix: str = '',
     ) -> None:
         """Listen to the sensors of a scenario; the robot is at its start."""
         super().__init__(check)
@@ -165,7 +170,7 @@ class SensedStates(NewestState[Array]):
             s.name: node.polled(TYPES[s.message], s.topic, SENSOR_DATA, raw=True)
             for s in scenario.sensors
         }
-        self._readers = {s.name: SensorReader(s) for s in scenario.sensors}
+        self._readers = {s.name: SensorReader(s, prefix) for s in scenario.sensors}
         self.polled, self._can_replace = list(self._named.values()), replaceable
         self._dead_time = max((a.dead_time for a in scenario.actuators), default=0.0)
         self.restart()
@@ -291,7 +296,8 @@ class RobotMachine(Machine):
         self.measured: RobotStates | SensedStates
         self.watch: SensedWatch | None = None
         if values['estimate_state']:
-            self.measured = SensedStates(node, model, check, self.holds_at)
+            prefix = values['frame_prefix']
+            self.measured = SensedStates(node, model, check, self.holds_at, prefix)
             self.watch = SensedWatch(self.measured, self._limits)
         else:
             self.measured = RobotStates(model.system.state, check)

@@ -13,7 +13,7 @@ from rclpy.serialization import deserialize_message
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.instruments import Actuator, on_one_topic, Sensor
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import ParameterError
+from rolling_dynamics.errors import ParameterError, quoted
 from rolling_node_kit.cdr import (
     decode_stamped,
     JointReader,
@@ -112,9 +112,22 @@ class SensorTopic:
 class SensorReader:
     """Reads the serialized messages of a sensor."""
 
-    def __init__(self, sensor: Sensor) -> None:
-        """Expect the message of this sensor."""
-        self._sensor = sensor
+    def __init__(self, sensor: Sensor, prefix: str = '', *, may_miss: bool = False) -> None:
+        """
+        Expect the message of this sensor.
+
+        Parameters
+        ----------
+        sensor
+            The sensor. A message of another frame is refused, where it names one.
+        prefix
+            Prefix of the frame.
+        may_miss
+            Whether a message without a measurement is read, too: its values are not numbers.
+
+        """
+        self._sensor, self._may_miss = sensor, may_miss
+        self._frames = ('', f'{prefix}{sensor.frame}')
         if sensor.message == 'joint_states':
             self._joints = JointReader(_joints(sensor))
         elif sensor.message != 'points':
@@ -130,18 +143,21 @@ class SensorReader:
             It is not such a message, or its numbers cannot be measured ones.
 
         """
-        message, output = self._sensor.message, self._sensor.output
+        message, output, frame = self._sensor.message, self._sensor.output, ''
         if message == 'joint_states':
             reading = self._joints.read(data)
             y, stamp = np.concatenate([reading.needed(e.name) for e in output.entries]), reading[0]
         elif message == 'points':
             cloud = deserialize_message(data, PointCloud2)
             stamp, y = time_to_nanoseconds(cloud.header.stamp), cloud_to_points(cloud).ravel()
+            frame = cloud.header.frame_id
         else:
             count, child = FLOATS[message], message == 'odometry'
-            stamp, _, values = decode_stamped(data, count, child=child)
+            stamp, frame, values = decode_stamped(data, count, child=child)
             y = values[self._where]
-        if problem := output.problem(y):
+        if self._sensor.frame and frame not in self._frames:
+            raise ParameterError(f'its frame is {quoted(frame)}; {self._frames[1]!r} is needed')
+        if problem := '' if self._may_miss and np.isnan(y).any() else output.problem(y):
             raise ParameterError(f'the measurement {problem}')
         return stamp, y
 

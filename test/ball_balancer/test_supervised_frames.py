@@ -154,6 +154,7 @@ def test_the_plate_is_levelled(machine, done, request, monkeypatch, fault_row):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures('machine_code')
 @pytest.mark.timeout(14_400)
 def test_faults_of_a_thousand_seeds_end_in_time(rig, labyrinth, monkeypatch):
     for file, law, start in ((*rig, (-0.02, 0.01)), (*labyrinth, None)):
@@ -201,6 +202,7 @@ def test_no_alarm_in_trials_with_pushes(rig, law):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures('machine_code')
 @pytest.mark.timeout(14_400)
 def test_no_alarm_in_a_thousand_trials_with_pushes(rig, labyrinth):
     file, law = rig
@@ -214,6 +216,7 @@ def test_no_alarm_in_a_thousand_trials_with_pushes(rig, labyrinth):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures('machine_code')
 @pytest.mark.parametrize('seed', range(10))
 def test_no_alarm_in_ten_simulated_hours(rig, seed):
     """No push: the ball follows set points over the plate, by the hour another plate."""

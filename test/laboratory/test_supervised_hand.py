@@ -204,6 +204,7 @@ def no_alarm(run, seed):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures('machine_code')
 @pytest.mark.timeout(14_400)
 def test_of_a_thousand_seeds_faults_end_in_time_and_pushes_alarm_nobody(damping, monkeypatch):
     assert_in_time(damping, range(1000), monkeypatch, SPOILT, branch, no_alarm)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
+from rolling_dynamics.ball_balancer.rig_file import CameraSection
 from rolling_dynamics.contract.instruments import Sensor
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
@@ -120,6 +121,23 @@ def test_sensors(message, frame):
     stamp, value = SensorReader(sensor).read(bytes(serialize_message(written)))
     assert stamp == STAMP
     assert_array_equal(value, y)
+    if frame:
+        with pytest.raises(ParameterError, match=f"frame is '{frame}'; 'other/{frame}' is needed"):
+            SensorReader(sensor, 'other/').read(bytes(serialize_message(written)))
+
+
+def test_a_frame_that_shows_no_ball_is_read_where_one_may_miss_it():
+    camera = CameraSection().sensor()
+    sent = PoseWithCovarianceStamped()
+    sent.pose.pose.position.x = np.nan
+    data = bytes(serialize_message(sent))
+    with pytest.raises(ParameterError, match='is not finite'):
+        SensorReader(camera).read(data)
+    _, y = SensorReader(camera, may_miss=True).read(data)
+    assert_array_equal(y, [np.nan, 0.0, 0.0])
+    sent.pose.pose.position.x = np.inf
+    with pytest.raises(ParameterError, match='is not finite'):
+        SensorReader(camera, may_miss=True).read(bytes(serialize_message(sent)))
 
 
 @pytest.mark.parametrize('data', [b'', b'\0\1\0\0', b'\0\0' + bytes(800), b'\0\1\0\0' + bytes(30)])

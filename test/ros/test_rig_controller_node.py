@@ -146,7 +146,7 @@ def test_a_frame_of_another_frame_or_time_is_not_used(peer, controller, answered
     answered(0, 0.02, 0.0)
     now = peer.node.get_clock().now().nanoseconds
     bad = {
-        now + 1_000_000_000: ('camera', "in frame 'camera' refused, 'plate_link' is needed"),
+        now + 1_000_000_000: ('camera', "its frame is 'camera'; 'plate_link' is needed"),
         now + 1_000_000_000_000: ('plate_link', 's ahead of the clock of the node'),
         now - 1_000_000_000_000: ('plate_link', 's behind the clock of the node'),
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import math
 from typing import Any, TYPE_CHECKING
 
-from geometry_msgs.msg import Point, PoseStamped, PoseWithCovarianceStamped
+from geometry_msgs.msg import Point, PoseStamped
 from nav_msgs.msg import Path
 import numpy as np
 from rolling_controller.ball_balancer.labyrinth import LabyrinthLaw
@@ -21,11 +21,11 @@ from rolling_controller.nodes.equipment import LoopEquipment, Machine, stamp_che
 from rolling_controller.nodes.step_log import TASK
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.ball_balancer.rig_file import rig_file, RigFile
-from rolling_dynamics.errors import quoted
-from rolling_dynamics.nodes.topics import CommandTopic
+from rolling_dynamics.errors import ParameterError, quoted
+from rolling_dynamics.nodes.topics import CommandTopic, SensorReader, TYPES
 from rolling_dynamics.scenario import load_scenario
-from rolling_node_kit.conversions import nanoseconds_to_time, time_to_nanoseconds
-from rolling_node_kit.newest_state import NewestState, StampCheck
+from rolling_node_kit.conversions import nanoseconds_to_time
+from rolling_node_kit.newest_state import NewestState
 from rolling_node_kit.parameters import fixed, Parameter, ParameterTable, SCENARIO
 from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, SENSOR_DATA
 from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
@@ -35,40 +35,18 @@ if TYPE_CHECKING:
     from rolling_controller.nodes.controller_node import ControllerNode
 
 
-class Frames(NewestState[Array]):
-    """Positions of the ball (2) [m] on the plate; not a number where a frame shows no ball."""
-
-    def __init__(self, plate: str, check: StampCheck) -> None:
-        """Take frames of a camera whose positions are in this frame."""
-        super().__init__(check)
-        self._plate = plate
-
-    def take(self, message: PoseWithCovarianceStamped) -> int:
-        """Take a message; return its stamp [ns], zero where it is of no use."""
-        frame, p = message.header.frame_id, message.pose.pose.position
-        if frame not in ('', self._plate):
-            self.refuse(
-                f'vision/object_pose in frame {quoted(frame)} refused, {self._plate!r} is needed'
-            )
-            return 0
-        stamp = time_to_nanoseconds(message.header.stamp)
-        self.offer(stamp, np.array([p.x, p.y]))
-        self.state()
-        return stamp
-
-
 class RigMachine(Machine):
     """See :class:`rolling_controller.nodes.equipment.Machine`; a command is what a law gives."""
 
-    measured: Frames
     missing = 'no vision/object_pose came yet'
 
-    def __init__(self, node: SuiteNode, file: RigFile, plate: str, values: ParameterTable) -> None:
-        """Create the topics; ``plate`` is the frame of the positions."""
-        self._file = file
+    def __init__(self, node: SuiteNode, file: RigFile, values: ParameterTable) -> None:
+        """Create the topics; positions of the ball are not numbers where a frame shows none."""
+        self._file, camera = file, file.camera.sensor()
         self._system, self._p = file.system_and_parameters()
-        self.measured = Frames(plate, stamp_check(node, values))
-        self._frames = node.polled(PoseWithCovarianceStamped, 'vision/object_pose', SENSOR_DATA)
+        self.measured: NewestState[Array] = NewestState(stamp_check(node, values))
+        self._reader = SensorReader(camera, values['frame_prefix'], may_miss=True)
+        self._frames = node.polled(TYPES[camera.message], camera.topic, SENSOR_DATA, raw=True)
         self.polled = [self._frames]
         self._command = CommandTopic(self._system, [file.actuator(self._system)])
         self.commands = node.writer(self._command.kind, self._command.name, COMMAND)
@@ -76,8 +54,14 @@ class RigMachine(Machine):
 
     def poll(self) -> None:
         """Take what came; a frame that comes again is answered again."""
-        for message in self._frames.take():
-            stamp = self.measured.take(message)
+        for data in self._frames.take():
+            try:
+                stamp, y = self._reader.read(data)
+            except ParameterError as error:
+                self.measured.refuse(f'{self._frames.topic}: {error}')
+                continue
+            self.measured.offer(stamp, y[:2])
+            self.measured.state()
             if stamp and stamp == self._sent:
                 self.commands.publish(self._message)
 
@@ -139,7 +123,7 @@ class ControlledRig(Controlled):
         prefix = self.values['frame_prefix']
         self._plate = f'{prefix}plate_link'
         self._ground = f'{prefix}{self.values["world_frame"]}'
-        self._machine = RigMachine(node, self._file, self._plate, self.values)
+        self._machine = RigMachine(node, self._file, self.values)
         self.equipment = LoopEquipment(
             machine=self._machine,
             predictor=Unwatched(),
