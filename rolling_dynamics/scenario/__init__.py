@@ -1,12 +1,5 @@
 """Scenarios: files that describe a rolling system, its start and what drives it."""
 
-from rolling_dynamics.scenario.control import Control
-from rolling_dynamics.scenario.scenario import load_scenario, Scenario, ScenarioFile, Tolerances
+from lazy_loader import attach_stub
 
-__all__ = [
-    'Control',
-    'Scenario',
-    'ScenarioFile',
-    'Tolerances',
-    'load_scenario',
-]
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
