@@ -232,6 +232,20 @@ def test_no_package_imports_the_evidence():
     assert set(found) == {'rolling_robotics.commands.reproduce'}
 
 
+def constants(tree):
+    """Return the names that a module assigns, once for each time."""
+    targets = [t for n in tree.body if isinstance(n, ast.Assign) for t in n.targets]
+    return [t.id for t in targets if isinstance(t, ast.Name)]
+
+
+def test_no_constant_is_set_twice():
+    """One that is hides the other from every function above it."""
+    for path in [*FILES, *sorted((ROOT / 'evidence').rglob('*.py'))]:
+        names = constants(parsed(path))
+        assert len(names) == len(set(names)), path
+    assert constants(ast.parse("BALL = 'contact'\nBALL = '<body>'")) == ['BALL', 'BALL']
+
+
 def test_every_package_is_in_a_layer():
     found = {path.parent.name for path in ROOT.glob('rolling_*/__init__.py')}
     assert found == set(LAYERS)

@@ -21,7 +21,7 @@ from rolling_robotics.named_system import named_system, NamedSystem
 LANES, DT, STEPS, REPEATS = 16_384, 0.02, 20, 3  # steps of 1 ms in each repeat
 SCALAR = 3000
 TOGETHER = 1024, 10  # motions, and steps of each, by MJX
-BALL = 'contact'
+ON_PLATE = 'contact'
 FEWEST = {'float64': 6.0, 'float32': 12.0}  # million steps of the ball on a plate
 OVER_MUJOCO = 35.0
 SCALING = 0.9  # fraction of the cores
@@ -42,10 +42,10 @@ def rows() -> Iterator[Row]:
                 name=f'steps of a batch, {name}, {dtype}, guards watched',
                 value=steps,
                 unit='million/CPU s',
-                goal=f'at least {fewest:g}' if name == BALL else '',
+                goal=f'at least {fewest:g}' if name == ON_PLATE else '',
                 reference=reference,
             )
-            if name == BALL and dtype == 'float64':
+            if name == ON_PLATE and dtype == 'float64':
                 yield Row(
                     name=f'steps of a batch for a step of MuJoCo, {name}, float64',
                     value=None if mujoco is None or steps is None else steps / mujoco,
@@ -55,7 +55,7 @@ def rows() -> Iterator[Row]:
         if compiles():
             yield from _on_all_cores(name, given)
     title = 'memory of a million trajectories of the ball on a plate, stepped'
-    yield Row(title, _memory(named_system(BALL)), 'GB', f'at most {BYTES / 1e9:g}')
+    yield Row(title, _memory(named_system(ON_PLATE)), 'GB', f'at most {BYTES / 1e9:g}')
 
 
 def _mjx(name: str) -> str:
