@@ -300,7 +300,8 @@ class SensorFilter:
         """Return what is known at a time that a step leads to the time of a measurement."""
         since, longest = t - belief.t, self.longest
         if since > self._gap:
-            return belief._replace(memories={})
+            kept = {name: m.resumed(since) for name, m in belief.memories.items()}
+            return belief._replace(memories=kept)
         nothing, steps = np.full(self.inputs.size, np.nan), math.ceil(since / longest - 1e-9)
         for k in range(1, steps):
             belief, _ = self._taken(belief, nothing, t - since * (1 - k / steps))

@@ -478,6 +478,13 @@ class HandBound:
             f'tracking_bound allows {self.bound:.3g}'
         )
 
+    def followed(self, x: Array) -> Array:
+        """Return a state x with the hand as its commands have moved it, where that is known."""
+        out = x.copy()
+        if self._hand_now is not None:
+            out[self._given] = self._hand_now[self._whole]
+        return out
+
 
 def supervision(
     system: RollingSystem,

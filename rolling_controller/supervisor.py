@@ -110,6 +110,11 @@ class Memory(NamedTuple):
     reopened: float = -math.inf
     fault: str = ''
 
+    def resumed(self, after: float) -> Memory:
+        """Return what counts after a gap [s], in which the motion was lost, but no fault."""
+        times = self.times if after < RATE_WINDOW else ()
+        return self._replace(squares=(), times=times, reopened=-math.inf)
+
 
 class Verdict(NamedTuple):
     """

@@ -249,12 +249,16 @@ class LoopEquipment:
         """Return when a command acts that is sent now [ns]; in simulated time with its state."""
         return stamp if self.once else node.get_clock().now().nanoseconds + self.predictor.delay
 
-    def bring_to_rest(self, node: Node) -> Array:
-        """Command the machine to rest; return the state that this answers."""
+    def bring_to_rest(self, node: Node, bound: HandBound | None = None) -> Array:
+        """
+        Command the machine to rest; return the newest state.
+
+        Where states are not believed, a hand brakes as its bound has followed it by commands.
+        """
         x = self.present
         # in simulated time the plant waits for answers; one without a stamp is the last
         stamp = 0 if self.once else node.get_clock().now().nanoseconds
-        self.machine.send(self.machine.safe(x), stamp)
+        self.machine.send(self.machine.safe(bound.followed(x) if bound else x), stamp)
         self.machine.await_acknowledgement(ACK_TIMEOUT)
         return x
 

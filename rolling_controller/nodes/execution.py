@@ -135,7 +135,8 @@ class Execution:
         end, equipment = self._end, self._equipment
         hold = (None if end is None else self._after()) or self._standing.after(code)
         if hold is None:
-            present = equipment.bring_to_rest(self._node)
+            bound = self._bound if self.control.fault else None
+            present = equipment.bring_to_rest(self._node, bound)
         else:
             present = equipment.present
             self._standing.begin(hold)

@@ -225,6 +225,23 @@ def test_no_alarm_in_ten_simulated_hours(rig, seed):
     assert not run_rig(file, law, lambda t: goals[int(t / 3)], 3600.0, seed=seed).memory.fault
 
 
+def test_a_pause_of_frames_hides_neither_repetition_nor_a_fault(rig):
+    """Pauses of ten frames and more, after which the filter begins again."""
+    behind = supervised(*rig)
+    memory, true = behind.start(), [0.02, 0.01, 0.0, 0.0]
+    for k in range(3):
+        given = [*(np.array(true[:2]) + 1e-4 * np.sin([k, 2 * k])), 0.0, 0.0]
+        memory, counts = behind.step(memory, given, k * behind.period)
+    assert counts.any()
+    assert not memory.fault
+    for k in (1, 2):
+        memory, counts = behind.step(memory, given, 0.5 * k)
+    assert 'samples are equal' in memory.fault
+    memory, counts = behind.step(memory, true, 2.0)
+    assert memory.fault
+    assert not counts.any()
+
+
 def test_the_supervisor_of_a_rig_knows_its_camera_its_plate_and_its_servos(rig):
     file, law = rig
     found, camera = supervised(file, law), file.camera.sensor()

@@ -175,12 +175,13 @@ def test_a_quaternion_is_one_attitude_by_either_sign(sign):
 
 
 def test_after_a_gap_the_estimate_is_as_unsure_as_at_the_start(filter_):
-    """It is where it was left, and the supervisor begins again."""
+    """It is where it was left; the supervisor knows what repeats, and how often it comes."""
     begun, _ = filter_.step(filter_.start(), [0.3, 9.0, 0.2], 0.0)
     just, _ = filter_.step(begun, [0.3, 9.0, np.nan], GAP / 100.0)
     assert len(just.memories['place'].times) == 2
     later, _ = filter_.step(begun, [0.3, 9.0, np.nan], GAP / 100.0 + 1e-6)
-    assert len(later.memories['place'].times) == 1
+    memory = later.memories['place']
+    assert (len(memory.times), len(memory.squares), memory.equal) == (2, 1, 1)
     oracle = Oracle()
     oracle.z = np.array([*begun.x, *begun.force])
     oracle.take_both([0.3, 9.0, np.nan], 0.0, 0.1)

@@ -208,6 +208,47 @@ def test_a_frozen_picture_levels_the_plate_and_is_an_error(peer, run_process, an
     assert node.stop() == 0, node.text
 
 
+def test_a_fault_outlives_a_pause_of_the_frames(peer, run_process, answered):
+    """Until the node is activated again frames move nothing, those after a pause neither."""
+    params = {'scenario_file': 'ball_balancer', 'diagnostics_period': 0.1, 'frame_timeout': 2.0}
+    node = run_process(CONTROLLER, params={**params, 'stamp_tolerance': 60.0})
+    node.wait_for('steps per second', 60.0)
+    for k in range(2):
+        answered(k, 0.02, 0.0, noise=0.0)
+    node.wait_for('samples are equal', 10.0)
+    stamp = 0
+
+    def rests(message):  # as no frame came; it answers none
+        nonlocal stamp
+        stamp = time_to_nanoseconds(message.header.stamp)
+        return list(message.points[0].positions) == [0.0, 0.0]
+
+    peer.collect(JointTrajectory, 'servo_command', COMMAND, accept=rests)
+    frames = peer.node.create_publisher(
+        PoseWithCovarianceStamped, 'vision/object_pose', SENSOR_DATA
+    )
+    sent = []
+
+    def send():
+        frame = PoseWithCovarianceStamped()
+        frame.header.stamp = peer.node.get_clock().now().to_msg()
+        frame.pose.pose.position.x = 0.02 + 1e-4 * math.sin(len(sent))
+        sent.append(frame)
+        frames.publish(frame)
+
+    with peer.every(PERIOD, send):
+        told = peer.collect(DiagnosticArray, '/diagnostics', EVENT, count=10)
+    counts = [{v.key: v.value for v in m.status[0].values}['frames'] for m in told]
+    assert [m.status[0].level for m in told] == [DiagnosticStatus.ERROR] * 10
+    assert len(sent) > 10
+    assert set(counts) == {'2'}
+    anew = Transition.TRANSITION_DEACTIVATE, Transition.TRANSITION_ACTIVATE
+    assert peer.transit('controller', *anew) == [True, True]
+    commands = [answered(k, 0.02, 0.0) for k in (900, 901)]  # later than all before
+    assert commands[-1].points[0].positions[0] < 0.0
+    assert node.stop() == 0, node.text
+
+
 def test_a_labyrinth_is_answered_by_speeds_and_its_plan_is_shown(peer, run_process, tmp_path):
     raw = copy.deepcopy(load_scenario('labyrinth').raw)
     raw['board']['path'] = raw['board']['path'][:4]

@@ -15,15 +15,16 @@ from rolling_controller.nodes.controlled_laboratory import (
 )
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.execution import Execution
-from rolling_controller.nodes.machines import ControlledHand, Hand, hand_velocity
+from rolling_controller.nodes.machines import braking, ControlledHand, Hand, hand_velocity
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.rolling_system import Entry, Layout
+from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import load_model
 from rolling_planner.laboratory.laboratory import Laboratory
 from rolling_robotics.experiments import EXPERIMENTS
 
 STATE = Laboratory.of_paper().model()[0].state
-BOUND, PERIOD = 0.1, 1_000_000  # m, ns
+BOUND, PERIOD, BRAKE_TIME = 0.1, 1_000_000, 0.1  # m, ns, s
 AWAY = np.array([0.0, 10.0, 0.0])  # a law that believes what does not change
 
 
@@ -38,7 +39,7 @@ def run(control):
         measured=SimpleNamespace(state=lambda: (0, start), covariances=KNOWN),
         bound=lambda states: HandBound(STATE, BOUND, states),
         send=lambda u, _stamp: sent.append(u),
-        safe=lambda _x: np.zeros(3),
+        safe=lambda x: braking(x[hand_velocity(STATE)], BRAKE_TIME, None),
         await_acknowledgement=lambda _: None,
         wait=lambda _: None,
     )
@@ -77,8 +78,8 @@ def test_the_run_ends_by_what_was_commanded():
     assert end.code == CODES.STALE_STATE
     assert 'tracking_bound allows 0.1' in end.ended
     assert trial.control.fault in end.ended
-    assert not sent[-1].any()
-    # 10 m/s^2 take the hand 0.1 m in 0.14 s
+    # 10 m/s^2 take the hand 0.1 m in 0.14 s; it brakes from 1.4 m/s, as it is measured at rest
+    assert sent[-1] == pytest.approx([0.0, -14.0, 0.0], rel=0.02, abs=1e-9)
     assert len(sent) - HELD - 1 == pytest.approx(np.sqrt(2 * BOUND / AWAY[1]) * 1000, rel=0.1)
 
 
@@ -133,6 +134,18 @@ def test_the_hand_of_an_experiment_brakes_within_its_limits(monkeypatch, experim
     x[hand_velocity(made.subject.system.state)] = 100.0
     assert np.isfinite(limits).all()
     assert made.equipment.machine.safe(x).tolist() == (-limits).tolist()
+
+
+def test_finite_limits_are_asked_for_before_hardware_is_driven():
+    """By a controller of plans and by one of experiments."""
+    name, match = 'ball_on_plate_hard', 'ball_on_plate_hard.*a_WH_H has none'
+    values = {entry.name: entry.default for entry in ControlledLaboratory.table}
+    values |= {'experiment': 'damping', 'scenario_file': name, 'finite_limits': True}
+    with pytest.raises(ParameterError, match=match):
+        ControlledLaboratory(SimpleNamespace(values=values, writer=lambda *_: None))
+    hand = SimpleNamespace(model=ControlledHand.load(values), values=values)
+    with pytest.raises(ParameterError, match=match):
+        ControlledHand._equipment_of(hand, SimpleNamespace())
 
 
 def test_an_execution_ends_where_its_hand_goes_too_far():

@@ -194,7 +194,7 @@ class ControlledRig(Controlled):
         """Level the plate; where frames did not come, the next one is waited for."""
         self._memory = self.control.answers.memory
         self.equipment.bring_to_rest(self.node)
-        if self._runs:
+        if self._runs and not self._fault:
             self._run()
 
     def deactivate(self) -> None:
