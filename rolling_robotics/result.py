@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from rolling_dynamics.contract.capabilities import FollowedQuantities, offers
+from rolling_dynamics.contract.capabilities import FollowedQuantities, Follower, offers
 from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import simulate, Trajectory
 from rolling_dynamics.simulation.control import PiecewiseLinear
 from rolling_dynamics.simulation.guards import in_mode
-from rolling_dynamics.simulation.trajectory import Follower, Segment
+from rolling_dynamics.simulation.trajectory import Segment
 from rolling_planner.planners.planner import Planned
 from rolling_planner.refinement.rollout import Rollout
 from rolling_robotics.arrays import common_arrays, entry_series, layout_series

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 import math
 import threading
-from typing import Any, ClassVar, TYPE_CHECKING
+from typing import Any, ClassVar
 
 import numpy as np
 from rclpy.node import Node
@@ -26,11 +26,8 @@ from rolling_dynamics.errors import ParameterError, SimulationError
 from rolling_interfaces.action import ExecutePlan
 from rolling_interfaces.msg import RollingContact
 from rolling_node_kit.parameters import Parameter
-from rolling_node_kit.suite_node import Health, OK
-
-if TYPE_CHECKING:
-    from rolling_controller.nodes.controller_node import ControllerNode
-    from rolling_planner.plan import Plan
+from rolling_node_kit.suite_node import Health, OK, SuiteNode
+from rolling_planner.plan import Plan
 
 HELD = 2  # answers after which plant and controller surely take turns
 CODES = ExecutePlan.Result
@@ -302,7 +299,7 @@ class Controlled(ABC):
         """Return the parameters of its node for a kind of system."""
         return cls.table
 
-    def __init__(self, node: ControllerNode) -> None:
+    def __init__(self, node: SuiteNode) -> None:
         """Load the scenario; make topics and services."""
         self.node, self.values, self.current = node, node.values, True
         self.begin = step_log(node, self.settings)

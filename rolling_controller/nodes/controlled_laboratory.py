@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 import math
 import time
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from rclpy.node import Node
@@ -45,10 +45,7 @@ from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.parameters import fixed, Parameter
 from rolling_node_kit.periodic_loop import Punctuality
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
-from rolling_node_kit.suite_node import ERROR, Health, OK
-
-if TYPE_CHECKING:
-    from rolling_controller.nodes.controller_node import ControllerNode
+from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode
 
 CODES = RunExperiment.Result
 
@@ -197,7 +194,7 @@ class ControlledLaboratory(Controlled):
 
     stopped = 'the hand is brought to rest'
 
-    def __init__(self, node: ControllerNode) -> None:
+    def __init__(self, node: SuiteNode) -> None:
         """Load the scenario and create topics."""
         super().__init__(node)
         v = self.values

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING
 
+from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_dynamics.arrays import Array
-
-if TYPE_CHECKING:
-    from rolling_controller.nodes.equipment import LoopEquipment
 
 
 class Intake:

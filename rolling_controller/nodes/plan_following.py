@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 import threading
 import time
-from typing import Any, ClassVar, TYPE_CHECKING
+from typing import Any, ClassVar
 
 from geometry_msgs.msg import PoseStamped
 import numpy as np
@@ -38,12 +38,9 @@ from rolling_node_kit.parameters import Parameter, ParameterTable
 from rolling_node_kit.qos import LATCHED
 from rolling_node_kit.signals import drop_priority
 from rolling_node_kit.single_goal_server import Goal, INACTIVE, resolve, SingleGoalServer
-from rolling_node_kit.suite_node import ERROR, Health, OK
+from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode
 from rolling_planner.nodes.conversions import message_to_plan
 from rolling_planner.plan import check_plan_fits, check_states_fit, Plan
-
-if TYPE_CHECKING:
-    from rolling_controller.nodes.controller_node import ControllerNode
 
 
 def accepted_plan(
@@ -164,7 +161,7 @@ class PlanFollowing(Controlled):
             raise ParameterError('nothing can be held where it was held')
         return law, limits
 
-    def __init__(self, node: ControllerNode) -> None:
+    def __init__(self, node: SuiteNode) -> None:
         """Load the scenario and create topics and the action server."""
         super().__init__(node)
         self._execution: Execution | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -32,6 +32,7 @@ from rolling_dynamics.contact.representation import (
     FRICTION_MODELS,
     Representation,
 )
+from rolling_dynamics.contract.capabilities import Follower
 from rolling_dynamics.contract.rolling_system import Layout, Mode, RegulatorWeights
 from rolling_dynamics.errors import check_choice, ParameterError
 from rolling_dynamics.friction import LEVER_ARM, MU, MU_SPIN, RESISTANCE
@@ -40,9 +41,6 @@ from rolling_dynamics.mechanism import MachineSystem
 from rolling_dynamics.rotations import homogeneous, roll_pitch_yaw
 from rolling_dynamics.simulation.guards import unit_norms
 from rolling_dynamics.surfaces.surface import Surface
-
-if TYPE_CHECKING:
-    from rolling_dynamics.simulation.trajectory import Follower
 
 
 class ContactSystem(MachineSystem):

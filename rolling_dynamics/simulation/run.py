@@ -13,7 +13,7 @@ import weakref
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.capabilities import Rechart
+from rolling_dynamics.contract.capabilities import Follower, Rechart
 from rolling_dynamics.contract.rolling_system import Event, MotionState, RollingSystem
 from rolling_dynamics.errors import CancelledError, check_choice, ParameterError, SimulationError
 from rolling_dynamics.simulation.compiled_solver import closed, compile_step, CompiledSolver
@@ -21,7 +21,7 @@ from rolling_dynamics.simulation.control import Feedback, Formula, Piece, StepCo
 from rolling_dynamics.simulation.guards import atlas_of, chart_guards, GuardWatch, off_pole
 from rolling_dynamics.simulation.modes import IGNORE, ModeFunctions, ModeMachine, RECORD
 from rolling_dynamics.simulation.scipy_solver import METHODS, ScipySolver
-from rolling_dynamics.simulation.trajectory import Drift, Follower, Segment, Trajectory
+from rolling_dynamics.simulation.trajectory import Drift, Segment, Trajectory
 
 KEEP = 0.7  # a chart is left below this fraction of its initial quality
 START = 2.0  # factor by which a chart must be better for a change before the first step

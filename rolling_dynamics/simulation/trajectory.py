@@ -1,11 +1,11 @@
-"""The result of a simulation, and followers along the path of an integration."""
+"""The result of a simulation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import cast, Protocol
+from typing import cast
 
 import casadi as ca
 import numpy as np
@@ -15,45 +15,6 @@ from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import Event as Event  # noqa: PLC0414  of the package
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import ParameterError
-
-
-class Follower(Protocol):
-    """
-    Tracks quantities that depend on the path, such as angles that count whole turns.
-
-    It is called with each segment of the motion once, in order of time.
-    """
-
-    def along(
-        self,
-        system: RollingSystem,
-        borders: Array,
-        interpolate: Callable[[Array], Array],
-        times: Array,
-    ) -> Array:
-        """
-        Return the quantities at output times of a segment.
-
-        Parameters
-        ----------
-        system
-            The system on the charts in use.
-        borders
-            Borders of the integration's steps [s]; the last one is the end of the segment.
-        interpolate
-            ``times (N,) -> states (N, n)`` within the segment.
-        times
-            Output times within it [s], shape (M,), M >= 0.
-
-        Returns
-        -------
-        Array
-            Shape (M, k).
-
-        """
-
-    def at(self, system: RollingSystem, x: Array) -> Array:
-        """Return the quantities at the end of the motion so far, shape (k,), in their units."""
 
 
 @lru_cache(maxsize=32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from geometry_msgs.msg import Point, PoseStamped
 from nav_msgs.msg import Path
@@ -30,9 +30,6 @@ from rolling_node_kit.parameters import fixed, Parameter, ParameterTable, SCENAR
 from rolling_node_kit.qos import COMMAND, EVENT, LATCHED, SENSOR_DATA
 from rolling_node_kit.suite_node import ERROR, Health, OK, SuiteNode, WARN
 from trajectory_msgs.msg import JointTrajectory
-
-if TYPE_CHECKING:
-    from rolling_controller.nodes.controller_node import ControllerNode
 
 
 class RigMachine(Machine):
@@ -113,7 +110,7 @@ class ControlledRig(Controlled):
     stopped = ''
     control: ControlLoop | None = None
 
-    def __init__(self, node: ControllerNode) -> None:
+    def __init__(self, node: SuiteNode) -> None:
         """Load the rig, make its law, and create the topics."""
         super().__init__(node)
         scenario = load_scenario(self.values['scenario_file'])
