@@ -9,9 +9,12 @@ import logging
 from pathlib import Path
 from typing import Any
 
+from rolling_controller.design import LQR, PREDICTIVE
+from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_dynamics.configuration import find_config, find_scenario
 from rolling_dynamics.errors import ParameterError, printable, ScenarioError, suggestion
 from rolling_dynamics.plugin import roles
+from rolling_dynamics.scenario import load_scenario
 from rolling_dynamics.scenario_model import load_robot
 from rolling_robotics.hardware import EMULATED, REAL, SIMULATED
 import yaml
@@ -72,7 +75,8 @@ class Experiment:
         Nodes by kind of hardware, where there is a choice; the first kind is the usual one, and
         ``nodes`` are its nodes.
     laws
-        Laws of the controller that one may choose from by its parameter ``law``, the usual first.
+        Laws of the controller that one may choose from by its parameter ``law``, the usual first,
+        without those that the plug-in of its system adds.
     demo
         ``module:attribute`` of its demonstration, a :class:`rolling_robotics.demo.demo.Demo`, or
         of a function of the experiment that returns one.
@@ -118,8 +122,11 @@ class Experiment:
 
     def check_law(self, law: str) -> None:
         """Raise ParameterError naming the laws to choose from, if it is not among them."""
-        if law and law not in self.laws:
-            known = ', '.join(self.laws) or 'no choice of laws'
+        if law in ('', *self.laws):
+            return
+        more = robot_kind(load_scenario(self.scenario_file).system.name).more
+        if law not in more:
+            known = ', '.join((*self.laws, *more)) or 'no choice of laws'
             raise ParameterError(f'law: {self.name} has {known}, got {law!r}')
 
     @property
@@ -225,6 +232,7 @@ def of_robot(
             '/tf',
             '/diagnostics',
         ),
+        laws=(LQR, PREDICTIVE),
         demo=demo,
         start=start,
     )

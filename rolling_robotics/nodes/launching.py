@@ -33,9 +33,16 @@ HARDWARE_TEXT = (
 
 
 def _arguments(experiment: Experiment) -> list[DeclareLaunchArgument]:
+    kinds, chosen = list(experiment.hardware), []
+    if kinds:
+        choice = {'default_value': kinds[0], 'choices': kinds, 'description': HARDWARE_TEXT}
+        chosen.append(DeclareLaunchArgument('hardware', **choice))
+    if experiment.laws:
+        text = f'{", ".join(experiment.laws)}, or a controller that the plug-in adds; if empty, '
+        text += 'that of params_file'
+        chosen.append(DeclareLaunchArgument('law', default_value='', description=text))
     return [
-        *_choice('hardware', list(experiment.hardware), HARDWARE_TEXT),
-        *_choice('law', experiment.laws, 'how the controller follows a plan'),
+        *chosen,
         DeclareLaunchArgument(
             'namespace', default_value='', description='namespace of every node'
         ),
@@ -64,14 +71,6 @@ def _arguments(experiment: Experiment) -> list[DeclareLaunchArgument]:
             default_value='',
             description='folder of an MCAP recording to make; empty for none',
         ),
-    ]
-
-
-def _choice(name: str, choices: Sequence[str], text: str) -> list[DeclareLaunchArgument]:
-    """Return the argument of a choice, the usual one first, where there is one."""
-    return [
-        DeclareLaunchArgument(name, default_value=usual, choices=list(choices), description=text)
-        for usual in choices[:1]
     ]
 
 
@@ -149,7 +148,7 @@ def launch_description(name: str, *, only: Sequence[str] = ()) -> LaunchDescript
     experiment = find_experiment(name)
     if only:
         chosen = tuple(entry for entry in experiment.every_node if entry.name in only)
-        experiment = replace(experiment, nodes=chosen, hardware={})
+        experiment = replace(experiment, nodes=chosen, hardware={}, laws=())
     return LaunchDescription(
         [*_arguments(experiment), *_started(lambda _: experiment, experiment.rviz_file)]
     )
@@ -187,13 +186,15 @@ def _started(
 
 def _nodes(context: LaunchContext, experiment: Experiment) -> list[Node | RegisterEventHandler]:
     """Return the nodes, and that everything ends when one of them does."""
-    chosen = LaunchConfiguration('hardware').perform(context) if experiment.hardware else ''
-    entries = experiment.nodes_on(chosen)
+    hardware = LaunchConfiguration('hardware').perform(context) if experiment.hardware else ''
+    entries = experiment.nodes_on(hardware)
     prefix = _prefix(context)
     named = [{'frame_prefix': ParameterValue(prefix, value_type=str)}] if prefix else []
-    law = [{'law': LaunchConfiguration('law')}] if experiment.laws else []
+    law = LaunchConfiguration('law').perform(context) if experiment.laws else ''
+    experiment.check_law(law)
+    chosen = [{'law': law}] if law else []
     nodes = [
-        _node(experiment, entry, [*named, *(law if entry.name == 'controller' else ())])
+        _node(experiment, entry, [*named, *(chosen if entry.name == 'controller' else ())])
         for entry in entries
     ]
     ends = [

@@ -76,15 +76,19 @@ def test_bridges_and_estimator_start_alone(launching):
 
 
 @pytest.mark.parametrize(
-    ('hardware', 'names'),
+    ('hardware', 'law', 'names'),
     [
-        ('simulated', ['simulator', 'planner', 'controller']),
-        ('emulated', ['simulator', 'planner', 'controller']),
-        ('real', ['planner', 'controller']),
+        ('simulated', '', ['simulator', 'planner', 'controller']),
+        ('emulated', 'predictive', ['simulator', 'planner', 'controller']),
+        ('real', '', ['planner', 'controller']),
     ],
 )
-def test_one_launch_file_starts_the_robot_of_any_scenario(launching, hardware, names):
-    """On its hardware there is no simulator, and the controller asks for finite limits."""
+def test_one_launch_file_starts_the_robot_of_any_scenario(launching, hardware, law, names):
+    """
+    On its hardware there is no simulator, and the controller asks for finite limits.
+
+    A law that is chosen overrides the file of parameters; one that is not leaves it alone.
+    """
     file = ROOT / 'launch' / 'system.launch.py'
     spec = importlib.util.spec_from_file_location('launch_file', file)
     module = importlib.util.module_from_spec(spec)
@@ -93,7 +97,8 @@ def test_one_launch_file_starts_the_robot_of_any_scenario(launching, hardware, n
     choices = {c.args[0]: c.kwargs for c in launching.DeclareLaunchArgument.call_args_list}
     assert choices['hardware']['choices'] == ['simulated', 'emulated', 'real']
     given = {'frame_prefix': '', 'params_file': 'robot.yaml', 'scenario': 'two_wheeler'}
-    context = SimpleNamespace(launch_configurations={**given, 'hardware': hardware})
+    given |= {'hardware': hardware, 'law': law}
+    context = SimpleNamespace(launch_configurations=given)
     for call in launching.OpaqueFunction.call_args_list:
         if 'condition' not in call.kwargs:
             with contextlib.suppress(KeyError):  # of the recorder: there is no argument `record`
@@ -109,6 +114,11 @@ def test_one_launch_file_starts_the_robot_of_any_scenario(launching, hardware, n
     }[hardware]
     assert {**given, **driven} in nodes['controller']['parameters']
     assert all(given in nodes[name]['parameters'] for name in names if name != 'controller')
+    taken = [name for name in names if {'law': law} in nodes[name]['parameters']]
+    assert taken == ['controller'] * bool(law)
+    context.launch_configurations['law'] = 'pid'
+    with pytest.raises(ParameterError, match="law: two_wheeler has lqr, predictive, got 'pid'"):
+        launching._nodes(context, launching.of_scenario(find_scenario('two_wheeler')))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 import shutil
+import subprocess
+import sys
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Twist
@@ -92,6 +94,43 @@ def start(run_process, package):
     yield begin
     for node in reversed(nodes):
         assert node.stop() == 0, node.text
+
+
+@pytest.fixture
+def demo(package, tmp_path):
+    """Return a function that demonstrates the scenario under a law, given further words."""
+    path = os.pathsep.join([str(package), str(Path(__file__).parents[2])])
+
+    def run(law, *words):
+        scenario = str(package / 'rolling_cylinder' / 'trough.yaml')
+        command = [sys.executable, '-m', 'rolling_robotics.cli', 'demo', scenario]
+        return subprocess.run(
+            [*command, '--law', law, '--out', str(tmp_path), *words],
+            check=False,
+            env=os.environ | {'PYTHONPATH': path},
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
+
+    return run
+
+
+DRIVERS = '--no-ros', pytest.param('--simulated-time', marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize('driver', DRIVERS)
+@pytest.mark.parametrize(('law', 'status'), [('lqr', 0), ('steady', 1)])
+def test_a_demonstration_runs_a_law_of_the_package_by_its_name(demo, law, status, driver):
+    """The steady law does not move it, so that it misses the goal."""
+    done = demo(law, driver)
+    assert done.returncode == status, done.stdout + done.stderr
+    assert ('closed_loop: failure: the goal was missed' in done.stdout) == (law == 'steady')
+
+
+def test_a_demonstration_names_the_laws_of_the_package(demo):
+    done = demo('stiff', '--no-ros')
+    assert "law: trough has lqr, predictive, steady, got 'stiff'" in done.stderr
 
 
 @pytest.fixture(scope='module')
