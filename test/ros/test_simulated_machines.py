@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip('rclpy')
 pytest.importorskip('rolling_interfaces')
 
+from rcl_interfaces.srv import ListParameters
 from rolling_dynamics.nodes.simulated_object import HybridObject, RollingObject
 from rolling_dynamics.nodes.simulated_robot import SimulatedRobot
 from rolling_dynamics.nodes.simulator_node import machine_of
@@ -30,6 +31,28 @@ def test_machine_follows_from_scenario_and_motion(scenario, motion, kind):
     assert machine_of({'scenario_file': scenario, 'motion': motion}) is kind
     (known,) = (parameter for parameter in kind.table if parameter.name == 'motion')
     assert (known.problem(motion) is None) == (motion != 'backwards')
+
+
+KINDS = {
+    RollingObject: ('ball_on_plate_hard.yaml', 'rolling', 'publish_estimate', 'planar'),
+    HybridObject: ('laboratory_damping.yaml', 'all_modes', 'planar', 'fault_joint'),
+    ObjectOnArm: ('laboratory_damping.yaml', 'on_arm', 'fault_joint', 'publish_estimate'),
+    SimulatedRobot: ('pendulum_turn.yaml', 'rolling', 'brake_time', 'publish_estimate'),
+}
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_a_simulator_lists_the_parameters_of_its_own_machine_alone(kind, run_process, peer):
+    scenario, motion, own, foreign = KINDS[kind]
+    params = {'scenario_file': scenario, 'motion': motion}
+    node = run_process('rolling_dynamics.nodes.simulator_node', params=params)
+    asked = ListParameters.Request()
+    listed = {*peer.call(ListParameters, 'simulator/list_parameters', asked).result.names}
+    tables = {one: {parameter.name for parameter in one.table} for one in KINDS}
+    assert own in tables[kind] <= listed
+    assert foreign not in listed
+    assert not listed & (set.union(*tables.values()) - tables[kind])
+    assert node.stop() == 0, node.text
 
 
 @pytest.mark.parametrize('name', renamed.RENAMED)
