@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from rolling_controller.law import check_inputs, gathered, Law, MODE, STATE
+from rolling_controller.law import check_inputs, gathered, Law, MODE, sources_of, STATE
 from rolling_controller.motion_watch import MotionWatch, Predictor, Unwatched
 from rolling_dynamics.arrays import Array
 
@@ -66,7 +66,7 @@ class Answers:
             The law takes an input that is not there.
 
         """
-        self._signals = signals or {}
+        self._signals = {**(signals or {}), **sources_of(law)}
         check_inputs(law, (measured, MODE, *self._signals))
         self.law, self.memory, self._measured = law, law.start(before), measured
         self._predictor, self._watch, self._limits = predictor, watch, limits

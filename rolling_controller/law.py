@@ -116,6 +116,12 @@ def gathered(inputs: Layout, signals: Mapping[str, Array]) -> Array:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
+def sources_of(law: Law[Any]) -> Mapping[str, Callable[[], Array]]:
+    """Return what returns inputs that a law has from elsewhere, by name: those it has made."""
+    found: Mapping[str, Callable[[], Array]] = getattr(law, 'sources', {})
+    return found
+
+
 def check_inputs(law: Law[Any], names: Sequence[str]) -> None:
     """Raise ParameterError where a law takes an input that is not one of these."""
     missing = [e.name for e in law.inputs.entries if e.name not in {*names, *law.inputs.defaults}]
@@ -464,6 +470,11 @@ class Around:
         inside = ca.densify(ca.vertcat(*before(*given)))
         self._before = FastFunction(ca.Function('before', given, [inside]))
         self._after = FastFunction(ca.Function('after', [u], [ca.densify(after(u))]))
+
+    @property
+    def sources(self) -> Mapping[str, Callable[[], Array]]:
+        """Functions that return inputs of the other law, see :func:`sources_of`."""
+        return sources_of(self._law)
 
     def start(self, before: tuple[Array, Any] | None = None) -> tuple[Array, Any]:
         """Return both memories at the start; see :class:`Law`."""

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from rclpy.node import Node
 from rolling_controller.answers import Answers
-from rolling_controller.law import Law, STATE
+from rolling_controller.law import gathered, Law, sources_of, STATE
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.step_log import step_log
@@ -31,10 +31,6 @@ from rolling_planner.plan import Plan
 
 HELD = 2  # answers after which plant and controller surely take turns
 CODES = ExecutePlan.Result
-NOT_AGAIN = (
-    'the commands of predictive control cannot be computed again: they depend on when '
-    'each prediction was ready'
-)
 LOST_MODES = RollingContact.MODE_SEPARATED, RollingContact.MODE_SLIPPING
 
 
@@ -257,12 +253,14 @@ class ControlLoop:
     def _wait(self, at: int, x: Array) -> None:
         """Command the machine before the start; in simulated time it waits from now on."""
         self._held += 1
-        before, machine = self._task.before, self._equipment.machine
-        if before is None:
+        task, machine = self._task, self._equipment.machine
+        if (before := task.before) is None:
             u = machine.safe(x)
         else:
-            self._waiting, u = before.step(self._waiting, x, at * 1e-9)
-            self._log.note(at, at * 1e-9, x, u, before=True)
+            own = {name: ask() for name, ask in sources_of(before).items()}
+            given = gathered(before.inputs, {task.measured: x, **own})
+            self._waiting, u = before.step(self._waiting, given, at * 1e-9)
+            self._log.note(at, at * 1e-9, given, u, before=True)
         self._send(u, at)
 
 

@@ -22,13 +22,12 @@ from rolling_controller.laboratory.laws import (
     EXPERIMENTS,
     LAWS,
     PREDICTED,
-    PREDICTIVE,
     Prepared,
     subject_of,
 )
 from rolling_controller.law import Law
 from rolling_controller.motion_watch import HandBound
-from rolling_controller.nodes.control_loop import Controlled, ControlLoop, NOT_AGAIN, Task
+from rolling_controller.nodes.control_loop import Controlled, ControlLoop, Task
 from rolling_controller.nodes.controller_parameters import LOOP
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.machines import braking, ControlledHand, Hand, hand_velocity
@@ -222,10 +221,9 @@ class ControlledLaboratory(Controlled):
     @classmethod
     def law_of(cls, values: Mapping[str, Any], _plan: object) -> tuple[Law[Any], Array | None]:
         """Return the law of a recorded run again; see :class:`Controlled`."""
-        if values['law'] == PREDICTIVE and not values['use_sim_time']:
-            raise ParameterError(NOT_AGAIN)
         named = (values[name] for name in ('scenario_file', 'experiment', 'plan_file'))
-        return _prepared(*named, values['brake_time']).law(values['law']), None
+        again = values['brake_time'], values['use_sim_time']
+        return _prepared(*named, *again).law(values['law']), None
 
     def _predicting(self, law: PredictiveLaw) -> Law[Any]:
         """Return what commands by a predictive law, without the loop waiting for a program."""
@@ -387,13 +385,15 @@ class ControlledLaboratory(Controlled):
 
 
 @lru_cache(maxsize=1)
-def _prepared(scenario_file: str, experiment: str, plan_file: str, brake_time: float) -> Prepared:
-    """Return the laws of an experiment again, as they are in simulated time."""
+def _prepared(
+    scenario_file: str, experiment: str, plan_file: str, brake_time: float, in_loop: bool
+) -> Prepared:
+    """Return the laws of an experiment again; predictions were made in the loop, or beside it."""
     model = load_model(scenario_file)
 
     def predicting(law: PredictiveLaw) -> Law[Any]:
         law.safe = lambda x: braking(x[velocity], brake_time, limits)
-        return law
+        return PredictingBeside(law, in_loop=in_loop)
 
     subject = subject_of(experiment, model, plan_file, predicting)
     limits = subject.limits(model.control_limits)

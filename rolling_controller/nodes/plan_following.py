@@ -15,7 +15,7 @@ from rclpy.impl.rcutils_logger import RcutilsLogger
 from rclpy.task import Future
 from rolling_controller.design import follow, laws_of, PREDICTIVE, Wanted
 from rolling_controller.law import Following, Law
-from rolling_controller.nodes.control_loop import CODES, Controlled, ControlLoop, NOT_AGAIN
+from rolling_controller.nodes.control_loop import CODES, Controlled, ControlLoop
 from rolling_controller.nodes.controller_parameters import law_parameters
 from rolling_controller.nodes.driving import BetweenPlans
 from rolling_controller.nodes.equipment import Equipment, Machine
@@ -24,6 +24,7 @@ from rolling_controller.nodes.intake import Intake
 from rolling_controller.nodes.planner_client import GoalPoses, Replanner
 from rolling_controller.nodes.prediction import Prediction, WORLD
 from rolling_controller.nodes.step_log import DRIVE, EXECUTION
+from rolling_controller.predictive.beside import NOT_AGAIN
 from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.arrays import Array
@@ -151,10 +152,11 @@ class PlanFollowing(Controlled):
             raise ParameterError('the plan that it follows is not in the recording')
         elif values['task'] == EXECUTION:
             check_states_fit(plan, model.system)
+            beside = not values['use_sim_time']
             predicts = values.get('law') == PREDICTIVE and not values['open_loop']
-            if predicts and (cls.replanned or not values['use_sim_time']):
+            if predicts and cls.replanned and not beside:
                 raise ParameterError(NOT_AGAIN)
-            law = follow(Wanted(model, plan, values)).law
+            law = follow(Wanted(model, plan, values, beside=beside)).law
         else:
             law = laws.end(plan)[0]
         if law is None:

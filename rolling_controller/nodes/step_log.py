@@ -71,7 +71,8 @@ class RunLog:
         """
         row, first = self._rows[self._filled], len(COLUMNS)
         row[:first] = self._number, self._steps, before, at // SECOND, at % SECOND, t
-        row[first : first + given.size], row[self._output :] = given, u
+        known = given[: self._output - first]  # the law before may take more
+        row[first : first + known.size], row[self._output :] = known, u
         self._steps, self._filled = self._steps + 1, self._filled + 1
         if self._filled == len(self._rows):
             self.flush()

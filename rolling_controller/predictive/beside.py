@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 import threading
 import time
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref, ReferenceType
 
 import numpy as np
@@ -14,17 +16,48 @@ from rolling_controller.predictive.policy import Policy
 from rolling_controller.predictive.pursuit import Pursuit
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
+from rolling_dynamics.contract.rolling_system import Entry
+from rolling_dynamics.errors import ParameterError
 
 LOOK = 0.5  # between two looks whether the loop is still there [s]
 STALE = 0.2  # age of a policy from which on the safe command is given [s]
+PREDICTION = Entry(
+    'prediction',
+    ('prediction_step', 'plans_adopted'),
+    '',
+    text='number of the step from whose state the policy in use was predicted, -1 for the start '
+    'of the plan; and how many plans were adopted by then',
+)
+NOT_AGAIN = 'the commands cannot be computed again: plans were made on the way, and are not logged'
+
+
+class _Asked(NamedTuple):
+    """A step: its number, time [s] and state, and the last command with its time before it."""
+
+    number: int
+    t: float
+    x: Array
+    last: tuple[float, Array] | None
+
+
+class _Answer(NamedTuple):
+    """A policy, the number of the step that it answers, and how many plans were adopted."""
+
+    number: int
+    plans: int
+    policy: Policy | None
 
 
 class PredictingBeside:
     """
     A predictive law whose programs are solved beside the loop; see :class:`Law`.
 
-    The thread ends some time after nobody holds the law any more. In simulated time, where the
-    plant waits for its command, there is none: the loop solves them.
+    The thread begins where an answer is first asked for, and ends some time after nobody holds the
+    law any more. In simulated time, where the plant waits for its command, there is none: the loop
+    solves them.
+
+    Which policy a step uses is an input of it. A replay, which has the inputs but asks for none,
+    thus solves the same programs: each from the state of a step that used the policy before.
 
     Attributes
     ----------
@@ -43,21 +76,27 @@ class PredictingBeside:
     def __init__(
         self, law: PredictiveLaw, pursuit: Pursuit | None = None, *, in_loop: bool = False
     ) -> None:
-        """Predict once from the start of the plan, and start the thread; not in the loop."""
+        """Predict once from the start of the plan, where it is not done in the loop."""
         self.law, self.pursuit, self.age = law, pursuit, 0.0
         self.inputs, self.output = law.inputs, law.output
-        self._policy: Policy | None = None
+        self._used = _Answer(-1, 0, None)
         self._in_loop = in_loop
         if in_loop:
             return
-        reference = law.reference
-        self._policy = law.predict(reference.origin, reference.states[0])
-        self._apart = FastFunction(law.difference)
-        self._newest: tuple[float, Array] | None = None
+        self.inputs = replace(law.inputs, entries=(*law.inputs.entries, PREDICTION))
+        reference, self._steps = law.reference, 0
+        self._used = self._newest = self._used._replace(
+            policy=law.predict(reference.origin, reference.states[0])
+        )
+        self._apart, self._last = FastFunction(law.difference), law.last
+        self._asked: list[_Asked] = []  # of the thread the newest, of a replay all since an answer
         self._came = threading.Condition()
-        threading.Thread(
-            target=_predict, args=(ref(self),), name='prediction', daemon=True
-        ).start()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def sources(self) -> Mapping[str, Callable[[], Array]]:
+        """Function that returns its own input, see :func:`rolling_controller.law.sources_of`."""
+        return {} if self._in_loop else {PREDICTION.name: self._answer}
 
     def start(self, before: None = None) -> None:
         """Begin at the start of the plan; see :class:`rolling_controller.law.Law`."""
@@ -68,20 +107,48 @@ class PredictingBeside:
         """Return the control by the newest policy, and have the next one made from here."""
         if self._in_loop:
             _, u = (self.pursuit or self.law).step(memory, inputs, t)
-            self._policy = policy = self.law.policy
-            self.age = _age(t, policy)
+            self._used = self._used._replace(policy=self.law.policy)
+            self.age = _age(t, self.law.policy)
             return None, u
-        x = self.law.taken(inputs).copy()
+        *own, number, plans = np.asarray(inputs, dtype=float).tolist()
+        if number != self._used.number:
+            self._use_again(int(number), int(plans))
+        asked = _Asked(self._steps, t, self.law.taken(own).copy(), self._last)
+        self._steps += 1
         with self._came:
-            self._newest, policy = (t, x), self._policy
-            self._came.notify()
-        self.age = _age(t, policy)
-        used = policy if self.age <= STALE else None
-        return None, self.law.commanded(t, x, used, self._apart)
+            if self._thread is None:
+                self._asked.append(asked)
+            elif number == self._newest.number:  # else the next step, which knows the answer
+                self._asked = [asked]
+                self._came.notify()
+        self.age = _age(t, self._used.policy)
+        used = self._used.policy if self.age <= STALE else None
+        u, self._last = self.law.commanded(t, asked.x, used, self._apart, self._last)
+        return None, u
+
+    def _answer(self) -> Array:
+        """Use the newest answer of the thread from now on; return the input that names it."""
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=_predict, args=(ref(self),), name='prediction', daemon=True
+            )
+            self._thread.start()
+        with self._came:
+            self._used = self._newest
+        return np.array(self._used[:2], dtype=float)
+
+    def _use_again(self, number: int, plans: int) -> None:
+        """Predict what a recorded step has used, from the state of an earlier one."""
+        if plans:
+            raise ParameterError(NOT_AGAIN)
+        self._asked = [asked for asked in self._asked if asked.number >= number]
+        if not self._asked or self._asked[0].number != number:
+            raise ParameterError(f'the log names no step {number} that a prediction begins from')
+        self._newest = self._used = self._answered(self._asked[0])
 
     def predicted(self) -> Array:
         """Return the states that are predicted, shape (k, n); none before there is a policy."""
-        policy = self._policy
+        policy = self._used.policy
         return np.zeros((0, self.law.system.state.size)) if policy is None else policy.states
 
     def health(self) -> dict[str, Any]:
@@ -107,7 +174,7 @@ class PredictingBeside:
 
     def _left(self) -> dict[str, float]:
         """Return how far off its end is what no control moves there, such as a spin."""
-        policy, reference = self._policy, self.law.reference
+        policy, reference = self._used.policy, self.law.reference
         if policy is None:
             return {}
         d = np.array(self.law.difference(policy.states[0], reference.states[-1])).ravel()
@@ -117,21 +184,26 @@ class PredictingBeside:
     def _turn(self) -> None:
         """Predict from the newest state, if one came."""
         with self._came:
-            if self._newest is None:
+            if not self._asked:
                 self._came.wait(LOOK)
-            newest, self._newest = self._newest, None
-        if newest is None:
+            asked, self._asked = self._asked, []
+        if not asked:
             return
         started = time.monotonic()
+        answer = self._answered(asked[0])
+        with self._came:
+            self._newest, self._asked = answer, []
+        time.sleep(max(self.law.horizon.period - (time.monotonic() - started), 0.0))
+
+    def _answered(self, asked: _Asked) -> _Answer:
+        """Return what is predicted from a step."""
+        self.law.last, policy = asked.last, self._newest.policy
         try:
-            policy = (self.pursuit or self.law).predict(*newest)
+            policy = (self.pursuit or self.law).predict(asked.t, asked.x)
         except Exception as e:  # noqa: BLE001  the last policy goes on, and is reported to be old
             self.law.record.failed += 1
             self.law.record.trouble = f'{type(e).__name__}: {e}'
-            return
-        with self._came:
-            self._policy = policy
-        time.sleep(max(self.law.horizon.period - (time.monotonic() - started), 0.0))
+        return _Answer(asked.number, 0 if self.pursuit is None else self.pursuit.replans, policy)
 
 
 def _age(t: float, policy: Policy | None) -> float:

@@ -129,6 +129,8 @@ class PredictiveLaw:
         ``(x, y) -> d`` with dense output, as policies take it.
     safe
         ``x -> u``: what is commanded when predictions go on failing.
+    last
+        The last command and its time [s], from which the slew counts; None before the first.
     warning
         Why there is no feedback; else empty.
 
@@ -229,7 +231,7 @@ class PredictiveLaw:
         self._range = [np.tile(limit[active], (count, 1)) for limit in self.limits]
         self._effort = self.weights.control_diagonal(system.control)[active]
         self.record = Record()
-        self._given: tuple[float, Array] | None = None  # the last command and when
+        self.last: tuple[float, Array] | None = None
         self.follow(self.reference_of(plan, interrupted=interrupted))
         self.warning = ''
         if not np.any(self.reference.gains):
@@ -270,7 +272,7 @@ class PredictiveLaw:
 
     def start(self, before: None = None) -> None:  # noqa: ARG002
         """Begin at the start of the reference; see :class:`rolling_controller.law.Law`."""
-        self.record, self._given = Record(), None
+        self.record, self.last = Record(), None
         self.follow(self.reference)
 
     def know(self, p: ArrayLike) -> None:
@@ -298,28 +300,34 @@ class PredictiveLaw:
             self._due = t + self.horizon.period
             self.predict(t, x)
         given_up = self.record.failed_in_turn >= self.horizon.patience
-        return None, self.commanded(t, x, None if given_up else self.policy, self._apart)
+        policy = None if given_up else self.policy
+        u, self.last = self.commanded(t, x, policy, self._apart, self.last)
+        return None, u
 
     def commanded(
-        self, t: float, x: Array, policy: Policy | None, difference: FastFunction
-    ) -> Array:
+        self,
+        t: float,
+        x: Array,
+        policy: Policy | None,
+        difference: FastFunction,
+        last: tuple[float, Array] | None,
+    ) -> tuple[Array, tuple[float, Array] | None]:
         """
-        Return the control by a policy, within the slew since the last one.
+        Return the control by a policy, within the slew since the last one, and the last one then.
 
         Without a policy, and where its control is not finite, it is the safe command.
         """
-        u = None if policy is None else self._slewed(t, policy.command(t, x, difference))
+        u = None if policy is None else self._slewed(t, policy.command(t, x, difference), last)
         self.record.safe = u is None or not np.isfinite(u).all()
         if u is None or self.record.safe:
-            return self.safe(x)
-        self._given = t, u
-        return u
+            return self.safe(x), last
+        return u, (t, u)
 
-    def _slewed(self, t: float, u: Array) -> Array:
+    def _slewed(self, t: float, u: Array, given: tuple[float, Array] | None) -> Array:
         """Return a control as near to this as the slew allows since the last one."""
-        if self._given is None or not math.isfinite(self.horizon.slew):
+        if given is None or not math.isfinite(self.horizon.slew):
             return u
-        since, last = self._given
+        since, last = given
         reach = self._reach(t - since)
         return np.clip(u, last - reach, last + reach)
 
@@ -454,8 +462,8 @@ class PredictiveLaw:
         stage.roots[-1] = self.reference.cost_to_go(int(nodes[-1]))
         stage.evaluate()
         low, high = (limit - controls[:, active] for limit in self._range)
-        if self._given is not None and math.isfinite(self.horizon.slew):
-            since, last = self._given
+        if self.last is not None and math.isfinite(self.horizon.slew):
+            since, last = self.last
             reach, u = self._reach(times[0] - since)[active], (last - controls[0])[active]
             low[0], high[0] = np.maximum(low[0], u - reach), np.minimum(high[0], u + reach)
         costs = Costs(counts[:, None] * self._effort, (controls - self._planned)[:, active])

@@ -1,5 +1,6 @@
 """Predictive control: its quadratic program, its stages, and the loop that it closes."""
 
+from dataclasses import replace
 from itertools import pairwise
 import threading
 import time
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 import pytest
 from rolling_controller import run_lockstep, StateFeedback, TimeVaryingLqr
-from rolling_controller.law import GoingOn
+from rolling_controller.law import GoingOn, replay
 from rolling_controller.nominal import LinearSteps, step_functions
 from rolling_controller.predictive import program as program_module
 from rolling_controller.predictive.beside import PredictingBeside, STALE
@@ -452,6 +453,11 @@ def _subtraction(size):
     return [x, y], [x - y]
 
 
+def stepped(law, x, t):
+    """Return the control by the newest answer of the thread, as the loop has it."""
+    return law.step(None, np.r_[x, law.sources['prediction']()], t)[1]
+
+
 def test_beside_a_loop_the_newest_state_is_predicted_from(hard):
     """Another thread predicts, the loop evaluates what it has; the thread ends with the law."""
     problem, plan = hard
@@ -459,13 +465,15 @@ def test_beside_a_loop_the_newest_state_is_predicted_from(hard):
     law = PredictingBeside(
         PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
     )
+    assert set(threading.enumerate()) == before  # a replay asks for no answer
+    stepped(law, plan.states[0], 0.0)
     (thread,) = set(threading.enumerate()) - before
     assert (thread.name, thread.daemon) == ('prediction', True)
     x, spin = plan.state_at(0.4), problem.system.state.slice('w_HO_H').stop - 1
     x[spin] += 0.1
     end = time.monotonic() + 60.0
     while law.age != 0.0 or law.law.record.solved < 2:
-        u = law.step(None, x, 0.4)[1]
+        u = stepped(law, x, 0.4)
         assert time.monotonic() < end
         time.sleep(1e-3)  # the loop's own period
     assert np.abs(u).max() <= LIMIT
@@ -486,6 +494,7 @@ def test_beside_a_loop_the_thread_ends_where_no_state_ever_came(hard):
     law = PredictingBeside(
         PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
     )
+    law.sources['prediction']()
     (thread,) = set(threading.enumerate()) - before
     del law
     thread.join(60.0)
@@ -506,9 +515,9 @@ def test_beside_a_loop_old_policies_give_way_to_the_safe_command(hard):
         )
     )
     x = plan.states[0]
-    assert np.abs(law.step(None, x, 0.0)[1] - plan.controls[0]).max() < 1.0
-    assert np.abs(law.step(None, x, STALE)[1] - braking).max() > 0.1
-    assert_allclose(law.step(None, x, STALE + 0.3)[1], braking)
+    assert np.abs(stepped(law, x, 0.0) - plan.controls[0]).max() < 1.0
+    assert np.abs(stepped(law, x, STALE) - braking).max() > 0.1
+    assert_allclose(stepped(law, x, STALE + 0.3), braking)
 
 
 def test_beside_a_loop_a_prediction_that_raises_is_reported_and_not_the_last(hard, monkeypatch):
@@ -529,7 +538,7 @@ def test_beside_a_loop_a_prediction_that_raises_is_reported_and_not_the_last(har
     def commanded_until(condition):
         end = time.monotonic() + 60.0
         while not condition():
-            u = law.step(None, x, 0.1)[1]
+            u = stepped(law, x, 0.1)
             assert time.monotonic() < end
             time.sleep(1e-3)  # the loop's own period
         return u
@@ -544,6 +553,33 @@ def test_beside_a_loop_a_prediction_that_raises_is_reported_and_not_the_last(har
     commanded_until(lambda: law.law.policy is not first and law.age == 0.0)
     assert_allclose(law.predicted()[0], x)
     assert 'prediction problem' not in law.health()
+
+
+def test_what_ran_beside_a_loop_comes_out_by_its_inputs_alone(hard):
+    """The loop moves on by its own pace, and misses predictions or sees one for many steps."""
+    problem, plan = hard
+
+    def made():
+        horizon = replace(COARSE, slew=20.0)
+        law = PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=horizon)
+        return PredictingBeside(law)
+
+    law, rng, rows, out = made(), np.random.default_rng(4), [], []
+    times = 1e-3 * np.arange(400)
+    for t in times:
+        x = plan.state_at(t)
+        x[problem.system.state.slice('contact_h')] += 1e-3 * rng.normal(size=2)
+        rows.append(np.r_[x, law.sources['prediction']()])
+        out.append(law.step(None, rows[-1], t)[1])
+        time.sleep(rng.choice([0.0, 1e-3, 1e-2], p=[0.5, 0.4, 0.1]))
+    rows = np.array(rows)
+    assert len(np.unique(rows[:, -2])) > 10
+    assert_array_equal(replay(made(), rows, times)[0], out)
+    with pytest.raises(ParameterError, match='names no step'):
+        replay(made(), rows[100:], times[100:])
+    rows[200:, -1] = 1.0
+    with pytest.raises(ParameterError, match='plans were made on the way'):
+        replay(made(), rows, times)
 
 
 def test_kinematic_system_without_envelope_is_held():

@@ -3,12 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 import sys
+import time
 from types import SimpleNamespace
 
 import casadi as ca
 import numpy as np
 import pytest
-from rolling_controller.design import Options
+from rolling_controller.design import follow, Options, Wanted
 from rolling_controller.law import Following, FunctionLaw, GoingOn, OpenLoop, state_inputs
 from rolling_controller.motion_watch import MotionWatch, Predictor, Unwatched
 from rolling_controller.nodes import equipment as equipment_module
@@ -18,7 +19,7 @@ from rolling_controller.nodes.driving import Driving
 from rolling_controller.nodes.equipment import Equipment
 from rolling_controller.nodes.execution import Execution, Standing
 from rolling_controller.nodes.machines import ControlledRobot, ROBOT_TABLE
-from rolling_controller.nodes.step_log import rows_in
+from rolling_controller.nodes.step_log import COLUMNS, rows_in
 from rolling_controller.robot_laws.regulator import robot_kind
 from rolling_controller.tracker import Tracker
 from rolling_dynamics.configuration import find_scenario
@@ -104,6 +105,7 @@ class Rehearsal:
             'use_sim_time': True,
             'settle_time': SETTLE,
         }
+        self.pause = 0.0  # in which predictions are made beside the loop [s]
         self.recorded, self.values = self.values, self.values | {'state_timeout': 1e9}
         self.recording = Recording(folder / 'bag', ('rolling_interfaces',), longest_queue=100_000)
         self._arrivals, self.now = iter(range(1, 10**6)), 5 * 10**9
@@ -170,6 +172,7 @@ class Rehearsal:
         """Return how many steps a loop made, of these at most."""
         for k in range(steps):
             self.measure()
+            time.sleep(self.pause)
             if not control.tick():
                 return k
             self.plant.step(self.machine.sent, PERIOD * 1e-9)
@@ -227,6 +230,33 @@ def test_commands_from_estimated_states_come_out_though_the_truth_is_recorded_be
         (run,) = replay_laws(recorded)
     assert run.same
     assert run.equal == CUT - HELD
+
+
+def test_what_is_predicted_beside_the_loop_and_goes_on_comes_out(tmp_path, monkeypatch):
+    """By the clock a step uses what another thread has made by then; a hold goes on."""
+    monkeypatch.setattr(equipment_module, 'PeriodicLoop', StandingLoop)
+    rehearsal = Rehearsal('ball', tmp_path)
+    rehearsal.pause, rehearsal.values['settle_time'], held = 5e-3, 0.0, []
+    rehearsal.recorded |= {'law': 'predictive', 'use_sim_time': False}
+    wanted = Wanted(rehearsal.model, rehearsal.plan, rehearsal.recorded, beside=True)
+    following = follow(wanted)._replace(hold=None)
+    rehearsal.follow(10**6, following, Standing(begin=held.append))
+    (hold,) = held
+    about = {'task': 'hold', **hold.about}
+    driving = Driving(rehearsal.node, rehearsal.equipment, hold.law, about=about)
+    assert rehearsal.turn(CUT, driving.control) == CUT
+    driving.safe = False
+    driving.stop()
+    before = GoingOn(driving.law, driving.control.answers.memory, 0.0)
+    rehearsal.follow(CUT, follow(wanted), Standing(before), later=5 * PERIOD)
+    rehearsal.recording.close()
+    with Recorded(tmp_path / 'bag', rehearsal.path) as recorded:
+        runs = replay_laws(recorded)
+        rows = np.concatenate([rows_in(m) for _, _, m in recorded.messages(['controller/steps'])])
+    assert [len(run.computed) for run in runs] == [run.equal for run in runs]
+    assert all(run.same for run in runs)
+    where = len(COLUMNS) + rehearsal.model.system.state.size
+    assert len(np.unique(rows[:, where])) > 10  # answers that were used
 
 
 def test_a_hold_that_goes_on_and_the_plan_after_it_come_out(tmp_path, monkeypatch):

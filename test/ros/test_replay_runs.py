@@ -3,6 +3,7 @@
 from array import array
 from pathlib import Path
 import sys
+import time
 from types import SimpleNamespace
 
 import casadi as ca
@@ -18,6 +19,7 @@ from rolling_controller.nodes.controlled_laboratory import CODES, ExperimentRun,
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.machines import braking, hand_velocity
 from rolling_controller.nodes.step_log import COLUMNS, KEPT, rows_in, RunLog
+from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
@@ -95,8 +97,9 @@ class Rehearsal:
             hybrid=planar_hybrid_of(*bodies),
             limits=model.control_limits,
         )
-        self.subject = subject_of(experiment, model)
+        self.subject = subject_of(experiment, model, '', self.predicting)
         self.prepared = self.subject.prepare()
+        self.pause = 0.0  # in which predictions are made beside the loop [s]
         self.sim_time, self.random = sim_time, np.random.default_rng(5)
         self.values = {e.name: e.default for e in TABLE} | {
             'scenario_file': given['scenario_file'],
@@ -134,6 +137,10 @@ class Rehearsal:
         self.node = SimpleNamespace(get_clock=lambda: clock)
         self.encode = {n: OdometryEncoder('world', n).encode for n in ('hand', 'object')}
 
+    def predicting(self, law):
+        law.safe = self.machine.safe
+        return PredictingBeside(law, in_loop=self.sim_time)
+
     def put(self, topic, data):
         self.recording.put(f'/{topic}', next(self._arrivals), data)
 
@@ -153,6 +160,7 @@ class Rehearsal:
             trial.control.contact_mode = 'separated' if flies else RollingContact.MODE_ROLLING
             for _ in range(1 if self.sim_time else 1 + (k % 7 == 3)):  # some states twice
                 trial.control.tick()
+                time.sleep(self.pause)
                 self.now += int(self.random.integers(0, PERIOD))
         trial.control.end(CODES.CANCELLED, 'asked to stop')
 
@@ -181,6 +189,7 @@ def rehearsed(folder, experiment, laws, *, sim_time=False):
         patch.setattr(LoopEquipment, 'loop', StandingLoop)
         rehearsal = Rehearsal(experiment, folder, sim_time=sim_time)
         for law in laws:
+            rehearsal.pause = 2e-3 * (law == 'predictive')
             rehearsal.run(law)
     rehearsal.recording.close()
     assert not rehearsal.recording.fault
@@ -236,21 +245,12 @@ def test_planned_experiments_too(tmp_path, experiment, laws):
 
 
 @pytest.mark.slow
-def test_predictions_of_simulated_time_too(tmp_path, monkeypatch):
+@pytest.mark.parametrize('sim_time', [True, False])
+def test_predictions_too(tmp_path, monkeypatch, sim_time):
+    """Those by the clock are made in another thread, and used once they are there."""
     monkeypatch.setattr(laboratory_laws, 'REGION_SAMPLES', 2)  # of a law that is not used
     laws = ('predictive', 'predictive')
-    check(rehearsed(tmp_path / 'bag', 'flip_up', laws, sim_time=True), laws)
-
-
-def test_predictions_by_the_clock_are_not_computed_again(damping, monkeypatch):
-    whole = Recorded.settings
-
-    def predicted(self, *given):
-        return [{**values, 'law': 'predictive'} for values in whole(self, *given)]
-
-    monkeypatch.setattr(Recorded, 'settings', predicted)
-    with Recorded(damping) as recorded, pytest.raises(ParameterError, match='predictive control'):
-        replay_laws(recorded)
+    check(rehearsed(tmp_path / 'bag', 'flip_up', laws, sim_time=sim_time), laws)
 
 
 def test_command_line_tells(damping, capsys):

@@ -162,7 +162,8 @@ def _computed(
         found[begin] = outputs
         return memory
 
-    if before is not None and held:
+    width = rows.shape[1] - first
+    if before is not None and held and sum(_sizes(before.made.law)) <= width:
         compute(_Made(GoingOn(before.made.law, before.made.memory, 0.0)), 0, held)
     ended = None
     if held < whole:
@@ -172,7 +173,7 @@ def _computed(
         plan = plans.get(start) if values['task'] == EXECUTION else plan
         made = _made(values, before, plan)
         if made is not None:
-            if rows.shape[1] != first + made.law.inputs.size + made.law.output.size:
+            if width != sum(_sizes(made.law)):
                 raise ParameterError(f'{STEPS} is damaged: run {number} is of another law')
             memory = compute(made, held, whole)
             if whole == len(rows):
@@ -182,6 +183,11 @@ def _computed(
     for begin, outputs in found.items():
         computed[begin : begin + len(outputs)] = outputs
     return computed, ended
+
+
+def _sizes(law: Law[Any]) -> tuple[int, int]:
+    """Return how many numbers a law takes and gives."""
+    return law.inputs.size, law.output.size
 
 
 def _made(values: dict[str, Any], before: _Ended | None, plan: Plan | None) -> _Made | None:
