@@ -43,7 +43,7 @@ class Answers:
         before: object = None,
     ) -> None:
         """
-        Begin a run of a law at its start, supervised.
+        Start a supervised run of a law.
 
         Parameters
         ----------
@@ -52,18 +52,19 @@ class Answers:
         predictor, watch
             Prediction to when commands act, and the supervisor of the states.
         limits
-            Greatest magnitude of each control; None for no limit.
+            Maximum magnitude of each control; None for no limit.
         signals
-            What returns the inputs besides state and mode, by name; asked at each command.
+            Functions that return the inputs other than state and mode, by name; called at each
+            command.
         measured
-            Name of the input that the states are.
+            Name of the input that holds the states.
         before
             Memory of the law before a break; None at its first start.
 
         Raises
         ------
         ParameterError
-            The law takes an input that is not there.
+            The law takes an input that does not exist.
 
         """
         self._signals = {**(signals or {}), **sources_of(law)}
@@ -84,19 +85,19 @@ class Answers:
         covariances: Array | None = None,
     ) -> tuple[int, Array]:
         """
-        Judge a state; return when a command acts that answers it [ns], and the state then.
+        Check a state; return when the command that answers it acts [ns], and the state then.
 
         Parameters
         ----------
         stamp, x
             The state and its time [ns].
         acts
-            When a command would act that is sent now [ns].
+            When a command sent now would act [ns].
         touching
-            Whether the object touches, as far as is known. In flight the model of rolling says
-            nothing about what comes: the state is taken as it is.
+            Whether the object is known to be in contact. In flight the model of rolling does not
+            apply: the state is used unchanged.
         covariances
-            Of the state, as its source declares them, see ``MotionWatch.judge``.
+            Covariances of the state, as its source declares them, see ``MotionWatch.judge``.
 
         """
         if self.started is None:
@@ -106,7 +107,7 @@ class Answers:
         return self._predictor.predict(stamp, x, acts) if touching else (stamp, x)
 
     def time(self, at: int) -> float:
-        """Return the time of the law [s] at a time [ns]; it begins at zero."""
+        """Return the time of the law [s] at a time [ns]; it starts at zero."""
         return max((at - (self.started or 0)) * 1e-9, 0.0)
 
     def command(self, at: int, x: Array, *, touching: bool = True) -> Array:

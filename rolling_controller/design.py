@@ -22,8 +22,8 @@ from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.scenario_model import ScenarioModel
 from rolling_planner.plan import Plan
 
-REPLANNING = Replanning(lead=0.45)  # a planner beside a busy loop is not quick
-PERIOD = 4e-3  # between two predictions beside a loop [s]
+REPLANNING = Replanning(lead=0.45)  # a planner that runs next to a busy loop is slow
+PERIOD = 4e-3  # between two predictions in a thread [s]
 SLEW = 20.0  # of their commands over the range of the controls [1/s]
 
 
@@ -64,7 +64,7 @@ def laws_of(model: ScenarioModel, settings: Settings) -> RegulatedRobot:
 @dataclass(frozen=True)
 class Wanted:
     """
-    A law along a plan as it is asked for.
+    Request for a law along a plan.
 
     Attributes
     ----------
@@ -73,18 +73,18 @@ class Wanted:
     plan
         The plan.
     settings
-        Parameters of a controller by name, of them ``open_loop`` and ``law``; those that are
-        missing have their defaults.
+        Parameters of a controller by name, among them ``open_loop`` and ``law``; missing ones have
+        their defaults.
     interrupted
-        Asked now and then whether to give up.
+        Called now and then; returns whether to give up.
     beside
-        Whether predictions are made in a thread of their own, or in the loop.
+        Whether predictions run in a separate thread instead of the loop.
     ask
-        Has plans made again for a predictive law; None where it keeps to the one given.
+        Requests new plans for a predictive law; None where it keeps the given one.
     patience
-        For how long such a plan is waited for when it has to take over [s].
+        How long to wait for such a plan when it has to take over [s].
     safe
-        What a predictive law commands where its predictions fail.
+        Command of a predictive law where its predictions fail.
 
     """
 
@@ -147,16 +147,15 @@ LAWS: Mapping[str, Callable[[Wanted], Following | Law[Any]]] = {
 
 def follow(wanted: Wanted) -> Following:
     """
-    Return the law along a plan that parameters of a controller choose, and its hold.
+    Return the law along a plan that a controller's parameters choose, and its hold.
 
-    It is one of :data:`LAWS`, or of those that the kind of machine names. Without ``ask`` a plan
-    stays as it is and ends in the machine's hold; else its law goes on.
+    It is one of :data:`LAWS`, or of those that the type of machine names. Without ``ask`` a plan
+    stays unchanged and ends in the machine's hold; with it the law continues.
 
     Raises
     ------
     ParameterError
-        There is no such law, a weight or the file of a policy is not right, or the plan is too
-        long.
+        The law does not exist, a weight or a policy file is invalid, or the plan is too long.
     SimulationError
         The motion under the planned controls is not finite.
     CancelledError

@@ -32,18 +32,19 @@ VELOCITY_W = Entry(
 
 class Law(Protocol[M]):
     """
-    A control law, or an estimator.
+    Control law, or estimator.
 
     Attributes
     ----------
     inputs, output
-        Layouts of what a step takes and gives. The inputs' entries are named by what they are:
-        ``state`` (measured or estimated), ``mode``, ``velocity``, a measurement, a set point.
+        Layouts of the inputs and the output of a step. Entries of the inputs are named by their
+        quantity: ``state`` (measured or estimated), ``mode``, ``velocity``, a measurement, a set
+        point.
     period
-        Time between two steps [s]; None where a step may be made at any time.
+        Time between two steps [s]; None where a step may happen at any time.
     opaque
-        Why a step is not a CasADi function of memory, inputs and time; empty where it is one,
-        which :func:`as_function` returns.
+        Reason why a step is not a CasADi function of memory, inputs and time; empty where it is
+        one, which :func:`as_function` returns.
 
     Examples
     --------
@@ -65,7 +66,7 @@ class Law(Protocol[M]):
     def opaque(self) -> str: ...  # noqa: D102
 
     def start(self, before: M | None = None) -> M:
-        """Return the memory at the start; after a break, with what an earlier one still knows."""
+        """Return the memory at the start; after a break it may keep parts of the earlier one."""
         ...
 
     def step(self, memory: M, inputs: ArrayLike, t: float) -> tuple[M, Array]:
@@ -145,12 +146,12 @@ def answered(
     motion
         Yields time [s] and inputs, shape (inputs.size,), and is sent the output of that step.
     before
-        Memory before a break, of which the start may keep something.
+        Memory before a break; the start may keep parts of it.
 
     Returns
     -------
     tuple of result and memory
-        What the motion returns, and the memory of the law at its end.
+        Return value of the motion, and the memory of the law at its end.
 
     """
     memory = law.start(before)
@@ -178,7 +179,7 @@ def replay(
     times
         Time of each [s]; a period apart if None.
     before
-        Memory before a break, of which the start may keep something.
+        Memory before a break; the start may keep parts of it.
 
     Returns
     -------
@@ -201,7 +202,7 @@ def replay(
 
 
 def law_named(laws: Mapping[str, Callable[[], R]], name: str, of: str) -> R:
-    """Return what a maker of laws makes, or raise ParameterError with the names that there are."""
+    """Return the law of a factory, or raise ParameterError with the known names."""
     if name not in laws:
         raise ParameterError(f'{of} has the laws {", ".join(laws)}; got {quoted(name)}')
     return laws[name]()
@@ -252,10 +253,9 @@ def written(
     law
         The law.
     step
-        From symbols of memory, inputs, time and what is given to memory and output; or the
-        function of these itself.
+        ``(memory, inputs, t, given) -> memory, output`` of symbols; or the function itself.
     given, memory
-        See :class:`LawFunction`; what is given may be the same at all times.
+        See :class:`LawFunction`; ``given`` may be constant.
 
     """
     start = np.array(memory, dtype=float)
@@ -310,10 +310,10 @@ class FunctionLaw:
         Parameters
         ----------
         inputs, output
-            Its layouts.
+            Layouts of the law.
         step
-            See :func:`written`; or the function of :class:`LawFunction`, which is compiled, or
-            one of inputs, time and what is given.
+            See :func:`written`; or the function of :class:`LawFunction`, which is compiled, or a
+            function ``(inputs, t, given)``.
         given, memory
             See :func:`written`.
 
@@ -344,7 +344,7 @@ class FunctionLaw:
 
 class StateFeedback(FunctionLaw):
     """
-    A law that is a function of time, state and what is given; see :class:`Law`.
+    Law that is a function of time, state and given values; see :class:`Law`.
 
     Examples
     --------
@@ -364,16 +364,17 @@ class StateFeedback(FunctionLaw):
         given: Callable[[float], ArrayLike] | ArrayLike = (),
     ) -> None:
         """
-        Take a function of symbols, or one of Python.
+        Create the law from a function of symbols, or of Python.
 
         Parameters
         ----------
         system
-            The system that it controls.
+            The controlled system.
         function
-            ``(t, x, given) -> u`` of symbols; or ``(t, x) -> u`` of numbers, which is opaque.
+            ``(t, x, given) -> u`` of symbols; or ``(t, x) -> u`` of numbers, which makes it
+            opaque.
         given
-            From a time [s] to numbers, as of a plan; or what they are at all times.
+            ``t -> values`` with t in s, such as those of a plan; or constant values.
 
         """
         inputs, output = state_inputs(system), system.control
@@ -407,7 +408,7 @@ class Planned(Protocol):
 
 class OpenLoop(StateFeedback):
     """
-    The planned control, whatever the state.
+    Law that returns the planned control, whatever the state.
 
     Examples
     --------
@@ -503,7 +504,7 @@ class Around:
 
 
 class GoingOn(Around):
-    """A law that goes on with what it remembers, by another clock; see :class:`Law`."""
+    """Law that continues with its memory, by another clock; see :class:`Law`."""
 
     def __init__(self, law: Law[Any], memory: Any, since: float) -> None:  # noqa: ANN401
         """Take the law, its memory, and when its time was zero [s]."""
@@ -511,7 +512,7 @@ class GoingOn(Around):
         self._kept = memory
 
     def start(self, before: tuple[Array, Any] | None = None) -> tuple[Array, Any]:
-        """Return the memory that it goes on with; see :class:`Law`."""
+        """Return the memory with which it continues; see :class:`Law`."""
         return (self._own, self._kept) if before is None else before
 
 
@@ -524,20 +525,20 @@ def _numbers(memory: Any) -> Array:  # noqa: ANN401  arrays, pairs of memories, 
 
 class Course(NamedTuple):
     """
-    The motion that a law keeps at present.
+    Reference motion of a law at present.
 
     Attributes
     ----------
     times, states
         The motion, shapes (k,) [s] and (k, n): errors are those from it.
     end
-        When it is over [s]; infinite as long as that is open.
+        Its end [s]; infinite as long as that is open.
     goal
         State in which it is to end.
     shortfall
-        Why that is not what was asked for; empty where it is.
+        Reason why ``goal`` differs from the requested goal; empty where it does not.
     missed
-        What a state has of goal error; its distance from ``goal`` where None.
+        Function that returns the goal error of a state; its distance from ``goal`` where None.
 
     """
 
@@ -559,7 +560,7 @@ class Course(NamedTuple):
 
 class Following(NamedTuple):
     """
-    A law and the motion that it keeps.
+    A law and its reference motion.
 
     Attributes
     ----------
@@ -568,18 +569,19 @@ class Following(NamedTuple):
     times, states
         The motion, shapes (k,) [s] and (k, n): errors are those from it.
     warning
-        What a user should know about the law, or the empty string.
+        Warning for the user about the law, or the empty string.
     holds
-        Whether the law goes on to hold the end of the motion when that is over.
+        Whether the law continues to hold the end of the motion afterwards.
     course
-        Asked for the motion that a law keeps which changes it on the way; None for one that stays
-        with ``times`` and ``states``.
+        Function that returns the reference motion of a law that changes it on the way; None for
+        one that keeps ``times`` and ``states``.
     hold
-        Law that holds the end of the motion from then on; None where nothing does.
+        Law that holds the end of the motion from then on, or None.
     notice
-        Which errors the law does not correct, or the empty string.
+        Errors that the law does not correct, or the empty string.
     left
-        From a state at the start to the error that they leave at the end, in the tangent space.
+        ``x -> error``: from a state at the start to the error left at the end, in the tangent
+        space.
 
     """
 
@@ -597,16 +599,16 @@ class Following(NamedTuple):
         self, x: Array, norm: Callable[[Array], float], tolerance: float
     ) -> tuple[bool, str]:
         """
-        Return whether what the law does not correct makes it miss the goal, and what to report.
+        Return whether uncorrected errors make it miss the goal, and the text to report.
 
         Parameters
         ----------
         x
             State at the start.
         norm
-            Of the part of an error at the end that the goal counts.
+            Norm of the part of an error at the end that the goal counts.
         tolerance
-            What that may be.
+            Maximum of that norm.
 
         """
         if not self.notice or self.left is None:

@@ -28,14 +28,14 @@ class _Part(BaseModel):
 
 class Observation(_Part):
     """
-    One number that a policy sees.
+    One observation of a policy.
 
     Attributes
     ----------
     of
         Scalar of the system's tangent space -> factor of its deviation from the plan; summed up.
     most
-        Greatest absolute value that is given.
+        Maximum absolute value; larger ones are cut.
 
     """
 
@@ -44,7 +44,7 @@ class Observation(_Part):
 
 
 class Layer(_Part):
-    """Weights, a row for each number that comes out, and what is added to it."""
+    """Weights, a row for each output, and biases."""
 
     weights: Annotated[
         list[Annotated[list[FiniteFloat], Field(min_length=1)]], Field(min_length=1)
@@ -54,7 +54,7 @@ class Layer(_Part):
 
 class LearnedPolicy(_Part):
     """
-    A policy as its file has it, JSON.
+    Policy in its file format, JSON.
 
     Attributes
     ----------
@@ -63,12 +63,12 @@ class LearnedPolicy(_Part):
     period
         Time for which an action is held [s].
     observations
-        What it sees.
+        Observations of the policy.
     layers
-        Layers of a network one after the other, tanh between them; what the last one gives is cut
-        to -1 and 1. A single layer is a linear policy.
+        Layers of a network in sequence, tanh between them; the output of the last one is cut to -1
+        and 1. A single layer is a linear policy.
     actions
-        Component of the control -> what an action of 1 adds to the planned one, in its unit.
+        Component of the control -> addition to the planned one for an action of 1, in its unit.
 
     """
 
@@ -86,7 +86,7 @@ class LearnedPolicy(_Part):
         Raises
         ------
         ParameterError
-            The file cannot be read, or is not one; what is wrong, and where, is reported.
+            The file cannot be read, or is invalid; the text names the faulty entry.
 
         """
         content = read_regular(Path(file), LARGEST)
@@ -115,7 +115,7 @@ class LearnedPolicy(_Part):
 
 
 class Held(NamedTuple):
-    """Memory of the law: when the next action is due [s], and what the last one adds."""
+    """Memory of the law: when the next action is due [s], and the addition of the last one."""
 
     due: float
     added: Array
@@ -136,16 +136,16 @@ class LearnedLaw:
         interrupted: Callable[[], bool] = lambda: False,
     ) -> None:
         """
-        Simulate the plan, from whose motion deviations are taken.
+        Simulate the plan; deviations are relative to its motion.
 
         Raises
         ------
         ParameterError
-            The plan is not one of this system, or the policy names what the system has not.
+            The plan is not one of this system, or the policy names entries that the system lacks.
         SimulationError
             The motion under the planned controls is not finite.
         CancelledError
-            Interrupted.
+            The call was interrupted.
 
         """
         self._matrix = _matrix(
@@ -174,7 +174,7 @@ class LearnedLaw:
         return memory, planned + memory.added
 
     def action(self, t: float, x: Array) -> Array:
-        """Return what the policy does in a state at a time of the plan [s], from -1 to 1."""
+        """Return the policy's action in a state at a time of the plan [s], from -1 to 1."""
         off = np.array(self._difference(x, self.course.at(t))).ravel()
         out = np.clip(self._matrix @ off, -self._most, self._most)
         for k, (weights, bias) in enumerate(self._layers):

@@ -25,7 +25,7 @@ Jump = ArrayLike | Callable[[Array], Array]
 
 class ClosedLoop(NamedTuple):
     """
-    Closed-loop motion, at every step of the plant and where it ended.
+    Closed-loop motion, at every step of the plant and at its end.
 
     Attributes
     ----------
@@ -36,8 +36,8 @@ class ClosedLoop(NamedTuple):
     events
         Events of the motion, such as changes of mode; a guard that ended it is terminal.
     stamps, inputs, outputs
-        Of each step of the law: time of the measurement [s], shape (j,), what it took and what it
-        gave, shapes (j, i) and (j, o).
+        Of each step of the law: time of the measurement [s], shape (j,), and its inputs and
+        outputs, shapes (j, i) and (j, o).
     memory
         Memory of the law at the end.
 
@@ -81,12 +81,12 @@ def run_lockstep(
     pushes: Sequence[tuple[float, Jump]] = (),
 ) -> ClosedLoop:
     """
-    Return the motion under a control law that is evaluated at a fixed rate and held in between.
+    Simulate a control law that is evaluated at a fixed rate and held in between.
 
     Parameters
     ----------
     system, p
-        The plant; it goes through its modes.
+        The plant, with its changes of mode.
     x_start
         State at the start.
     law
@@ -98,9 +98,9 @@ def run_lockstep(
     limits
         Maximum magnitude of each control, shape (m,) or one for all, in their units.
     actuators
-        How commands become controls, such as by a dead time; each as it comes if empty.
+        How commands become controls, such as by a dead time; unchanged if empty.
     signals
-        From a time [s] to the other inputs of the law by name.
+        ``t -> value`` with t in s, for the other inputs of the law by name.
     pushes
         Jumps of the state: time of each [s], and a tangent vector, shape (tangent.size,), or a
         function from the state to that after it.
@@ -108,7 +108,7 @@ def run_lockstep(
     Returns
     -------
     ClosedLoop
-        It ends before its time at a guard that ends the motion, by an event.
+        The motion; a terminal guard ends it early, by an event.
 
     Raises
     ------
@@ -156,11 +156,11 @@ class ClosedLoops(NamedTuple):
     Attributes
     ----------
     times
-        Clocks [s], shape (steps + 1, motions); clocks of motions that stopped stand still.
+        Clocks [s], shape (steps + 1, motions); clocks of stopped motions do not advance.
     states, controls
         Shapes (steps + 1, motions, n) and (steps, motions, m): controls in force at each step.
     stopped
-        What ended each motion, see :attr:`BatchSimulator.stopped`.
+        Cause of the end of each motion, see :attr:`BatchSimulator.stopped`.
     memory
         Memory of the law at the end, see :class:`LawFunction`, shape (k, motions).
 
@@ -188,7 +188,7 @@ def run_batch(
     signals: Callable[[float], Mapping[str, Array]] = lambda _: {},
 ) -> ClosedLoops:
     """
-    Return the motions of many plants under one law, as :func:`run_lockstep` does for one.
+    Simulate many plants under one law, as :func:`run_lockstep` does for one.
 
     Parameters
     ----------
@@ -197,19 +197,19 @@ def run_batch(
     starts
         States at the start, shape (motions, state.size).
     law
-        A law that is not opaque, of the state, its entries or, by their names, of sensors, whose
-        newest measurements it takes, such as an estimator does; it starts for each motion.
+        A law that is not opaque; it starts for each motion. Its inputs are the state, entries of
+        it or, as for an estimator, the newest measurements of sensors by name.
     duration, rate, limits, actuators, signals
         See :func:`run_lockstep`; a signal has the shape (size,) for all motions, or
         (size, motions).
     sensors, seed
-        Sensors of each motion, see :class:`.EmulatedBatch`, and the seed of their noise; then
-        controls are zero until the first command acts.
+        Sensors of each motion, see :class:`.EmulatedBatch`, and the seed of their noise. With
+        sensors, controls are zero until the first command acts.
 
     Raises
     ------
     ParameterError
-        The law is opaque, or takes an input that is not there.
+        The law is opaque, or takes an input that does not exist.
 
     Examples
     --------

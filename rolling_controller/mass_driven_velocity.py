@@ -1,11 +1,11 @@
 """
 Velocity control by internal masses: from a wanted velocity to accelerations of masses.
 
-The outer loop asks for an acceleration of the ball or disk, within what friction and the reach of
-the masses allow; it is turned into the place of the common centre of mass that gives the torque.
-The inner loop brings the masses there along the rails, lowering them where there is a choice. What
-comes out is judged before it is sent: contact forces are affine in the accelerations of the
-masses, and a command that would leave the envelope is shortened until it does not.
+The outer loop requests an acceleration of the ball or disk, within the limits of friction and of
+the reach of the masses. It is converted to the position of the common centre of mass that gives
+the torque. The inner loop brings the masses there along the rails, lowering them where there is a
+choice. The result is checked before it is sent: contact forces are affine in the accelerations of
+the masses. A command that would leave the envelope is scaled down until it does not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rolling_dynamics.internal_masses.system import MassDrivenSystem
 from rolling_dynamics.per_system import once_per_system
 
 HALVINGS = 12  # of a command that would leave the envelope
-WEAK = 1e-3  # of the greatest singular value, below which one counts as zero
+WEAK = 1e-3  # of the maximum singular value, below which one counts as zero
 TINY = 1e-300  # keeps a quotient a number where it is not taken
 GAIN = 1.5  # 1/s, from velocity error to acceleration
 # 1/s, from the miss of the centre of mass to the rates of the masses, and from these to their
@@ -30,16 +30,16 @@ CENTRE, RATE = 8.0, 30.0
 LOWER = 4.0  # 1/(kg m s), how fast masses sink where they have a choice
 FRICTION = 0.8  # fraction of the coefficient of friction that may be used
 NORMAL = 0.3  # least normal force as a fraction of the weight
-REACH = 0.6  # fraction of the greatest sideways moment of the masses that is asked for
-ACCELERATION = 400.0  # greatest theta'' of a mass
+REACH = 0.6  # fraction of the maximum sideways moment of the masses that is requested
+ACCELERATION = 400.0  # maximum theta'' of a mass
 
 
 class MassDrivenVelocity(FunctionLaw):
     """
-    Turns a wanted velocity on the plane into accelerations of the masses; see :class:`Law`.
+    Law from a wanted velocity on the plane to accelerations of the masses; see :class:`Law`.
 
     The inputs are the state, the wanted velocity of the centre (x, y) in W [m/s] and a turn rate,
-    which is not used; a disk keeps what is along x.
+    which is not used; a disk keeps the part along x.
     """
 
     def __init__(
@@ -56,17 +56,17 @@ class MassDrivenVelocity(FunctionLaw):
         Parameters
         ----------
         ball, p
-            A rolling ball with two masses on rails or more, or a disk with one or more, all of
-            them controlled.
+            A rolling ball with at least two masses on rails, or a disk with at least one; all
+            masses are controlled.
         velocity
-            From velocity error to acceleration [1/s].
+            Gain from velocity error to acceleration [1/s].
         rate_limit
-            Greatest theta' of a mass.
+            Maximum theta' of a mass.
 
         Raises
         ------
         ParameterError
-            There are too few masses to drive it wherever it can roll, or the gain is not positive.
+            There are too few masses to drive it in all directions, or the gain is not positive.
 
         """
         check_positive('velocity', velocity, '1/s')
@@ -145,7 +145,7 @@ def _pseudo_inverse(A: ca.SX) -> ca.SX:
     """
     Return the pseudo-inverse (n, 2) of a matrix (2, n).
 
-    A singular value below :data:`WEAK` of the greatest counts as zero.
+    A singular value below :data:`WEAK` times the maximum counts as zero.
     """
     M = A @ A.T
     middle, half = (M[0, 0] + M[1, 1]) / 2, (M[0, 0] - M[1, 1]) / 2

@@ -2,8 +2,8 @@
 State of any machine from its sensors: a Kalman filter on its equations and its sensors.
 
 A step is one CasADi function. It predicts in equal parts under controls that are ramps. The ramp
-of a part has the mean and the slope of the held controls that act in it: rates and places at its
-end are the same. A longer time without a measurement takes several steps.
+of a part has the mean and the slope of the held controls that act in it: rates and positions at
+its end are the same. A longer time without a measurement takes several steps.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from rolling_dynamics.simulation.stepper import step_of_order_4
 
 LONGEST = 5e-3  # s, of a step of the integration
 SENT = 32  # controls that are remembered: the one in force, and those that are to act
-STILL = 1e-9  # greatest slope of a measurement that no motion changes
+STILL = 1e-9  # maximum slope of a measurement that no motion changes
 DRIFT = 0.1  # 1/sqrt(s), standard deviation by which unknown forces change an entry over its scale
 # a gap, in periods of the slowest sensor and at least in s: then it is as unsure as at the start
 GAP, SHORTEST = 10, 0.1
@@ -50,7 +50,7 @@ START, LOST = 0.01, 1.0  # standard deviations of the start, and of an estimate 
 ROUNDING = 1e-6  # of a period
 EXACT = 1e-6  # of its scale, standard deviation of a number that is measured without noise
 DEPENDS = 1e-10  # of its variance without correlations, of what contacts keep at zero already
-LIMITED = 0.5  # of the greatest output of a law, while an estimate is open
+LIMITED = 0.5  # of the maximum output of a law, while an estimate is open
 MISSING = 1e300  # a measurement that is as large is none
 Spread = float | Mapping[str, float]  # over the scale of each entry, or by entry in its unit
 
@@ -67,13 +67,13 @@ class Belief(NamedTuple):
         Their covariance, in tangent units.
     sent
         The last controls, a row each: the time from which it acts [s], and the control. The first
-        is in force until the second acts.
+        acts until the second does.
     t
         Time of the estimate [s]; minus infinity before the first measurement.
     memories
         Memory of the supervisor by sensor.
     verdict
-        What the supervisor says of the newest measurements.
+        Verdict of the supervisor on the newest measurements.
 
     """
 
@@ -86,7 +86,7 @@ class Belief(NamedTuple):
     verdict: Verdict = Verdict()
 
     def numbers(self) -> Array:
-        """Return what the filter remembers, shape (k,) in the units above, without verdicts."""
+        """Return the memory of the filter, shape (k,) in the units above, without verdicts."""
         return np.concatenate([[self.t], self.x, self.force, self.P.ravel(), self.sent.ravel()])
 
     def after(self, numbers: Array) -> Belief:
@@ -103,25 +103,25 @@ class _Closed(Protocol):
 
 class SensorFilter:
     """
-    Kalman filter of what the sensors of a machine measure, in the first mode of its system.
+    Kalman filter of the sensors of a machine, in the first mode of its system.
 
-    It is an estimator in the form of a law; see :class:`rolling_controller.law.Law`. A number
-    that is measured without noise counts with the standard deviation :data:`EXACT` of its scale.
-    One that no motion changes, such as the height of a ball over its plate, says nothing. Contacts
-    that close loops of a machine are known to be closed, and not to slip.
+    It is an estimator in the form of a law; see :class:`rolling_controller.law.Law`. A number that
+    is measured without noise has the standard deviation :data:`EXACT` of its scale. One that no
+    motion changes, such as the height of a ball over its plate, is ignored. Contacts that close
+    loops of a machine are assumed to be closed, and not to slip.
 
     Attributes
     ----------
     inputs
-        Layout of the measurements of all sensors; what is not measured is not a number.
+        Layout of the measurements of all sensors; missing ones are NaN.
     output, control
-        Layouts of the state, and of what is sent.
+        Layouts of the state, and of the control that is sent.
     sensors
         The sensors by name.
     longest
-        Longest time that a step predicts [s].
+        Maximum time that a step predicts [s].
     then_sent
-        ``(sent, u, at) -> sent``, what is remembered once a control was sent.
+        ``(sent, u, at) -> sent``, the memory after a control was sent.
 
     """
 
@@ -154,8 +154,8 @@ class SensorFilter:
         x_start
             State from which it starts, shape (state.size,).
         start, lost
-            Standard deviation of each tangent entry at the start, and where the supervisor
-            reopens the estimate, of which an entry without one is not part.
+            Standard deviation of each tangent entry at the start, and where the supervisor reopens
+            the estimate. An entry without one is not estimated.
         drift
             Standard deviation by which unknown forces change each tangent entry in a second
             [1/sqrt(s)].
@@ -163,10 +163,10 @@ class SensorFilter:
             Tangent entries whose rate of change has an unknown part that is constant, but for a
             random walk: standard deviation at the start, and strength of the walk [1/sqrt(s)].
         sources
-            What the supervisor knows of sensors, by name; others are not supervised. It judges
-            beside the function, which takes every measurement.
+            Declarations of sensors to the supervisor, by name; others are not supervised. It works
+            next to the function, which takes every measurement.
         fast
-            Whether the step is compiled, which is not worth it for some hundred of them.
+            Whether the step is compiled, which does not pay for a few hundred steps.
 
         """
         self._p, x = np.asarray(p, dtype=float), np.array(x_start, dtype=float)
@@ -207,7 +207,7 @@ class SensorFilter:
         self._evaluated, self._sent = (FastFunction(f) for f in steps)
 
     def start(self, before: Belief | None = None) -> Belief:  # noqa: ARG002
-        """Return what is known before the first measurement."""
+        """Return the belief before the first measurement."""
         return self._start
 
     def acting(self, belief: Belief, u: ArrayLike, at: float) -> Belief:
@@ -218,9 +218,9 @@ class SensorFilter:
         """
         Return the variance by which measurements correct each tangent number in a period [s].
 
-        So much successive estimates differ from what the equations predict, and never by more
-        than the errors of both. It is that of a machine at its start, after it was measured for a
-        while, and has the shape (n,).
+        Successive estimates differ from the prediction by this much, and never by more than the
+        errors of both. It is the variance of a machine at its start, after a while of
+        measurements, of shape (n,).
         """
         until = self._gap + max(period, 1.0 / min(s.rate for s in self.sensors.values()))
         before, after = self._measured_until(self._gap), self._measured_until(until)
@@ -228,7 +228,7 @@ class SensorFilter:
         return np.clip(without - P, 0.0, 4.0 * P)[: len(self._B)]
 
     def _measured_until(self, end: float) -> Belief:
-        """Return what is known at the start of the machine, of what is known at a time [s]."""
+        """Return the belief at the start of the machine, from the belief at a time [s]."""
         belief, least, times = self.start(), min(s.delay for s in self.sensors.values()), []
         for k, s in enumerate(self.sensors.values()):
             count = math.floor((end + least - s.delay) * s.rate + ROUNDING)
@@ -240,7 +240,7 @@ class SensorFilter:
         return self._predicted(belief, end)
 
     def _predicted(self, belief: Belief, t: float) -> Belief:
-        """Return what is known at a later time without a measurement."""
+        """Return the belief at a later time without a measurement."""
         nothing = np.full(self.inputs.size, np.nan)
         return self._taken(self._bridged(belief, t), nothing, t)[0]
 
@@ -260,12 +260,12 @@ class SensorFilter:
 
     def step(self, memory: Belief, inputs: ArrayLike, t: float) -> tuple[Belief, Array]:
         """
-        Return what is known after measurements at a time, and the estimate of the state.
+        Return the belief after measurements at a time, and the estimate of the state.
 
         Parameters
         ----------
         memory
-            What was known before, with the controls that were sent since.
+            The belief before, with the controls that were sent since.
         inputs
             Measurements, see ``inputs``.
         t
@@ -297,7 +297,7 @@ class SensorFilter:
         return written(self, known, self._p, self._start.numbers())
 
     def _bridged(self, belief: Belief, t: float) -> Belief:
-        """Return what is known at a time that a step leads to the time of a measurement."""
+        """Return the belief at a time from which one step reaches the time of a measurement."""
         since, longest = t - belief.t, self.longest
         if since > self._gap:
             kept = {name: m.resumed(since) for name, m in belief.memories.items()}
@@ -310,14 +310,14 @@ class SensorFilter:
     def _taken(
         self, belief: Belief, y: Array, t: float, *, reopen: bool = False
     ) -> tuple[Belief, Array]:
-        """Return what is known after measurements, and innovations of unit covariance."""
+        """Return the belief after measurements, and innovations of unit covariance."""
         self._evaluated.renew()
         numbers = belief.numbers()
         out = self._evaluated(numbers, y, t, self._p, reopen)
         return belief.after(out[: numbers.size]), out[numbers.size + self.output.size :]
 
     def _judged(self, belief: Belief, name: str, y: Array, t: float) -> tuple[Belief, Verdict]:
-        """Return what is known after one measurement, and what the supervisor says of it."""
+        """Return the belief after one measurement, and the verdict of the supervisor."""
         corrected, r = self._taken(belief, y, t)
         part = self.inputs.slice(name)
         used, content = (self._says & np.isfinite(y))[part], y[part][self._says[part]]
@@ -464,7 +464,7 @@ def _correction(sensor: Sensor, system: RollingSystem, forces: int) -> ca.Functi
     x, u, t, p, y, used = taken.mx_in()
     force, P = ca.MX.sym('force', forces), ca.MX.sym('P', n + forces, n + forces)
     H, R, r = taken(x, u, t, p, y, used)
-    HP, apart = H @ P, ca.diag(1 - used)  # what is not used is expected as it is
+    HP, apart = H @ P, ca.diag(1 - used)  # an unused number is expected as measured
     G, K, r = _solved(m, n + forces)(HP @ H.T + R + apart, HP, r)
     rest, change = ca.densify(ca.MX.eye(n + forces) - K @ H), G.T @ r
     after = rest @ P @ rest.T + K @ R @ K.T
@@ -483,7 +483,7 @@ def _solved(rows: int, size: int) -> ca.Function:
 
 
 def _innovation(sensor: Sensor, system: RollingSystem, forces: int) -> ca.Function:
-    """Return ``(x, u, t, p, y, used) -> H, R, y - expected``, of what is used; else zero."""
+    """Return ``(x, u, t, p, y, used) -> H, R, y - expected``; zero for unused numbers."""
     x, u, t, p = Symbols.of(system.state, system.control, system.parameters)
     d, m = ca.SX.sym('d', system.tangent.size), sensor.output.size
     y, used = ca.SX.sym('y', m), ca.SX.sym('used', m)
@@ -528,7 +528,7 @@ def _derivatives(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Fu
 
 
 def sensor_source(sensor: Sensor) -> Source:
-    """Return what the supervisor knows of a sensor: a push reopens the estimate once."""
+    """Return the declaration of a sensor: a push reopens the estimate once."""
     noise = np.sqrt(np.diag(sensor.covariance))
     return Source(
         name=f'sensor {sensor.name}',
@@ -539,7 +539,7 @@ def sensor_source(sensor: Sensor) -> Source:
 
 
 def latency(sensors: Iterable[Sensor], actuators: Iterable[Actuator]) -> float:
-    """Return the greatest time from a measurement until the answer to it acts [s]."""
+    """Return the maximum time from a measurement until the answer to it acts [s]."""
     dead_time = max((a.dead_time for a in actuators), default=0.0)
     return max(s.delay for s in sensors) + dead_time
 
@@ -553,9 +553,9 @@ class Measured(NamedTuple):
     belief, law
         Memories of the filter and of the law.
     output
-        What was sent last.
+        The last output.
     missed
-        How many measurements were missing before the newest.
+        Number of measurements missing before the newest.
 
     """
 
@@ -572,13 +572,13 @@ class Measured(NamedTuple):
 
 class MeasuredLaw:
     """
-    A law behind a filter of what sensors measure; see :class:`rolling_controller.law.Law`.
+    Law behind a filter of sensor measurements; see :class:`rolling_controller.law.Law`.
 
-    It is opaque where the law is. A law of the input ``state`` takes the filter's. Any other
-    takes what the first sensor measures, as many numbers as its first input has, where the
-    supervisor takes that for possible; with a period, it also steps for each measurement that is
-    missing. From a fault of the supervisor on the output is zero, and it is limited while the
-    estimate is open. As a function of vectors it has no supervisor, and gets no missing ones.
+    It is opaque where the law is. A law of the input ``state`` takes the filter's state. Any other
+    takes the measurement of the first sensor, as many numbers as its first input has, where the
+    supervisor accepts it; with a period, it also steps for each missing measurement. After a fault
+    of the supervisor the output is zero; while the estimate is open, the output is limited. As a
+    function of vectors it has no supervisor, and no missing measurements.
     """
 
     def __init__(
@@ -599,13 +599,13 @@ class MeasuredLaw:
         state, law
             The filter and the law.
         control
-            From the output of the law to the control of the machine, of numbers and of symbols.
+            Function from the law's output to the machine's control, of numbers and of symbols.
         latency
-            From a measurement until the control that answers it acts [s].
+            Time from a measurement until the control that answers it acts [s].
         greatest
-            Greatest magnitude of an output.
+            Maximum magnitude of an output.
         ahead
-            Whether a law of the state gets that at the time when its answer acts, as predicted
+            Whether a law of the state gets the state predicted for the time when its answer acts,
             under the controls that act until then, and this time.
 
         """

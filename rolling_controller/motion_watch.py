@@ -1,4 +1,4 @@
-"""Motion as predicted, and as it is measured: what the supervisor of a loop compares."""
+"""Supervision of a loop: comparison of predicted and measured motion."""
 
 from __future__ import annotations
 
@@ -119,35 +119,35 @@ class Predictor:
         return (step or self._step)(*given)
 
 
-PERIOD = 0.01  # s between two states that are judged
-LONGEST = 100_000_000  # ns, beyond which the motion begins again
+PERIOD = 0.01  # s between two states that are checked
+LONGEST = 100_000_000  # ns, beyond which the motion starts again
 # standard deviations of measured numbers by their units where their source declares none, and the
-# most of what it declares that is noise; and what the model adds to them in a period
+# maximum of a declared one that is noise; and the model's addition to them in a period
 NOISE: Mapping[str, float] = {'m': 3e-4, 'rad': 2e-3, 'm/s': 6e-3, 'rad/s': 0.05}
 DRIFT: Mapping[str, float] = {'m': 1e-4, 'rad': 1e-3, 'm/s': 5e-3, 'rad/s': 0.05}
 OTHER = 0.01  # of numbers in other units
 # units along the diagonals of the covariances of odometry: of numbers, and of their rates
 DECLARED = 'm', 'rad', 'm/s', 'rad/s'
 USUAL = np.array([*[NOISE[unit] for unit in DECLARED] * 2, OTHER]) ** 2  # of hand, object, others
-UNKNOWN = 1e4  # greatest of such variances that counts: of infinite ones nothing could be judged
+UNKNOWN = 1e4  # maximum of such variances: infinite ones would hide every fault
 CHANGE = 0.3  # of a predicted change, standard deviation: gains and delays are not exact
-SETTLED = 0.2  # s after a contact was made, in which only the hand is judged
-HAND = 'WH'  # in the names of what the control moves whatever the object does
+SETTLED = 0.2  # s after a contact was made, in which only the hand is checked
+HAND = 'WH'  # in the names of entries that the control moves whatever the object does
 BEYOND = 0.02  # of the width of a hand, by which the contact may be measured beyond its edge
 LEAST = 0.3  # m or rad, of a bound that a plan gives
 UNLIMITED = 1e9  # m/s^2 and rad/s^2, where a control has no limit
-# by which what is measured corrects the commanded hand: m/s and rad/s, m/s^2 and rad/s^2
+# correction of the commanded hand by measurements: m/s and rad/s, m/s^2 and rad/s^2
 CORRECTED = 0.01, 0.05
 
 
 class MotionWatch:
     """
-    The supervisor of one machine, with the states that it was given.
+    The supervisor of one machine, with the states so far.
 
     Attributes
     ----------
     source
-        What the source of the states declares.
+        Declaration of the source of the states.
 
     """
 
@@ -168,16 +168,16 @@ class MotionWatch:
         Parameters
         ----------
         system, predictor
-            The model, and what knows its commands.
+            The model, and the predictor with its commands.
         limits
-            Greatest magnitude of each control; None for no limit.
+            Maximum magnitude of each control; None for no limit.
         noisy
             Whether states come with noise, so that a repeated one is not a measurement.
         period
-            Time between two states [s]; not judged where 0.
+            Time between two states [s]; not checked where 0.
         corrections
             Variance of each tangent number by which sensors correct a state in :data:`PERIOD`;
-            None where it is not known of which sensors a state is, and has the usual noise.
+            None where the sensors of a state are unknown, and it has the usual noise.
         errors
             Standard deviations of the parameters of the model; None for exact ones.
 
@@ -192,7 +192,7 @@ class MotionWatch:
         units = [entry.unit.replace('chart', 'm') for entry in entries for _ in range(entry.size)]
         self._Q = np.array([DRIFT.get(unit, OTHER) for unit in units]) ** 2
         self._corrections = np.zeros(len(units)) if corrections is None else corrections
-        # all of the noise is in how much sensors correct, where that is known
+        # the correction by sensors contains all of the noise, where it is known
         self._usual = USUAL if corrections is None else 0.0 * USUAL
         hand = np.array([HAND in entry.name for entry in entries for _ in range(entry.size)])
         kind = np.array([(*DECLARED, unit).index(unit) for unit in units])
@@ -209,7 +209,7 @@ class MotionWatch:
         self.begin()
 
     def begin(self) -> None:
-        """Begin with the next state."""
+        """Start with the next state."""
         self._memory, self._arrivals, self._verdict = Memory(), Memory(), Verdict()
         self._last: tuple[int, Array, Array] | None = None
         self._since: int | None = None
@@ -226,21 +226,21 @@ class MotionWatch:
         covariances: Array | None = None,
     ) -> Verdict:
         """
-        Return what the supervisor says of a state.
+        Return the verdict of the supervisor on a state.
 
-        A source may declare how well it knows hand and object, as encoders and a camera do. An
-        estimator that began again knows the object less well than usual: its state may then be
-        that much further from the one that is predicted.
+        A source may declare covariances of hand and object, as encoders and a camera do. A
+        restarted estimator knows the object less well than usual: its state may then differ more
+        from the predicted one.
 
         Parameters
         ----------
         stamp, x
             Time [ns] and state of the measurement.
         touching
-            Whether the object touches; in flight only the hand is judged.
+            Whether the object is in contact; in flight only the hand is checked.
         covariances
-            Of pose and twist of hand and object, shape (2, 2, 6, 6), in the order of ``Odometry``;
-            None or zeros where they are not declared.
+            Covariances of pose and twist of hand and object, shape (2, 2, 6, 6), in the order of
+            ``Odometry``; None or zeros where they are not declared.
 
         """
         if not touching:
@@ -296,7 +296,7 @@ class MotionWatch:
 
 
 def _edges(system: RollingSystem, params: Array) -> tuple[list[int], Array, Array]:
-    """Return where states have the contact on a hand with edges, its least and its greatest."""
+    """Return the entries of the contact on a hand with edges, their minimum and maximum."""
     names, given = system.state.names, dict(zip(system.parameters.names, params, strict=True))
     axes = [k for k in 'uv' if f'{k}_h' in names and f'{k}_min' in given]
     low, high = (np.array([given[f'{k}_{end}'] for k in axes]) for end in ('min', 'max'))
@@ -332,7 +332,7 @@ class Unwatched:
         return stamp, x
 
     def judge(self, stamp: int, x: Array, **known: object) -> Verdict:  # noqa: ARG002
-        """Return that there is nothing to say."""
+        """Return an empty verdict."""
         return Verdict()
 
     def limited(self, u: Array) -> Array:
@@ -352,9 +352,9 @@ def hand_motion() -> ca.Function:
     """
     Return ``(hand, measured, planned, u, h, brake) -> hand, its deviation, the measured one's``.
 
-    The hand moves by accelerations u for a time h, exactly where these are constant, and is drawn
-    towards the measured one, whose numbers may do no more than CORRECTED says. ``brake`` is the
-    time constant of the safe command, and the least limits of turning and of moving.
+    The hand moves by accelerations u for a time h, exactly where these are constant. It is drawn
+    towards the measured one by at most CORRECTED. ``brake`` is the time constant of the safe
+    command, and the lowest limits of turning and of moving.
     """
     known = [ca.SX.sym(name, SIZES[-1]) for name in ('hand', 'measured', 'planned')]
     (q, p, w, v), (q_m, p_m, w_m, v_m), _ = (ca.vertsplit(x, SIZES) for x in known)
@@ -383,7 +383,7 @@ def _toward(x: ca.SX, goal: ca.SX, most: ca.SX) -> ca.SX:
 
 
 def _deviation(x: ca.SX, planned: ca.SX, brake: ca.SX) -> ca.SX:
-    """Return the greatest distance [m] and angle [rad] between two hands until one has braked."""
+    """Return the maximum distance [m] and angle [rad] between two hands until one has braked."""
     (q, p, w, v), (q_p, p_p, w_p, v_p) = (ca.vertsplit(y, SIZES) for y in (x, planned))
     R, R_p = rotation_matrix(q), rotation_matrix(q_p)
     turned, apart = logarithm(product(conjugate(q_p), q)), p - p_p
@@ -403,9 +403,9 @@ class HandBound:
     """
     Bound on the deviation of a hand from its plan, as measured and as commanded.
 
-    The way that the hand goes on while it brakes counts, from its velocity relative to the plan.
-    The hand that the commands move is followed from where it starts. What is measured corrects it,
-    but by so little a second (:data:`CORRECTED`) that no data can drive the hand away unnoticed.
+    The braking distance of the hand counts, from its velocity relative to the plan. The hand is
+    also predicted from its start by the commands. Measurements correct this prediction, but so
+    slowly (:data:`CORRECTED`) that no data can drive the hand away unnoticed.
     """
 
     def __init__(
@@ -417,16 +417,16 @@ class HandBound:
         limits: ArrayLike = UNLIMITED,
     ) -> None:
         """
-        Take what is planned and how the hand brakes.
+        Take the planned states and the braking of the hand.
 
         Parameters
         ----------
         layout, states
             Planned states, shape (N, n), and their layout.
         bound
-            The bound (m, rad); zero: how far the planned states go, and :data:`LEAST`.
+            The bound (m, rad); zero: the extent of the planned states, and :data:`LEAST`.
         brake_time, limits
-            Time constant of the safe command [s], and the greatest magnitude of each control.
+            Time constant of the safe command [s], and the maximum magnitude of each control.
 
         """
         names = layout.names
@@ -496,10 +496,10 @@ def supervision(
     errors: Array | None = None,
 ) -> tuple[Predictor, MotionWatch]:
     """
-    Return prediction and supervisor of a machine, by the parameters of its controller.
+    Return predictor and supervisor of a machine, by the parameters of its controller.
 
-    Where its sensors and the errors of its parameters are known, so is by how much a state may
-    differ from what is predicted.
+    Where its sensors and the errors of its parameters are known, they give the tolerance between a
+    state and its prediction.
     """
     if 'p_WH' in system.state:
         hand_motion()  # compiled with the rest

@@ -1,8 +1,8 @@
 """
-Nominal trajectory of a plan at a fine, even grid, and its linearization in the tangent space.
+Nominal trajectory of a plan on a fine, uniform grid, and its linearisation in the tangent space.
 
-d_(k+1) = A_k d_k + B_k e_k, where d is the difference of states (attitudes as turns, never
-quaternions entrywise) and e a change of control held over the step. The derivatives are exact.
+d_(k+1) = A_k d_k + B_k e_k, where d is the difference of states and e a change of control held
+over the step. Differences of attitudes are rotation vectors. The derivatives are exact.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Linearization:
 
 NOMINALS = ('simulated', 'plan')
 ELSEWHERE = 1e-3  # distance from the end of a plan, in tangent units
-MAX_KNOTS = 100_000  # 200 s at 2 ms; what is kept of the contact system then takes 150 MB
+MAX_KNOTS = 100_000  # 200 s at 2 ms; the derivatives of the contact system then take 150 MB
 SLICE = 256  # steps between two questions whether to give up
 
 
@@ -178,7 +178,7 @@ def nominal_trajectory(
     interrupted: Callable[[], bool] = lambda: False,
 ) -> NominalTrajectory:
     """
-    Return the trajectory that feedback is to follow.
+    Return the reference trajectory of feedback.
 
     Parameters
     ----------
@@ -187,12 +187,12 @@ def nominal_trajectory(
     plan
         The plan.
     nominal
-        ``simulated``; ``plan``, its own states; or None: simulated, but for a plan whose errors
-        grow so much in open loop that its controls do not keep its states.
+        ``simulated``, or ``plan`` for the plan's own states. None: simulated, except for a plan so
+        unstable in open loop that its controls do not reproduce its states.
     knot
-        Greatest time between two knots [s].
+        Maximum time between two knots [s].
     interrupted
-        Asked every some hundred steps whether to give up.
+        Called every few hundred steps; returns whether to give up.
 
     Raises
     ------
@@ -257,7 +257,7 @@ def _simulated(
     times: Array,
     interrupted: Callable[[], bool],
 ) -> Array:
-    """Return what the controls of a plan do, step by step."""
+    """Return the motion under the controls of a plan, step by step."""
     step = FastFunction(step_functions(system)[0])
     x, u0, u1, t, h, params = step.inputs
     params[:], x[:] = p, plan.states[0]

@@ -1,8 +1,8 @@
 """
 Finite-horizon linear quadratic regulator by a square-root Riccati recursion.
 
-The recursion carries a factor L with P = L^T L and moves it by one QR factorisation a step, so
-that P can neither lose symmetry nor become indefinite, however stiff the weights are.
+The recursion carries a factor L with P = L^T L, with one QR factorisation per step. So P can
+neither lose symmetry nor become indefinite, however stiff the weights are.
 """
 
 from __future__ import annotations

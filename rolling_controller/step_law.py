@@ -1,4 +1,4 @@
-"""Laws in discrete time whose memory is a vector: what is exported as C."""
+"""Laws in discrete time whose memory is a vector, for export as C."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from rolling_dynamics.contract.rolling_system import Layout
 @dataclass(eq=False, kw_only=True)
 class VectorLaw:
     """
-    A law whose memory is a vector z, so that it can be written as C.
+    Law whose memory is a vector z, so that it can be written as C.
 
     See :class:`rolling_controller.law.Law`.
 
     Attributes
     ----------
     name
-        Of the law, a name in C.
+        Name of the law, an identifier in C.
     text
-        What it is, in a sentence.
+        Description in a sentence.
     period
         Time between two steps [s].
     state
         Layout of its memory z.
     measurement, set_point, output
-        Layouts of what it takes and gives; ``set_point`` is the command sent for an estimator.
+        Layouts of its inputs and output; for an estimator, ``set_point`` is the sent command.
     inputs
         Layout of measurement, then set point.
     limits
-        Magnitude beyond which a measurement, and a set point, counts as none.
+        Magnitude beyond which a measurement, and a set point, counts as missing.
     gains, tuned
-        Layout of gains that may be tuned while it runs, and their values; none by default.
+        Layout of gains that may be tuned at run time, and their values; none by default.
     begin
         Memory at the start, shape (state.size,); zero by default.
 
@@ -89,7 +89,7 @@ class VectorLaw:
 @dataclass(eq=False, kw_only=True)
 class StepLaw(VectorLaw, FunctionLaw):  # type: ignore[misc]  # its period is a number
     """
-    A law, or an estimator, that is one function; see :class:`VectorLaw`.
+    Law, or estimator, that is one function; see :class:`VectorLaw`.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class StepLaw(VectorLaw, FunctionLaw):  # type: ignore[misc]  # its period is a 
         ``(z, measurement, visible, set_point, gains) -> (z, output)``; ``visible`` is 1 or 0.
         Without gains it has four arguments.
     rows
-        In place of gains: what it is given at each step, shape (k, g), from then on the last row.
+        Replaces gains: given values at each step, shape (k, g); the last row holds from then on.
         The first number of its memory counts the steps.
 
     """

@@ -1,7 +1,7 @@
 """
 Supervisor of plausibility: measured motion against predicted motion, as a pure step.
 
-Innovations are judged by their sum of normalised squares over a window, against chi-squared. A
+Innovations are tested by their sum of normalised squares over a window, against chi-squared. A
 first disagreement reopens the estimate, with a limited command: the object may have been pushed. A
 second one, before the motion agreed for a while, is a fault.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from scipy.special import chdtri
 
-OPENING = 0.05  # s, in which an estimator that begins again finds a velocity
+OPENING = 0.05  # s, in which a restarted estimator finds a velocity
 CHANCE = 1e-8  # of a false alarm in a window
 RATE_WINDOW = 1.0  # s, over which samples are counted
 FEWEST = 0.25  # of the samples that the period gives in that time
@@ -33,21 +33,21 @@ class Source:
     Attributes
     ----------
     name
-        What it measures, for messages.
+        Name of the measurement, for messages.
     period
-        Time between two samples [s]; not judged where None.
+        Time between two samples [s]; not checked where None.
     noise, resolution
-        Standard deviation and step of the numbers that are measured, in their units. Repeated
-        samples are not evidence where the noise is zero.
+        Standard deviation and step of the measured numbers, in their units. Repeated samples are
+        not evidence where the noise is zero.
     low, high
-        Least and greatest position, in the units of the sample's ``position``.
+        Minimum and maximum position, in the units of the sample's ``position``.
     window
         Time over which innovations are summed [s].
     agreement
-        Time after which a motion that was reopened counts as followed again [s].
+        Time after which a reopened motion counts as followed again [s].
     opening
         Time after a first disagreement in which another one belongs to it [s]: an estimator may
-        begin again.
+        restart.
 
     """
 
@@ -64,17 +64,17 @@ class Source:
 
 class Sample(NamedTuple):
     """
-    One measurement and what was expected of it.
+    One measurement and its expectation.
 
     Attributes
     ----------
     innovation, covariance
-        Measured less predicted, shape (n,), and its covariance (n, n), or the variances (n,). The
-        innovations are to be white, as a filter's are.
+        Measured minus predicted, shape (n,), and its covariance (n, n), or the variances (n,).
+        Innovations must be white, as a filter's are.
     content
-        All numbers that were measured; not a number where nothing was.
+        All measured numbers; NaN where nothing was measured.
     position
-        What has to lie between ``low`` and ``high``.
+        Values that have to lie between ``low`` and ``high``.
 
     """
 
@@ -123,13 +123,13 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     fault
-        Why the machine is to be brought to rest; empty where it may go on.
+        Reason to bring the machine to rest; empty where it may continue.
     reopen
-        Whether the estimate is to begin at this sample.
+        Whether the estimate has to start at this sample.
     limited
-        Whether the command is to be limited.
+        Whether to limit the command.
     possible
-        Whether the position is one that can be.
+        Whether the position is possible.
 
     """
 
@@ -147,14 +147,14 @@ def threshold(degrees: int) -> float:
 
 def step(source: Source, memory: Memory, sample: Sample, t: float) -> tuple[Memory, Verdict]:
     """
-    Return what is known after a sample, and what follows.
+    Return the memory after a sample, and the consequences.
 
     Parameters
     ----------
     source
-        What its source declares.
+        Declaration of the source.
     memory
-        What was known before.
+        The memory before.
     sample
         Measurement and expectation.
     t
@@ -200,7 +200,7 @@ def _outside(source: Source, sample: Sample) -> str:
     if ((sample.position >= source.low) & (sample.position <= source.high)).all():
         return ''
     where = ', '.join(f'{v:.4g}' for v in sample.position.tolist())
-    return f'{source.name} is seen at ({where}) m, where it cannot be'
+    return f'{source.name} is measured at ({where}) m, which is impossible'
 
 
 def _disagreement(source: Source, memory: Memory) -> str:

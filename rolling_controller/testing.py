@@ -19,7 +19,7 @@ from rolling_planner import Plan, plan_rolling, PlanProblem
 
 NODES = 11
 PUSH = 0.02  # of the control of the known motion, over its scale
-ASIDE = 1e-3  # how far beside the plan a regulator begins, over the scales of the state
+ASIDE = 1e-3  # offset from the plan at the start of a regulator, over the scales of the state
 TOLERANCE = 1e-3
 
 
@@ -39,7 +39,7 @@ def regulation(s: Subject) -> None:
     """Check that a regulator along a motion has a gain, and costs less than no feedback."""
     system, p, (_, plan) = s.system, s.p, known_motion(s)
     with warnings.catch_warnings():
-        warnings.simplefilter('ignore')  # what it would say is the verdict below
+        warnings.simplefilter('ignore')  # the verdict below replaces its text
         law = TimeVaryingLqr(system, p, plan)
     if not np.any(law.gains):
         raise Failed(f'a gain is expected, found none: {law.warning}')
@@ -77,7 +77,7 @@ def _missed(s: Subject, law: TimeVaryingLqr, start: Array, *, feedback: bool) ->
 
 def known_motion(s: Subject) -> tuple[PlanProblem, Plan]:
     """
-    Return a motion under small controls, which end as they begin.
+    Return a motion under small controls with equal start and end values.
 
     It raises NotApplicable where there is none.
     """

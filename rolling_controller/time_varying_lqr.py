@@ -47,7 +47,7 @@ class Option:
     default
         Value if nothing is chosen.
     text
-        What it means, in one line.
+        Meaning, in one line.
     limits
         Minimum and maximum.
     unit
@@ -68,7 +68,7 @@ Limits = Mapping[str, tuple[float, float]] | ArrayLike
 @dataclass(frozen=True, kw_only=True)
 class LqrWeights:
     """
-    Weights of a regulator by tangent name, entry or scalar; what is not named weighs nothing.
+    Weights of a regulator by tangent name, entry or scalar; others are zero.
 
     Attributes
     ----------
@@ -161,20 +161,20 @@ def _diagonal(layout: Layout, weights: Mapping[str, float], what: str) -> Array:
 
 def limit_arrays(control: Layout, limits: Limits) -> tuple[Array, Array]:
     """
-    Return least and greatest controls, shape (control.size,) each.
+    Return minimum and maximum controls, shape (control.size,) each.
 
     Parameters
     ----------
     control
         Layout of the control.
     limits
-        Least and greatest value by scalar name, no limit where there is none; or what the
-        magnitude may be, one number for all or one for each control.
+        Minimum and maximum by scalar name, no limit for missing names; or the maximum magnitude,
+        one number for all or one for each control.
 
     Raises
     ------
     ParameterError
-        There is no such control, or they are not as many.
+        There is no such control, or the number of limits is wrong.
 
     """
     names = control.names
@@ -241,7 +241,7 @@ def read_weights(values: Mapping[str, float], system: RollingSystem) -> LqrWeigh
 KNOT = 2e-3  # s between the gains that are kept
 SLICE = 32  # knots between two questions whether to give up, some milliseconds
 BLOCK = 4096  # knots of which the memory is laid out at once
-WEAK = 1e-10  # fraction of the greatest singular value of the Gramian: below it, nothing is left
+WEAK = 1e-10  # fraction of the maximum singular value of the Gramian that counts as zero
 NAMED = 0.25  # part of a unit error that is not corrected, from which on it is named
 
 
@@ -260,20 +260,20 @@ class TimeVaryingLqr:
     Attributes
     ----------
     inputs, output
-        Layouts of the state that a step takes, and of the control.
+        Layouts of the state and of the control.
     times, states, controls
         Nominal trajectory at the knots.
     rows
-        From the first to the last control that feedback uses.
+        Range from the first to the last control that feedback uses.
     gains
         These rows of K at the knots, the others are zero; shape (k + 1, rows, n tangent).
     limits
         Minimum and maximum control, shape (control.size,) each.
     gramian_least, gramian_greatest
-        Singular values of the controllability Gramian over what the active controls can move,
-        errors in units of what the tracking weights count as one.
+        Singular values of the controllability Gramian over the controllable directions, errors in
+        the units that the tracking weights count as one.
     warning
-        Why there is no feedback; empty where there is.
+        Reason why there is no feedback; empty where there is.
     notice
         Errors that feedback does not correct to first order; empty where it corrects all.
 
@@ -320,25 +320,25 @@ class TimeVaryingLqr:
             Controls that feedback may use; if None those that the plan uses, all of them along a
             plan that is unstable in open loop.
         control_limits
-            Least and greatest value by scalar name, or what the magnitude may be: one number for
-            all, or one for each control.
+            Minimum and maximum by scalar name; or the maximum magnitude, one number for all or one
+            for each control.
         nominal
-            ``simulated`` (what the plan's controls do) or ``plan`` (the plan's own states, which a
-            coarse plan's controls do not quite follow); None: simulated, but for a plan that is
-            unstable in open loop.
+            ``simulated``: the motion under the plan's controls; or ``plan``: the plan's own
+            states, from which the controls of a coarse plan deviate. None: simulated, except for a
+            plan that is unstable in open loop.
         knot
             Time between gains [s].
         end_cost
-            P1, the cost to go of what follows the plan, shape (n tangent, n tangent); None for
-            the terminal weights.
+            P1, the cost to go after the plan, shape (n tangent, n tangent); None for the terminal
+            weights.
         interrupted
-            Asked every some hundred knots, well below 0.1 s, whether to give up.
+            Called every few hundred knots, well below 0.1 s; returns whether to give up.
 
         Raises
         ------
         ParameterError
-            The plan is not one of this system or too long for its knots, a weight is not right, or
-            a name does not exist.
+            The plan is not one of this system or too long for its knots, a weight is invalid, or a
+            name does not exist.
         SimulationError
             The motion under the planned controls, or its linearisation, is not finite.
         CancelledError
@@ -518,9 +518,9 @@ class TimeVaryingLqr:
 
     def _judge(self, reach: Reach, active: NDArray[np.int_], counts: Array) -> None:
         """
-        Judge the Gramian over the directions that can move, and name those where it is weak.
+        Check the Gramian over the directions that can move, and name those where it is weak.
 
-        Errors of different units are compared by what the weights count of them.
+        The weights make errors of different units comparable.
         """
         self.gramian_least, self.gramian_greatest = 0.0, 0.0
         self.warning = self.notice = ''
@@ -535,7 +535,7 @@ class TimeVaryingLqr:
         self.gramian_least, self.gramian_greatest = float(values[-1]), float(values[0])
         weak = directions[:, values < WEAK * values[0]]
         self._left[keep] = weak @ weak.T @ (unit * reach.transition[keep]) / unit
-        part = (weak**2).sum(axis=1)  # of a unit error in each entry, what is not corrected
+        part = (weak**2).sum(axis=1)  # the uncorrected part of a unit error in each entry
         errors = [self.system.tangent.names[k] for k in keep[part > NAMED]]
         if errors:
             self.notice = (

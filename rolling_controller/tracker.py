@@ -29,13 +29,13 @@ class TrackingStep:
     t
         Time in the plan [s].
     error
-        Norm of the state error in the tangent space, over what counts.
+        Norm of the counted part of the state error in the tangent space.
     margins
-        Guards of the mode and ``control``, the least distance to a limit as a fraction of it.
+        Guards of the mode and ``control``, the minimum distance to a limit as a fraction of it.
     lost
-        What ended the contact, or the empty string.
+        Cause of a lost contact, or the empty string.
     ended
-        Whether the plan is over, and what the law holds after it.
+        Whether the plan and the hold after it are over.
 
     """
 
@@ -48,12 +48,12 @@ class TrackingStep:
 
 class Tracker:
     """
-    Watches over the errors from a plan, and over the envelope of the contact.
+    Monitor of errors from a plan, and of the envelope of the contact.
 
     Attributes
     ----------
     limits
-        Greatest magnitude of each control, infinite without a limit.
+        Maximum magnitude of each control, infinite without a limit.
 
     """
 
@@ -67,7 +67,7 @@ class Tracker:
         patience: float = 0.02,
     ) -> None:
         """
-        Compile what is evaluated at each step.
+        Compile the functions that each step evaluates.
 
         Parameters
         ----------
@@ -76,9 +76,9 @@ class Tracker:
         uncounted
             Tangent entries or scalars that are not part of any error.
         limits
-            Greatest magnitude of each control; None for no limit.
+            Maximum magnitude of each control; None for no limit.
         patience
-            How long a margin may be negative before the contact counts as lost [s].
+            Time for which a margin may be negative before the contact counts as lost [s].
 
         """
         self._params = np.asarray(params, dtype=float)
@@ -89,7 +89,7 @@ class Tracker:
         )
         self._names = list(_guards(system))
         self._watched = FastFunction(compiled(_watch(system))[0])
-        self._turn = threading.Lock()  # a start is judged while a loop holds the machine
+        self._turn = threading.Lock()  # a start is checked while a loop holds the machine
         self._counted = _counted(system.tangent, uncounted)
         self._size = system.tangent.size
         entries = system.tangent.entries
@@ -98,14 +98,14 @@ class Tracker:
 
     def begin(self, plan: Plan, following: Following, *, settle: float = 0.0) -> None:
         """
-        Watch over a plan from now on; errors are from the motion that its law keeps.
+        Monitor a plan from now on; errors are relative to the motion that its law keeps.
 
         Parameters
         ----------
         plan, following
             The plan and its law.
         settle
-            How long the law goes on after the end of the plan, if it can hold it [s].
+            Time for which the law continues after the end of the plan, if it can hold it [s].
 
         """
         self._held = settle if following.holds else 0.0

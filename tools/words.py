@@ -3,7 +3,8 @@ Find words that a reader of this field would stop at, in comments, texts, pages 
 
     .venv/bin/python tools/words.py
 
-What stands between backticks does not count, nor do local names. `make lint` runs it.
+Text between backticks does not count, nor do local names and the names that docstrings describe.
+`make lint` runs it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ INSTEAD = {
     r'\bgo(es)? over to\b': 'change to, switch to',
 }
 # What is mended, and what comments and docstrings there do not have.
-MENDED = re.compile(r'rolling_(dynamics|planner)/(?!nodes|scenario|ball_balancer|.*from_contact)')
+LATER = r'rolling_(planner/nodes|dynamics/(nodes|scenario|ball_balancer|.*from_contact))'
+MENDED = re.compile(rf'(?!{LATER})rolling_(controller|dynamics|planner)/')
 THERE = {
     r'\brefus(e|es|ed|al)\b': 'reject',
     r'\bbeside\b': 'next to, compared with, in addition to',
@@ -52,7 +54,7 @@ LEFT_OUT = (
     'tools/fault_page.py',
     'rolling_robotics/trials/fault_table',
 )
-CODE = re.compile(r'```.*?```|``[^`]*``|`[^`\n]*`', re.DOTALL)
+CODE = re.compile(r'```.*?```|``[^`]*``|`[^`\n]*`|^ +\w+(, \w+)*$', re.DOTALL | re.MULTILINE)
 C = re.compile(r'\bREAL\b|\bvoid \w+\(|;\n|^#')  # in a text: it is C
 Line = tuple[int, str]
 

@@ -1,8 +1,8 @@
 """
-A motion along a plan that ends in balance: hand-over by the region of attraction.
+Hand-over from feedback along a plan to a balance regulator, by its region of attraction.
 
-Woodruff & Lynch, Section VIII-D: feedback along the plan, then the regulator of the goal, to which
-the loop changes as soon as the state is where that regulator is known to come home.
+Woodruff & Lynch, Section VIII-D: feedback along the plan, then the regulator of the goal. The loop
+switches as soon as the state lies in the region where that regulator is known to converge.
 """
 
 from __future__ import annotations
@@ -36,21 +36,20 @@ class HandOver(FunctionLaw):
         home: Callable[[ca.SX, ca.SX], ca.SX] | None = None,
     ) -> None:
         """
-        Put two laws one after the other.
+        Run two laws in sequence.
 
         Parameters
         ----------
         along
-            What is followed first: feedback along a plan, or its replay.
+            The first law: feedback along a plan, or its replay.
         regulator
             The law that takes over, of the same inputs.
         region
-            Region of attraction of a regulator, where it takes over at once.
+            Region of attraction of a regulator, in which it takes over at once.
         latest
-            Time at which it takes over wherever the state is [s]: the end of the plan, or the
-            start.
+            Time at which it takes over whatever the state [s]: the end of the plan, or the start.
         home
-            From inputs and time to whether it takes over, in place of both.
+            ``(inputs, t) -> bool``: whether it takes over; replaces the two above.
 
         Raises
         ------

@@ -36,7 +36,7 @@ from rolling_dynamics.restriction import moving_directions
 
 PERIOD = 1e-3  # s, of the control loop
 LEAST = 1e-6  # part of a motion, of norm 1, below which it is rounding
-ROUNDING = 1e-12  # fraction of the greatest derivative below which nothing depends
+ROUNDING = 1e-12  # fraction of the maximum derivative below which an entry counts as independent
 
 
 class BalanceLqr(FunctionLaw):
@@ -80,7 +80,7 @@ class BalanceLqr(FunctionLaw):
         period: float = PERIOD,
     ) -> None:
         """
-        Linearise, take out what no control moves, and solve the Riccati equation.
+        Linearise, remove the uncontrollable part, and solve the Riccati equation.
 
         Parameters
         ----------
@@ -94,16 +94,16 @@ class BalanceLqr(FunctionLaw):
         active_controls
             Scalar names of the controls that feedback may use; all if None.
         control_limits
-            Least and greatest value by scalar name, or what the magnitude may be: one number for
-            all, or one for each control.
+            Minimum and maximum by scalar name; or the maximum magnitude, one number for all or one
+            for each control.
         period
             Time for which a control is held [s].
 
         Raises
         ------
         ParameterError
-            The state is not an equilibrium, a weight is not right, or something grows that no
-            control moves.
+            The state is not an equilibrium, a weight is invalid, or an unstable direction is
+            uncontrollable.
 
         """
         weights = (weights or LqrWeights()).of(system)
@@ -173,7 +173,7 @@ class BalanceLqr(FunctionLaw):
             ) from None
         K = np.linalg.solve(R_z + B.T @ S @ B, B.T @ S @ A)
         self.poles = np.linalg.eigvals(A - B @ K)
-        # Without a weight on what neither grows nor dies out, rounding decides what is solved.
+        # Without a weight on marginally stable directions, rounding would decide the solution.
         hidden = hidden_modes(d.A, d.V[Q > 0], -UNSTABLE, UNSTABLE)
         if hidden or not np.abs(self.poles).max() < 1:
             raise ParameterError(
@@ -222,9 +222,9 @@ class BalanceLqr(FunctionLaw):
 
 def _unreached(A: Array, moving: NDArray[np.int_], names: Sequence[str]) -> list[str]:
     """
-    Return the names of tangent numbers that no control reaches, but for those that die out.
+    Return the names of uncontrollable tangent numbers that do not decay.
 
-    Raises ParameterError where they grow: what is reached does not act on them.
+    Raises ParameterError where they grow.
     """
     rest = np.setdiff1d(np.arange(len(A)), moving)
     if not rest.size:
@@ -251,9 +251,9 @@ class Hold(BalanceLqr):
     """
     Regulator about the equilibrium nearest a state, by the control that holds it there.
 
-    What grows and no control moves is refused; what neither grows nor is moved by a control, such
-    as the attitude of a rolling ball, is left as it is and named in ``uncontrollable``. What has
-    no weight along plans, such as the place of a hand, is held by its scale.
+    An unstable uncontrollable direction is rejected. A marginally stable one, such as the attitude
+    of a rolling ball, is left alone and named in ``uncontrollable``. An entry without a weight
+    along plans, such as the position of a hand, is weighted by its scale.
 
     Attributes
     ----------

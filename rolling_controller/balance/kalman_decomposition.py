@@ -1,9 +1,9 @@
 """
-Kalman's decomposition: what of a linear system its controls can move, and what they cannot.
+Kalman's decomposition of a linear system into controllable and uncontrollable parts.
 
-An object that rolls keeps relations between its attitude and its contact point (in the plane a
-length rolled off, in space those that hold to first order), and spin that no torque reaches. They
-would make the Riccati equation singular and are taken out before.
+A rolling object keeps relations between its attitude and its contact point: in the plane the
+rolled length, in space relations to first order. Its spin may be uncontrollable. These directions
+would make the Riccati equation singular and are removed first.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.equilibrium import UNSTABLE
 
-RANK = 1e-8  # fraction of the greatest below which a direction adds nothing
-LEGIBLE = 1e-6  # fraction of a combination's greatest coefficient that is written out
+RANK = 1e-8  # fraction of the maximum below which a direction is negligible
+LEGIBLE = 1e-6  # fraction of a combination's maximum coefficient below which a term is omitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,7 @@ class KalmanDecomposition:
         """
         Return rows that give z from d by its other entries, where w is zero; shape (r, n).
 
-        What is left out, shape (n,), is found from the others by relations that no control moves.
+        The omitted entries, shape (n,), follow from the others by relations that no control moves.
         """
         taken, relations = self.take_V, self.take_W
         found = np.linalg.pinv(relations[:, left_out]) @ relations
@@ -94,11 +94,11 @@ def kalman_decomposition(
     A: Array, B: Array, names: Sequence[str], matters: Array | None = None
 ) -> KalmanDecomposition:
     """
-    Return what controls can move and what they cannot.
+    Return the controllable and the uncontrollable part.
 
-    Where several complements are kept by the motion, the one is taken in which what matters stays
-    zero: of a ball, whose attitude and contact point are tied to each other, z can be the contact
-    point and the attitude be left free, or the other way round.
+    Where the motion keeps several complements, the weights ``matters`` select one. For a ball,
+    attitude and contact point are coupled: z can be the contact point with the attitude left free,
+    or the reverse.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def kalman_decomposition(
     names
         Names of the entries of d.
     matters
-        Weight of each entry of d, shape (n,); all the same if None.
+        Weight of each entry of d, shape (n,); equal weights if None.
 
     """
     n = A.shape[0]

@@ -1,9 +1,9 @@
 """
-Region from which a balance regulator brings the system home without losing contact.
+Region from which a balance regulator returns the system to rest without losing contact.
 
-The regulator's cost to go V serves as the measure. The region is V <= level for the greatest level
-at which every one of many sampled states of that value comes home in the simulated closed loop,
-with its limits of control and contact; an estimate by sampling, not a certificate.
+The regulator's cost to go V serves as the measure. The region is V <= level, for the highest level
+at which all sampled states of that value converge in the simulated closed loop, within the limits
+of control and contact. It is an estimate by sampling, not a certificate.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rolling_dynamics.simulation.compiled_solver import closed_loop
 HOME = 1e-2  # fraction of V at the start below which a run has come home
 HALVINGS = 12
 LOOK = 0.1  # s between looks at whether runs have come home
-STEP = 4e-3  # s, greatest step of the simulated loop, in which the law is in force all the time
+STEP = 4e-3  # s, maximum step of the simulated loop, in which the law acts continuously
 GREATEST = 1e3  # level that is tried
 
 
@@ -36,11 +36,11 @@ class RegionOfAttraction:
     regulator
         The regulator.
     level
-        Greatest V.
+        Maximum V.
     samples
-        How many states of this value were tried.
+        Number of states of this value that were tried.
     limit
-        What ends or holds up the first runs from outside of it: a guard by its name, or the time.
+        Limit that the first runs from outside the region reach: the name of a guard, or the time.
 
     """
 
@@ -70,13 +70,13 @@ def region_of_attraction(
     samples
         States tried on the border of each level.
     duration
-        Time in which a run must come home [s]; if None, 3 s or six times the slowest time constant
-        of the regulator, whichever is longer.
+        Time in which a run must converge [s]. If None: 3 s or six times the regulator's slowest
+        time constant, whichever is longer.
 
     Raises
     ------
     ParameterError
-        Not even the least level brings every sample home.
+        Not even the lowest level brings every sample to rest.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 """
 Model of a rig in metres and counts, and a Kalman filter with its delay.
 
-The filter says where the ball is when the next command takes effect.
+The filter estimates the position of the ball at the time when the next command takes effect.
 
-The servos are followed in small steps of the model that the plant has, without its dead band. Ball
-and offset are linear; their steady gains come from the algebraic Riccati equation.
+The servos are predicted in small steps of the plant's model, without its dead band. Ball and
+offset are linear; their steady gains come from the algebraic Riccati equation.
 """
 
 from __future__ import annotations
@@ -216,14 +216,14 @@ def estimate(
     z
         State by entry; ``sent_1`` is the newest command.
     measurement, visible
-        Place of the ball (2) [m], and 1 if there is one, else 0.
+        Position of the ball (2) [m], and 1 if there is one, else 0.
     walk
-        How fast the offset may walk [counts/sqrt(s)].
+        Strength of the random walk of the offset [counts/sqrt(s)].
 
     """
     n, T = rig.periods_late, rig.period
     sent = [z[f'sent_{k + 1}'] for k in range(n + 2)]
-    was = z['followed']  # 1 just seen, falls to 0 with frames without a ball
+    was = z['followed']  # 1 just after a detection, falls to 0 with frames without a ball
     motion = motion_at_frame(rig, z)
     known = was > 0
     error = measurement - motion.ball

@@ -25,7 +25,7 @@ NEAR = 3e-3  # m
 FINE = 2e-3  # s, between the points of the plan of which the nearest is sought
 BLIND = 5  # frames without a ball, after which the board is levelled
 SETTLE = 3.0  # s for which it holds the ball at the start, and learns the level
-UNSURE = [BALL, BALL_RATE, LEVEL]  # what the camera corrects; the tilt follows the commands
+UNSURE = [BALL, BALL_RATE, LEVEL]  # corrected by the camera; the tilt follows the commands
 
 
 class Progress(NamedTuple):
@@ -35,15 +35,14 @@ class Progress(NamedTuple):
     Attributes
     ----------
     z
-        State of each axis, shape (5, 2): the ball's place less what the tilt carries it [m], its
-        rate [m/s], tilt [rad], its speed [rad/s], and the angle by which the board is not level
-        [rad].
+        State of each axis, shape (5, 2): the ball's position without the shift by the tilt [m],
+        its rate [m/s], tilt [rad], its speed [rad/s], and the board's deviation from level [rad].
     sent
-        Command before (2) [rad/s].
+        Previous command (2) [rad/s].
     clock
         Time in the plan [s]; it runs while the set point is the end of the path.
     known, blind
-        Whether the ball was seen, and for how many frames it has not been.
+        Whether the ball was ever detected, and the number of frames since.
 
     """
 
@@ -56,16 +55,16 @@ class Progress(NamedTuple):
 
 class LabyrinthLaw:
     """
-    A law that takes the ball along a plan; its command takes effect at the next frame.
+    Law that guides the ball along a plan; its command takes effect at the next frame.
 
-    The board is taken to be level at first; from then on the tilt follows what was commanded.
+    The board is assumed to be level at first; from then on the tilt follows the commands.
 
     Attributes
     ----------
     file
         The labyrinth.
     plan
-        What is followed.
+        The plan.
     period
         Time between two frames [s].
 
@@ -93,7 +92,7 @@ class LabyrinthLaw:
         self._forced_tilt = np.ascontiguousarray(axis.forced[:, TILTED])
 
     def start(self, before: Progress | None = None) -> Progress:
-        """Return the memory until the ball is seen, the board at rest; its tilt stays known."""
+        """Return the memory until the ball is found, the board at rest; its tilt stays known."""
         z = np.zeros((5, 2))
         if before is not None:
             z[TILTED] = before.z[TILTED]
@@ -111,17 +110,17 @@ class LabyrinthLaw:
 
     def step(self, memory: Progress, inputs: ArrayLike, t: float) -> tuple[Progress, Array]:  # noqa: ARG002
         """
-        Return the memory and the speeds of the servos (2) [rad/s] after a frame.
+        Return the memory and the servo speeds (2) [rad/s] after a frame.
 
         Parameters
         ----------
         memory
             The memory before.
         inputs
-            Where the ball is seen (2) [m], not a number where it is not: the board is levelled
-            after some frames without it. Then the set point (2) [m]: within a ball's radius of
-            the end of the path, the ball is driven there; with any other it is held where it is
-            on the path.
+            Measured position of the ball (2) [m], NaN without a detection: the board is levelled
+            after some frames without one. Then the set point (2) [m]. Within a ball's radius of
+            the end of the path, the ball is driven there; with any other it is held at its present
+            point of the path.
         t
             Stamp of the frame [s].
 
@@ -152,7 +151,7 @@ class LabyrinthLaw:
     def _wanted(
         self, now: Array, clock: float, *, going: bool
     ) -> tuple[float, Array, Array, Array, Array]:
-        """Return the clock, and ball, rate, tilt and turn (frames, 2) ahead; go on, or wait."""
+        """Return clock, and predicted ball, rate, tilt and turn (frames, 2); continue, or wait."""
         here = self.plan.at(np.array([clock]))[0][0]
         moves = going and np.hypot(*(now[BALL] - here)) <= BEHIND
         clock += self.period if moves else 0.0

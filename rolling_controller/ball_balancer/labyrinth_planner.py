@@ -1,8 +1,8 @@
 """
-The planner of a labyrinth for `rolling plan`: what the law makes of the fastest way, as controls.
+Planner of a labyrinth for `rolling plan`: the law's commands along the fastest path.
 
-The collocation knows a linear model, so its controls alone would lead the ball astray. On a board
-that is level and seen without noise the law follows it, and what it commands is the plan.
+Collocation uses a linear model, so its controls alone would lead the ball astray. The law follows
+its path on a level board without measurement noise; the commands become the plan.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ TILT = 100.0  # counts of command
 NEAR = 0.08  # m from its goal within which a PID integrates
 CUTOFF = 8.0  # Hz, of the differences from which a PID takes the rate
 FASTEST = 0.25  # m/s that the outer loop of a PID asks for
-FARTHEST = 10.0  # m: what is measured beyond is not a ball
+FARTHEST = 10.0  # m: a measurement beyond is not a ball
 SMALLEST = 1e-9  # of a gain that is divided by
 LQR_GAINS, PID_GAINS = (
     Layout(tuple(Entry(f'gain_{n}', (f'gain_{n}',), unit) for n, unit in of))
@@ -123,7 +123,7 @@ def pid_gain(rig: RigModel) -> Array:
 
 
 def estimator_alone(rig: RigModel) -> StepLaw:
-    """Return the Kalman filter with delay; in the place of a set point it takes the command."""
+    """Return the Kalman filter with delay; it takes the command instead of a set point."""
     layout = estimator.layout(rig)
     z, measurement, visible, command = _symbols(layout)
     e = estimate(rig, z, measurement, visible)

@@ -11,7 +11,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import Entry
 
 STEEP, LENGTH = 8.0, 0.05  # counts (standard deviation of a slope), m: of the field expected
-REACH = 0.06  # m: beyond, the map goes on as at this distance along each axis
+REACH = 0.06  # m: beyond this distance along each axis the map is constant
 SCALE = 0.05  # m, that counts as one in the polynomials
 DEGREE = 4
 POWERS = tuple((i, n - i) for n in range(1, DEGREE + 1) for i in range(n, -1, -1))
@@ -44,12 +44,12 @@ def prior() -> Array:
 
 
 SPREAD = (0.2, 0.02, 10.0)  # expected of share, of delay [s] and of resistance [counts]
-UNKNOWN = 40.0  # counts, of the noise and what is not modelled in one frame
+UNKNOWN = 40.0  # counts, of the noise and of unmodelled effects in one frame
 SLOWEST = 0.02  # m/s, below which a ball may rest
 # Of the share. A weaker rig is left alone: it is only slower, but swings where it is thought to
 # be weaker than it is.
 RANGE = (1.0, 1.6)
-WORTH = 0.06  # change of the share below which a law goes on as it is
+WORTH = 0.06  # change of the fraction below which a law stays unchanged
 SURE = 2.0  # standard deviations that a change must have
 N = 3 + SIZE
 
@@ -69,7 +69,7 @@ ENTRIES = (
 
 
 def start(rig: RigModel) -> dict[str, Array]:
-    """Return what is not zero at the start, vectors in the units of :data:`ENTRIES`."""
+    """Return the nonzero entries at the start, vectors in the units of :data:`ENTRIES`."""
     covariance = np.zeros((N, N))
     covariance[:3, :3], covariance[3:, 3:] = np.diag(np.square(SPREAD)), prior()
     return {
@@ -83,7 +83,7 @@ def learn(
     rig: RigModel, z: Mapping[str, ca.SX], frame: tuple[ca.SX, ca.SX, ca.SX], visible: ca.SX
 ) -> dict[str, ca.SX]:
     """
-    Return the entries after a frame; the share changes when that is certain, and worth it.
+    Return the entries after a frame; the fraction changes when that is certain and worthwhile.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def learn(
     z
         State by entry.
     frame
-        Place of the ball [m], and estimates of tilt [counts] and tilt rate [counts/s], 2 each.
+        Position of the ball [m], and estimates of tilt [counts] and tilt rate [counts/s], 2 each.
     visible
         1 if there is a ball; differences are of frames in a row.
 
@@ -103,7 +103,7 @@ def learn(
     speed = ca.sqrt(ca.sumsqr(rate))
     found = place - 2 * z['seen_1'] + z['seen_2'] + rig.lever * (tilt - 2 * a1 + a0)
     found = found / (rig.gain * T**2)
-    mean = (a0 + 10 * a1 + tilt) / 12  # what a second difference integrates, to fourth order
+    mean = (a0 + 10 * a1 + tilt) / 12  # integrand of a second difference, to fourth order
     direction = rate / ca.fmax(speed, SLOWEST)
     values = ca.vertcat(z['learned'], z['map'])
     P = ca.tril2symm(ca.SX(ca.Sparsity.lower(N), z['covariance']))

@@ -51,7 +51,7 @@ class Horizon:
         self, outputs: Array, scales: Sequence[float], effort: float, late: ArrayLike = 1.0
     ) -> tuple[list[Array], Array]:
         """
-        Return what a deviation of each output adds to the gradient, and the Hessian.
+        Return the gradient by a deviation of each output, and the Hessian.
 
         Parameters
         ----------
@@ -72,19 +72,19 @@ class Horizon:
 
 FRAMES = 24  # that are looked ahead
 # Deviations that count as one: chosen on the rig of config/scenarios/ball_balancer.yaml
-PLACE, RATE, TILT, EFFORT = 1e-3, 1.65e-3, 100.0, 1.0  # m, m/s, counts, greatest acceleration
+PLACE, RATE, TILT, EFFORT = 1e-3, 1.65e-3, 100.0, 1.0  # m, m/s, counts, maximum acceleration
 RISING = 2  # power of the time with which deviations count
-THERE = 14  # frames in which a ball is taken to come from place to place on an uneven plate
+THERE = 14  # frames in which a ball is assumed to reach another slope of an uneven plate
 BALL_RATE, TILTED, TILT_RATE = 1, 2, 3  # columns of a state
 SLACK = 1e-6  # counts, for the rounding of the start
 
 
 class AxisProgram:
     """
-    Moves a ball to its set point by a servo within its limits; condensed once.
+    Program that moves a ball to its set point by a servo within its limits; condensed once.
 
-    A state is the place of the ball once the plate is level [m], its rate [m/s], tilt [counts] and
-    tilt rate [counts/s]. Speed, acceleration and reach of the servo are hard limits.
+    A state is the position of the ball once the plate is level [m], its rate [m/s], tilt [counts]
+    and tilt rate [counts/s]. Speed, acceleration and reach of the servo are hard limits.
 
     Attributes
     ----------
@@ -130,14 +130,15 @@ class AxisProgram:
         level
             Tilt at which nothing pulls the ball [counts].
         force
-            What acts besides, such as rolling resistance [counts].
+            Additional force, such as rolling resistance [counts].
         rise
-            By how much the tilt at which nothing pulls the ball is more at the set point [counts].
+            Increase of the tilt at which nothing pulls the ball, from here to the set point
+            [counts].
 
         """
         base, f, low, high = self.problem(start, goal, level, force, rise)
         found, _, flag, _ = solver()(self.H, f, self.limited, high, low)
-        return base + self._forced @ found if flag > 0 else base  # unsolved: go on as it is
+        return base + self._forced @ found if flag > 0 else base  # unsolved: continue unchanged
 
     def problem(
         self, start: Array, goal: float, level: float, force: float, rise: float = 0.0
@@ -158,7 +159,7 @@ class AxisProgram:
         return base, f, low, high
 
     def without_control(self, asked: Array) -> tuple[Array, Array, Array]:
-        """Return states, gradient, and tilt rates and tilts, all linear in what is asked (8)."""
+        """Return states, gradient, and tilt rates and tilts, all linear in the request (8)."""
         start, (goal, level, force, rise) = asked[:4], asked[4:]
         base = self._free @ start + (force - level) * self._pushed - rise * self._later
         tilt_off = base[:, TILTED] - level - rise * self._way
@@ -176,9 +177,9 @@ LONG = 1e3  # frames, at which the count of a ball at rest stops
 WALK = 25.0  # counts/sqrt(s), of the offset that its map does not contain
 FASTER = 0.01  # m/s at which a motion has a direction
 SMALL = 1e-9  # m, below which a way has no direction
-FARTHEST = 10.0  # m: what is measured beyond is not a ball
+FARTHEST = 10.0  # m: a measurement beyond is not a ball
 HALVINGS = 12  # of the range in which a command is looked for
-LEVEL, STAY, PLAN = 0.0, 1.0, 2.0  # what a frame is answered with
+LEVEL, STAY, PLAN = 0.0, 1.0, 2.0  # kinds of answers to a frame
 ASKED = 8  # numbers that ask for a plan of an axis: state, set point, level tilt, force, rise
 
 
@@ -350,7 +351,7 @@ def _rest(z: Mapping[str, ca.SX], place: ca.SX, visible: ca.SX) -> dict[str, ca.
 def _settled(
     e: Estimate, z: Mapping[str, ca.SX], after: dict[str, ca.SX]
 ) -> tuple[Estimate, dict[str, ca.SX]]:
-    """Return estimate and state; a ball at rest is where it was seen, and teaches no offset."""
+    """Return estimate and state; a ball at rest keeps its position, and teaches no offset."""
     rested = after['rested'] > 0
     mean = sum((after[f'place_{k + 1}'] for k in range(MEMORY)), ca.SX.zeros(2)) / MEMORY
     offset = ca.if_else(rested, z['offset'], e.offset)

@@ -1,4 +1,4 @@
-"""Set points over time: paths, and the protocol of the best published rig, judged."""
+"""Set points over time: paths, and the evaluated protocol of the best published rig."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ PATHS: Mapping[str, Callable[[float], tuple[float, float]]] = {
 
 def place_on(path: str, radius: float, period: float, t: float) -> Array:
     """
-    Return where a set point is about the middle of its way, shape (2,) [m].
+    Return a set point relative to the middle of its path, shape (2,) [m].
 
     Parameters
     ----------
     path
         Name in :data:`PATHS`: `hold` stays in the middle, `circle`, or a figure `eight` along x.
     radius
-        Half the width of the way [m].
+        Half the width of the path [m].
     period
         Duration of a round [s].
     t
-        Time since its beginning [s].
+        Time since the start [s].
 
     """
     return radius * np.array(PATHS[path](2 * math.pi * t / period))

@@ -69,22 +69,22 @@ def run_rig(
     ball: ArrayLike = (0.0, 0.0),
 ) -> ClosedLoop:
     """
-    Return what a law does on the rig of a file, deterministic for a seed.
+    Run a law on the rig of a file, deterministic for a seed.
 
     Parameters
     ----------
     file
-        The rig; its start and its commands over time do not matter.
+        The rig; its start and its commands over time are ignored.
     law
-        The law; it knows the frames of the camera and the set point. The supervisor watches it.
+        The law; it takes the frames of the camera and the set point, under the supervisor.
     set_point
-        ``t -> place`` (2) [m], asked for when a frame arrives.
+        ``t -> position`` (2) [m], called when a frame arrives.
     duration
-        How long [s].
+        Duration [s].
     seed
         Random seed of maps and camera.
     ball
-        Where it lies at the start (2) [m].
+        Position of the ball at the start (2) [m].
 
     """
     rig = emulated_rig(file, seed)

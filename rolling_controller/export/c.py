@@ -1,11 +1,11 @@
 """
 A law in discrete time as C99: one header and one source, without allocation.
 
-The function of the law is a straight line of scalar operations; each becomes one line of C in the
-same order, so that the same bits follow in double wherever the compiler keeps to IEEE arithmetic
-(``-ffp-contract=off`` where the processor can fuse a product and a sum). Only square roots, by
-Newton's method, and the sines of another library may differ in the last bit. Laws of rigs take no
-library; laws that hold the equations of any machine take sines and roots from C's library.
+The function of the law is a sequence of scalar operations; each becomes one line of C in the same
+order. In double precision the results are bit-identical where the compiler keeps to IEEE
+arithmetic (``-ffp-contract=off`` where the processor can fuse a product and a sum). Only square
+roots, by Newton's method, and the sines of another library may differ in the last bit. Laws of
+rigs need no library. Laws with the equations of any machine use sines and roots of C's library.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ def straight(
     f
         Function of scalar operations with one vector of results.
     read, written
-        What stands in C for each component of each argument, and for each of the results.
+        C expression for each component of each argument, and for each result.
     library
         See :func:`as_c`.
 
@@ -220,7 +220,7 @@ def straight(
 
 def _check_divisions(f: ca.Function) -> None:
     """Raise ParameterError where a denominator is not positive for certain."""
-    least: dict[int, float] = {}  # lower bounds of what is at hand
+    least: dict[int, float] = {}  # lower bounds of the available factors
     for k in range(f.n_instructions()):
         op, into, of = f.instruction_id(k), f.instruction_output(k), f.instruction_input(k)
         if op == ca.OP_DIV and not least.get(of[1], -math.inf) > 0:

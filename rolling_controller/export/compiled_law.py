@@ -62,7 +62,7 @@ class CompiledLaw:
 
     @property
     def output(self) -> Layout:
-        """Layout of what a step returns."""
+        """Layout of the output of a step."""
         return self.law.output
 
     @property

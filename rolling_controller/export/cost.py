@@ -35,7 +35,7 @@ def compiled_cost(source: CSource) -> str:
 
 
 def _cost(source: CSource, compiler: str, real: str) -> str | None:
-    """Return flash and, where the compiler says who calls whom, stack; None if it fails."""
+    """Return flash and, where the compiler reports the call graph, stack; None if it fails."""
     with TemporaryDirectory() as folder:
         source.write(Path(folder))
         command = [compiler, '-std=c99', '-Os', f'-D{source.name.upper()}_REAL={real}']
@@ -65,6 +65,6 @@ def deepest(graph: str) -> int:
 
 
 def _run(folder: str, *command: str) -> str | None:
-    """Return what a program prints, None if it fails."""
+    """Return the output of a program, None if it fails."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
     return None if done.returncode else done.stdout

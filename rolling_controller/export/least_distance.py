@@ -1,12 +1,12 @@
 """
-A quadratic program in C: the point nearest to where a start is, within rows of limits.
+A quadratic program in C: the point nearest to a start, within rows of limits.
 
 The unknowns are y = L' u with the Hessian H = L L', so that the cost is the distance from a start.
-The method is the dual active set of Goldfarb and Idnani (1983), which begins at the start and
-takes up the row that is missed by most. It needs no feasible point and ends after few rounds where
-few limits count. All that it needs of the rows is their products with each other, a constant
-table: the unknowns are never formed, only the values of the rows. Of the products of the rows that
-hold it keeps the factors L D L', without square roots.
+The method is the dual active set of Goldfarb and Idnani (1983). It starts at the start and adds
+the most violated row. It needs no feasible point and ends after few rounds where few limits are
+active. Of the rows it needs only their products with each other, a constant table: the unknowns
+are never formed, only the values of the rows. It keeps the factors L D L' of the products of the
+active rows, without square roots.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LeastDistance:
     rows
         C in the unknowns y, each of length 1, shape (m, n).
     scale
-        What the rows of C were divided by, shape (m,).
+        Divisors of the rows of C, shape (m,).
 
     """
 
@@ -50,7 +50,7 @@ class LeastDistance:
         return cls(factor, rows / scale[:, None], scale)
 
     def start(self, f: Array) -> Array:
-        """Return what the rows are without limits, shape (m, k), of gradients (n, k), any unit."""
+        """Return the rows without limits, shape (m, k), any unit, of gradients (n, k)."""
         return np.asarray(-self.rows @ solve_triangular(self.factor, f, lower=True))
 
     @property

@@ -1,8 +1,8 @@
 """
 Laws of any machine in discrete time, exported where a plug-in names none.
 
-Hold and drive, follow along the plan of a scenario, and hold by what sensors measure. Any other
-law that is not opaque goes by its name, with what it is given over time as a table.
+Hold, drive, follow the plan of a scenario, and hold by sensor measurements. Any other law that is
+not opaque is exported by its name, with its inputs over time as a table.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from rolling_dynamics.scenario_model import ScenarioModel
 from rolling_planner.plan import Plan
 from rolling_planner.planners.planner import planner_of
 
-UNUSED = Layout((Entry('unused', ('unused',), ''),))  # a set point that says nothing
-FARTHEST = 1e6  # in the units of the state: what is beyond is not measured
+UNUSED = Layout((Entry('unused', ('unused',), ''),))  # a set point without a meaning
+FARTHEST = 1e6  # in the units of the state: a measurement beyond counts as missing
 TEXT = 'hold about the equilibrium nearest the start of the scenario'
 Step = Callable[[ca.SX, ca.SX, ca.SX, ca.SX, ca.SX], tuple[ca.SX, ca.SX]]
 
@@ -73,7 +73,7 @@ def hold_law(scenario: Scenario) -> StepLaw:
     )
 
 
-LONGEST, LOOK = 200.0, 0.05  # s: what is given counts until then, and is looked at so often
+LONGEST, LOOK = 200.0, 0.05  # s: inputs count until then, and are sampled this often
 
 
 def check_open(name: str, opaque: str) -> None:
@@ -86,12 +86,12 @@ def stepped(law: Law[Any], name: str, text: str) -> StepLaw:
     """
     Return a law of the state in steps of its period, or of :data:`PERIOD`.
 
-    What it is given over time becomes a table, until that is the same from then on.
+    Its inputs over time become a table, up to the time from which they are constant.
 
     Parameters
     ----------
     law
-        Its first input is measured, and the mode; the others are its set point.
+        Its first input and the mode are measured; the others are its set point.
     name, text
         See :class:`StepLaw`.
 
@@ -145,16 +145,16 @@ def _gains(system: RollingSystem, sparsity: ca.Sparsity) -> Layout:
 
 def drive_law(scenario: Scenario) -> StepLaw:
     """
-    Return the law by which the controller node drives, from the start of a scenario.
+    Return the driving law of the controller node, from the start of a scenario.
 
     Its measurement is the state, its set point the velocity (forward, left, turn). Without a
-    measurement the last control stays; the reference of a :class:`VelocityHold`, which stands for
-    a law that is opaque, goes on.
+    measurement the last control stays; the reference of a :class:`VelocityHold`, which replaces an
+    opaque law, continues.
 
     Raises
     ------
     ParameterError
-        The state names no position in W, cannot be held, or no velocity can be kept.
+        The state has no position in W, cannot be held, or no velocity can be kept.
 
     """
     system = scenario.system
@@ -238,15 +238,15 @@ def machine_law(
 
 
 TERMS = 25  # of the polynomials in time
-ROUGH = 0.02  # of the greatest value, or limit, of a group of numbers: what a polynomial may miss
+ROUGH = 0.02  # of the maximum, or limit, of a group of numbers: error allowed to a polynomial
 
 
 def follow_law(scenario: Scenario, plan: Plan | None = None) -> StepLaw:
     """
-    Return the regulator along a plan, then the hold at its end; without one it regulates on.
+    Return the regulator along a plan, then the hold at its end; without one it continues.
 
-    Its memory is the time; its gains and the planned motion are polynomials in time. It has no set
-    point but a number that says nothing.
+    Its memory is the time; its gains and the planned motion are polynomials in time. Its set point
+    is a number without a meaning.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def follow_law(scenario: Scenario, plan: Plan | None = None) -> StepLaw:
     Raises
     ------
     ParameterError
-        There is no plan, no regulator follows it, or a polynomial does not.
+        There is no plan, no regulator follows it, or no polynomial fits.
 
     """
     system, plan = scenario.system, plan or _plan(scenario)
@@ -305,10 +305,10 @@ def _fitted(law: TimeVaryingLqr) -> Array:
 
 def measured_law(scenario: Scenario) -> StepLaw:
     """
-    Return the hold of :func:`hold_law` behind the filter of what the scenario's sensors measure.
+    Return the hold of :func:`hold_law` behind the filter of the scenario's sensors.
 
-    It steps at the rate of the fastest sensor. A step in which not all have measured predicts
-    alone. Its set point is a number that says nothing.
+    It steps at the rate of the fastest sensor. A step without a measurement from each sensor only
+    predicts. Its set point is a number without a meaning.
 
     Raises
     ------
@@ -322,7 +322,7 @@ def measured_law(scenario: Scenario) -> StepLaw:
     state = SensorFilter(system, scenario.p, sensors, x)
     hold = Hold(system, scenario.p, x, control_limits=scenario.control_limits)
     one = MeasuredLaw(state, hold, latency=latency(sensors, scenario.actuators)).as_function()
-    # what was before the start was long ago
+    # measurements before the start were long ago
     start = np.maximum(one.memory, -1.0 - 2 * GAP / min(s.rate for s in sensors))
     names = tuple(f'memory_{k}' for k in range(start.size))
     layout = Layout((Entry('clock', ('clock',), 's'), Entry('memory', names, '')))

@@ -1,10 +1,10 @@
 """
-Following a sequence of gaits, which is read from the states of a plan.
+Follow a sequence of gaits, which is read from the states of a plan.
 
-At the start of each swing its change of velocity is computed again from where the sphere is and
-how it moves, so that it comes back to the plan. Within the swing, and between swings, the pendulum
-follows its reference under computed torque; the reference leans by what slope and resistance ask
-for, and a little more by what position and velocity are off.
+At the start of each swing its change of velocity is computed again from the sphere's position and
+velocity, so that the sphere returns to the plan. Within and between swings the pendulum follows
+its reference under computed torque. The reference leans to balance slope and resistance, and a
+little more to correct errors of position and velocity.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rolling_planner.plan import HOLD, Plan
 
 SLICE = 512  # samples between two questions whether to give up
 STILL = 1e-5  # rad, rad/s: a pendulum nearer than this to its rest is at rest
-FIT = 1e-3  # m, m/s, rad: by how much the plan may differ from the gaits that were read
+FIT = 1e-3  # m, m/s, rad: tolerance between the plan and the gaits that were read
 
 
 def read_gaits(
@@ -128,7 +128,7 @@ def _directions(states: Array) -> Array:
 
 
 def _check(found: GaitSequence, plan: Plan, n: Array, part: slice) -> None:
-    """Refuse a plan that is not what was read from it, in a part of its samples."""
+    """Reject a plan whose samples, some of them, differ from the gaits that were read."""
     times, states = plan.times[part], plan.states[part]
     ref = found.reference(times)
     R = found.params.shell_radius
@@ -149,7 +149,7 @@ def _check(found: GaitSequence, plan: Plan, n: Array, part: slice) -> None:
 
 
 FRICTION = 0.85  # fraction of the friction that a corrected swing may use
-CORRECTION = 0.4  # greatest correction, as a fraction of the planned change and of the speed
+CORRECTION = 0.4  # maximum correction, as a fraction of the planned change and of the speed
 
 
 class GaitMemory(NamedTuple):
@@ -263,7 +263,7 @@ class GaitFollower:
         return self._swing(floor, step, planned + off)
 
     def _swing(self, floor: SphereParameters, step: GaitStep, change: Array) -> SpatialSwing:
-        """Return the swing nearest to what is wanted that the limits allow, on this slope."""
+        """Return the swing nearest to the wanted one within the limits, on this slope."""
         for fraction in (1.0, 0.8, 0.6, 0.4):
             trial = step.swing.velocity_change * (1 - fraction) + change * fraction
             try:
@@ -323,22 +323,22 @@ class VelocityStick:
         gains: LeanGains | None = None,
     ) -> None:
         """
-        Begin at rest.
+        Start at rest.
 
         Parameters
         ----------
         params
-            The sphere as it is believed to be.
+            Parameters of the sphere, as assumed.
         position
             Contact point [m].
         limits
-            Of contact and drive.
+            Limits of contact and drive.
         period
-            Of a swing [s]; five of the paper's units of time if None.
+            Duration of a swing [s]; five of the paper's units of time if None.
         deadband
-            Error of velocity that begins no swing [m/s].
+            Velocity error below which no swing starts [m/s].
         gains
-            Of what keeps the velocity between swings.
+            Gains of the velocity feedback between swings.
 
         """
         limits = limits or GaitLimits()
@@ -394,7 +394,7 @@ class VelocityStick:
         return StickMemory(loop, kept, busy), loop.torque(t, x, r, V)
 
     def _begin(self, loop: ReferenceLoop, t: float, r: Array, V: Array, goal: Array) -> Array:
-        """Begin a swing; return the velocity after it."""
+        """Start a swing; return the velocity after it."""
         change = goal - V
         size = float(np.hypot(*change))
         if size > 0.98 * self.greatest_change:

@@ -1,5 +1,5 @@
 """
-The loop that both feedbacks share: estimate, reference, lean, and the pendulum's torque.
+Loop common to both feedbacks: estimate, reference, lean, and the pendulum's torque.
 
 Slope, rolling resistance and velocity are estimated from the momentum law. The vector
 K = I Omega + R_o e x (M V + m v) changes at the rate
@@ -7,8 +7,8 @@ K = I Omega + R_o e x (M V + m v) changes at the rate
     dK/dt = -Q + (M + m) R_o e x g - delta N s
 
 (Ivanova & Pivovarova, Eqs. (1), (2), summed): the drive's torque is known and K is measured, so
-what is left over is slope and resistance. A Kalman filter of (K_x, K_y, d_x, d_y, c) with the
-slope's torque d and the resistance c = delta N, against the direction s of the rolling.
+the remainder is slope and resistance. A Kalman filter estimates (K_x, K_y, d_x, d_y, c): the
+slope's torque d, and the resistance c = delta N against the rolling direction s.
 """
 
 from __future__ import annotations
@@ -99,13 +99,13 @@ class LegReference:
         Parameters
         ----------
         start
-            Time at which it begins [s].
+            Time at which it starts [s].
         swing
             The swing.
         position, velocity
             Contact point and its velocity at the start [m], [m/s].
         goal
-            Where the sphere rests after it; None if it rolls on.
+            Position at which the sphere rests after it; None if it rolls on.
 
         """
         self._start, self._period, self._goal = start, swing.period, goal
@@ -160,7 +160,7 @@ class SwingTracking:
     """Computed torque on the sphere's full equations, for the gravity as estimated."""
 
     def __init__(self, params: SphereParameters, limit: float = math.inf) -> None:
-        """Take the sphere as it is believed to be, and the greatest torque [N m]."""
+        """Take the assumed parameters of the sphere, and the maximum torque [N m]."""
         self._limit = limit
         self._p = PendulumSphere().pack_parameters(params)
         self._gravity = PARAMETERS.slice('gravity_W')
@@ -173,11 +173,11 @@ class SwingTracking:
         Parameters
         ----------
         x
-            State as measured.
+            Measured state.
         gravity
-            As estimated, in W [m/s^2].
+            Estimated gravity in W [m/s^2].
         n, omega, omega_rate
-            What the pendulum shall do.
+            Wanted motion of the pendulum.
 
         Returns
         -------
@@ -345,7 +345,7 @@ class LeanGains:
 
 
 SMOOTHED = 6.0  # rad/s, of the filter that smooths the lean
-STEEPEST = 0.3  # rad, greatest lean that answers errors
+STEEPEST = 0.3  # rad, maximum lean that corrects errors
 
 
 class ReferenceLoop:
@@ -355,7 +355,7 @@ class ReferenceLoop:
     Attributes
     ----------
     params
-        The sphere as it is believed to be.
+        Parameters of the sphere, as assumed.
     filter
         Estimator of slope, resistance and velocity.
 
@@ -370,18 +370,18 @@ class ReferenceLoop:
         torque: float = math.inf,
     ) -> None:
         """
-        Begin at rest.
+        Start at rest.
 
         Parameters
         ----------
         params
-            The sphere as it is believed to be.
+            Parameters of the sphere, as assumed.
         position
             Contact point [m].
         gains
             Gains.
         torque
-            Greatest torque [N m].
+            Maximum torque [N m].
 
         """
         self.params, self.gains = params, gains or LeanGains()
@@ -394,7 +394,7 @@ class ReferenceLoop:
         self._torque = np.zeros(3)
 
     def copied(self) -> ReferenceLoop:
-        """Return the loop as it is, which goes on apart from this one."""
+        """Return a copy of the loop, which continues independently."""
         out = copy(self)
         out.filter = copy(self.filter)
         return out

@@ -72,19 +72,19 @@ OFF = 1e-6  # of a state or control that is left out [m, rad, m/s, rad/s and the
 
 def experiment_plan(scenario: Scenario, plan_file: str = '') -> Plan:
     """
-    Return the plan of an experiment, once the contact is seen to hold along it.
+    Return the plan of an experiment, after a check that the contact holds along it.
 
     Parameters
     ----------
     scenario
-        What is moved, and from where.
+        Scenario of the object, and its start.
     plan_file
-        What `rolling plan` wrote for this scenario; empty to plan by its section ``plan``.
+        Plan that `rolling plan` wrote for this scenario; empty to plan by its section ``plan``.
 
     Raises
     ------
     ScenarioError, ParameterError, PlanningError
-        There is no section ``plan``, no plan is found or can be read, it starts elsewhere, or the
+        The section ``plan`` is missing, no plan is found or readable, it starts elsewhere, or the
         contact does not hold along it.
 
     """
@@ -127,7 +127,7 @@ def restricted_plan(plan: Plan, model: Restriction[Any]) -> Plan:
     Raises
     ------
     ParameterError
-        The plan is for another system, or moves what is left out.
+        The plan is for another system, or moves coordinates that the restriction lacks.
 
     """
     if plan.state_names != tuple(model.whole.state.names):
@@ -191,21 +191,21 @@ def subject_of(
     predicting: Predicting = lambda law: law,
 ) -> Subject:
     """
-    Return what an experiment moves.
+    Return the experiment of a scenario.
 
     Parameters
     ----------
     experiment, model
         Name of the experiment, and its scenario.
     plan_file
-        The plan that it follows, see :func:`experiment_plan`.
+        Plan to follow, see :func:`experiment_plan`.
     predicting
-        What commands by a predictive law: itself, or one that solves its programs elsewhere.
+        Wrapper of a predictive law: the law itself, or one that solves its programs elsewhere.
 
     Raises
     ------
     ParameterError
-        The scenario is not one of that experiment, or it follows no plan and one was given.
+        The scenario does not belong to that experiment, or it takes no plan and one was given.
 
     """
     if plan_file and experiment not in FOLLOWING:
@@ -260,8 +260,8 @@ BALANCE = {
 TRACKING = BALANCE | {'d_HO': 300.0, 'w_HO_H': 3.0}
 TERMINAL = {name: 10 * weight for name, weight in TRACKING.items()}
 HORIZON = Horizon(period=4e-3)
-# with what an estimator makes of images that are noisy, late and hidden, the angle of a balanced
-# object wanders least where it and that of the hand, which add up, outweigh all else
+# with an estimator behind noisy, late and hidden images, the angle of a balanced object wanders
+# least where it and the angle of the hand, which add up, outweigh all else
 RESTING = TRACKING | {'d_HO': 1e4, 'd_WH': 1e4}
 DAMPING = BALANCE | {'d_HO': 300.0, 'w_HO_H': 5.0, 'd_WH': 100.0}
 
@@ -454,9 +454,9 @@ class Prepared:
     Attributes
     ----------
     laws
-        Makers of laws by name; ``closed_loop`` is there, and ``open_loop`` beside it.
+        Factories of laws by name; ``closed_loop`` is always there, with ``open_loop``.
     note
-        What a user should know.
+        Note for the user.
 
     """
 

@@ -1,8 +1,8 @@
 """
-The loop from state to command: it runs a law on a machine until something ends it, once.
+The loop from state to command: it runs a law on a machine once, until something ends it.
 
-Whatever ends it, the last command is the safe one, or a law that holds the machine goes on. What
-a controller runs has topics, laws, tasks and parameters of its own.
+Whatever ends it, the last command is the safe one, or a law continues to hold the machine. A
+machine has topics, laws, tasks and parameters of its own.
 """
 
 from __future__ import annotations
@@ -46,18 +46,17 @@ class Task:
     name
         Name of the thread.
     about
-        What a replay makes the law again from, see :data:`step_log.RUN`.
+        Values from which a replay creates the law again, see :data:`step_log.RUN`.
     signals
-        What returns the inputs of the law besides state and mode, by name.
+        Functions that return the inputs of the law other than state and mode, by name.
     measured
-        Name of the input that the states are.
+        Name of the input that holds the states.
     memory
         Memory of the law before a break; None at its first start.
     limits
-        Greatest magnitude of each control; None for the law's own.
+        Maximum magnitude of each control; None for the law's own.
     lost_modes
-        Modes of the contact that end it; where there are none, states in flight are taken as they
-        are.
+        Modes of the contact that end it; without any, states in flight are used unchanged.
     start
         Time of the start [ns]: the stamp of the first state where 0.
     origin
@@ -67,14 +66,14 @@ class Task:
     before
         Law that holds the machine until the start; None for the safe command.
     duration
-        Asked how long it lasts [s].
+        Function that returns its duration [s].
     on_start
         Called with the time of the start [ns].
     judge
-        From time of the law [s], state and control to the code of an ending with its reason, and
-        to the control; the reason is empty where it goes on.
+        ``(t, x, u) -> (code, reason, u)``: code and reason of an ending, and the control; the
+        reason is empty where the run continues.
     conclude
-        Ends it at a time [ns], once it lasted.
+        Ends it at a time [ns], after its duration.
     finish
         Brings the machine to rest, or lets a law hold it; called with code and reason of the
         ending.
@@ -176,7 +175,7 @@ class ControlLoop:
         self.end(CODES.STALE_STATE, f'states are not plausible: {reason}')
 
     def tick(self) -> bool:
-        """Answer the newest state; return whether to go on."""
+        """Answer the newest state; return whether to continue."""
         with self._turn:
             if self.ending:
                 return False
@@ -220,8 +219,8 @@ class ControlLoop:
         """
         Return whether a contact was lost.
 
-        Modes of several contacts are named by those that do not roll. The first mode has what is
-        apart at the start, such as a wall, and was not lost.
+        Modes of several contacts are named by those that do not roll. Contacts open in the first
+        mode, such as with a wall, were not lost.
         """
         first, mode = self._equipment.first_mode, self.contact_mode
         return mode != first and mode.startswith(self._task.lost_modes)
@@ -266,7 +265,7 @@ class ControlLoop:
 
 class Controlled(ABC):
     """
-    A machine as a controller runs it; made when the node is configured.
+    A machine that a controller runs; created when the node is configured.
 
     Attributes
     ----------
@@ -275,13 +274,13 @@ class Controlled(ABC):
     settings
         Topic of the parameters in force at each run.
     stopped
-        What ``~/stop`` answers; empty where there is no such service.
+        Answer of ``~/stop``; empty where there is no such service.
     node, values
         The node and its parameters.
     begin
-        Begins the log of a run, see :func:`step_log`.
+        Starts the log of a run, see :func:`step_log`.
     equipment
-        What its loops use.
+        Equipment of its loops.
     current
         Whether the node is still configured with it.
 
@@ -309,7 +308,7 @@ class Controlled(ABC):
         plan: Plan | None,  # noqa: ARG003
     ) -> tuple[Law[Any], Array | None]:
         """
-        Return the law of a recorded run again, and the greatest magnitude of each control.
+        Return the law of a recorded run, and the maximum magnitude of each control.
 
         Parameters
         ----------
@@ -321,10 +320,10 @@ class Controlled(ABC):
         Raises
         ------
         ParameterError
-            It cannot be made again.
+            The law cannot be created again.
 
         """
-        raise ParameterError(f'{cls.__name__} does not say how its laws are made again')
+        raise ParameterError(f'{cls.__name__} does not create its laws for a replay')
 
     @property
     @abstractmethod
@@ -335,18 +334,18 @@ class Controlled(ABC):
         """Plan, design and compile for the first task; called in a thread of its own."""
 
     def preparing(self, *, busy: bool) -> str:  # noqa: ARG002
-        """Return what is waited for before tasks begin, in words; empty if nothing."""
+        """Return a text about what tasks still wait for; empty if nothing."""
         return ''
 
     def activate(self) -> None:  # noqa: B027
-        """Begin to work."""
+        """Start work."""
 
     @abstractmethod
     def deactivate(self) -> None:
-        """End what is at work, the machine safe; callable twice."""
+        """End the present task, the machine safe; callable twice."""
 
     def stop(self) -> None:
-        """End what is at work, the machine safe, as ``~/stop`` asks."""
+        """End the present task, the machine safe, on a request to ``~/stop``."""
         self.deactivate()
 
     def health(self) -> Health:

@@ -2,8 +2,8 @@
 Experiments of the laboratory: damping, flip-up, throw and catch, balance, one run at a time.
 
 It takes states of hand and object, from an estimator or a simulator, and sends accelerations of
-the hand. What an experiment needs is planned and designed when the node is configured; with
-``autostart`` it becomes active once that is done and a first state came.
+the hand. Plans and laws of an experiment are computed when the node is configured. With
+``autostart`` it becomes active after that and after a first state.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class ExperimentRun:
     Attributes
     ----------
     control
-        The loop that does it.
+        The loop of the run.
     ended, code
-        Why it ended, empty while it goes on; and the error code of the action, NONE where it
-        lasted as long as it was to.
+        Reason of its end, empty while it continues; and the error code of the action, NONE after
+        its full duration.
     last
         Punctuality of the loop at its end.
 
@@ -150,7 +150,7 @@ class ExperimentRun:
 
 
 PHASES = RunExperiment.Feedback
-COMPILE_LIMIT = 120.0  # longest wait for what a run evaluates to be compiled [s]
+COMPILE_LIMIT = 120.0  # maximum wait until the functions of a run are compiled [s]
 LOOK_PERIOD = 0.05  # between two looks for a first state [s]
 TABLE = (
     fixed('experiment', '', 'experiment', choices=('', *EXPERIMENTS)),
@@ -231,7 +231,7 @@ class ControlledLaboratory(Controlled):
         return PredictingBeside(law, in_loop=self.node.get_parameter('use_sim_time').value)
 
     def preparing(self, *, busy: bool) -> str:
-        """Return what the first run waits for, in words; empty if it may begin."""
+        """Return a text about the cause for which the first run waits; empty if it may start."""
         if not busy:
             return ''
         return 'preparing the laws' if self._prepared is None else self._hand.missing
@@ -246,7 +246,7 @@ class ControlledLaboratory(Controlled):
             settle(COMPILE_LIMIT, lambda: not self.current)
         except RollingError as error:
             failed = str(error)
-        except Exception as error:  # noqa: BLE001 - the node lives on and says why
+        except Exception as error:  # noqa: BLE001 - the node continues and reports why
             failed = f'{type(error).__name__}: {error}'
         if not self.current:  # configured again meanwhile
             return
@@ -322,7 +322,7 @@ class ControlledLaboratory(Controlled):
         )
 
     def _refusal(self, experiment: str, law: str, duration: float) -> tuple[int, str]:
-        """Return an error code and why a run cannot begin, or the empty string."""
+        """Return an error code and the reason why a run cannot start, or the empty string."""
         served = self.values['experiment']
         if experiment not in {'', served}:
             return (
@@ -363,12 +363,12 @@ class ControlledLaboratory(Controlled):
 
     @property
     def control(self) -> ControlLoop | None:
-        """The loop of the run that goes on."""
+        """The loop of the present run."""
         run = self._running
         return None if run is None or run.ended else run.control
 
     def health(self) -> Health:
-        """Return what is run."""
+        """Return the machine."""
         run = self._running
         running = run is not None and not run.ended
         values: dict[str, Any] = {'runs': self._runs, 'running': running}

@@ -1,8 +1,7 @@
 """
-Controller of any machine: what it does follows from its scenario, the law from its parameters.
+Controller of any machine: its tasks follow from its scenario, the law from its parameters.
 
-A plug-in names the machine of its systems by the role ``controller``; one that names none is a
-robot.
+A plug-in names the machine of its systems by the role ``controller``; the default is a robot.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class ControllerNode(CompilingNode):
         self._preparation: threading.Thread | None = None
 
     def configure(self) -> None:
-        """Load the scenario, create topics and services, and begin to prepare."""
+        """Load the scenario, create topics and services, and start preparation."""
         self._machine = machine = self._kind(self)
         if machine.stopped:
             self.service(Trigger, '~/stop', self._stop)
@@ -56,12 +55,12 @@ class ControllerNode(CompilingNode):
         return super().preparing or waits
 
     def activate(self) -> None:
-        """Begin to work."""
+        """Start work."""
         if self._machine is not None:
             self._machine.activate()
 
     def deactivate(self) -> None:
-        """End what is at work, the machine safe."""
+        """End the present task, the machine safe."""
         if self._machine is not None:
             self._machine.deactivate()
 
@@ -90,7 +89,7 @@ class ControllerNode(CompilingNode):
         return None if control is None else control.loop
 
     def health(self) -> Health:
-        """Return what the machine reports, with the states that came."""
+        """Return the report of the machine, with the number of received states."""
         if self._machine is None:
             return OK, 'not running', {}
         measured = self._machine.equipment.machine.measured

@@ -48,7 +48,7 @@ LOOP = (  # of what follows plans, and of the laboratory
         'stamp_tolerance',
         0.5,
         'difference between the stamp of a state and the clock of the node, '
-        'beyond which the state is refused',
+        'beyond which the state is rejected',
         limits=(0.001, 60.0),
         unit='s',
     ),
@@ -113,7 +113,7 @@ EXECUTION = (
     Parameter(
         'require_model_hash',
         True,
-        'refuse plans without model_hash; false trusts plans from other software',
+        'reject plans without model_hash; false trusts plans from other software',
     ),
     Parameter(
         'goal_tolerance',

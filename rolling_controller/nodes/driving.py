@@ -39,20 +39,20 @@ class Wanted(NamedTuple):
 
 class Driving:
     """
-    Keeps the velocity that was commanded last.
+    Loop that keeps the last commanded velocity.
 
-    A command that is older than ``command_timeout`` is one to stand still.
+    A command older than ``command_timeout`` counts as zero velocity.
 
     Attributes
     ----------
     control
-        The loop that does it.
+        The loop of the drive.
     law
-        The law; one that takes no velocity holds the machine where it stands.
+        The law; one that takes no velocity holds the machine at its position.
     holds, name
-        Whether it is such a law, and what it does in a word.
+        Whether it is such a law, and a word for its task.
     ended
-        Why it ended by itself, or the empty string.
+        Reason why it ended by itself, or the empty string.
     safe
         Whether its last command is the safe one.
 
@@ -70,7 +70,7 @@ class Driving:
         """
         Start to drive, or to hold.
 
-        ``held`` is asked to go on by a hold, for a reason; ``about`` see :class:`Task`.
+        ``held`` is called with a reason to continue by a hold; ``about`` see :class:`Task`.
         """
         self._node, self._equipment, self.law = node, equipment, law
         self._held, self._before = held, equipment.present
@@ -131,20 +131,20 @@ class Driving:
 
 PARTS = 'linear.x', 'linear.y', 'angular.z', 'linear.z', 'angular.x', 'angular.y'
 REFUSALS = 1.0  # s between two lines of the log about velocities that move nothing
-# what an execution ended by, as a machine names the faults at which it is to be held
+# endings of an execution, by the names that a machine has for those after which it is held
 FAULTS = {CODES.CANCELLED: 'cancelled', CODES.NOT_CONVERGED: 'missed'}
 
 
 class BetweenPlans:
     """
-    Holds a machine where its plans end, or where it was put, and drives it by ``cmd_vel``.
+    Hold of a machine at the end of a plan or where it was placed, and drive by ``cmd_vel``.
 
-    A hold goes on until a new plan, a velocity that moves, ``~/stop`` or a fault.
+    A hold continues until a new plan, a nonzero velocity, ``~/stop`` or a fault.
 
     Attributes
     ----------
     driving
-        What is at work, or has ended by itself; None where nothing is.
+        The present loop, or one that has ended by itself; None without one.
 
     """
 
@@ -188,7 +188,7 @@ class BetweenPlans:
         return True
 
     def make_way(self) -> None:
-        """Stop driving; a machine that is held goes on to be held."""
+        """Stop driving; a machine that is held stays held."""
         if self.driving is not None and self.holding:
             self.driving.wanted = Wanted()
         else:
@@ -206,13 +206,13 @@ class BetweenPlans:
         return Standing(before, self._held_after, self.hold)
 
     def stop(self, *, safe: bool = True) -> None:
-        """Stop; the last command is the safe one, unless another loop goes on."""
+        """Stop; the last command is the safe one, unless another loop continues."""
         driving = self._release(safe=safe)
         if driving is not None:
             driving.stop()
 
     def _release(self, *, safe: bool) -> Driving | None:
-        """Return what is to stop; from now on it cannot hold the machine again."""
+        """Return the loop to stop; from now on it cannot hold the machine again."""
         with self._turn:
             driving, self.driving = self.driving, None
             if driving is not None:
@@ -262,11 +262,11 @@ class BetweenPlans:
         if given in ('', frame):
             self._take(message.twist)
         else:
-            self._refuse(f'cmd_vel in frame {quoted(given)} refused, {frame!r} is needed')
+            self._refuse(f'cmd_vel in frame {quoted(given)} rejected, {frame!r} is needed')
 
     def _take(self, twist: Twist) -> None:
         if not finite(twist.linear, twist.angular):
-            self._refuse('cmd_vel refused: it is not finite')
+            self._refuse('cmd_vel rejected: it is not finite')
         elif not self._node.active:
             self._refuse('cmd_vel ignored: the node is not active')
         elif self._executing():
@@ -297,13 +297,13 @@ class BetweenPlans:
             machine.measured.state()
         now = machine.measured.newest
         if now is None or machine.measured.age > equipment.timeout:
-            self._refuse(f'cmd_vel refused: {equipment.stale_text()}')
+            self._refuse(f'cmd_vel rejected: {equipment.stale_text()}')
             return
         yaw = machine.yaw(now[1])
         try:
             law = self._laws.drive(now[1], yaw)
         except ParameterError as error:
-            self._refuse(f'cmd_vel refused: {error}')
+            self._refuse(f'cmd_vel rejected: {error}')
             return
         self.stop(safe=False)  # a hold hands over without a safe command in between
         self._node.alarm = ''
@@ -313,7 +313,7 @@ class BetweenPlans:
     # -- health -----------------------------------------------------------------------------
 
     def health(self, level: bytes, text: str, values: dict[str, Any]) -> Health:
-        """Return what diagnostics report, with what is held, driven and refused added."""
+        """Return diagnostic values with those of holds, drives and rejected commands added."""
         driving = self.driving
         if driving is not None:
             values['driving'] = not driving.ended

@@ -110,7 +110,7 @@ LATE_IN_SIM_TIME = 5.0  # least age, in wall-clock time, of a state that is too 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
 class LoopEquipment:
     """
-    Equipment that loops from state to command use, one after another.
+    Equipment of the loops from state to command, which use it one after another.
 
     Attributes
     ----------
@@ -119,25 +119,25 @@ class LoopEquipment:
     predictor
         The state when a command will act.
     watch
-        What judges whether states are plausible.
+        Supervisor of the plausibility of states.
     start
-        State that stands for one that never came.
+        State in place of one that never came.
     values
         Parameters of the node by name.
     first_mode
-        Mode in which plans and laws are made; empty where there is one alone.
+        Mode of plans and laws; empty where there is only one.
     once
         Whether each state is answered once, as in simulated time.
     by_clock
-        Whether states come by the clock even so, as frames of a camera do.
+        Whether states come at fixed times even so, as frames of a camera do.
     limit
-        Name of the parameter of the age from which on a state is too old.
+        Name of the parameter for the age from which a state is too old.
     patient
         Whether a first state is waited for however long it takes.
     warn
         Logs a warning.
     begin
-        Begins the log of a run of a law, see :func:`step_log`.
+        Starts the log of a run of a law, see :func:`step_log`.
 
     """
 
@@ -207,9 +207,9 @@ class LoopEquipment:
         Parameters
         ----------
         tick
-            One turn; says whether to go on.
+            One iteration; returns whether to continue.
         fail
-            Called with what ends the loop: a fault, or too many missed deadlines.
+            Called with the cause that ends the loop: a fault, or too many missed deadlines.
         name
             Name of its thread.
 

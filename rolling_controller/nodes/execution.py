@@ -32,7 +32,7 @@ class Ending:
 
 
 class Hold(NamedTuple):
-    """A law that holds a machine, and what a replay makes it again from; see :class:`Task`."""
+    """Law that holds a machine, and values from which a replay creates it; see :class:`Task`."""
 
     law: Law[Any]
     about: Mapping[str, Any]
@@ -40,14 +40,14 @@ class Hold(NamedTuple):
 
 class Standing(NamedTuple):
     """
-    Holds a machine at rest before and after an execution.
+    Holds of a machine at rest before and after an execution.
 
     Attributes
     ----------
     before
-        What held it up to now, and goes on until the plan starts; None if nothing did.
+        The present hold, which continues until the plan starts, or None.
     after
-        From the code of an ending to what holds it then; None for the safe command.
+        ``code -> hold`` after an ending; None for the safe command.
     begin
         Holds it from now on.
 
@@ -149,7 +149,7 @@ class Execution:
         resolve(self._node, self._finished, ending)
 
     def _after(self) -> Hold | None:
-        """Return what holds the end of the plan: its hold, or its law going on; or None."""
+        """Return the law after the end of the plan: its hold, or its own law; or None."""
         law, hold, holds = self._following.law, self._following.hold, self._following.holds
         if hold is not None:
             return Hold(hold, {})
@@ -185,7 +185,7 @@ class Execution:
         return 0, '', u
 
     def _conclude(self, stamp: int) -> None:
-        """Judge the state at the very end of the plan [ns]."""
+        """Check the state at the very end of the plan [ns]."""
         x = self._equipment.machine.measured.state_near(stamp)
         if x is None:
             self.end(CODES.STALE_STATE, self._equipment.stale_text())

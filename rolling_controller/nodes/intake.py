@@ -11,15 +11,15 @@ from rolling_dynamics.arrays import Array
 
 class Intake:
     """
-    Takes what came, and says when it is too old to go on.
+    Intake of states: return the newest, and report when it is too old.
 
-    A loop that begins is given ``state_timeout`` by a steady clock for a first state: nobody may
-    have listened before. Until one is fresh enough, there is nothing to answer.
+    A new loop waits ``state_timeout`` of a steady clock for a first state, as there may have been
+    no subscriber before. Until one is fresh enough, there is nothing to answer.
 
     Attributes
     ----------
     stale
-        Why the loop is to end; the empty string as long as it may go on.
+        Reason to end the loop; the empty string as long as it may continue.
     worst_age
         Age of the oldest state that was answered [s].
 

@@ -60,7 +60,7 @@ class Hand(Machine):
         state
             Layout of those states; velocities of the hand in the order of its accelerations.
         limits
-            Greatest magnitude of each acceleration; None for no limit.
+            Maximum magnitude of each acceleration; None for no limit.
         widened
             From the controls of a law to all accelerations of the hand.
 
@@ -132,18 +132,18 @@ SAME_TURN = 0.99  # of a period of a sensor, within which it has measured
 
 class SensedStates(NewestState[Array]):
     """
-    States that a filter makes of what the sensors of a robot measure.
+    States of a robot that a filter estimates from its sensors.
 
     It starts at the start of the scenario with the first measurement, and with the first one after
-    :meth:`restart`. A sensor that is silent, frozen or too fast is left out from
-    then on, which is a fault; there are no more states where the others cannot replace it.
+    :meth:`restart`. A sensor that is silent, frozen or too fast is ignored from then on, which is
+    a fault. States stop where the others cannot replace it.
 
     Attributes
     ----------
     polled
         Topics of the sensors.
     lost
-        Sensors that are left out, and why.
+        Ignored sensors, and why.
 
     """
 
@@ -250,10 +250,10 @@ class SensedStates(NewestState[Array]):
 
 
 class SensedWatch(Unwatched):
-    """Limits on the control by the supervisors of sensors, which judge the states."""
+    """Limits on the control by the supervisors of sensors, which check the states."""
 
     def __init__(self, states: SensedStates, limits: Array) -> None:
-        """Take the states, and the greatest magnitude of each control."""
+        """Take the states, and the maximum magnitude of each control."""
         self._states, self._most = states, LIMITED * limits
 
     def limited(self, u: Array) -> Array:

@@ -81,7 +81,7 @@ def accepted_plan(
     plan = message_to_plan(message)
     if plan.times[0] != 0.0:
         raise ParameterError(
-            f'plan.times must begin at 0, got {plan.times[0]:.9g}: subtract the first time from '
+            f'plan.times must start at 0, got {plan.times[0]:.9g}: subtract the first time from '
             'all, and give the start of the motion as header.stamp'
         )
     longest = values['max_plan_duration']
@@ -93,7 +93,7 @@ def accepted_plan(
     return plan
 
 
-COMPILE_LIMIT = 60.0  # longest wait for what a loop evaluates to be compiled [s]
+COMPILE_LIMIT = 60.0  # maximum wait until the functions of a loop are compiled [s]
 STATE_POLL = 0.002  # between two looks for the first state of an execution [s]
 
 
@@ -109,9 +109,9 @@ class PlanFollowing(Controlled):
     driven
         Whether the machine takes velocities on ``cmd_vel``.
     replanned
-        Whether its predictive law may have plans made on the way, and shows what it predicts.
+        Whether its predictive law may request plans on the way, and publishes its predictions.
     model, system
-        The scenario that is loaded, and its system.
+        The loaded scenario, and its system.
 
     """
 
@@ -214,7 +214,7 @@ class PlanFollowing(Controlled):
         return Equipment.of(self.node, machine, *given, tracker=tracker, begin=self.begin)
 
     def prepare(self) -> None:
-        """Compile what the first plan needs."""
+        """Compile the functions that the first plan needs."""
         try:
             self._laws.warm_up()
         except Exception as error:  # noqa: BLE001 - the first goal will report to the client
@@ -225,7 +225,7 @@ class PlanFollowing(Controlled):
         return 'preparing' if busy and when() == BEHIND else ''
 
     def activate(self) -> None:
-        """Start again with what is measured from now on."""
+        """Start again with measurements from now on."""
         self.equipment.machine.measured.restart()
         if self.values['hold_at_start']:
             self._look = self._stand
@@ -237,7 +237,7 @@ class PlanFollowing(Controlled):
             self._looking.cancel()
 
     def deactivate(self) -> None:
-        """End what is at work, the machine safe."""
+        """End the present task, the machine safe."""
         self._looking.cancel()
         self._between.stop()
         self._end(INACTIVE)
@@ -280,7 +280,7 @@ class PlanFollowing(Controlled):
         if now is None:
             return _result(CODES.STALE_STATE, equipment.stale_text())
         apart = equipment.tracker.start_error(plan, now[1])
-        if not apart <= self.values['start_tolerance']:  # refuses what is not a number, too
+        if not apart <= self.values['start_tolerance']:  # rejects NaN, too
             text = (
                 f'the plan starts {apart:.3g} away from the present state; '
                 f'start_tolerance allows {self.values["start_tolerance"]:g}'
@@ -391,17 +391,17 @@ class PlanFollowing(Controlled):
         return following
 
     def _move_goal(self, pose: PoseStamped) -> str | None:
-        """Lead what a predictive law moves elsewhere; None where no such execution goes on."""
+        """Move the goal of a predictive law; None without such an execution."""
         pursuit, place = self._prediction.pursuit, pose.pose.position
         if pursuit is None or self._execution is None:
             return None
         if pose.header.frame_id not in ('', WORLD):
-            return f'refused: frame_id must be {WORLD!r}, got {quoted(pose.header.frame_id)}'
+            return f'rejected: frame_id must be {WORLD!r}, got {quoted(pose.header.frame_id)}'
         try:
             pursuit.pursue({'p_WO_x': place.x, 'p_WO_y': place.y}, alone=True)
         except RollingError as error:
-            return f'refused: {error}'
-        return f'the motion that goes on is led to ({place.x:.4g}, {place.y:.4g}) m'
+            return f'rejected: {error}'
+        return f'the present motion now ends at ({place.x:.4g}, {place.y:.4g}) m'
 
     def _report(self, ending: Ending) -> ExecutePlan.Result:
         self.node.alarm = ending.text if ending.code == CODES.INTERNAL else ''

@@ -24,7 +24,7 @@ from rolling_planner.progress import InfeasibleError
 
 
 class Replanner:
-    """Has plans made by ``plan_rolling``; what an earlier one still asks for is superseded."""
+    """Requests plans from ``plan_rolling``; a new request supersedes an earlier one."""
 
     def __init__(self, node: SuiteNode) -> None:
         """Look for the action."""
@@ -61,7 +61,7 @@ class Replanner:
                 return None
             if result is None:
                 raise RollingError(
-                    'plan_rolling refused the goal; the log of the planner says why'
+                    'plan_rolling rejected the goal; the log of the planner has the reason'
                 )
             if result.error_code != PlanRolling.Result.NONE:
                 raise InfeasibleError(result.error_string)
@@ -85,7 +85,7 @@ def plan_goal(problem: PlanProblem) -> PlanRolling.Goal:
 
 
 def _scalars(goal: Mapping[str, ArrayLike | None], state: Layout) -> dict[str, float]:
-    """Return a goal by the names of single numbers, without what is free."""
+    """Return a goal by the names of single numbers, without the free ones."""
     out: dict[str, float] = {}
     for name, value in goal.items():
         if value is None:
@@ -114,8 +114,8 @@ class GoalPoses:
         node
             The controller.
         move
-            Moves the goal of the execution that goes on; returns what to say of it, None where
-            there is no such execution.
+            Moves the goal of the present execution; returns a text about it, None without such an
+            execution.
 
         """
         self._node, self._move = node, move
@@ -140,7 +140,7 @@ class GoalPoses:
             return
         if not self._planner.server_is_ready():
             messages.warning('goal_pose: nothing serves plan_rolling; start the planner')
-            self._busy = False  # what it had started will not be answered
+            self._busy = False  # requests of a planner that is gone will not be answered
             return
         self._next = pose
         if self._busy:
@@ -162,19 +162,19 @@ class GoalPoses:
         messages = self._node.get_logger()
         planned = await _result(self._planner, PlanRolling.Goal(waypoints=[pose]))
         if planned is None or planned.error_code != PlanRolling.Result.NONE:
-            reason = 'goals are refused at present' if planned is None else planned.error_string
+            reason = 'goals are rejected at present' if planned is None else planned.error_string
             messages.warning(f'goal_pose: no plan: {printable(reason)}')
             return
-        messages.info(f'goal_pose: a motion of {planned.plan.times[-1]:.3g} s begins')
+        messages.info(f'goal_pose: a motion of {planned.plan.times[-1]:.3g} s starts')
         done = await _result(self._controller, ExecutePlan.Goal(plan=planned.plan))
         if done is None or done.error_code != ExecutePlan.Result.NONE:
-            reason = 'the controller refuses goals' if done is None else done.error_string
+            reason = 'the controller rejects goals' if done is None else done.error_string
             messages.warning(f'goal_pose: missed: {printable(reason)}')
             return
         messages.info(f'goal_pose: reached, final error {done.final_error:.3g}')
 
 
 async def _result(client: ActionClient, goal: Any) -> Any:
-    """Return the result of a goal, or None if it was refused."""
+    """Return the result of a goal, or None if it was rejected."""
     handle = await client.send_goal_async(goal)
     return (await handle.get_result_async()).result if handle.accepted else None

@@ -21,12 +21,12 @@ WORLD = 'world'
 
 class Prediction:
     """
-    Publishes the predicted path of the object ten times per second, while there is one.
+    Publisher of the predicted path of the object, ten times per second while there is one.
 
     Attributes
     ----------
     pursuit
-        What has plans made for the law, None where nothing does.
+        Source of new plans for the law, or None.
 
     """
 
@@ -60,7 +60,7 @@ class Prediction:
             why = record.trouble or f'the newest prediction is {law.age:.2f} s old'
             return ERROR, f'fault of the law, the safe command is given: {why}', values
         if record.trouble:
-            why = f'fault of the law, the prediction before goes on: {record.trouble}'
+            why = f'fault of the law, the previous prediction stays in use: {record.trouble}'
             return max(level, WARN), why, values
         return level, text, values
 

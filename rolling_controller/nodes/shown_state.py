@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 class ShownState:
     """
-    Publishes an estimated state as a simulator publishes the true one.
+    Publisher of an estimated state, as a simulator publishes the true one.
 
-    While no loop answers states, it takes what the sensors measure, so that the estimate goes on.
+    While no loop answers states, it reads the sensors itself, so that the estimate continues.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
 """
-The log of a controller: what its laws are given at each step, and what they answer.
+The log of a controller: inputs and outputs of its laws at each step.
 
 Each run of a law has a number. Its parameters are a message of their own, with the entries of
 :data:`RUN` among them. Its steps are rows of a matrix, some in a message: see :data:`COLUMNS`,
-then the inputs and the output of the law, in the units of their layouts. That is all on which a
-law depends, so a replay needs nothing else but the plan that was followed.
+then the inputs and the output of the law, in the units of their layouts. A law depends on nothing
+else, so a replay needs only this and the plan that was followed.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayou
 EXECUTION, HOLD, DRIVE, TASK = 'execution', 'hold', 'drive', 'run'
 RUN = (
     Parameter('run', 0, 'number of the run', limits=(0, None)),
-    Parameter('task', EXECUTION, 'what it is', choices=(EXECUTION, HOLD, DRIVE, TASK)),
-    Parameter('continues', False, 'whether the law goes on from the run before'),
-    Parameter('state', [0.0], 'state at which it is made, where not by a plan'),
-    Parameter('yaw', 0.0, 'heading at which it is made'),
+    Parameter('task', EXECUTION, 'task of the run', choices=(EXECUTION, HOLD, DRIVE, TASK)),
+    Parameter('continues', False, 'whether the law continues from the previous run'),
+    Parameter('state', [0.0], 'state at which it is created, where not by a plan'),
+    Parameter('yaw', 0.0, 'heading at which it is created'),
 )
 # before: 1 where the law of the run before still holds the machine. The command acts at a time by
 # the clock of the node, in two parts; `time` is the same by the law.
 COLUMNS = ('run', 'step', 'before', 'seconds', 'nanoseconds', 'time')
-KEPT, DELAY = 50, 0.05  # greatest number of steps in a message, and how long they cover [s]
+KEPT, DELAY = 50, 0.05  # maximum number of steps in a message, and the time that they cover [s]
 SECOND = 10**9  # ns
 
 
@@ -78,7 +78,7 @@ class RunLog:
             self.flush()
 
     def flush(self) -> None:
-        """Send what was collected."""
+        """Send the collected steps."""
         if self._filled:
             size = MultiArrayDimension(label='steps', size=self._filled)
             data = array('d', self._rows[: self._filled].tobytes())
@@ -92,7 +92,7 @@ Begin = Callable[[Law[Any], Mapping[str, Any]], RunLog]
 
 def step_log(node: SuiteNode, settings: str) -> Begin:
     """
-    Create the topics of the log, ``~/steps`` and that of the parameters; return what begins a run.
+    Create the topics of the log, ``~/steps`` and the parameters; return the start of a run.
 
     It takes the law, and entries of :data:`RUN` or other parameters by name.
     """

@@ -1,4 +1,4 @@
-"""Prediction in a thread of its own, beside a loop that only evaluates its newest policy."""
+"""Prediction in a separate thread, while the loop only evaluates the newest policy."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class _Answer(NamedTuple):
 
 class PredictingBeside:
     """
-    A predictive law whose programs are solved beside the loop; see :class:`Law`.
+    Predictive law whose programs are solved in a separate thread; see :class:`Law`.
 
-    The thread begins where an answer is first asked for, and ends some time after nobody holds the
-    law any more. In simulated time, where the plant waits for its command, there is none: the loop
-    solves them.
+    The thread starts when an answer is first requested, and ends some time after the last reference
+    to the law. In simulated time, where the plant waits for its command, there is no thread: the
+    loop solves the programs.
 
     Which policy a step uses is an input of it. A replay, which has the inputs but asks for none,
     thus solves the same programs: each from the state of a step that used the policy before.
@@ -64,7 +64,7 @@ class PredictingBeside:
     law
         The law; it belongs to the thread, where there is one.
     pursuit
-        What has plans made for it; None where it keeps to one.
+        Source of new plans; None where the law keeps one plan.
     age
         Age of the policy at the last command [s].
 
@@ -99,7 +99,7 @@ class PredictingBeside:
         return {} if self._in_loop else {PREDICTION.name: self._answer}
 
     def start(self, before: None = None) -> None:
-        """Begin at the start of the plan; see :class:`rolling_controller.law.Law`."""
+        """Start at the start of the plan; see :class:`rolling_controller.law.Law`."""
         if self._in_loop:
             (self.pursuit or self.law).start(before)
 
@@ -200,14 +200,14 @@ class PredictingBeside:
         self.law.last, policy = asked.last, self._newest.policy
         try:
             policy = (self.pursuit or self.law).predict(asked.t, asked.x)
-        except Exception as e:  # noqa: BLE001  the last policy goes on, and is reported to be old
+        except Exception as e:  # noqa: BLE001  the last policy stays, and is reported to be old
             self.law.record.failed += 1
             self.law.record.trouble = f'{type(e).__name__}: {e}'
         return _Answer(asked.number, 0 if self.pursuit is None else self.pursuit.replans, policy)
 
 
 def _age(t: float, policy: Policy | None) -> float:
-    """Return how long before a time [s] a policy begins [s]; infinite where there is none."""
+    """Return the age of a policy at a time [s]; infinite where there is none."""
     return np.inf if policy is None else t - float(policy.times[0])
 
 

@@ -49,13 +49,13 @@ class Horizon:
     period
         Time between two quadratic programs [s].
     tail
-        How long the end of a plan counts [s].
+        Time for which the end of a plan counts [s].
     slew
-        Greatest rate of each control over its range [1/s]: what a new plan may ask for at once.
+        Maximum rate of each control over its range [1/s], which also limits jumps to a new plan.
     normal_force_min
-        Least normal force as a fraction of the weight.
+        Minimum normal force as a fraction of the weight.
     patience
-        Programs without a solution, one after another, after which the safe command is given.
+        Number of consecutive programs without a solution after which the safe command is given.
 
     Examples
     --------
@@ -85,15 +85,15 @@ class Record:
     solved, failed
         Number of programs with and without a solution.
     failed_in_turn
-        Those without one since the last that had one.
+        Failures since the last solution.
     seconds
         Processor time of the last one [s].
     slack
-        Greatest excess over a limit in the last prediction.
+        Maximum excess over a limit in the last prediction.
     iterations
-        Of the solver in the last one.
+        Iterations of the solver in the last one.
     trouble
-        Why the last one failed, or the empty string.
+        Reason why the last one failed, or the empty string.
     safe
         Whether the last command was the safe one, for want of a prediction.
 
@@ -118,21 +118,22 @@ class PredictiveLaw:
     Attributes
     ----------
     inputs, output
-        Layouts of what a step takes, the state and the factors of parameters, and of the control.
+        Layouts of the inputs, which are the state and the factors of parameters, and of the
+        control.
     reference
-        The motion that predictions come back to.
+        The reference motion of predictions.
     record
-        What the predictions came to.
+        Results of the predictions.
     policy
         The newest prediction, None before the first.
     difference
         ``(x, y) -> d`` with dense output, as policies take it.
     safe
-        ``x -> u``: what is commanded when predictions go on failing.
+        ``x -> u``: command after repeated failures of predictions.
     last
         The last command and its time [s], from which the slew counts; None before the first.
     warning
-        Why there is no feedback; else empty.
+        Reason why there is no feedback; else empty.
 
     Examples
     --------
@@ -171,25 +172,25 @@ class PredictiveLaw:
         system, p
             The system of the plan and its parameters.
         plan
-            The motion to come back to.
+            The reference motion.
         weights
             Weights of deviations; the system's default weights where None.
         rest
-            Those once a plan is over, of deviations alone; ``weights`` if None.
+            Weights of deviations after the end of a plan; ``weights`` if None.
         active_controls
             Controls that may be used; those that the plan uses if None, all if it uses none.
         control_limits
-            Least and greatest value by scalar name, or what the magnitude may be: one number for
-            all, or one for each control.
+            Minimum and maximum by scalar name; or the maximum magnitude, one number for all or one
+            for each control.
         horizon
-            How far a prediction looks, and how often.
+            Length and period of a prediction.
         safe
-            ``x -> u``: what is commanded when predictions go on failing; no control if None.
+            ``x -> u``: command after repeated failures of predictions; no control if None.
         scaled
             Entries of the parameters that an estimator corrects: each is an input by its name, a
             factor, 1 where it is not estimated.
         interrupted
-            Asked now and then whether to give up.
+            Called now and then; returns whether to give up.
 
         Raises
         ------
@@ -246,9 +247,9 @@ class PredictiveLaw:
         interrupted: Callable[[], bool] = lambda: False,
     ) -> Reference:
         """
-        Return a plan as a reference that begins at a time [s]; it may take some 0.1 s.
+        Return a plan as a reference that starts at a time [s]; it may take about 0.1 s.
 
-        Another thread gives the parameters p, as those that are known may change meanwhile.
+        Another thread passes the parameters p, as the identified ones may change meanwhile.
         """
         return Reference(
             self.system,
@@ -271,7 +272,7 @@ class PredictiveLaw:
         self._due, self._first = -math.inf, 0
 
     def start(self, before: None = None) -> None:  # noqa: ARG002
-        """Begin at the start of the reference; see :class:`rolling_controller.law.Law`."""
+        """Start at the start of the reference; see :class:`rolling_controller.law.Law`."""
         self.record, self.last = Record(), None
         self.follow(self.reference)
 
@@ -332,7 +333,7 @@ class PredictiveLaw:
         return np.clip(u, last - reach, last + reach)
 
     def _reach(self, duration: float) -> Array:
-        """Return the greatest change of controls in a time [s], infinite without limits."""
+        """Return the maximum change of controls in a time [s], infinite without limits."""
         span = self.limits[1] - self.limits[0]
         # times repeat while no state comes, and infinity times zero is not a number
         return self.horizon.slew * span * max(duration, np.finfo(float).tiny)
@@ -368,7 +369,7 @@ class PredictiveLaw:
         return self.reference.transition(t) @ d
 
     def moved_to(self, x: Array) -> Array:
-        """Return a state as a start of plans: what the active controls cannot move as planned."""
+        """Return a start of plans: a state, as planned where the active controls move nothing."""
         planned = self.reference.states[-1]
         d = np.zeros(self.system.tangent.size)
         d[self.used.moving] = self._apart(x, planned)[self.used.moving]
@@ -376,9 +377,9 @@ class PredictiveLaw:
 
     def predict(self, t: float, x: Array) -> Policy | None:
         """
-        Return the policy from a time [s] and state on; the one before where there is no new one.
+        Return the policy from a time [s] and state on; the previous one where there is no new one.
 
-        Why there is none stands in ``record.trouble``.
+        ``record.trouble`` has the reason.
         """
         started = time.thread_time()
         times, states, controls, nodes = self._shifted(t, x)
@@ -432,7 +433,7 @@ class PredictiveLaw:
                 states[1 : kept + 1] = old.states[-kept:]
                 controls[1 : kept + 1] = old.controls[-kept:]
             controls[0] = old.control_at(t)
-            for k in range(kept, count):  # a new node: the old motion goes on by the reference
+            for k in range(kept, count):  # a new node: the reference continues the old motion
                 states[k + 1] = self._after(times[k : k + 2], states[k], controls[k : k + 2])
         for q in self._turns:  # q and -q are one attitude, but no cubic goes from one to the other
             states[0, q] *= np.copysign(1.0, states[0, q] @ states[1, q])
@@ -493,7 +494,7 @@ class PredictiveLaw:
 def _limited(
     system: RollingSystem, p: Array, horizon: Horizon, moving: NDArray[np.int_]
 ) -> tuple[tuple[ca.Function, ...], Array]:
-    """Return what is limited, functions of the envelope and states, and its least values."""
+    """Return the limited functions, of the envelope and states, and their minimum values."""
     known = envelope(system)
     least = [
         horizon.normal_force_min if name.startswith('normal_force') else 0.0 for name in known

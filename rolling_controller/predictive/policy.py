@@ -17,19 +17,19 @@ class Policy(NamedTuple):
     Attributes
     ----------
     times, states, controls
-        Nodes, shapes (k,), (k, n) and (k, m); controls are straight in between.
+        Nodes, shapes (k,), (k, n) and (k, m); controls are linear in between.
     rates
         Rates of the states at the nodes, shape (k, n).
     used
-        Which tangent numbers and controls feedback uses.
+        Tangent numbers and controls that feedback uses.
     gain
-        K of these.
+        Gain K of these.
     room
-        What the limits of contact and states are kept by at the nodes, shape (k, c).
+        Margins of the limits of contact and states at the nodes, shape (k, c).
     by_control
         Derivatives of the limits by the active controls, shape (k, c, active).
     low, high
-        Least and greatest controls, shape (m,).
+        Minimum and maximum controls, shape (m,).
 
     """
 
@@ -48,8 +48,8 @@ class Policy(NamedTuple):
         """
         Return the control at a time in a state; the last one is held after the end.
 
-        Feedback goes no further than the limits that the prediction keeps: a state that jumps, as
-        an estimate does after a push, would throw off what the program holds.
+        Feedback stays within the limits that the prediction keeps. A state that jumps, as an
+        estimate does after a push, would otherwise violate constraints of the program.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ from rolling_dynamics.extras import need
 
 UNBOUNDED = 1e30
 SOLVED = 1  # the solver's flag
-PENALTY = 10.0  # of the slack, over the greatest multiplier that the gradient lets expect
+PENALTY = 10.0  # of the slack, over the maximum multiplier expected from the gradient
 CURVATURE = 1e-3  # of the slack's cost, over its slope, per unit of excess
 
 
@@ -50,9 +50,9 @@ class Solution(NamedTuple):
     states, controls
         Changes d and e at the nodes, shapes (k, n) and (k, m).
     room
-        What the limits are kept by, shape (k, c); negative where slack was taken.
+        Margins of the limits, shape (k, c); negative where slack was used.
     iterations
-        Of the solver.
+        Number of iterations of the solver.
 
     """
 
@@ -79,7 +79,7 @@ class Program:
     """The program about stages that are written in place. Not for two threads at once."""
 
     def __init__(self, stages: Stages) -> None:
-        """Keep room for the program of these stages, one for each node; the last leads nowhere."""
+        """Allocate the program of these stages, one for each node; the last has no successor."""
         self._stages = stages
         k, c, m = stages.D.shape
         n = stages.A.shape[1]
@@ -104,16 +104,16 @@ class Program:
         Parameters
         ----------
         costs
-            What controls cost.
+            Cost of the controls.
         low, high
             Bounds of e, shape (k, m) each.
         least
-            What the limits of each node are to be at least, softly, shape (k, c).
+            Lower bound of the limits at each node, a soft constraint, shape (k, c).
 
         Raises
         ------
         UnsolvedError
-            The solver failed; the text says how.
+            The solver failed; the text has the status.
 
         """
         stages, effort = self._stages, costs.control.ravel()

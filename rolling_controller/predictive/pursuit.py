@@ -1,11 +1,11 @@
 """
-Pursuit of a goal: the predictive law on plans that are made again where that is worth it.
+Pursuit of a goal: the predictive law on plans that are replaced where that pays.
 
-A new plan begins at the state that is predicted for the time at which it will be there, so that
-it takes over without a jump. It is wanted when the goal moved, when a push or what was learned of
-the model took the motion so far from its plan that the end would be missed, and when the plan is
-over and the goal is not reached: a ball at rest comes to its attitude by a loop, which no feedback
-about rest can find. As long as there is time for it, a new plan ends when the old one would have.
+A new plan starts at the state predicted for the time when it takes over, so that there is no jump.
+It is requested when the goal moved, when a push or an identified parameter makes the plan miss its
+end, and when the plan is over without reaching the goal. A ball at rest reaches its attitude by a
+loop, which no feedback about rest can find. If there is time for it, a new plan ends when the old
+one would have.
 """
 
 from __future__ import annotations
@@ -45,45 +45,45 @@ class Replanning:
     Attributes
     ----------
     lead
-        Time from the wish for a plan until it takes over [s]. One that came late doubles it for
-        the next.
+        Time from the request for a plan until it takes over [s]. A late plan doubles it for the
+        next.
     patience
-        Wall-clock time for which a plan that has to take over is waited for [s]: in simulated
-        time, which stands still meanwhile, it then takes the lead, however busy the machine is.
+        Wall-clock time to wait for a plan that has to take over [s]. Simulated time stops
+        meanwhile, so the plan takes over at the same instant on a busy computer.
     tolerance
-        Goal error at rest up to which nothing is done about it (m, rad).
+        Goal error at rest that is accepted (m, rad).
     within
         The same for single entries of the state, or numbers, by name, in units of the layout.
     slow
-        Time at rest after which what feedback was expected to correct counts as missed [s]; where
-        a bias that is not modelled keeps the goal from being met, a loop would follow the other.
+        Time at rest after which an error that feedback was expected to correct counts as missed
+        [s]. Under an unmodelled bias it would otherwise request one loop after another.
     deviation
-        Expected goal error at the end of a plan, from which on a new one is made on the way.
+        Expected goal error at the end of a plan that triggers a new one on the way.
     learned
-        Relative change of a parameter from which on a plan is made again on the way.
+        Relative change of a parameter that triggers a new plan on the way.
     settle
         Time after a new plan, a failure, or the end of a plan, before small errors matter [s].
     certain
-        For how long a plan to the same goal has to be worth it before it is asked for [s]: right
-        after a push the estimate, and where the plan is to begin, are still wrong.
+        Time for which a new plan to the same goal has to be worthwhile before the request [s]:
+        right after a push the estimate, and the start of a plan, are still wrong.
     rest
-        Longest time after a plan for which its end is put off, where feedback still brings to rest
-        what a push left [s].
+        Maximum time by which the end of a plan is delayed while feedback still damps a push [s].
     rough
-        Goal error that a first plan to a goal that moved on the way may have: it is made in haste,
-        on fewer segments, and made again once it is followed.
+        Goal error allowed to the first plan to a goal that moved on the way: it is computed
+        quickly, on fewer segments, and refined while it is followed.
     haste
-        How long such a plan lasts, over what another would: with more time it is found sooner.
+        Duration of such a plan relative to another: with more time it is found sooner.
     shortest
-        Time left of a plan below which the one that replaces it ends later, and only what is
-        expected to be missed calls for it [s].
+        Remaining time of a plan below which its replacement ends later, and only an expected goal
+        error triggers one [s].
     least, most
-        Shortest and longest plan from rest, over the horizon of the problem.
+        Minimum and maximum duration of a plan from rest, over the horizon of the problem.
     tries
-        Plans that fail, one after another, before a goal half as far takes the place of one that
-        moved, or what is missed at rest is left.
+        Consecutive failed plans before a goal that moved is replaced by one half as far, or an
+        error at rest is accepted.
     halvings
-        How often that is done; then the goal is given up, and the plan before goes on.
+        Maximum number of such halvings; then the goal is given up, and the previous plan
+        continues.
 
     """
 
@@ -107,7 +107,7 @@ class Replanning:
 
 
 class _Awaited(NamedTuple):
-    """A plan that was asked for: its answer, when it takes over [s], and for what it is."""
+    """A requested plan: its answer, the time when it takes over [s], and its purpose."""
 
     answer: Answer
     at: float
@@ -228,7 +228,7 @@ class Pursuit:
         )
 
     def start(self, before: None = None) -> None:
-        """Begin at the start of the first plan; see :class:`rolling_controller.law.Law`."""
+        """Start at the start of the first plan; see :class:`rolling_controller.law.Law`."""
         self.law.start(before)
 
     def step(self, memory: None, inputs: ArrayLike, t: float) -> tuple[None, Array]:
@@ -314,7 +314,7 @@ class Pursuit:
         return self.error(x)
 
     def _request(self, t: float) -> None:
-        """Ask for a plan from where the prediction is at its beginning."""
+        """Request a plan from the predicted state at its start."""
         lead = PART_LEAD * self._lead if self._partly else self._lead
         at, policy = t + lead, self.law.policy
         if policy is None:
@@ -532,7 +532,7 @@ def _halfway(problem: PlanProblem, x: Array) -> dict[str, ArrayLike | None]:
 
 
 def _numbers_of(problem: PlanProblem, name: str, x: Array) -> Array:
-    """Return what a state has of a name of a goal."""
+    """Return the value of a state for a name of a goal."""
     layout, carrying = problem.system.state, offers(problem.system, CarriedObject)
     if name in layout:
         return x[layout.slice(name)]
@@ -544,7 +544,7 @@ def _numbers_of(problem: PlanProblem, name: str, x: Array) -> Array:
 
 
 def _whole_goal(problem: PlanProblem) -> dict[str, ArrayLike | None]:
-    """Return a goal with what it has by default from its start, which will be another one."""
+    """Return a goal with the defaults that it takes from its start, as the start will change."""
     x, matters = problem.goal_state
     goal = dict(problem.goal)
     for entry in problem.system.state.entries:

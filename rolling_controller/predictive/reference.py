@@ -24,12 +24,12 @@ from rolling_planner.plan import Plan
 
 SUBSTEPS = 4  # gains between two nodes, at least
 FINE = 5  # steps of the simulation between two gains
-NEGLIGIBLE = 1e-6  # singular values, over the greatest
+NEGLIGIBLE = 1e-6  # singular values, over the maximum
 REST_STEPS = 3  # to the rest that a plan ends near
 NEAR = 0.05  # of the end of a plan: rest that is further is another one
 STILL = 1e-9  # a slower rate counts as rest
 UNMOVED = 1e-3  # fraction of a tangent number that is moved
-WEAK = 1e-9  # fraction of the greatest eigenvalue of the Gramian: below it, nothing is moved
+WEAK = 1e-9  # fraction of the maximum eigenvalue of the Gramian: below it, nothing is moved
 
 
 class Used(NamedTuple):
@@ -41,14 +41,14 @@ class Used(NamedTuple):
 
 class Reference:
     """
-    A plan on an even grid of nodes, its end held for a while, with gains and costs to go.
+    A plan on a uniform grid of nodes, its end held for a while, with gains and costs to go.
 
     Attributes
     ----------
     origin
-        When the plan begins [s].
+        Start of the plan [s].
     end
-        When it is over [s].
+        End of the plan [s].
     plan
         The plan.
     times, states, controls
@@ -56,8 +56,8 @@ class Reference:
     factors
         L of the cost to go |L d|^2 from each node, shape (k, moving, moving).
     left
-        Which tangent numbers no control moves at the end of the plan, to first order, or have no
-        weight.
+        Tangent numbers that no control moves at the end of the plan, to first order, or that have
+        no weight.
 
     """
 
@@ -86,21 +86,21 @@ class Reference:
         plan
             The plan.
         used
-            Which tangent numbers and controls count.
+            Tangent numbers and controls that count.
         weights
             Weights, all of them given.
         step
-            Time between nodes, about [s]: the plan ends with one.
+            Approximate time between nodes [s]: the plan ends at a node.
         tail
-            For how long the end is held [s].
+            Time for which the end is held [s].
         rest
-            Weights of deviations once the plan is over, all of them given; ``weights`` if None.
+            Weights of deviations after the plan, all of them given; ``weights`` if None.
         blocks
-            Parts of a step that fast modes need at least.
+            Minimum number of parts of a step, for fast modes.
         origin
-            When the plan begins [s].
+            Start of the plan [s].
         interrupted
-            Asked now and then whether to give up.
+            Called now and then; returns whether to give up.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Reference:
         return (1 - s) * states[k] + s * states[k + 1], (1 - s) * controls[k] + s * controls[k + 1]
 
     def rest_of_plan(self, t: float) -> Plan:
-        """Return what the plan still has to do after a time [s] before its end."""
+        """Return the rest of the plan after a time [s], which is before its end."""
         return self.plan.after(self.plan.times[0] + t - self.origin)
 
     def transition(self, t: float) -> Array:
@@ -233,9 +233,9 @@ def _regulated(
     """
     Return gains between the times, factors of the cost to go, root of Q at rest, transitions.
 
-    Of both weights the second ones count after the plan. After the last time of the plan only what
-    the controls move to first order has a weight: a deviation that takes a loop to undo, such as
-    the attitude of a ball at rest, would otherwise drive small loops for ever.
+    The second weights apply after the plan. After its last time only directions that the controls
+    move to first order have a weight. A deviation that takes a loop to undo, such as the attitude
+    of a ball at rest, would otherwise drive small loops forever.
     """
     h = times[1] - times[0]
     steps = Linearization(system).along(p, times, states, (controls[:-1], controls[1:]))
@@ -266,10 +266,10 @@ def _regulated(
 
 def moved_root(steps: LinearSteps, root: Array) -> Array:
     """
-    Return the root of what controls move to first order: (n, n), the rest has no weight.
+    Return the root of the weights (n, n) without directions that no control moves to first order.
 
-    What grows by itself would hide all else in the Gramian; steps divided by their greatest growth
-    reach the same.
+    Unstable directions would hide all others in the Gramian; steps divided by their maximum growth
+    reach the same directions.
 
     Parameters
     ----------
@@ -290,11 +290,11 @@ def _held(
     system: RollingSystem, p: Array, x: Array, u: Array, used: Used, h: float, count: int
 ) -> tuple[Array, Array]:
     """
-    Return what follows a plan, shape (count, n), and under which control: rest, or motion on.
+    Return the states after a plan, shape (count, n), and the control: rest, or motion on.
 
-    A plan ends at rest within its tolerance, and what is left of tilt and speed is not a state
-    that could be held: rest nearby is found by Gauss-Newton steps of least norm. Where there is
-    none, the plan ends in motion, and that goes on under its last control.
+    A plan ends at rest only within its tolerance, and a state with residual tilt and speed cannot
+    be held. Rest nearby is found by Gauss-Newton steps of minimum norm. Without one, the plan ends
+    in motion, which continues under its last control.
     """
     linearization, step = Linearization(system), step_functions(system)[0]
     times = np.array([0.0, h])

@@ -29,7 +29,7 @@ class Stages(NamedTuple):
     A, B, defect
         d_(k+1) = A d_k + B (e_k, e_(k+1)) + defect, shapes (k, n, n), (k, n, 2 m) and (k, n).
     turn, error
-        What the node costs is |turn d + error|^2, shapes (k, n, n) and (k, n).
+        The cost of the node is |turn d + error|^2, shapes (k, n, n) and (k, n).
     C, D, margins
         Limits at the node, C d + D e + margins, shapes (k, c, n), (k, c, m) and (k, c).
 
@@ -47,20 +47,19 @@ class Stages(NamedTuple):
 
 class StageFunction:
     """
-    Linearises stages side by side. Not for use from two threads at once.
+    Linearisation of stages in parallel. Not thread-safe.
 
     Attributes
     ----------
     clock, states, after, wanted, controls, after_controls
-        What is read, a row for each stage: start and duration [s], state here and at the next
-        node, state of the reference, control here and at the next node; controls are straight in
-        between.
+        Inputs, a row for each stage: start and duration [s], state here and at the next node,
+        state of the reference, control here and at the next node. Controls are linear in between.
     roots
-        Roots of what the deviations from the reference cost, shape (k, n, n).
+        Roots of the weights of deviations from the reference, shape (k, n, n).
     p
         Parameters of the system.
     stages
-        What is written, in place.
+        The results, written in place.
 
     """
 
@@ -81,15 +80,15 @@ class StageFunction:
         system
             The system.
         moving
-            Which tangent numbers count; the others stay as they are.
+            Tangent numbers that count; the others stay unchanged.
         active
-            Where the controls that may change stand in the control.
+            Indices of the controls that may change.
         limits
-            Functions ``(x, u, t, p)`` that are limited.
+            Limited functions ``(x, u, t, p)``.
         count
             Number of stages.
         blocks
-            Of each stage, integrated one after another: see :func:`blocks_of`.
+            Number of parts of each stage, integrated one after another: see :func:`blocks_of`.
 
         """
         content = ''.join(
@@ -127,7 +126,7 @@ class StageFunction:
         )
 
     def evaluate(self) -> Stages:
-        """Return the stages at what stands in the inputs."""
+        """Return the stages for the present inputs."""
         self._fast.call()
         return self.stages
 

@@ -25,20 +25,20 @@ FRICTION = 0.85  # fraction of the friction that a corrected swing may use
 class PendulumRobot(RegulatedRobot):
     """Laws of the sphere with a pendulum."""
 
-    # a plan says neither how the shell turns nor how the pendulum spins about its own axis; about
-    # the normal the floor makes no torque, so that the shell keeps the spin that a swing left it
+    # a plan has neither the rotation of the shell nor the spin of the pendulum about its own axis;
+    # the floor exerts no torque about the normal, so the shell keeps its spin after a swing
     uncounted: tuple[str, ...] = ('d_WS', 'd_WP_z', 'w_WS_W_z')
 
     def __init__(self, scenario: Scenario, values: Mapping[str, float]) -> None:
         """
-        Take what a scenario describes.
+        Create the laws from a scenario.
 
         Parameters
         ----------
         scenario
-            Of a sphere with a pendulum.
+            Scenario of a sphere with a pendulum.
         values
-            Of its options by name.
+            Values of its options by name.
 
         """
         super().__init__(scenario, values)
@@ -61,7 +61,7 @@ class PendulumRobot(RegulatedRobot):
         return Following(follower, plan.times, plan.states, holds=True)
 
     def drive(self, x: Array, yaw: float) -> Law[Any]:
-        """Return a drive that begins at rest where the sphere is."""
+        """Return a drive that starts at rest at the position of the sphere."""
         stick = VelocityStick(
             self._params,
             x[STATE.slice('contact')],

@@ -22,14 +22,14 @@ class PointMassRobot(RegulatedRobot):
 
     def __init__(self, scenario: Scenario, values: Mapping[str, float]) -> None:
         """
-        Take what a scenario describes.
+        Create the laws from a scenario.
 
         Parameters
         ----------
         scenario
-            Of a rolling ball or disk.
+            Scenario of a rolling ball or disk.
         values
-            Of its options by name.
+            Values of its options by name.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Laws of machines: a regulator along the plan and a hold at its end, or what a plug-in names."""
+"""Laws of machines: a regulator along the plan and a hold at its end, or those of a plug-in."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ class RegulatedRobot:
 
     def __init__(self, scenario: Scenario, values: Mapping[str, float]) -> None:
         """
-        Take what a scenario describes.
+        Create the laws from a scenario.
 
         Parameters
         ----------
         scenario
-            Of the robot.
+            Scenario of the robot.
         values
-            Of its options by name.
+            Values of its options by name.
 
         """
         self._scenario, self._values = scenario, values
 
     def warm_up(self) -> None:
-        """Compile what the first plan needs."""
+        """Compile the functions that the first plan needs."""
         prepare_regulator(self._scenario.system)
 
     def follow(self, plan: Plan, interrupted: Callable[[], bool] = never) -> Following:
@@ -127,13 +127,13 @@ class HeldRobot(RegulatedRobot):
     """
     Laws of a system whose plug-in names none: each plan ends in a hold.
 
-    No error counts of what has no weight by default, such as where a hand is, and of an angle or
-    an attitude whose scale is half a turn or more, such as the attitude of a ball that carries a
-    robot: no deviation of it matters.
+    Errors of entries without a default weight, such as the position of a hand, do not count. Nor
+    do errors of an angle or an attitude with a scale of half a turn or more, such as the attitude
+    of a ball that carries a robot.
     """
 
     def __init__(self, scenario: Scenario, values: Mapping[str, float]) -> None:
-        """Take what a scenario describes, see :class:`RegulatedRobot`."""
+        """Create the laws from a scenario, see :class:`RegulatedRobot`."""
         super().__init__(scenario, values)
         weighted = default_weights(scenario.system).tracking
         self.uncounted = tuple(
@@ -142,7 +142,7 @@ class HeldRobot(RegulatedRobot):
         )  # fmt: skip
 
     def warm_up(self) -> None:
-        """Compile what the first plan needs, and the first velocity where one can be kept."""
+        """Compile the functions of the first plan and, where possible, of the first drive."""
         super().warm_up()
         with suppress(ParameterError):
             prepare_velocity_hold(self._scenario.system)
@@ -173,19 +173,20 @@ class HeldRobot(RegulatedRobot):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RobotKind:
     """
-    A kind of robot.
+    A type of robot.
 
     Attributes
     ----------
     group
         Name before its options.
     options
-        What a user may choose.
+        Options of a user.
     laws
-        ``module:class`` of its laws, made from a scenario and the values of the options by name.
+        ``module:class`` of its laws, created from a scenario and the values of the options by
+        name.
     more
-        Laws along a plan beside those of :data:`rolling_controller.design.LAWS`, by the name that
-        the parameter ``law`` takes: ``module:function`` of what makes one of a
+        Laws along a plan in addition to :data:`rolling_controller.design.LAWS`, by the name that
+        the parameter ``law`` takes: ``module:function`` that creates one from a
         :class:`rolling_controller.design.Wanted`.
 
     """

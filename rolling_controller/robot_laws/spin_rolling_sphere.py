@@ -30,19 +30,19 @@ class SpinRollingRobot(RegulatedRobot):
 
     def __init__(self, scenario: Scenario, values: Mapping[str, float]) -> None:
         """
-        Take what a scenario describes.
+        Create the laws from a scenario.
 
         Parameters
         ----------
         scenario
-            With the angular velocity as input.
+            Scenario with the angular velocity as input.
         values
-            Of its options by name.
+            Values of its options by name.
 
         Raises
         ------
         ParameterError
-            The scenario is one over the arc length, or in coordinates.
+            The scenario is over the arc length, or in coordinates.
 
         """
         system = scenario.system
@@ -87,8 +87,8 @@ def bounded(w: ca.SX, bounds: ca.SX) -> ca.SX:
     w
         Angular velocity, shape (3,) [rad/s].
     bounds
-        Radius [m], greatest velocity of rolling [m/s], greatest spin [rad/s], and greatest
-        magnitude of each component [rad/s]; shape (6,).
+        Radius [m], maximum velocity of rolling [m/s], maximum spin [rad/s], and maximum magnitude
+        of each component [rad/s]; shape (6,).
 
     """
     radius, most, spin = bounds[0], bounds[1], bounds[2]

@@ -75,9 +75,9 @@ class Steered(Around):
         yaw
             Heading at the start [rad].
         limits
-            Greatest magnitude of each control.
+            Maximum magnitude of each control.
         turns
-            Whether it can leave its plane; else only the velocity ahead counts.
+            Whether it can leave its plane; else only the forward velocity counts.
 
         """
         self.possible = np.array([1.0, turns, turns])
@@ -96,9 +96,9 @@ class Steered(Around):
         )
 
 
-STEEP = np.array([0.4, 0.4, 0.8])  # greatest rate of the reference's velocity, per second
+STEEP = np.array([0.4, 0.4, 0.8])  # maximum rate of the reference's velocity, per second
 LONGEST_STEP = 0.1  # s between two steps that count: after a pause the reference has not moved on
-STILL = 1e-9  # fraction of a velocity that is not one of what is held
+STILL = 1e-9  # fraction of a velocity that does not belong to the held motion
 KEPT = 1e-6  # fraction of a motion that may be left over where it counts as steady
 
 
@@ -106,14 +106,14 @@ class VelocityHold(FunctionLaw):
     """
     Hold about a reference that moves as commanded; see :class:`Law`.
 
-    It takes a state whose position, attitudes and vectors are named by frames: of a floor that
-    looks the same everywhere, state and reference are turned into the frame of the reference,
-    where the hold stands still. The reference has the state and control of the steady motion with
-    its velocity, by the equations themselves: on a circle it leans inward.
+    It takes a state whose position, attitudes and vectors are named by frames. The floor is
+    uniform, so state and reference are expressed in the frame of the reference, where the hold is
+    at rest. The reference has the state and control of the steady motion with its velocity, by the
+    equations themselves: on a circle it leans inward.
 
-    Its memory is the time of the last step [s], not a number at first; then the reference:
-    position [m], yaw [rad], velocity (forward, left, turn) [m/s, m/s, rad/s], and what state and
-    control of its steady motion differ by from the first-order ones.
+    Its memory is the time of the last step [s], NaN at first; then the reference: position [m],
+    yaw [rad], velocity (forward, left, turn) [m/s, m/s, rad/s], and the difference of state and
+    control in steady motion from the first-order ones.
 
     Attributes
     ----------
@@ -238,12 +238,12 @@ def placed(system: RollingSystem, x: ca.SX) -> ca.SX:
 @once_per_system
 def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Function]:
     """
-    Return the step of the law, the Jacobian of the drift, and the state seen by the reference.
+    Return the step of the law, the Jacobian of the drift, and the state relative to the reference.
 
     The step is that of :class:`LawFunction`, given p, x_e, u_e, gain, inverse, linear, possible,
-    and least and greatest control. The drift ``(d, v, p, x_e, u_e) -> rate`` is that of a
-    state seen from a frame that moves with the velocity v (forward, left, turn), in tangent units;
-    d is state and control less the hold's, x_e and u_e. In a steady motion it is zero.
+    and minimum and maximum control. The drift ``(d, v, p, x_e, u_e) -> rate`` is that of a state
+    in a frame that moves with the velocity v (forward, left, turn), in tangent units; d is state
+    and control minus the hold's, x_e and u_e. In a steady motion it is zero.
     """
     n, m = system.tangent.size, system.control.size
     x, command, t = ca.SX.sym('x', system.state.size), ca.SX.sym('command', 3), ca.SX.sym('t')
@@ -293,7 +293,7 @@ def _functions(system: RollingSystem) -> tuple[ca.Function, ca.Function, ca.Func
 
 
 def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:
-    """Return the rate of a state seen from a frame that moves, see :func:`_functions`."""
+    """Return the rate of a state in a moving frame, see :func:`_functions`."""
     (p, x_e, u_e), n = at, system.tangent.size
     x = ca.SX(system.retract(x_e, d[:n]))
     rate = ca.SX(smooth_mode(system).dynamics(x, u_e + d[n:], 0.0, p))
@@ -305,14 +305,14 @@ def _drift(system: RollingSystem, d: ca.SX, v: ca.SX, at: list[ca.SX]) -> ca.SX:
 
 def viewed_from(system: RollingSystem, x: ca.SX, position: ca.SX, half: ca.SX) -> ca.SX:
     """
-    Return a state as it is seen from a place on the floor.
+    Return a state relative to a position on the floor.
 
     Parameters
     ----------
     system, x
         The system and its state, in its units.
     position
-        The place, shape (2,) [m].
+        The position, shape (2,) [m].
     half
         Cosine and sine of half the yaw there, shape (2,).
 

@@ -35,14 +35,14 @@ class LabyrinthPlan:
     Attributes
     ----------
     times
-        Of the nodes [s], shape (k,).
+        Times of the nodes [s], shape (k,).
     ball, rate, tilt
-        At the nodes, shape (k, 2): the ball's place less what the tilt carries it [m], its rate
+        At the nodes, shape (k, 2): the ball's position without the shift by the tilt [m], its rate
         [m/s], tilt [rad].
     turn
         Speed of the tilt between nodes, shape (k - 1, 2) [rad/s].
     lever
-        What a tilt carries the ball back [m/rad].
+        Shift of the ball by a tilt [m/rad].
     gain
         Acceleration by a tilt [m/s^2].
 
@@ -163,7 +163,7 @@ def _moved(start: tuple[Any, Any, Any], turn: Any, h: Any, gain: float) -> tuple
 
 
 def _clearances(file: LabyrinthFile, points: Array, place: ca.MX) -> ca.MX:
-    """Return squares of distances over those that are allowed, of what is near each node."""
+    """Return squares of distances over the allowed ones, for walls and holes near each node."""
     board, margin, out = file.board, file.way.margin, []
     for k, point in enumerate(points[1:], start=1):
         p = place[:, k]

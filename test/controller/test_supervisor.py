@@ -135,7 +135,7 @@ def test_a_place_off_the_plate_is_not_taken_and_a_second_one_is_a_fault():
     assert said[:3] == [(True, False, False), (False, True, False), (True, False, False)]
     assert said[3][2]
     assert said[4][2]
-    assert 'at (9.9, 0) m, where it cannot be' in memory.fault
+    assert 'at (9.9, 0) m, which is impossible' in memory.fault
 
 
 # -- at the limits: times and numbers that binary fractions state exactly -----------------------

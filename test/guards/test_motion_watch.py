@@ -458,7 +458,7 @@ def test_a_contact_beyond_the_edge_is_not_followed_and_then_a_fault(off):
         verdict = watch.judge(k * 10 * MS, seen if k > 40 else x)
         assert bool(verdict.fault) == (k > 46)  # 50 ms after the first
         assert verdict.fault or watch.limited(u) == (0.0 if k > 40 else 1.0)
-    assert 'where it cannot be' in verdict.fault
+    assert 'which is impossible' in verdict.fault
     watch.begin()
     flies = [watch.judge(k * 10 * MS, seen, touching=False) for k in range(30)]
     assert all(v.possible and not v.fault for v in flies)

@@ -114,7 +114,7 @@ def test_plan_that_is_none_is_answered(peer, client, model):
     ('changes', 'text'),
     [
         ({'times': np.linspace(0, 1e6, 7)}, 'max_plan_duration allows 200 s'),
-        ({'times': np.linspace(0.05, 0.35, 7)}, 'plan.times must begin at 0'),
+        ({'times': np.linspace(0.05, 0.35, 7)}, 'plan.times must start at 0'),
         ({'model_hash': ''}, 'plan.model_hash is empty'),
         ({'states': np.zeros((7, 22))}, 'q_WH must be a unit quaternion'),
     ],

@@ -241,7 +241,7 @@ def test_a_plan_for_another_time_is_refused(late):
 
 def test_a_plan_that_begins_late_or_is_too_long_is_refused():
     assert no_plan(times=(0.05, 1.0)) == (
-        'plan.times must begin at 0, got 0.05: subtract the first time from all, and give the '
+        'plan.times must start at 0, got 0.05: subtract the first time from all, and give the '
         'start of the motion as header.stamp'
     )
     assert no_plan(times=(0.0, 2.51)) == 'the plan lasts 2.51 s; max_plan_duration allows 2.5 s'

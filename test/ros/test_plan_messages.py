@@ -54,7 +54,7 @@ def seconds(count):
     ('name', 'k', 'value', 'text'),
     [
         ('times', 0, -0.1, 'plan.times must not be negative'),
-        ('times', 0, 0.05, 'plan.times must begin at 0'),
+        ('times', 0, 0.05, 'plan.times must start at 0'),
         ('times', 2, 0.1, 'plan.times must increase'),
         ('times', 4, 1e6, 'the plan lasts 1e\\+06 s; max_plan_duration allows 200 s'),
         ('times', 4, math.nan, 'plan.times must be finite'),

@@ -71,11 +71,11 @@ def answered(peer):
 
 
 def goal_refused(message):
-    return message.status[0].message.startswith('goal_pose refused')
+    return message.status[0].message.startswith('goal_pose rejected')
 
 
 def refused(message):
-    return 'refused' in message.status[0].message
+    return 'rejected' in message.status[0].message
 
 
 def test_frames_are_answered_and_a_node_that_stops_levels_the_plate(peer, controller, answered):

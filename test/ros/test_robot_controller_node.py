@@ -266,8 +266,8 @@ def test_plan_has_precedence_over_cmd_vel(robot):
 @pytest.mark.parametrize(
     ('wish', 'text'),
     [
-        ({'forward': float('nan')}, 'cmd_vel refused: it is not finite'),
-        ({'forward': 0.1, 'frame': 'map'}, "cmd_vel in frame 'map' refused, 'base_link'"),
+        ({'forward': float('nan')}, 'cmd_vel rejected: it is not finite'),
+        ({'forward': 0.1, 'frame': 'map'}, "cmd_vel in frame 'map' rejected, 'base_link'"),
         ({'forward': 0.0, 'up': 0.1}, 'cmd_vel: linear.z moves nothing: the robot cannot do that'),
     ],
 )

@@ -33,7 +33,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 
 class RigMachine(Machine):
-    """See :class:`rolling_controller.nodes.equipment.Machine`; a command is what a law gives."""
+    """See :class:`rolling_controller.nodes.equipment.Machine`; commands are outputs of a law."""
 
     missing = 'no vision/object_pose came yet'
 
@@ -63,7 +63,7 @@ class RigMachine(Machine):
                 self.commands.publish(self._message)
 
     def send(self, u: Array, stamp: int) -> None:
-        """Send what a law gives for the frame of a stamp [ns]."""
+        """Send the output of a law for the frame of a stamp [ns]."""
         numbers = self._file.command(self._system, self._p, u)
         self._sent, self._message = stamp, self._command.message(numbers, stamp)
         self.commands.publish(self._message)
@@ -163,14 +163,14 @@ class ControlledRig(Controlled):
         self._frames, self._blind, self._fault = 0, 0, ''
 
     def activate(self) -> None:
-        """Begin with the set point in the middle."""
+        """Start with the set point in the middle."""
         self._begin()
         self._machine.measured.restart()
         self._runs = True
         self._run()
 
     def _run(self) -> None:
-        """Answer frames from the next one on, with what the law knows from before."""
+        """Answer frames from the next one on; the law keeps its memory."""
         goal = self._law.inputs.entries[1].name
         task = Task(
             law=self._law,
@@ -208,18 +208,18 @@ class ControlledRig(Controlled):
         place = np.array([p.x, p.y])
         if frame not in ('', self._plate, self._ground):
             self._refused = (
-                f'goal_pose in frame {quoted(frame)} refused, {self._plate!r} is needed'
+                f'goal_pose in frame {quoted(frame)} rejected, {self._plate!r} is needed'
             )
-        elif not ((low <= place) & (place <= high)).all():  # refuses what is not a number, too
+        elif not ((low <= place) & (place <= high)).all():  # rejects NaN, too
             self._refused = (
-                f'goal_pose refused: at ({p.x:.4g}, {p.y:.4g}) m; the ball keeps to the plate '
+                f'goal_pose rejected: at ({p.x:.4g}, {p.y:.4g}) m; the ball keeps to the plate '
                 f'from ({low[0]:.4g}, {low[1]:.4g}) to ({high[0]:.4g}, {high[1]:.4g}) m'
             )
         else:
             self._goal, self._since = place, math.nan
 
     def _set_point(self) -> Array:
-        """Show the set point where it has changed; return what the law is given."""
+        """Publish the set point where it has changed; return the inputs of the law."""
         stamp, _ = self._machine.measured.state()
         if math.isnan(self._since):
             self._since = stamp * 1e-9
@@ -249,7 +249,7 @@ class ControlledRig(Controlled):
         return 0, '', u
 
     def health(self) -> Health:
-        """Return what is followed, and what was refused."""
+        """Return the set point that is followed, and the rejected ones."""
         x, y = self._goal.tolist()
         values = {'frames': self._frames, 'set point x [m]': x, 'set point y [m]': y}
         if self._fault:
@@ -265,5 +265,5 @@ class ControlledRig(Controlled):
 
 
 def controlled(_given: Mapping[str, Any]) -> type[Controlled]:
-    """Return what a controller runs of a rig."""
+    """Return the machine that a controller runs for a rig."""
     return ControlledRig
