@@ -388,7 +388,7 @@ class ControlledLaboratory(Controlled):
 def _prepared(
     scenario_file: str, experiment: str, plan_file: str, brake_time: float, in_loop: bool
 ) -> Prepared:
-    """Return the laws of an experiment again; predictions were made in the loop, or beside it."""
+    """Return the laws of an experiment again; predictions were made in the loop or in a thread."""
     model = load_model(scenario_file)
 
     def predicting(law: PredictiveLaw) -> Law[Any]:

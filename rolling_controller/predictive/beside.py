@@ -52,9 +52,9 @@ class PredictingBeside:
     """
     Predictive law whose programs are solved in a separate thread; see :class:`Law`.
 
-    The thread starts when an answer is first requested, and ends some time after the last reference
-    to the law. In simulated time, where the plant waits for its command, there is no thread: the
-    loop solves the programs.
+    The thread starts when an answer is first requested, and ends some time after the last
+    reference to the law. In simulated time, where the plant waits for its command, there is no
+    thread: the loop solves the programs.
 
     Which policy a step uses is an input of it. A replay, which has the inputs but asks for none,
     thus solves the same programs: each from the state of a step that used the policy before.
@@ -138,7 +138,7 @@ class PredictingBeside:
         return np.array(self._used[:2], dtype=float)
 
     def _use_again(self, number: int, plans: int) -> None:
-        """Predict what a recorded step has used, from the state of an earlier one."""
+        """Predict the policy of a recorded step, from the state of an earlier one."""
         if plans:
             raise ParameterError(NOT_AGAIN)
         self._asked = [asked for asked in self._asked if asked.number >= number]
@@ -196,7 +196,7 @@ class PredictingBeside:
         time.sleep(max(self.law.horizon.period - (time.monotonic() - started), 0.0))
 
     def _answered(self, asked: _Asked) -> _Answer:
-        """Return what is predicted from a step."""
+        """Return the prediction from a step."""
         self.law.last, policy = asked.last, self._newest.policy
         try:
             policy = (self.pursuit or self.law).predict(asked.t, asked.x)
