@@ -206,7 +206,7 @@ def test_no_alarm_in_trials_with_pushes(rig, law):
 @pytest.mark.timeout(14_400)
 def test_no_alarm_in_a_thousand_trials_with_pushes(rig, labyrinth):
     file, law = rig
-    for seed in range(700):
+    for seed in range(1000):
         fault, _ = pushed(file, law, seed, 10.0)
         assert not fault, seed
     file, law = labyrinth
