@@ -22,11 +22,10 @@ from rolling_dynamics.contract.rolling_system import (
 )
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.mechanism.link import Motion
-from rolling_dynamics.mechanism.loops import chosen, Contact
+from rolling_dynamics.mechanism.loops import chosen, Contact, ContactRows
 from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.shapes import Barrel
 from rolling_dynamics.mechanism.system import MachineSystem
-from rolling_dynamics.mechanism.touch import ContactRows
 from rolling_dynamics.mechanism.transitions import HybridMachine
 
 WHOLE = 1e-9  # rad: tolerance for gaps or overlaps of the rollers along the rim

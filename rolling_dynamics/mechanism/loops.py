@@ -20,10 +20,93 @@ from rolling_dynamics.friction import against, against_patch, held, SLOW, STILL
 from rolling_dynamics.mechanism.elimination import eliminate, null_space, reduced
 from rolling_dynamics.mechanism.link import Motion
 from rolling_dynamics.mechanism.shapes import Charted, Plane, Shape, Surface
-from rolling_dynamics.mechanism.touch import ContactRows
 
 RETURN = 10.0  # 1/s: rate at which numerical slip or gaps decay
 ALONG, ACROSS = 0.1, 1e3  # weights of undetermined forces along and across a normal
+
+
+class Along(NamedTuple):
+    """
+    Motion at a contact in axes in which it is simpler than in the frame of the plane.
+
+    Attributes
+    ----------
+    axes
+        Frame of the plane in these axes.
+    velocity, bias
+        Velocity of the body over the plane (3) [m/s], and its rate at constant speeds.
+    reach
+        Vector from the origin of the body to its closest point (3) [m].
+
+    """
+
+    axes: ca.SX
+    velocity: ca.SX
+    bias: ca.SX
+    reach: ca.SX
+
+
+class Foot(NamedTuple):
+    """
+    Equations of the closest point of a Charted surface.
+
+    Attributes
+    ----------
+    off
+        Components (2) [m] in its plane of the vector to the closest point of the body.
+    step
+        Change of the coordinates that makes it vanish, to first order.
+    margin
+        Positive where the point is isolated and the chart regular.
+    rate
+        Rate of the coordinates (2) [1/s].
+
+    """
+
+    off: ca.SX
+    step: ca.SX
+    margin: ca.SX
+    rate: ca.SX
+
+
+class ContactRows(NamedTuple):
+    """
+    Kinematics of a contact.
+
+    Attributes
+    ----------
+    velocity
+        Velocity of the body over the plane at the contact, in the frame of the plane (3) [m/s];
+        with a patch also the rate of spin, and with a resistance the rates of rolling about x and
+        y [rad/s]. The force has one component for each: force [N] and torques [N m].
+    bias
+        Rate of ``velocity`` at constant speeds [m/s^2].
+    along
+        The motion in other axes.
+    gap
+        Height of the body's lowest point over the plane [m].
+    place_W
+        Position of the contact in W (3) [m].
+    R_WP
+        Frame of the plane.
+    foot
+        Equations of the closest point of a Charted surface, else None.
+    displacement
+        Elastic displacement (2) [m] along the surfaces, in their frame; empty if there is none.
+    slip
+        Velocity that kinetic friction opposes, like ``velocity``; None for ``velocity`` itself.
+
+    """
+
+    velocity: ca.SX
+    bias: ca.SX
+    along: Along
+    gap: ca.SX
+    place_W: ca.SX
+    R_WP: ca.SX
+    foot: Foot | None = None
+    displacement: ca.SX = ca.SX(0, 1)
+    slip: ca.SX | None = None
 
 
 def chosen(number: ca.SX, each: Sequence[ca.SX]) -> ca.SX:

@@ -34,6 +34,8 @@ from rolling_dynamics.mechanism.loops import (
     Closed,
     closed_rates,
     constraints,
+    ContactRows,
+    Foot,
     idle,
     Phases,
     spread_over,
@@ -42,12 +44,7 @@ from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.outline import joint_entries, moving, outlines
 from rolling_dynamics.mechanism.rolling import PureRolling, Rolling, SurfaceRolling
 from rolling_dynamics.mechanism.start import check_start, independent, placed, Structure
-from rolling_dynamics.mechanism.touch import (
-    contact_rows,
-    ContactRows,
-    Foot,
-    relative_curvature,
-)
+from rolling_dynamics.mechanism.touch import contact_rows, relative_curvature
 from rolling_dynamics.robots.view import Shape
 from rolling_dynamics.rotations import homogeneous
 from rolling_dynamics.simulation.guards import unit_norms

@@ -4,106 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import math
-from typing import NamedTuple, TYPE_CHECKING
 
 import casadi as ca
 from rolling_dynamics.mechanism.joints import Flying
 from rolling_dynamics.mechanism.link import AT_REST, Motion
+from rolling_dynamics.mechanism.loops import Along, Contact, ContactRows, Foot
+from rolling_dynamics.mechanism.machine import Machine
 from rolling_dynamics.mechanism.shapes import Charted, Hollow, reach_of, Shape, Sphere, Surface
 from rolling_dynamics.rotations import inverse_2x2, rotation_matrix
 from rolling_dynamics.surfaces.surface import LocalGeometry
 
-if TYPE_CHECKING:
-    from rolling_dynamics.mechanism.loops import Contact
-    from rolling_dynamics.mechanism.machine import Machine
-
 DISTINCT = 1e-2  # of the turn over a step of a closest point, for an isolated point
 CHART = 2e-2  # ratio of the lengths of the chart directions, below which a point is near a pole
 STEEP = 0.9  # cosine between a normal and y beyond which x replaces y
-
-
-class Along(NamedTuple):
-    """
-    Motion at a contact in axes in which it is simpler than in the frame of the plane.
-
-    Attributes
-    ----------
-    axes
-        Frame of the plane in these axes.
-    velocity, bias
-        Velocity of the body over the plane (3) [m/s], and its rate at constant speeds.
-    reach
-        Vector from the origin of the body to its closest point (3) [m].
-
-    """
-
-    axes: ca.SX
-    velocity: ca.SX
-    bias: ca.SX
-    reach: ca.SX
-
-
-class Foot(NamedTuple):
-    """
-    Equations of the closest point of a Charted surface.
-
-    Attributes
-    ----------
-    off
-        Components (2) [m] in its plane of the vector to the closest point of the body.
-    step
-        Change of the coordinates that makes it vanish, to first order.
-    margin
-        Positive where the point is isolated and the chart regular.
-    rate
-        Rate of the coordinates (2) [1/s].
-
-    """
-
-    off: ca.SX
-    step: ca.SX
-    margin: ca.SX
-    rate: ca.SX
-
-
-class ContactRows(NamedTuple):
-    """
-    Kinematics of a contact.
-
-    Attributes
-    ----------
-    velocity
-        Velocity of the body over the plane at the contact, in the frame of the plane (3) [m/s];
-        with a patch also the rate of spin, and with a resistance the rates of rolling about x and
-        y [rad/s]. The force has one component for each: force [N] and torques [N m].
-    bias
-        Rate of ``velocity`` at constant speeds [m/s^2].
-    along
-        The motion in other axes.
-    gap
-        Height of the body's lowest point over the plane [m].
-    place_W
-        Position of the contact in W (3) [m].
-    R_WP
-        Frame of the plane.
-    foot
-        Equations of the closest point of a Charted surface, else None.
-    displacement
-        Elastic displacement (2) [m] along the surfaces, in their frame; empty if there is none.
-    slip
-        Velocity that kinetic friction opposes, like ``velocity``; None for ``velocity`` itself.
-
-    """
-
-    velocity: ca.SX
-    bias: ca.SX
-    along: Along
-    gap: ca.SX
-    place_W: ca.SX
-    R_WP: ca.SX
-    foot: Foot | None = None
-    displacement: ca.SX = ca.SX(0, 1)
-    slip: ca.SX | None = None
 
 
 def contact_rows(contact: Contact, machine: Machine) -> ContactRows:
