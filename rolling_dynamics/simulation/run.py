@@ -18,9 +18,15 @@ from rolling_dynamics.contract.rolling_system import Event, MotionState, Rolling
 from rolling_dynamics.errors import CancelledError, check_choice, ParameterError, SimulationError
 from rolling_dynamics.simulation.compiled_solver import closed, compile_step, CompiledSolver
 from rolling_dynamics.simulation.control import Feedback, Formula, Piece, StepControl
-from rolling_dynamics.simulation.guards import atlas_of, chart_guards, GuardWatch, off_pole
-from rolling_dynamics.simulation.modes import IGNORE, ModeFunctions, ModeMachine, RECORD
-from rolling_dynamics.simulation.scipy_solver import METHODS, ScipySolver
+from rolling_dynamics.simulation.guards import atlas_of, chart_guards, off_pole
+from rolling_dynamics.simulation.modes import (
+    GuardWatch,
+    IGNORE,
+    ModeFunctions,
+    ModeMachine,
+    RECORD,
+)
+from rolling_dynamics.simulation.scipy_solver import METHODS, ScipySolver, Solver
 from rolling_dynamics.simulation.trajectory import Drift, Segment, Trajectory
 
 KEEP = 0.7  # a chart is left below this fraction of its initial quality
@@ -56,7 +62,6 @@ class Settings:
         check_choice('method', self.method, METHODS)
 
 
-Solver = CompiledSolver | ScipySolver
 BLOCK = 2048  # steps after which output is written without dense output
 
 

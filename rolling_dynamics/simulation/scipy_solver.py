@@ -12,7 +12,7 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.compiled import FastFunction
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.errors import check_choice, SimulationError
-from rolling_dynamics.simulation.compiled_solver import not_finite
+from rolling_dynamics.simulation.compiled_solver import CompiledSolver, not_finite
 from rolling_dynamics.simulation.control import Piece
 from rolling_dynamics.simulation.dormand_prince import SAMPLES
 
@@ -212,3 +212,6 @@ class ScipySolver:
     def kept(self) -> int:
         """Number of steps kept."""
         return len(self._kept)
+
+
+Solver = CompiledSolver | ScipySolver
