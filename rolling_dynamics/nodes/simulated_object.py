@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import AccelStamped, Vector3, WrenchStamped
@@ -26,6 +26,7 @@ from rolling_dynamics.nodes.simulated import (
     plant_parameters,
     PublishedTopics,
     Simulated,
+    SimulatorNode,
     Slow,
 )
 from rolling_dynamics.nodes.topics import body_matrix, ratio
@@ -45,9 +46,6 @@ from rolling_node_kit.suite_node import Health, OK, SuiteNode
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
-
-if TYPE_CHECKING:
-    from rolling_dynamics.nodes.simulator_node import SimulatorNode
 
 MOTIONS = ('rolling', 'all_modes', 'on_arm')
 MOTION = fixed(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import Vector3
 import numpy as np
@@ -11,16 +10,18 @@ from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.impulse import Impulse
 from rolling_dynamics.nodes.robot_topics import RobotTopics, WORLD_FRAME
-from rolling_dynamics.nodes.simulated import perturbation_parameters, plant_parameters, Simulated
+from rolling_dynamics.nodes.simulated import (
+    perturbation_parameters,
+    plant_parameters,
+    Simulated,
+    SimulatorNode,
+)
 from rolling_dynamics.nodes.topics import Command, CommandTopic
 from rolling_dynamics.robots.emulated_robot import emulated_robot, MOTIONS
 from rolling_dynamics.scenario_model import load_robot
 from rolling_node_kit.conversions import finite
 from rolling_node_kit.parameters import fixed
 from rolling_node_kit.qos import EVENT
-
-if TYPE_CHECKING:
-    from rolling_dynamics.nodes.simulator_node import SimulatorNode
 
 
 class SimulatedRobot(Simulated):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 import contextlib
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import AccelStamped
@@ -19,7 +19,12 @@ import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.hybrid_contact.emulated_object import EmulatedObject, Observation
-from rolling_dynamics.nodes.simulated import perturbation_parameters, Simulated, Slow
+from rolling_dynamics.nodes.simulated import (
+    perturbation_parameters,
+    Simulated,
+    SimulatorNode,
+    Slow,
+)
 from rolling_dynamics.nodes.simulated_object import (
     factor,
     HybridObject,
@@ -61,9 +66,6 @@ from rolling_node_kit.parameters import fixed, LOCKSTEP_TIMEOUT, Parameter, RATE
 from rolling_node_kit.qos import COMMAND, EVENT, STREAM_WRITER
 from rolling_node_kit.suite_node import Health, OK, WARN
 from sensor_msgs.msg import JointState
-
-if TYPE_CHECKING:
-    from rolling_dynamics.nodes.simulator_node import SimulatorNode
 
 PLACE = ('q_WH', 'p_WH')
 
