@@ -14,7 +14,6 @@ from rolling_dynamics.contact import charts, conversions
 from rolling_dynamics.contact.charts import chart_bounds, charts_in_state, ContactAtlas
 from rolling_dynamics.contact.equations import (
     chart_view_layout,
-    check_contact,
     contact_machine,
     ContactExpressions,
     FAR,
@@ -34,13 +33,16 @@ from rolling_dynamics.contact.representation import (
 )
 from rolling_dynamics.contract.capabilities import Follower
 from rolling_dynamics.contract.rolling_system import Layout, Mode, RegulatorWeights
-from rolling_dynamics.errors import check_choice, ParameterError
+from rolling_dynamics.errors import check_choice, ParameterError, SurfaceError
 from rolling_dynamics.friction import LEVER_ARM, MU, MU_SPIN, RESISTANCE
 from rolling_dynamics.inertia import inertia_moments
 from rolling_dynamics.mechanism import MachineSystem
 from rolling_dynamics.rotations import homogeneous, roll_pitch_yaw
 from rolling_dynamics.simulation.guards import unit_norms
 from rolling_dynamics.surfaces.surface import Surface
+
+NORM = 1e-6  # tolerance of a given quaternion's norm, and of a given spin
+DEFINITE = 1e-9  # smallest relative curvature over the largest
 
 
 class ContactSystem(MachineSystem):
@@ -271,7 +273,73 @@ class ContactSystem(MachineSystem):
     in_lengths = charts.in_lengths
     object_motion = conversions.object_motion
     separation = conversions.separation
-    check_state = check_contact
+
+    def check_state(self, p: ArrayLike, x: ArrayLike) -> None:
+        """
+        Raise an error if rolling cannot start from a state.
+
+        Parameters
+        ----------
+        system
+            The self.
+        p
+            Parameters.
+        x
+            State.
+
+        Raises
+        ------
+        ParameterError
+            A quaternion is not of norm 1, or there is spin in pure rolling.
+        SurfaceError
+            A chart is degenerate there, or the bodies would not touch in a single point.
+
+        """
+        p, x = np.asarray(p, dtype=float), np.asarray(x, dtype=float)
+        for entry in self.state.entries:
+            if entry.kind == 'quaternion':
+                norm = float(np.linalg.norm(x[self.state.slice(entry.name)]))
+                if not abs(norm - 1) <= NORM:
+                    raise ParameterError(
+                        f'{entry.name} must be a unit quaternion (w, x, y, z), got one of norm '
+                        f'{norm:.9g}'
+                    )
+        values, params = self.state.unpack(x), self.parameters.unpack(p)
+        for body, surface, chart in (
+            ('hand', self.hand_surface, self.hand_chart),
+            ('object', self.object_surface, self.object_chart),
+        ):
+            name = f'contact_{body[0]}'
+            if name in values:
+                surface.check_regular(values[name], chart, params[f'{body}_surface'], f'{name}: ')
+        self._check_curvature(p, x)
+        if self.friction == 'pure_rolling':
+            u = np.zeros(self.control.size)
+            spin = float(self.invariants['spin'](x, u, 0, p))
+            speed = float(np.linalg.norm(x[-3:]))
+            if not abs(spin) <= NORM * max(1.0, speed):
+                raise ParameterError(
+                    f'{self.representation.velocity.name}: pure rolling has no spin about the '
+                    f"normal, got {spin:.6g} rad/s; set it to zero, or choose friction 'rolling'"
+                )
+
+    def _check_curvature(self, p: Array, x: Array) -> None:
+        """Reject all but H~_o + H_h < 0: bodies that touch in one point and do not overlap."""
+        H = -np.array(self.relative_curvature(x, p))
+        names = f'the object ({self.object_surface.name}) and the hand ({self.hand_surface.name})'
+        if not np.all(np.isfinite(H)):
+            raise SurfaceError(f'the relative curvature of {names} is not finite at this state')
+        low, high = np.linalg.eigvalsh((H + H.T) / 2)
+        if high < -DEFINITE * abs(low):
+            return
+        if abs(high) <= DEFINITE * max(abs(low), 1e-300):
+            reason = 'along a line, not in a point, so that rolling is not determined'
+        else:
+            reason = 'where the hand is more curved than the object, so that they would overlap'
+        raise SurfaceError(
+            f'{names} touch {reason}: the principal relative curvatures {-high:.6g} and '
+            f'{-low:.6g} 1/m must both be positive'
+        )
 
     @cached_property
     def chart_view(self) -> tuple[Layout, ca.Function]:

@@ -6,12 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 import math
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
-from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.representation import ContactState, Representation
 from rolling_dynamics.contract.rolling_system import (
     Entry,
@@ -20,15 +17,12 @@ from rolling_dynamics.contract.rolling_system import (
     quaternion_entry,
     vector_entry,
 )
-from rolling_dynamics.errors import ParameterError, SurfaceError
+from rolling_dynamics.errors import SurfaceError
 from rolling_dynamics.friction import against, LEVER_ARM, MU, MU_SPIN, RESISTANCE, SLOW
 from rolling_dynamics.inertia import inertia_matrix
 from rolling_dynamics.mechanism import Driven, Free, Machine, Solid
 from rolling_dynamics.mechanism.system import MachineExpressions
 from rolling_dynamics.surfaces.surface import Surface
-
-if TYPE_CHECKING:
-    from rolling_dynamics.contact.contact_system import ContactSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,76 +236,3 @@ def open_edge(surface: Surface, uv: ca.SX, chart: int) -> ca.SX | None:
             margins += [uv[k] - low] if math.isfinite(low) else []
             margins += [high - uv[k]] if math.isfinite(high) else []
     return ca.mmin(ca.vertcat(*margins)) if margins else None
-
-
-NORM = 1e-6  # tolerance of a given quaternion's norm, and of a given spin
-DEFINITE = 1e-9  # smallest relative curvature over the largest
-
-
-def check_contact(system: ContactSystem, p: ArrayLike, x: ArrayLike) -> None:
-    """
-    Raise an error if rolling cannot start from a state.
-
-    Parameters
-    ----------
-    system
-        The system.
-    p
-        Parameters.
-    x
-        State.
-
-    Raises
-    ------
-    ParameterError
-        A quaternion is not of norm 1, or there is spin in pure rolling.
-    SurfaceError
-        A chart is degenerate there, or the bodies would not touch in a single point.
-
-    """
-    p, x = np.asarray(p, dtype=float), np.asarray(x, dtype=float)
-    for entry in system.state.entries:
-        if entry.kind == 'quaternion':
-            norm = float(np.linalg.norm(x[system.state.slice(entry.name)]))
-            if not abs(norm - 1) <= NORM:
-                raise ParameterError(
-                    f'{entry.name} must be a unit quaternion (w, x, y, z), got one of norm '
-                    f'{norm:.9g}'
-                )
-    values, params = system.state.unpack(x), system.parameters.unpack(p)
-    for body, surface, chart in (
-        ('hand', system.hand_surface, system.hand_chart),
-        ('object', system.object_surface, system.object_chart),
-    ):
-        name = f'contact_{body[0]}'
-        if name in values:
-            surface.check_regular(values[name], chart, params[f'{body}_surface'], f'{name}: ')
-    _check_curvature(system, p, x)
-    if system.friction == 'pure_rolling':
-        u = np.zeros(system.control.size)
-        spin = float(system.invariants['spin'](x, u, 0, p))
-        speed = float(np.linalg.norm(x[-3:]))
-        if not abs(spin) <= NORM * max(1.0, speed):
-            raise ParameterError(
-                f'{system.representation.velocity.name}: pure rolling has no spin about the '
-                f"normal, got {spin:.6g} rad/s; set it to zero, or choose friction 'rolling'"
-            )
-
-
-def _check_curvature(system: ContactSystem, p: Array, x: Array) -> None:
-    """Reject all but H~_o + H_h < 0, where the bodies touch in one point and do not overlap."""
-    H = -np.array(system.relative_curvature(x, p))
-    names = f'the object ({system.object_surface.name}) and the hand ({system.hand_surface.name})'
-    if not np.all(np.isfinite(H)):
-        raise SurfaceError(f'the relative curvature of {names} is not finite at this state')
-    low, high = np.linalg.eigvalsh((H + H.T) / 2)
-    if high < -DEFINITE * abs(low):
-        return
-    if abs(high) <= DEFINITE * max(abs(low), 1e-300):
-        reason = 'along a line, not in a point, so that rolling is not determined'
-    else:
-        reason = 'where the hand is more curved than the object, so that they would overlap'
-    raise SurfaceError(
-        f'{names} touch {reason}: the principal relative curvatures {-high:.6g} and {-low:.6g} '
-        '1/m must both be positive'
-    )
