@@ -13,20 +13,23 @@ from numpy.typing import NDArray
 from rolling_controller.design import LQR, PREDICTIVE
 from rolling_controller.measured_state import LIMITED, sensor_source, SensorFilter
 from rolling_controller.motion_watch import HandBound, Unwatched
+from rolling_controller.nodes.control_loop import ControlLoop
 from rolling_controller.nodes.controller_parameters import EXECUTION, HAND_TABLE, HOLD
 from rolling_controller.nodes.equipment import Machine, stamp_check
 from rolling_controller.nodes.plan_following import PlanFollowing
-from rolling_controller.nodes.shown_state import ShownState
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contact.contact_view import Source, StateSource
-from rolling_dynamics.contract.rolling_system import Layout
+from rolling_dynamics.contract.rolling_system import Layout, MotionState
 from rolling_dynamics.errors import ParameterError
 from rolling_dynamics.nodes.measurements import Measurements, RobotStates
-from rolling_dynamics.nodes.robot_topics import SHOWN
+from rolling_dynamics.nodes.robot_topics import RobotTopics, SHOWN
 from rolling_dynamics.nodes.topics import CommandTopic, SensorReader, TYPES
+from rolling_dynamics.robots.observed_robot import ObservedRobot
 from rolling_dynamics.robots.view import Observer
 from rolling_dynamics.scenario_model import load_model, load_robot, Model, RobotModel
+from rolling_dynamics.simulation.guards import in_mode
 from rolling_node_kit.cdr import ACCEL, accel_values, decode_odometry, StampedEncoder
+from rolling_node_kit.conversions import nanoseconds_to_time
 from rolling_node_kit.newest_state import NewestState, StampCheck
 from rolling_node_kit.parameters import fixed, Parameter, ParameterTable
 from rolling_node_kit.qos import COMMAND, SENSOR_DATA, STREAM_READER
@@ -338,6 +341,74 @@ class RobotMachine(Machine):
         now = self._node.get_clock().now().nanoseconds * 1e-9
         u = self._observer.safe_control(x, now, self._values['brake_time'])
         return np.array(np.clip(u, -self._limits, self._limits))
+
+
+class ShownState:
+    """
+    Publishes an estimated state as a simulator publishes the true one.
+
+    While no loop answers states, it takes what the sensors measure, so that the estimate goes on.
+    """
+
+    def __init__(
+        self,
+        node: SuiteNode,
+        model: RobotModel,
+        machine: RobotMachine,
+        control: Callable[[], ControlLoop | None],
+    ) -> None:
+        """
+        Create the publishers.
+
+        Parameters
+        ----------
+        node
+            Node that publishes.
+        model, machine
+            The robot, and its topics of sensors and commands.
+        control
+            Returns the loop that is at work, if there is one.
+
+        """
+        self._node, self._machine, self._control = node, machine, control
+        self._mode, self._params = next(iter(model.system.modes)), model.params
+        self._stamp, v = 0, node.values  # of the newest state that was published [ns]
+        system = in_mode(model.system, self._mode)
+        self._robot = ObservedRobot(model.view, system, model.params)
+        self._robot.look(self._state(0, model.start), machine.sent, 0.0)
+        self._topics = RobotTopics(
+            node, self._robot, world=v['world_frame'], prefix=v['frame_prefix']
+        )
+        node.timer(1.0 / v['contact_rate'], self._publish)
+
+    @property
+    def yaw(self) -> float:
+        """Angle of base_link about the normal [rad]."""
+        return self._robot.newest.yaw
+
+    def _state(self, stamp: int, x: Array) -> MotionState:
+        return MotionState(t=stamp * 1e-9, x=x, mode=self._mode, p=self._params)
+
+    def _publish(self) -> None:
+        """Publish the newest state, unless it is published already."""
+        measured, control = self._machine.measured, self._control()
+        if self._node.active and (control is None or not control.loop.running):
+            self._machine.poll()
+        now = measured.newest
+        if now is None or now[0] == self._stamp:
+            return
+        stamp, state, u = now[0], self._state(*now), self._machine.sent
+        before = self._stamp if self._stamp < stamp else 0  # the clock may be set back
+        if not before:
+            self._robot.restart(state, u)
+            self._topics.forget()
+        observed = self._robot.look(state, u, (stamp - before) * 1e-9 if before else 0.0)
+        self._stamp = stamp
+        self._topics.state(observed, stamp)
+        for name, publish in self._topics.slow:
+            rate = self._node.values[name] * 1e-9
+            if math.floor(stamp * rate) > math.floor(before * rate):
+                publish(observed, nanoseconds_to_time(stamp))
 
 
 ROBOT_TABLE = (
