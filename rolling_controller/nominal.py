@@ -130,6 +130,11 @@ class Linearization:
         LinearSteps
             k steps.
 
+        Raises
+        ------
+        SimulationError
+            They are not finite.
+
         """
         self._jacobian.renew()
         x, x_next, u0, u1, t, h, params = self._jacobian.inputs
@@ -140,6 +145,11 @@ class Linearization:
             u0[:], u1[:] = ramps[0][k], ramps[1][k]
             t[0], h[0] = times[k], times[k + 1] - times[k]
             out[k] = self._jacobian.evaluate()
+        if not np.isfinite(out).all():
+            raise SimulationError(
+                f'the linearisation along the plan is not finite between {times[0]:.6g} and '
+                f'{times[-1]:.6g} s: the motion comes near a singularity there'
+            )
         J = out.reshape(-1, self._n + self._m, self._n).transpose(0, 2, 1)
         return LinearSteps(J[:, :, : self._n], J[:, :, self._n :])
 

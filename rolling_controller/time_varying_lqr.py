@@ -28,7 +28,6 @@ from rolling_dynamics.errors import (
     check_names,
     check_positive,
     ParameterError,
-    SimulationError,
 )
 from rolling_dynamics.per_system import once_per_system
 from rolling_dynamics.restriction import moving_directions
@@ -409,12 +408,6 @@ class TimeVaryingLqr:
             A, B = linearization.along(
                 self.p, self.times[part], self.states[part], (before[steps], after[steps])
             )
-            if not (np.isfinite(A).all() and np.isfinite(B).all()):
-                raise SimulationError(
-                    'the linearisation along the plan is not finite between '
-                    f'{self.times[part.start]:.6g} and {self.times[end]:.6g} s: the motion comes '
-                    'near a singularity there'
-                )
             used = LinearSteps(A, B[:, :, active])
             solution = solve_riccati(used, Q_root, R_root, L)
             self.gains[steps, active - self.rows.start] = solution.gains

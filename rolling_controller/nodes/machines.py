@@ -347,7 +347,7 @@ class ShownState:
     """
     Publishes an estimated state as a simulator publishes the true one.
 
-    While no loop answers states, it takes what the sensors measure, so that the estimate goes on.
+    While no loop answers states, it takes the measurements, so that the estimate continues.
     """
 
     def __init__(

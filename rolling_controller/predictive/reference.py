@@ -19,7 +19,6 @@ from rolling_controller.riccati import Reach, solve_riccati
 from rolling_controller.time_varying_lqr import LqrWeights
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import RollingSystem
-from rolling_dynamics.errors import SimulationError
 from rolling_planner.plan import Plan
 
 SUBSTEPS = 4  # gains between two nodes, at least
@@ -130,15 +129,20 @@ class Reference:
         times = np.array(self._knot * np.arange(len(states)), dtype=float)
         self.origin, self.end = origin, origin + float(motion.times[-1] - motion.times[0])
         last = len(motion.times) - 1
+        Q_root, held_root, self._end_root = (
+            np.diag(np.sqrt(diagonal[used.moving]))
+            for diagonal in (
+                weights.tracking_diagonal(system.tangent),
+                (rest or weights).tracking_diagonal(system.tangent),
+                weights.terminal_diagonal(system.tangent),
+            )
+        )
+        roots, R = (Q_root, held_root, self._end_root), weights.control_diagonal(system.control)
         gains, factors, rest_root, self._transitions = _regulated(
-            system, p, times, states, controls, used, (weights, rest or weights), last
+            system, p, times, states, controls, used, roots, R[used.active], last
         )
-        self._end_root = np.diag(np.sqrt(weights.terminal_diagonal(system.tangent)[used.moving]))
-        Q, held_Q = (
-            w.tracking_diagonal(system.tangent)[used.moving] for w in (weights, rest or weights)
-        )
-        self._roots = np.diag(np.sqrt(Q)), rest_root
-        moved = np.linalg.norm(rest_root, axis=0) > UNMOVED * np.sqrt(held_Q)
+        self._roots = Q_root, rest_root
+        moved = np.linalg.norm(rest_root, axis=0) > UNMOVED * np.diag(held_root)
         self.left = used.moving[~moved]
         self.gains = np.concatenate([gains, gains[last : last + 1]])
         nodes = slice(None, None, substeps)
@@ -227,28 +231,24 @@ def _regulated(
     states: Array,
     controls: Array,
     used: Used,
-    both: tuple[LqrWeights, LqrWeights],
+    roots: tuple[Array, Array, Array],
+    R: Array,
     last: int,
 ) -> tuple[Array, Array, Array, Array]:
     """
     Return gains between the times, factors of the cost to go, root of Q at rest, transitions.
 
-    The second weights apply after the plan. After its last time only directions that the controls
-    move to first order have a weight. A deviation that takes a loop to undo, such as the attitude
-    of a ball at rest, would otherwise drive small loops forever.
+    Roots are those of Q along the plan and after it, and of P; R is its diagonal. After the last
+    time of the plan only directions that the controls move to first order have a weight. A
+    deviation that takes a loop to undo, such as the attitude of a ball at rest, would otherwise
+    drive small loops forever.
     """
     h = times[1] - times[0]
     steps = Linearization(system).along(p, times, states, (controls[:-1], controls[1:]))
-    if not (np.isfinite(steps.A).all() and np.isfinite(steps.B).all()):
-        raise SimulationError(
-            'the linearisation along the plan is not finite: the motion comes near a singularity'
-        )
     kept, active = used
     steps = LinearSteps(steps.A[:, kept][:, :, kept], steps.B[:, kept][:, :, active])
-    weights = both[0]
-    Q_root, held_root = (np.diag(np.sqrt(w.tracking_diagonal(system.tangent)[kept])) for w in both)
-    R_root = np.diag(np.sqrt(weights.control_diagonal(system.control)[active] * h))
-    P_root = np.diag(np.sqrt(weights.terminal_diagonal(system.tangent)[kept]))
+    Q_root, held_root, P_root = roots
+    R_root = np.diag(np.sqrt(R * h))
     before = LinearSteps(steps.A[:last], steps.B[:last])
     after = LinearSteps(steps.A[last:], steps.B[last:])
     rest_root = moved_root(after, held_root)
