@@ -15,7 +15,6 @@ from rolling_dynamics.contact.conversions import posed_state
 from rolling_dynamics.contract.rolling_system import Layout, MotionState
 from rolling_dynamics.errors import ParameterError, SurfaceError
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
-from rolling_dynamics.inertia import inertia_of
 from rolling_dynamics.restriction import restricted, Restriction
 from rolling_dynamics.surfaces.surface import Surface
 
@@ -99,23 +98,20 @@ def hybrid_of(
         The object has no support function.
 
     """
-    if not 0.0 <= slip_share <= 1.0:
-        raise ParameterError(f'slip_share must lie between 0 and 1, got {slip_share!r}')
-    d = model.parameters.unpack(np.asarray(params, dtype=float))
+    for name, share in (('slip_share', slip_share), ('restitution', restitution)):
+        if not 0.0 <= share <= 1.0:
+            raise ParameterError(f'{name} must lie between 0 and 1, got {share!r}')
+    given = model.parameters.unpack(np.asarray(params, dtype=float))
     surfaces = model.object_surface, model.hand_surface
     system = _system(*surfaces, lever_arm > 0, contacts)
-    p = system.pack_parameters(
-        mass=float(d['mass'][0]),
-        inertia=inertia_of(d['inertia']),
-        gravity_W=d['gravity_W'],
-        mu=float(d['mu'][0]),
-        mu_kinetic=slip_share * float(d['mu'][0]),
-        mu_spin=float(d['mu_spin'][0]),
-        rolling_resistance=resistance,
-        restitution=restitution,
-        lever_arm=lever_arm,
-        edges=d['hand_edges'],
-    )
+    known: dict[str, ArrayLike] = {
+        **given,
+        'mu_kinetic': slip_share * given['mu'],
+        'rolling_resistance': resistance,
+        'restitution': restitution,
+        'lever_arm': lever_arm,
+    }
+    p = system.parameters.pack(**{e.name: known[e.name] for e in system.parameters.entries})
     return system, p
 
 
