@@ -698,15 +698,11 @@ LOOPS_OF_RUNS = {
 LOOPS_OF_EVIDENCE = {
     'evidence.benchmarks.cortex_m.rows',
     'evidence.benchmarks.dynamics._ratios',
-    'evidence.benchmarks.flip_ups._beside',
     'evidence.benchmarks.lanes.EstimateError.drawn',
     'evidence.benchmarks.lanes.Period.starts',
     'evidence.benchmarks.lanes.measured',
-    'evidence.benchmarks.trials.flip_up',
     'evidence.benchmarks.trials.run_missing',
-    'evidence.benchmarks.trials.unavoidable',
     'evidence.papers.woodruff_lynch.ball_on_plate.followed',
-    'tools.golden.lockstep',
     'tools.pictures.predictive',
 }
 

@@ -256,8 +256,7 @@ def lockstep() -> Entries:
         trials = run_many(name, LABORATORY[name].lengths(), SEEDS, workers=1)
         out[f'{name}, emulated hardware'] = _verdicts((t.law, t.ended) for t in trials)
     for name, demo in LABORATORY.items():
-        made = [demo.trial(law, seed) for law in demo.lengths() for seed in SEEDS]
-        out[f'{name}, simulated hand'] = _demonstrated(made)
+        out[f'{name}, simulated hand'] = _demonstrated(demo.all_trials(seeds=SEEDS))
     stands = Trial(task=balance_arm.BalanceOnArm(), criterion=balance_arm.Balanced())
     swings = Trial(task=butterfly.Butterfly(), criterion=butterfly.Arrived())
     way = labyrinth_law(LabyrinthFile.of(load_scenario('labyrinth')))

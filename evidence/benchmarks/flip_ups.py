@@ -153,7 +153,8 @@ def _beside() -> list[bool]:
         for trial in run_many(EXPERIMENT, [LAW], seeds, imperfections):
             yield {'failure': trial.ended}
 
-    return [not end['failure'] for end in run_missing(RUNS, LAW, BESIDE, run)]
+    ended = run_missing(RUNS, LAW, BESIDE, run)
+    return [not end['failure'] for end in ended]
 
 
 def draw(

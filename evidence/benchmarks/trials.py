@@ -180,10 +180,9 @@ def flip_up(args: argparse.Namespace) -> tuple[list[str], bool]:
         called = partial(map, partial(flipped, law=law, scale=args.scale))
         return run_missing(args.out, f'{law} at {args.scale:g}', wanted, called)
 
-    pairs = [[ended(law, [seed])[0] for law in LAWS_COMPARED] for seed in args.seeds]
-    first, second = ([pair[k] for pair in pairs] for k in range(2))
+    first, second = ended(LAWS_COMPARED[0], args.seeds), ended(LAWS_COMPARED[1], args.seeds)
     even_so = ended(EXACT, [e['seed'] for e in second if e['failure']])
-    lines = [*compared(first, second), unavoidable({e['seed']: e for e in even_so})]
+    lines = [*compared(first, second), unavoidable(even_so)]
     failed = [sum(bool(e['failure']) for e in of) for of in (first, second)]
     return lines, failed[1] <= MOST * failed[0]
 
@@ -227,10 +226,10 @@ def compared(first: list[Ended], second: list[Ended]) -> list[str]:
     return lines
 
 
-def unavoidable(even_so: dict[int, Ended]) -> str:
+def unavoidable(even_so: Sequence[Ended]) -> str:
     """Return a line on the failures, by how they end with the true state and inertia."""
-    lost = {seed: e['failure'] for seed, e in even_so.items() if e['failure']}
-    each = ', '.join(f'{seed} ({why})' for seed, why in lost.items())
+    lost = [f'{e["seed"]} ({e["failure"]})' for e in even_so if e['failure']]
+    each = ', '.join(lost)
     return (
         f'with the true state and inertia {len(lost)} of the {len(even_so)} failures of the '
         f'predictive law fail even so{": " if each else ""}{each}'

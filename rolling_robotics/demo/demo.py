@@ -217,13 +217,13 @@ class Demo:
             **self.start(seed),
         )
 
-    def all_trials(self, count: int = 0) -> list[Trial]:
-        """Return the trials, ``count`` of the law that has to succeed; 0 for the usual number."""
+    def all_trials(self, count: int = 0, seeds: Sequence[int] = ()) -> list[Trial]:
+        """Return the trials, ``count`` under ``law``, 0 for the usual number; or of these seeds."""
         count = count or self.trials
         return [
             self.trial(law, seed)
             for law in self.lengths()
-            for seed in range(1, 1 + (count if law == self.law else max(1, count // 4)))
+            for seed in seeds or range(1, 1 + (count if law == self.law else max(1, count // 4)))
         ]
 
 
