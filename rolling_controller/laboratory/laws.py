@@ -184,12 +184,7 @@ class Subject:
         return out
 
 
-def subject_of(
-    experiment: str,
-    model: Model,
-    plan_file: str = '',
-    predicting: Predicting = lambda law: law,
-) -> Subject:
+def subject_of(experiment: str, model: Model, plan_file: str = '') -> Subject:
     """
     Return the experiment of a scenario.
 
@@ -199,8 +194,6 @@ def subject_of(
         Name of the experiment, and its scenario.
     plan_file
         Plan to follow, see :func:`experiment_plan`.
-    predicting
-        Wrapper of a predictive law: the law itself, or one that solves its programs elsewhere.
 
     Raises
     ------
@@ -226,7 +219,6 @@ def subject_of(
         prepare=lambda: PLANAR[experiment](
             laboratory,
             lambda: restricted_plan(experiment_plan(model.scenario, plan_file), system),
-            predicting,
         ),
     )
 
@@ -276,7 +268,6 @@ ELLIPSOID = HAND | {'d_HO': 100.0}
 REGION_SAMPLES = 500
 PREDICTIVE = 'predictive'
 Planned = Callable[[], Plan]  # plans when it is called; of planar rolling
-Predicting = Callable[[PredictiveLaw], Law[Any]]  # where the programs of a law are solved
 
 
 class FlipUpArms(NamedTuple):
@@ -474,12 +465,12 @@ def _regulated(regulator: BalanceLqr) -> Prepared:
     return Prepared({'closed_loop': lambda: HandOver(idle, regulator), 'open_loop': lambda: idle})
 
 
-def prepare_damping(laboratory: Laboratory, _planned: Planned, _: Predicting) -> Prepared:
+def prepare_damping(laboratory: Laboratory, _planned: Planned) -> Prepared:
     """Return damping of the rocking about rest, and rest without control."""
     return _regulated(damping_regulator(laboratory))
 
 
-def prepare_flip_up(laboratory: Laboratory, planned: Planned, predicting: Predicting) -> Prepared:
+def prepare_flip_up(laboratory: Laboratory, planned: Planned) -> Prepared:
     """
     Return a planned flip-up: with feedback and balance, with balance only, replayed, predictive.
 
@@ -495,14 +486,14 @@ def prepare_flip_up(laboratory: Laboratory, planned: Planned, predicting: Predic
             'closed_loop': lambda: arms.feedback_balance,
             'replay_balance': lambda: arms.replay_balance,
             'open_loop': lambda: arms.replay,
-            PREDICTIVE: lambda: predicting(predictive_flip_up(laboratory, plan)),
+            PREDICTIVE: lambda: predictive_flip_up(laboratory, plan),
         },
         f'flip-up planned, {plan.duration:g} s; balance takes over at a cost to go of '
         f'{region.level:.3g} at most, by {region.samples} samples',
     )
 
 
-def prepare_throw_catch(laboratory: Laboratory, planned: Planned, _: Predicting) -> Prepared:
+def prepare_throw_catch(laboratory: Laboratory, planned: Planned) -> Prepared:
     """Return a throw with its catch and balance, and the throw alone."""
     plan = plan_throw_catch(laboratory, planned())
     law = throw_catch_law(laboratory, plan)
@@ -524,7 +515,7 @@ def prepare_balance(system: ContactSystem, params: Array) -> Prepared:
     return replace(_regulated(regulator), note=text)
 
 
-PLANAR: Mapping[str, Callable[[Laboratory, Planned, Predicting], Prepared]] = {
+PLANAR: Mapping[str, Callable[[Laboratory, Planned], Prepared]] = {
     'damping': prepare_damping,
     'flip_up': prepare_flip_up,
     'throw_catch': prepare_throw_catch,

@@ -202,7 +202,7 @@ class ControlledLaboratory(Controlled):
         model = load_model(v['scenario_file'])
         if v['finite_limits']:
             check_limits(model)
-        self.subject = subject_of(v['experiment'], model, v['plan_file'], self._predicting)
+        self.subject = subject_of(v['experiment'], model, v['plan_file'])
         system, params = self.subject.system, self.subject.params
         self._limits = self.subject.limits(model.control_limits)
         source, widened = self.subject.source, self.subject.widened
@@ -222,13 +222,8 @@ class ControlledLaboratory(Controlled):
     def law_of(cls, values: Mapping[str, Any], _plan: object) -> tuple[Law[Any], Array | None]:
         """Return the law of a recorded run again; see :class:`Controlled`."""
         named = (values[name] for name in ('scenario_file', 'experiment', 'plan_file'))
-        again = values['brake_time'], values['use_sim_time']
-        return _prepared(*named, *again).law(values['law']), None
-
-    def _predicting(self, law: PredictiveLaw) -> Law[Any]:
-        """Return what commands by a predictive law, without the loop waiting for a program."""
-        law.safe = self._hand.safe
-        return PredictingBeside(law, in_loop=self.node.get_parameter('use_sim_time').value)
+        prepared, safe = _prepared(*named, values['brake_time'])
+        return _made(prepared, values['law'], safe, in_loop=values['use_sim_time']), None
 
     def preparing(self, *, busy: bool) -> str:
         """Return a text about the cause for which the first run waits; empty if it may start."""
@@ -285,7 +280,8 @@ class ControlledLaboratory(Controlled):
             return RunExperiment.Result(error_code=code, error_string=text)
         assert self._prepared is not None  # noqa: S101 (by _refusal)
         try:
-            followed = self._prepared.law(law)
+            simulated = self.node.get_parameter('use_sim_time').value
+            followed = _made(self._prepared, law, self._hand.safe, in_loop=simulated)
         except RollingError as error:
             return RunExperiment.Result(error_code=CODES.INFEASIBLE, error_string=str(error))
         ended = Future()
@@ -386,19 +382,25 @@ class ControlledLaboratory(Controlled):
 
 @lru_cache(maxsize=1)
 def _prepared(
-    scenario_file: str, experiment: str, plan_file: str, brake_time: float, in_loop: bool
-) -> Prepared:
-    """Return the laws of an experiment again; predictions were made in the loop or in a thread."""
+    scenario_file: str, experiment: str, plan_file: str, brake_time: float
+) -> tuple[Prepared, Callable[[Array], Array]]:
+    """Return the laws of an experiment again, and its safe command."""
     model = load_model(scenario_file)
-
-    def predicting(law: PredictiveLaw) -> Law[Any]:
-        law.safe = lambda x: braking(x[velocity], brake_time, limits)
-        return PredictingBeside(law, in_loop=in_loop)
-
-    subject = subject_of(experiment, model, plan_file, predicting)
+    subject = subject_of(experiment, model, plan_file)
     limits = subject.limits(model.control_limits)
     velocity = hand_velocity(subject.system.state)
-    return subject.prepare()
+    return subject.prepare(), lambda x: braking(x[velocity], brake_time, limits)
+
+
+def _made(
+    prepared: Prepared, name: str, safe: Callable[[Array], Array], *, in_loop: bool
+) -> Law[Any]:
+    """Return a law of a run; its programs, if any, are solved in the loop or in a thread."""
+    law = prepared.law(name)
+    if isinstance(law, PredictiveLaw):
+        law.safe = safe
+        return PredictingBeside(law, in_loop=in_loop)
+    return law
 
 
 def controlled(given: Mapping[str, Any]) -> type[Controlled]:

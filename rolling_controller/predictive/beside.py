@@ -88,7 +88,7 @@ class PredictingBeside:
         self._used = self._newest = self._used._replace(
             policy=law.predict(reference.origin, reference.states[0])
         )
-        self._apart, self._last = FastFunction(law.difference), law.last
+        self._apart = FastFunction(law.difference)
         self._asked: list[_Asked] = []  # of the thread the newest, of a replay all since an answer
         self._came = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -113,7 +113,7 @@ class PredictingBeside:
         *own, number, plans = np.asarray(inputs, dtype=float).tolist()
         if number != self._used.number:
             self._use_again(int(number), int(plans))
-        asked = _Asked(self._steps, t, self.law.taken(own).copy(), self._last)
+        asked = _Asked(self._steps, t, self.law.taken(own).copy(), self.law.given)
         self._steps += 1
         with self._came:
             if self._thread is None:
@@ -123,8 +123,7 @@ class PredictingBeside:
                 self._came.notify()
         self.age = _age(t, self._used.policy)
         used = self._used.policy if self.age <= STALE else None
-        u, self._last = self.law.commanded(t, asked.x, used, self._apart, self._last)
-        return None, u
+        return None, self.law.commanded(t, asked.x, used, self._apart)
 
     def _answer(self) -> Array:
         """Use the newest answer of the thread from now on; return the input that names it."""

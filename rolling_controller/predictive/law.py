@@ -130,8 +130,9 @@ class PredictiveLaw:
         ``(x, y) -> d`` with dense output, as policies take it.
     safe
         ``x -> u``: command after repeated failures of predictions.
-    last
-        The last command and its time [s], from which the slew counts; None before the first.
+    given, last
+        The last command and its time [s], None before the first; and the one from which the slew
+        of the next program counts.
     warning
         Reason why there is no feedback; else empty.
 
@@ -232,6 +233,7 @@ class PredictiveLaw:
         self._range = [np.tile(limit[active], (count, 1)) for limit in self.limits]
         self._effort = self.weights.control_diagonal(system.control)[active]
         self.record = Record()
+        self.given: tuple[float, Array] | None = None
         self.last: tuple[float, Array] | None = None
         self.follow(self.reference_of(plan, interrupted=interrupted))
         self.warning = ''
@@ -273,7 +275,7 @@ class PredictiveLaw:
 
     def start(self, before: None = None) -> None:  # noqa: ARG002
         """Start at the start of the reference; see :class:`rolling_controller.law.Law`."""
-        self.record, self.last = Record(), None
+        self.record, self.given, self.last = Record(), None, None
         self.follow(self.reference)
 
     def know(self, p: ArrayLike) -> None:
@@ -298,37 +300,31 @@ class PredictiveLaw:
         """Return the control at a time [s], after a new prediction where one is due."""
         x = self.taken(inputs)
         if self.due(t):
-            self._due = t + self.horizon.period
+            self._due, self.last = t + self.horizon.period, self.given
             self.predict(t, x)
         given_up = self.record.failed_in_turn >= self.horizon.patience
-        policy = None if given_up else self.policy
-        u, self.last = self.commanded(t, x, policy, self._apart, self.last)
-        return None, u
+        return None, self.commanded(t, x, None if given_up else self.policy, self._apart)
 
     def commanded(
-        self,
-        t: float,
-        x: Array,
-        policy: Policy | None,
-        difference: FastFunction,
-        last: tuple[float, Array] | None,
-    ) -> tuple[Array, tuple[float, Array] | None]:
+        self, t: float, x: Array, policy: Policy | None, difference: FastFunction
+    ) -> Array:
         """
-        Return the control by a policy, within the slew since the last one, and the last one then.
+        Return the control by a policy, within the slew since the last one.
 
         Without a policy, and where its control is not finite, it is the safe command.
         """
-        u = None if policy is None else self._slewed(t, policy.command(t, x, difference), last)
+        u = None if policy is None else self._slewed(t, policy.command(t, x, difference))
         self.record.safe = u is None or not np.isfinite(u).all()
         if u is None or self.record.safe:
-            return self.safe(x), last
-        return u, (t, u)
+            return self.safe(x)
+        self.given = t, u
+        return u
 
-    def _slewed(self, t: float, u: Array, given: tuple[float, Array] | None) -> Array:
+    def _slewed(self, t: float, u: Array) -> Array:
         """Return a control as near to this as the slew allows since the last one."""
-        if given is None or not math.isfinite(self.horizon.slew):
+        if self.given is None or not math.isfinite(self.horizon.slew):
             return u
-        since, last = given
+        since, last = self.given
         reach = self._reach(t - since)
         return np.clip(u, last - reach, last + reach)
 

@@ -218,7 +218,7 @@ class Demo:
         )
 
     def all_trials(self, count: int = 0, seeds: Sequence[int] = ()) -> list[Trial]:
-        """Return the trials, ``count`` under ``law``, 0 for the usual number; or of these seeds."""
+        """Return the trials, ``count`` under ``law`` (0: the usual number), or of these seeds."""
         count = count or self.trials
         return [
             self.trial(law, seed)

@@ -466,7 +466,7 @@ def test_beside_a_loop_the_newest_state_is_predicted_from(hard):
         PredictiveLaw(problem.system, problem.p, plan, control_limits=LIMIT, horizon=COARSE)
     )
     assert set(threading.enumerate()) == before  # a replay asks for no answer
-    stepped(law, plan.states[0], 0.0)
+    law.sources['prediction']()
     (thread,) = set(threading.enumerate()) - before
     assert (thread.name, thread.daemon) == ('prediction', True)
     x, spin = plan.state_at(0.4), problem.system.state.slice('w_HO_H').stop - 1

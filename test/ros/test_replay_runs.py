@@ -15,11 +15,10 @@ from rolling_controller.laboratory.laws import subject_of
 from rolling_controller.law import FunctionLaw, STATE, TOUCHING
 from rolling_controller.motion_watch import HandBound, MotionWatch, Predictor
 from rolling_controller.nodes.control_loop import HELD
-from rolling_controller.nodes.controlled_laboratory import CODES, ExperimentRun, TABLE
+from rolling_controller.nodes.controlled_laboratory import _made, CODES, ExperimentRun, TABLE
 from rolling_controller.nodes.equipment import LoopEquipment
 from rolling_controller.nodes.machines import braking, hand_velocity
 from rolling_controller.nodes.step_log import COLUMNS, KEPT, rows_in, RunLog
-from rolling_controller.predictive.beside import PredictingBeside
 from rolling_controller.supervisor import Verdict
 from rolling_dynamics.contract.rolling_system import Entry, Layout
 from rolling_dynamics.errors import ParameterError
@@ -97,7 +96,7 @@ class Rehearsal:
             hybrid=planar_hybrid_of(*bodies),
             limits=model.control_limits,
         )
-        self.subject = subject_of(experiment, model, '', self.predicting)
+        self.subject = subject_of(experiment, model)
         self.prepared = self.subject.prepare()
         self.pause = 0.0  # in which predictions are made beside the loop [s]
         self.sim_time, self.random = sim_time, np.random.default_rng(5)
@@ -137,10 +136,6 @@ class Rehearsal:
         self.node = SimpleNamespace(get_clock=lambda: clock)
         self.encode = {n: OdometryEncoder('world', n).encode for n in ('hand', 'object')}
 
-    def predicting(self, law):
-        law.safe = self.machine.safe
-        return PredictingBeside(law, in_loop=self.sim_time)
-
     def put(self, topic, data):
         self.recording.put(f'/{topic}', next(self._arrivals), data)
 
@@ -150,7 +145,7 @@ class Rehearsal:
         self.plant.release()
         self.stamp = 0
         self.machine.measured.restart()
-        chosen = self.prepared.law(law)
+        chosen = _made(self.prepared, law, self.machine.safe, in_loop=self.sim_time)
         trial = ExperimentRun(
             self.node, self.equipment, chosen, 0.0, lambda _: None, lambda _x, _u: None, law
         )

@@ -162,8 +162,7 @@ def _computed(
         found[begin] = outputs
         return memory
 
-    width = rows.shape[1] - first
-    if before is not None and held and sum(_sizes(before.made.law)) <= width:
+    if before is not None and held and _width(before.made.law) <= rows.shape[1]:
         compute(_Made(GoingOn(before.made.law, before.made.memory, 0.0)), 0, held)
     ended = None
     if held < whole:
@@ -173,7 +172,7 @@ def _computed(
         plan = plans.get(start) if values['task'] == EXECUTION else plan
         made = _made(values, before, plan)
         if made is not None:
-            if width != sum(_sizes(made.law)):
+            if rows.shape[1] != _width(made.law):
                 raise ParameterError(f'{STEPS} is damaged: run {number} is of another law')
             memory = compute(made, held, whole)
             if whole == len(rows):
@@ -185,9 +184,9 @@ def _computed(
     return computed, ended
 
 
-def _sizes(law: Law[Any]) -> tuple[int, int]:
-    """Return how many numbers a law takes and gives."""
-    return law.inputs.size, law.output.size
+def _width(law: Law[Any]) -> int:
+    """Return how many numbers a step has in the log of a law."""
+    return len(COLUMNS) + law.inputs.size + law.output.size
 
 
 def _made(values: dict[str, Any], before: _Ended | None, plan: Plan | None) -> _Made | None:
