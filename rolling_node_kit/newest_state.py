@@ -41,7 +41,7 @@ class StampCheck:
         where = 'behind' if age > 0.0 else 'ahead of'
         clock = 'the clock of the node' if self._now() else 'simulated time; no /clock came yet'
         return (
-            f'a state was refused: its stamp is {abs(age):.3g} s {where} {clock}; '
+            f'a state was rejected: its stamp is {abs(age):.3g} s {where} {clock}; '
             f'stamp_tolerance is {tolerance:g} s'
         )
 

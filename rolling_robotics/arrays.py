@@ -55,7 +55,7 @@ class Series:
     components
         Names of the columns.
     text
-        What it is.
+        Description.
 
     """
 

@@ -29,7 +29,7 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-STOP_TIMEOUT = 8.0  # from SIGTERM to SIGKILL [s]; a recorder writes out what it holds
+STOP_TIMEOUT = 8.0  # from SIGTERM to SIGKILL [s]; a recorder writes its buffer
 CLOSE_TIMEOUT = 60.0  # the same for the recorder, which writes what still waits
 SENT = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)  # signals by which others end a process
 DOMAINS = range(1, 102)  # beyond 101 the ports collide with those the system hands out
@@ -255,7 +255,7 @@ class Bringup:
             self.start_node(name)
 
     def start_node(self, name: str) -> None:
-        """Start the process of one node, again where it has ended; its log begins again."""
+        """Start the process of one node, again where it has ended; its log is cleared."""
         log: IO[bytes] | None = None
         if self.log_folder is not None:
             self.log_folder.mkdir(parents=True, exist_ok=True)

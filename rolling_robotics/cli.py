@@ -40,12 +40,12 @@ STATUS = {  # of errors, the special ones first
     RollingError: BAD_INPUT,
 }
 DESCRIPTION = """\
-Simulate, plan, run and look at things that roll: objects on a moving hand, balls and disks with
+Simulate, plan, run and view bodies that roll: objects on a moving hand, balls and disks with
 masses inside, a sphere with a pendulum, a sphere that rolls and spins, ball balancers, labyrinths,
 and machines from parts.
 
-A scenario file describes bodies, start and motion; docs/scenario.md says how. Examples come with
-the suite and are found by name; `rolling examples` lists them."""
+A scenario file describes bodies, start and motion; docs/scenario.md has the format. Examples come
+with the suite and are found by name; `rolling examples` lists them."""
 EPILOG = """\
 start here:
   rolling simulate spinning_plate --out plate.json
@@ -56,7 +56,7 @@ exit status: 0 done, 1 goal or limit not met, 2 bad input, 3 fault of the progra
 
 
 class _Parser(argparse.ArgumentParser):
-    """Parser whose errors are one line, with a guess at what was meant."""
+    """Parser whose errors are one line, with a suggestion."""
 
     def error(self, message: str) -> NoReturn:
         """End with status 2."""
@@ -68,7 +68,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
-    """Texts as they stand, with defaults; the longest name of a command beside its help."""
+    """Texts without reflow, with defaults; the longest name of a command fits its column."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
@@ -147,20 +147,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _discard_output() -> None:
-    """Write what is left of the output to nowhere."""
+    """Discard the rest of the output."""
     with open(os.devnull, 'w') as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _is_stop(error: BaseException) -> bool:
-    """Return whether it is Ctrl-C, or what a library made of it."""
+    """Return whether it is Ctrl-C, or an error that a library raised for it."""
     return isinstance(error, (KeyboardInterrupt, CancelledError)) or (
         isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt)
     )
 
 
 def _run(args: argparse.Namespace) -> int:
-    """Run a command; say that machine code is being made in the background, if it is."""
+    """Run a command; report whether machine code is being compiled in the background."""
     status = command(args.command)[1](args)
     print(end='', flush=True)  # while what goes wrong with it can be reported
     compiled = sys.modules.get('rolling_dynamics.compiled')
@@ -174,7 +174,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _failed(error: BaseException) -> int:
-    """Say what went wrong, never with a traceback unless it is asked for; return the status."""
+    """Report an error, with a traceback only on request; return the status."""
     for kind, status in STATUS.items():
         if isinstance(error, kind):
             say(str(error) or kind.__name__)

@@ -39,7 +39,7 @@ class InterruptFlag:
     """
 
     def __init__(self) -> None:
-        """Begin with the flag down."""
+        """Start with the flag down."""
         self.raised = False
 
     def __enter__(self) -> Self:
@@ -78,12 +78,12 @@ class Progress:
 
     def __init__(self, title: str) -> None:
         """
-        Begin.
+        Start.
 
         Parameters
         ----------
         title
-            What is being done.
+            Description of the task.
 
         """
         self._title, self._text = title, ''

@@ -30,9 +30,9 @@ def controllability_report(scenario: Scenario, depth: int = 5) -> dict[str, Any]
     Parameters
     ----------
     scenario
-        Its inputs at the start are those at which angles are held.
+        Scenario; angles are held at its inputs at the start.
     depth
-        Greatest depth of brackets.
+        Maximum depth of brackets.
 
     Raises
     ------

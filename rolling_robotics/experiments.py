@@ -62,7 +62,7 @@ class Experiment:
     name
         Name of the experiment and of its launch file.
     text
-        What it shows, in a sentence.
+        Description in a sentence.
     nodes
         The nodes, plant first.
     scenario_file
@@ -72,16 +72,16 @@ class Experiment:
     params_file, rviz_file
         Names of files in ``config``; by default the experiment's name.
     hardware
-        Nodes by kind of hardware, where there is a choice; the first kind is the usual one, and
+        Nodes by type of hardware, where there is a choice; the first type is the default, and
         ``nodes`` are its nodes.
     laws
         Laws of the controller that one may choose from by its parameter ``law``, the usual first,
         without those that the plug-in of its system adds.
     demo
         ``module:attribute`` of its demonstration, a :class:`rolling_robotics.demo.demo.Demo`, or
-        of a function of the experiment that returns one.
+        of a function from the experiment to one.
     start
-        Where executions of its plan start, see :func:`rolling_robotics.demo.demo.plan_demo`.
+        Start of executions of its plan, see :func:`rolling_robotics.demo.demo.plan_demo`.
 
     """
 
@@ -146,7 +146,7 @@ OPERATOR = 'operator'  # enclave of the tools by which a person looks and comman
 OWN_CLOCK: Mapping[str, str] = {'/clock': 'clock'}
 
 RECORDER = NodeEntry(name='recorder', module='rolling_robotics.nodes.recorder_node')
-# What a replay needs, and what a viewer of the recording draws.
+# Topics for a replay, and for a viewer of the recording.
 EXECUTED = (
     'execution/plan',
     'execution/settings',
@@ -191,15 +191,15 @@ def of_robot(
     name, text, scenario_file, demo
         See :class:`Experiment`.
     recorded
-        Topics that are recorded, further than for every robot.
+        Recorded topics, in addition to those of every robot.
     start
         See :class:`Experiment`.
     files
-        Name of the files of parameters and of RViz where it differs from the experiment's; the
-        nodes take the scenario then whatever the file of parameters says.
+        Name of the parameter and RViz files where it differs from the experiment's; the scenario
+        then overrides the one in the parameter file.
     measured
-        Whether such a scenario has sensors, so that the nodes may run by the topics of these and
-        of the actuators: of the simulator, or of real hardware, within finite limits.
+        Whether such a scenario has sensors, so that the nodes may run by the topics of sensors and
+        actuators: of the simulator, or of real hardware, within finite limits.
 
     """
     given = {'scenario_file': scenario_file} if files else {}

@@ -167,13 +167,13 @@ def checked_folder(folder: Path, option: str = '--out') -> Path:
 
 
 def unused_folder(folder: Path) -> Path:
-    """Return the folder, or one beside it that does not exist yet."""
+    """Return the folder, or one next to it that does not exist yet."""
     others = (folder.with_name(f'{folder.name}_{k}') for k in count(1))
     return next(path for path in chain([folder], others) if not path.exists())
 
 
 def say_written(out: Path | None, *lines: str) -> None:
-    """Print what a command has to say, beside a result on standard output on stderr."""
+    """Print the messages of a command, to stderr where the result goes to standard output."""
     for line in lines:
         print(line, file=sys.stderr if out == STDOUT else sys.stdout)
     if out not in (None, STDOUT):
@@ -247,7 +247,7 @@ def _compact(value: Any) -> str:  # noqa: ANN401
 
 
 def jsonable(value: Any) -> Any:  # noqa: ANN401
-    """Return plain data for JSON: arrays as lists, what is not a finite number as null."""
+    """Return plain data for JSON: arrays as lists, numbers that are not finite as null."""
     if isinstance(value, np.ndarray) and value.dtype.kind in 'biuf':
         finite = np.isfinite(value)
         if not finite.all():
@@ -269,12 +269,12 @@ def read_result(path: Path) -> dict[str, Any]:
     """
     Return a result that this package wrote.
 
-    Nothing but this file is opened, whatever stands in it.
+    Only this file is opened, whatever its content.
 
     Raises
     ------
     ParameterError
-        There is no such file, or it is not a result, or a damaged one.
+        The file does not exist, is not a result, or is damaged.
 
     Examples
     --------
@@ -353,7 +353,7 @@ class Arrays:
         return list(self._arrays[name]['components'])
 
     def text(self, name: str) -> str:
-        """Return what it is."""
+        """Return the type of the file."""
         return str(self._arrays[name]['text'])
 
     def parameter(self, name: str) -> float:
@@ -372,16 +372,16 @@ LONGEST_REASON = 200  # characters
 @contextmanager
 def damage_reported(what: str) -> Iterator[None]:
     """
-    Turn any exception into a ParameterError that says the file is damaged.
+    Turn any exception into a ParameterError about a damaged file.
 
-    For code that works on what stands in a file after the file was checked: no check sees every
-    combination of values, and libraries raise what they like. ``ROLLING_TRACEBACK=1`` lets the
-    exception through.
+    For code that uses the content of a file after a check of the file: no check finds every
+    combination of values, and libraries raise arbitrary exceptions. ``ROLLING_TRACEBACK=1`` lets
+    the exception through.
 
     Parameters
     ----------
     what
-        What is read, as the error names it.
+        Name of the file in the error.
 
     """
     try:

@@ -16,7 +16,7 @@ from rolling_dynamics.identification.log import stretches
 
 
 def lines(found: Found) -> Iterator[str]:
-    """Yield what is printed."""
+    """Yield the lines of the report."""
     log = found.log
     for name, e in found.estimates.items():
         yield e.line(name)
@@ -59,7 +59,7 @@ def to_dict(found: Found) -> dict[str, Any]:
 
 
 def draw(found: Found, state: Layout, path: Path) -> None:
-    """Draw residuals over time and over what the model says, a row for each component."""
+    """Draw residuals over time and over the model's values, a row for each component."""
     # matplotlib is slow to import
     from rolling_robotics.figures.states import saved_panels  # noqa: PLC0415
 

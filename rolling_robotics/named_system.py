@@ -36,12 +36,12 @@ def named_system(name: str) -> NamedSystem:
     Parameters
     ----------
     name
-        A scenario file, a kind of system, an example, or ``module:factory``.
+        A scenario file, a type of system, an example, or ``module:factory``.
 
     Raises
     ------
     ParameterError, ScenarioError
-        There is no such system, or it cannot be made; the text says what would do.
+        The system does not exist or cannot be created; the text names alternatives.
 
     """
     if ':' in name and not Path(name).exists():
@@ -57,7 +57,7 @@ def named_system(name: str) -> NamedSystem:
 
 
 def _made_by(name: str) -> NamedSystem:
-    """Return what a Python function makes."""
+    """Return the system of a Python function."""
     module, _, factory = name.partition(':')
     here = str(Path.cwd())
     if here not in sys.path:

@@ -37,18 +37,18 @@ def draw(
     name: str, result: dict[str, Any], path: Path, plan: dict[str, Any] | None = None
 ) -> bool:
     """
-    Write one figure of a result; return whether the result has what it shows.
+    Write one figure of a result; return whether the result has the data for it.
 
     Parameters
     ----------
     name
         One of ``FIGURES``.
     result
-        Of a simulation or a plan, as read from its file.
+        Result of a simulation or a plan, as read from its file.
     path
-        Image file; its suffix says the format.
+        Image file; its suffix selects the format.
     plan
-        Result of a planner that the figure ``plan`` shows beside it; None for its own.
+        Result of a planner that the figure ``plan`` shows with it; None for its own.
 
     Raises
     ------

@@ -27,9 +27,9 @@ def simulation_result(scenario: Scenario, trajectory: Trajectory) -> dict[str, A
     Parameters
     ----------
     scenario
-        What was run.
+        The scenario.
     trajectory
-        What came out.
+        Its simulation.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def simulation_result(scenario: Scenario, trajectory: Trajectory) -> dict[str, A
 
 
 def heading(kind: str, scenario: Scenario) -> dict[str, Any]:
-    """Return the entries that say what a file is about."""
+    """Return the entries that identify the content of a file."""
     system = scenario.system
     layout = system.parameters
     return {
@@ -281,7 +281,7 @@ def simulated(planned: Planned) -> Trajectory:
 
 
 def _of_rollout(scenario: Scenario, found: Rollout) -> Trajectory:
-    """Return a motion under feedback, at the samples by which it was judged."""
+    """Return a motion under feedback, at the samples of its evaluation."""
     begin, end = float(found.times[0]), float(found.times[-1])
     system = in_mode(scenario.system, next(iter(scenario.system.modes)))
     return Trajectory(

@@ -53,17 +53,17 @@ class Shot:
     Attributes
     ----------
     rate
-        Pictures a second.
+        Pictures per second.
     speed
-        Time of the scene in a second of the picture [s or m].
+        Time of the scene per second of the picture [s or m].
     at
-        Time of a still picture; that in the middle if None.
+        Time of a still picture; the middle if None.
     width
         Of the picture [px]; its height follows from the scene, the strips come below.
     camera
-        Where it is seen from.
+        Position of the camera.
     strips, legend
-        Whether curves over time are drawn below, and names of what is drawn above.
+        Whether curves over time are drawn below, and a legend above.
     every
         Time between the snapshots of a ``*.png``; None for a single picture.
 
@@ -187,16 +187,16 @@ def write_movie(
     Parameters
     ----------
     scene, shot
-        What is shown, and how.
+        The scene, and its camera.
     path
         ``*.gif`` or ``*.mp4``, or ``*.png`` for a still picture.
     on_picture
-        Called with the number of pictures that are drawn, and of all.
+        Called with the number of pictures drawn so far, and the total.
 
     Raises
     ------
     ParameterError
-        The format is another, ffmpeg is missing or failed, or the file cannot be written.
+        The format is unknown, ffmpeg is missing or failed, or the file cannot be written.
 
     Examples
     --------
@@ -270,7 +270,7 @@ def _write_mp4(frames: Iterator[Picture], rate: float, path: Path) -> None:
                 if pipe is not None:
                     pipe.write(np.ascontiguousarray(picture[:rows, :columns]).tobytes())
         except BrokenPipeError:
-            pass  # it says why below
+            pass  # its output has the reason
         finally:
             if pipe is not None:
                 pipe.close()

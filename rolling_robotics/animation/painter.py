@@ -57,7 +57,7 @@ _Pile = list[tuple[Values, ...]]
 
 
 def extent(scene: Scene, camera: Camera) -> tuple[Values, Values]:
-    """Return least and greatest place of everything on the picture, shape (2,) each [m]."""
+    """Return the bounds of everything on the picture, shape (2,) each [m]."""
     points = []
     for body in scene.bodies:
         drawn = [*(m.vertices for m in body.meshes), *(line.points for line in body.lines)]

@@ -84,7 +84,7 @@ def is_recording(path: Path) -> bool:
 @contextmanager
 def opened(command: str, path: Path, scenario: Path | None = None) -> Iterator[Recorded]:
     """
-    Open a recording, and say what of it is lost.
+    Open a recording, and report lost parts.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def opened(command: str, path: Path, scenario: Path | None = None) -> Iterator[R
     Raises
     ------
     ParameterError
-        ROS is missing, or what is read is damaged.
+        ROS is missing, or the recording is damaged.
 
     """
     from rolling_robotics.files import damage_reported

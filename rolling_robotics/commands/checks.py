@@ -28,11 +28,11 @@ def run_check(args: Namespace) -> int:
     Check scenario files without running them.
 
     Validate scenario files, with their sections `plan` and `sweep` if present. Each error names
-    the path of the entry, the value given and what is allowed. Values that are allowed but
-    unlikely, such as a ball of 100 m, are questioned and do not change the exit status. With
-    `--picture` the start is drawn: bodies, axes and contact frame. Of a machine from parts it
-    reports how many of the velocities at contacts are independent, which twists they leave free,
-    and which forces move nothing.
+    the path of the entry, the given value and the allowed ones. Values that are allowed but
+    unlikely, such as a ball of 100 m, give a warning and do not change the exit status. With
+    `--picture` the start is drawn: bodies, axes and contact frame. For a machine from parts it
+    reports the number of independent velocities at contacts, the twists that they leave free, and
+    the forces that move nothing.
 
     example:
       rolling check spinning_plate my_scenario.yaml
@@ -44,7 +44,7 @@ def run_check(args: Namespace) -> int:
         raise ParameterError('--picture: draws one scenario; give one file')
 
     def fault(path: str) -> str:
-        """Return what is wrong with a file, empty if nothing is."""
+        """Return the errors of a file, empty if there are none."""
         try:
             scenario = load_scenario(path)
             if 'plan' in scenario.raw:
@@ -70,7 +70,7 @@ def run_check(args: Namespace) -> int:
 
 
 def _doubtful(scenario: Scenario) -> Iterator[str]:
-    """Yield what is questioned, and points of a sweep that are refused."""
+    """Yield questionable values, and rejected points of a sweep."""
     from rolling_dynamics.scenario.scenario import doubts
     from rolling_robotics.sweep.points import probe, read_sweep
 
@@ -108,18 +108,18 @@ def declare_check_system(add: Add) -> None:
 
 def run_check_system(args: Namespace) -> int:
     """
-    Check that a system keeps the contract.
+    Check a system against the contract.
 
-    Put a rolling system to the checks of the contract: shapes, units, derivatives against
+    Run the checks of the contract on a rolling system: shapes, units, derivatives against
     differences, invariants along a simulation, the contact wrench by Newton and Euler, guards,
     machine code, linearisation, sensors and actuators with their messages, and planning and
-    regulation of a small problem. Each check is a line; where one fails, the line says what was
-    expected and what was found, and the exit status is 1.
+    regulation of a small problem. Each check is a line. The line of a failed check has the
+    expected and the found value, and the exit status is 1.
 
-    A system is a scenario file, the name of a scenario or of a kind of system of the suite, or
-    `module:factory`, a Python function that returns (system, parameters, state),
-    (system, parameters, state, control) or (system, parameters, state, control, sensors,
-    actuators), where the control may be None.
+    A system is a scenario file, the name of a scenario or of a type of system of the suite, or
+    `module:factory`, a Python function that returns (system, parameters, state), (system,
+    parameters, state, control) or (system, parameters, state, control, sensors, actuators), where
+    the control may be None.
 
     example:
       rolling check-system spinning_plate
@@ -147,7 +147,7 @@ def run_check_system(args: Namespace) -> int:
 
 
 def _messages(subject: Subject) -> None:
-    """Check what is read of messages of sensors and actuators, where ROS is."""
+    """Check the values read from messages of sensors and actuators, where ROS is installed."""
     from rolling_dynamics.testing import NotApplicable
 
     try:
@@ -166,12 +166,11 @@ def declare_controllability(add: Add) -> None:
 
 def run_controllability(args: Namespace) -> int:
     """
-    Rank of the Lie algebra of a kinematic system, and where it is lost.
+    Rank of the Lie algebra of a kinematic system, and its singular sets.
 
     Compute the Lie brackets of a kinematic system, given as a scenario, until the rank stops
     growing: the rank up to each depth at a general state and at the start, the drift and its
-    divergence, what is lost without each input, and the sets of angles on which the rank breaks
-    down.
+    divergence, the rank without each input, and the sets of angles with a lower rank.
 
     Exit status 1 means that the rank at the start is less than the dimension of the state.
 

@@ -24,13 +24,13 @@ def run_export(args: Namespace) -> int:
 
     Write a controller in discrete time as C99: one header and one source, without allocation, the
     state in a struct, and a function for one step. Those of any machine take sines from the
-    library of C (`-lm`), others no library. It prints how many operations a step takes at
-    most, what it needs of the stack and, where there is a C compiler, the size of its code. Any
-    machine with an equilibrium near its start has the controllers `hold`, `drive` where it has a
-    place on the floor, `follow` along the plan of its scenario, and `measured`, the hold by what
-    the sensors of its scenario measure. So do controllers along a plan by the name that the
-    parameter `law` takes, such as `lqr`, and those of experiments, such as `flip_up_closed_loop`:
-    they have a table of the plan, a row a step. One that is opaque is refused.
+    library of C (`-lm`), others no library. It prints the maximum number of operations of a step,
+    its stack and, with a C compiler, the size of its code. Any machine with an equilibrium near
+    its start has the controllers `hold`, `drive` if it has a position on the floor, `follow` along
+    the plan of its scenario, and `measured`, the hold by the sensors of its scenario. Controllers
+    along a plan are exported by the name that the parameter `law` takes, such as `lqr`, and those
+    of experiments, such as `flip_up_closed_loop`: they contain a table of the plan, a row per
+    step. An opaque controller is rejected.
 
     example:
       rolling export lqr --scenario ball_balancer --language c --out firmware

@@ -21,10 +21,9 @@ def run_examples(args: Namespace) -> int:
     """
     List the example scenarios, or copy them to change them.
 
-    List the scenarios that come with the suite, each with a line of what it shows. Every command
+    List the scenarios that come with the suite, each with a line of description. Every command
     that takes a SCENARIO takes one of these names. --copy writes their files into a folder, where
-    they can be changed; a file that is there already and differs is not overwritten, and nothing
-    is written.
+    they can be changed; if a file exists and differs, nothing is written.
 
     example:
       rolling examples
@@ -82,10 +81,10 @@ def run_schema(_: Namespace) -> int:
     Print the JSON Schema of scenario files, for completion in an editor.
 
     Print the JSON Schema of the scenario files of all systems that are installed. An editor
-    completes names, shows sentences and units, and marks what does not fit. For the YAML language
-    server (VS Code, Neovim, Emacs and others) begin a file with
+    completes names, shows descriptions and units, and marks errors. For the YAML language server
+    (VS Code, Neovim, Emacs and others) start a file with
       # yaml-language-server: $schema=scenario.schema.json
-    A number may be a formula; `rolling check` says whether a formula is valid.
+    A number may be a formula; `rolling check` reports whether a formula is valid.
 
     example:
       rolling schema > scenario.schema.json

@@ -19,7 +19,7 @@ def run_simulate(args: Namespace) -> int:
     energy and events as named arrays with units.
 
     Exit status 1 means that the contact left its envelope (slip, lift-off, edge of the hand, a
-    hole in the board) or that the hand's motion exceeds its limits; the file is written all the
+    hole in the board) or that the hand's motion exceeds its limits. The file is written all the
     same.
 
     example:
@@ -104,14 +104,14 @@ declare_compile = add_scenario
 
 def run_compile(args: Namespace) -> int:
     """
-    Compile what a scenario evaluates, so that its next runs are fast.
+    Compile the functions of a scenario, so that its next runs are fast.
 
-    Simulate a scenario, plan it if it has a section `plan`, and wait until everything that was
-    evaluated is compiled. The other commands do not wait: what they evaluate is compiled in the
-    background, also after they have ended, and later runs use it.
+    Simulate a scenario, plan it if it has a section `plan`, and wait until all functions used are
+    compiled. The other commands do not wait: their functions are compiled in the background, also
+    after the command has ended, for use by later runs.
 
-    The environment variable ROLLING_COMPILE chooses: `behind` (default), `now` (before anything is
-    evaluated) or `never`. Machine code is kept in ROLLING_CACHE_DIR (default:
+    The environment variable ROLLING_COMPILE selects the time: `behind` (default), `now` (before
+    anything is evaluated) or `never`. Machine code is kept in ROLLING_CACHE_DIR (default:
     ~/.cache/rolling_robotics).
 
     example:

@@ -25,7 +25,7 @@ def declare_identify(add: Add) -> None:
     bounds = named('NAME=LOW:HIGH with two numbers', _bounds)
     several: dict[str, Any] = {'action': 'append', 'default': []}
     still = 'leave out where an entry of the state changes slower than this [per second]'
-    lacking = 'standard deviation of what the rate of an entry of the state lacks in a window'
+    lacking = 'standard deviation of an unmodelled rate of an entry of the state in a window'
     add('log', 'LOG', 'CSV file, or recording in MCAP', Path)
     add('--scenario', 'FILE', 'system of the log', required=True)
     add('--columns', 'FILE.yaml', 'names of the columns of a log', Path)
@@ -75,12 +75,12 @@ def run_identify(args: Namespace) -> int:
     Fit the parameters that a scenario marks by its entry `uncertain`, or that --fit names, to a
     log of its motion: a CSV file, or a recording in MCAP. The columns are `time` [s], components
     of the state, and the control's (without these the scenario's control acts); --columns maps
-    other names, and in a recording topics and fields. Beside parameters, `dead_time` fits the
-    delay of the control, and a component of the control what is to be added to it. The log is cut
-    into windows, each with a start of its own; the last ones are held out and predicted. --moving
-    leaves out where a body rests; --lacking lets each window have a constant rate of its own that
-    the equations lack. Printed are intervals of 95 %, parameters that cannot be distinguished, and
-    errors next to the error of the last velocity held. The exit status is 1 if a parameter is not
+    other names, and in a recording topics and fields. In addition to parameters, `dead_time` fits
+    the delay of the control, and a component of the control fits its offset. The log is cut into
+    windows, each with its own start; the last ones are held out and predicted. --moving leaves out
+    times at which a body rests; --lacking lets each window have a constant unmodelled rate.
+    Printed are intervals of 95 %, parameters that cannot be distinguished, and errors next to
+    those of a prediction with constant velocity. The exit status is 1 if a parameter is not
     determined.
 
     example:
@@ -133,14 +133,13 @@ def run_calibrate(args: Namespace) -> int:
     Identify model parameters from recorded topics, and write them as parameters of the nodes.
 
     camera: pose of the camera, offset of its clock and latency of its images. Fix the markers'
-    body to the hand, at the place --mount says, move the arm, and record robot_joint_states and
-    vision/object_pose.
-    joints: inertia and friction of the drives. Let the joints turn to and fro at several speeds
-    without an object, and record robot_joint_states with efforts.
-    object: inertia and damping. Let the object rock by less than 0.3 rad about y on the hand at
-    rest, and record vision/object_pose; --scenario says which object, at rest where it rocks.
-    sliding: kinetic friction of object and plate. Shake or tilt the plate until the object slides
-    on it, and record robot_joint_states and vision/object_pose; --scenario says which object.
+    body to the hand, at the position given by --mount, move the arm, and record robot_joint_states
+    and vision/object_pose. joints: inertia and friction of the drives. Move the joints to and fro
+    at several speeds without an object, and record robot_joint_states with efforts. object:
+    inertia and damping. Let the object rock by less than 0.3 rad about y on the hand at rest, and
+    record vision/object_pose; --scenario names the object, at rest where it rocks. sliding:
+    kinetic friction of object and plate. Shake or tilt the plate until the object slides on it,
+    and record robot_joint_states and vision/object_pose; --scenario names the object.
 
     example:
       rolling calibrate recordings/arm camera --mount 0.02 0 0.03 0 0 0 1 --out camera.yaml
@@ -153,7 +152,7 @@ def run_calibrate(args: Namespace) -> int:
 
     if args.out and args.kind in {'object', 'sliding'}:
         raise ParameterError(
-            '--out: what is found about an object belongs into its scenario; it is only printed'
+            '--out: parameters of an object belong in its scenario; they are only printed'
         )
     out = checked_output(args.out, '.yaml') if args.out else None
     parameters: dict[str, dict[str, Any]] = {}

@@ -29,7 +29,7 @@ def declare_plot(add: Add) -> None:
     add('file', 'FILE', 'result file, or a recording', Path)
     add('--out', 'FOLDER', 'folder of the figures', Path)
     add('--only', 'FIGURE', 'only this figure', action='append')
-    add('--plan', 'PLAN.json', 'plan to draw beside it', Path)
+    add('--plan', 'PLAN.json', 'plan to draw with it', Path)
     add('--scenario', 'SCENARIO', SCENARIO_HELP, Path)
     add('--format', None, 'file format', choices=FORMATS, default='png')
 
@@ -39,9 +39,9 @@ def run_plot(args: Namespace) -> int:
     Draw figures of a simulation, a plan or a recording.
 
     Draw figures of a result file: states, contact paths on both surfaces, contact wrench with its
-    margins, energy, phase portraits, and a plan beside its execution. A recording gives the last
-    of these for everything that was executed in it. They are written beside the file unless --out
-    names a folder.
+    margins, energy, phase portraits, and a plan with its execution. A recording gives the last of
+    these for each of its executions. They are written next to the file unless --out names a
+    folder.
 
     example:
       rolling simulate ellipsoid_in_dish --out dish.json
@@ -90,7 +90,7 @@ def _read_plan(path: Path, system: str) -> dict[str, object]:
 
 
 def _of_recording(args: Namespace, folder: Path, progress: Progress) -> Iterator[Path]:
-    """Draw each execution of a recording beside its plan and yield the files."""
+    """Draw each execution of a recording with its plan and yield the files."""
     from rolling_robotics.figures.beside import records_figure
     from rolling_robotics.plot import write_figure
 
@@ -125,7 +125,7 @@ def declare_animate(add: Add) -> None:
         '--elevation', 'ELEVATION', 'elevation of the view in degrees', number(-90, 90), default=28
     )
     add('--no-strips', None, 'leave out the curves below the picture', action='store_true')
-    add('--no-legend', None, 'leave out the names of what is drawn', action='store_true')
+    add('--no-legend', None, 'draw no legend', action='store_true')
 
 
 def run_animate(args: Namespace) -> int:
@@ -195,14 +195,12 @@ def run_view(args: Namespace) -> int:
     Serve a page that shows a scene in space: bodies with their surfaces, contact frames and point,
     traces on both surfaces, the contact force inside its friction cone, a plan as a ghost, a time
     slider, and curves of the margins. FILE is a result of `rolling simulate` or `rolling plan`, or
-    the folder of a recording; without one, what the nodes of this ROS domain publish is shown
-    live. Where a planner and a controller run, a goal can be dragged, planned for and gone to,
-    unless --host lets others look. `rolling record` keeps what was published, to be looked at
-    again.
+    the folder of a recording. Without one, the nodes of this ROS domain are shown live. With a
+    planner and a controller running, a goal can be dragged, planned for and executed, unless
+    --host admits other computers. `rolling record` records the topics for a later view.
 
-    Open the address that is printed; Ctrl-C ends it. With --export the scene is written as one
-    page that any browser opens and plays without this suite. Needs viser:
-    `pip install 'rolling_robotics[viewer]'`.
+    Open the printed address; Ctrl-C ends it. With --export the scene is written as one page that
+    any browser plays without this suite. Needs viser: `pip install 'rolling_robotics[viewer]'`.
 
     example:
       rolling view plan.json

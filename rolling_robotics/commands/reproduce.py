@@ -30,7 +30,7 @@ def declare_reproduce(add: Add) -> None:
     add('name', 'NAME', f'one of: {", ".join(REPRODUCTIONS)}')
     add('--json', 'FILE.json', 'write the table', Path)
     unseen = 'list the figures that the text at hand names and does not show'
-    add('--fast', None, 'shorten what takes over a minute, and say what', action='store_true')
+    add('--fast', None, 'shorten and name what takes over a minute', action='store_true')
     add('--unseen', None, unseen, action='store_true')
     add('--data', 'FOLDER', 'logs of `reality` (default: ROLLING_REALITY_DATA)', Path)
     add('--figures', 'FOLDER', 'draw the figures', Path)
@@ -40,16 +40,17 @@ def run_reproduce(args: Namespace) -> int:
     """
     Reproduce the numbers and figures of a paper.
 
-    Compute what a paper prints: a table with the printed beside the computed numbers, and the
-    figures as PNG. Parameters that the paper leaves unsaid are inferred and stated.
+    Compute the results of a paper: a table of the printed and the computed numbers, and the
+    figures as PNG. Parameters that the paper omits are inferred and stated.
 
     The verdict of a number is `met` within its tolerance, else `not met`, which ends the command
-    with exit status 1. A printed number that does not follow from what the paper itself says (see
-    docs/errata.md) is `refuted` where the computed one is what it should be. A number that the
-    paper does not print, and nothing else determines, is `computed`.
+    with exit status 1. A printed number that contradicts the paper's own equations (see
+    docs/errata.md) is `refuted` where the computed one is right. A number that the paper does not
+    print, and nothing else determines, is `computed`.
 
     `reality` compares models with logs of real machines, in the folder of --data; without them a
-    row is `not fetched`, and how to fetch them is printed. `reality:beam` is one set of them.
+    row is `not fetched`, and the command prints how to fetch them. `reality:beam` is one set of
+    them.
 
     example:
       rolling reproduce ivanova-pivovarova --json numbers.json --figures figures
@@ -64,7 +65,7 @@ def run_reproduce(args: Namespace) -> int:
     if args.figures is not None:
         checked_folder(args.figures, '--figures')
     module = importlib.import_module(REPRODUCTIONS[args.name])
-    # a paper that says what of it is LONG can shorten that
+    # a paper with a constant LONG can be shortened
     options: dict[str, Any] = {'fast': args.fast} if hasattr(module, 'LONG') else {}
     if hasattr(module, 'DATA'):
         given = args.data or os.environ.get(module.DATA)

@@ -80,13 +80,13 @@ def declare_demo(add: Add) -> None:
 
 def run_demo(args: Namespace) -> int:
     """
-    Run a demonstration, on ROS 2 nodes where ROS is there.
+    Run a demonstration, on ROS 2 nodes where ROS is installed.
 
     Start the nodes of an experiment as separate processes on ROS 2, run it, print the result and
     leave a figure and a recording. Without ROS the same trials run in this process, with the same
-    figure. The exit status says whether the goal was reached: 0 yes, 1 no, 4 inconclusive: the
-    machine did not keep the clock, or samples are missing. What is inconclusive by the clock is
-    run once more, in simulated time, unless --no-simulated-time was given.
+    figure. The exit status reports whether the goal was reached: 0 yes, 1 no, 4 inconclusive: the
+    computer was too slow for real time, or samples are missing. An inconclusive run in real time
+    is repeated in simulated time, unless --no-simulated-time was given.
 
     example:
       rolling demo ball_on_plate --simulated-time --out build/demo
@@ -142,13 +142,14 @@ def declare_execute(add: Add) -> None:
 
 def run_execute(args: Namespace) -> int:
     """
-    Have a plan executed by running nodes, after planning it if a goal is given.
+    Execute a plan on running nodes, after planning it if a goal is given.
 
-    Send a plan to the controller of running nodes (`ros2 launch ...`), show how it goes, and say
-    whether the goal was reached. Without a file and without --goal it is the newest plan of the
-    planner. With --goal the planner makes one first, from where the system is.
+    Send a plan to the controller of running nodes (`ros2 launch ...`), show the progress, and
+    report whether the goal was reached. Without a file and without --goal it is the newest plan of
+    the planner. With --goal the planner makes one first, from the present state.
 
-    Exit status 1 means that there is no plan, or that the goal was missed; the text says why.
+    Exit status 1 means that there is no plan, or that the goal was missed; the text has the
+    reason.
 
     example:
       rolling execute --goal u_h=0 v_h=0.05 --horizon 2
@@ -210,18 +211,18 @@ def run_replay(args: Namespace) -> int:
     """
     Replay a recorded experiment in lockstep and compare it bit by bit.
 
-    Read a recording, make each law again from the parameters and the plan that were recorded,
-    give it what it was given at each step (controller/steps), and compare its commands with the
-    recorded ones. They match bit by bit, in wall-clock time too: of plans, holds, velocities,
-    experiments of the laboratory and rigs. Where an estimator was recorded with its inputs and its
-    log (estimator/steps, estimator/settings), its estimates are computed again too.
+    Read a recording, create each law from the recorded parameters and plan, step it with the
+    recorded inputs (controller/steps), and compare its commands with the recorded ones. They match
+    bit by bit, in wall-clock time too: for plans, holds, velocities, experiments of the laboratory
+    and rigs. Where an estimator was recorded with its inputs and its log (estimator/steps,
+    estimator/settings), its estimates are computed again too.
 
-    They are compared bit by bit on a machine of the kind that recorded, with the same versions.
-    Elsewhere, or where a recording does not say what it was made on, numbers are compared to 1e-9,
-    and the reason is printed.
+    They are compared bit by bit on a computer of the type that recorded, with the same versions.
+    Elsewhere, or where a recording does not name its computer, numbers are compared to 1e-9, and
+    the reason is printed.
 
-    A recording names the scenario of its nodes. One that comes with the suite is taken; any other
-    file is not opened unless --scenario gives it.
+    A recording names the scenario of its nodes. One that comes with the suite is used; any other
+    file is only opened if --scenario names it.
 
     Exit status 1 means that a command or an estimate differs.
 

@@ -39,9 +39,9 @@ def run_sweep(args: Namespace) -> int:
     Simulate a scenario at every point of a grid, or at samples, of any of its entries, in
     processes on this machine, and write one row per point as Parquet.
 
-    What is varied is given in the scenario's section `sweep` or in --vary. A point that fails
-    becomes a row that says why. A sweep that was stopped goes on where it was when the same
-    command is given again. Exit status 1 means that every point failed.
+    The varied entries are given in the scenario's section `sweep` or in --vary. A failed point
+    becomes a row with the reason. An interrupted sweep continues when the same command is given
+    again. Exit status 1 means that every point failed.
 
     example:
       rolling sweep point_mass_disk_sweep --out disk.parquet
@@ -71,7 +71,7 @@ def run_sweep(args: Namespace) -> int:
         return 0
     good, _ = probe(sweep)
     alike = FEWEST if len(parts_of(sweep)[0]) >= FEWEST else 1
-    compiling = dict.fromkeys(range(alike), sweep.values(good))  # what the workers will need
+    compiling = dict.fromkeys(range(alike), sweep.values(good))  # compiled for the workers
     run_points(sweep.document, sweep.follows, compiling)
     return _work(args, sweep, store)
 

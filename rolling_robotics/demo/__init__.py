@@ -1,1 +1,1 @@
-"""Demonstrations: trials of an experiment on real nodes, judged by their recording."""
+"""Demonstrations: trials of an experiment on real nodes, evaluated by their recording."""

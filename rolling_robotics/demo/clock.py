@@ -10,16 +10,16 @@ from rolling_robotics.bringup import realtime_allowed
 from rolling_robotics.trials.trial import INCONCLUSIVE, say
 
 PERIOD, TURNS = 1e-3, 400  # of the loop that is tried [s]
-LATE = 0.05  # of its turns that may begin a period late, or later
+LATE = 0.05  # of its iterations that may start a period late, or later
 MISSED = 0.1  # of its deadlines in a second that the loop of a node may miss
 
 
 def unpunctual() -> str:
     """
-    Return why the loops of nodes would be late on this machine, or the empty string.
+    Return the reason why loops of nodes would be late on this computer, or the empty string.
 
-    Nodes of a demonstration keep the clock where real-time priority is permitted, where other work
-    leaves a processor free, and where a loop of 1 kHz that only sleeps wakes in time.
+    Nodes of a demonstration run in real time if real-time priority is permitted, other work leaves
+    a processor free, and a loop of 1 kHz that only sleeps wakes in time.
     """
     if not realtime_allowed():
         return 'no real-time priority is permitted'
@@ -35,7 +35,7 @@ def unpunctual() -> str:
 def late_fraction(
     now: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
 ) -> float:
-    """Return the fraction of turns of a loop that begin a period late, or later."""
+    """Return the fraction of iterations of a loop that start a period late, or later."""
     late, due = 0, now()
     for _ in range(TURNS):
         due += PERIOD
@@ -43,7 +43,7 @@ def late_fraction(
         behind = now() - due
         if behind > PERIOD:
             late += 1
-            due += behind - behind % PERIOD  # what was missed is not made up for
+            due += behind - behind % PERIOD  # missed iterations are not repeated
     return late / TURNS
 
 
@@ -69,15 +69,15 @@ def in_simulated_time(wanted: bool | None) -> bool:
 
 def judged(run: Callable[[bool], int], wanted: bool | None, *, sim: bool) -> int:
     """
-    Run a demonstration, once more in simulated time if it is inconclusive by the clock.
+    Run a demonstration, once more in simulated time if it is inconclusive in real time.
 
     Parameters
     ----------
     run
-        Runs it in simulated time, or by the clock, and returns its exit status.
+        Runs it in simulated or real time, and returns its exit status.
     wanted
-        Whether simulated time was asked for; None if nothing was. What was asked to run by the
-        clock is not run again.
+        Whether simulated time was requested; None without a request. A run requested in real time
+        is not repeated.
     sim
         Whether the first run is in simulated time.
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 RATE, TOLERANCE = 1000.0, 0.05  # of the controllers, where the experiment has no others [Hz]
 NOISY = 0.2  # least goal_tolerance by sensors, whose noise moves a robot too
-UNJUDGED = 100.0  # the greatest goal_tolerance
+UNJUDGED = 100.0  # the maximum goal_tolerance
 
 
 def planned(
@@ -77,7 +77,7 @@ class PlanLockstep:
         experiment
             Name of the experiment, for the parameters of its controller.
         scenario_file
-            What is planned for.
+            Scenario of the planner.
         plant_file
             Scenario of the plant, where it differs.
 
@@ -117,7 +117,7 @@ class PlanLockstep:
         return self.judged(record, measured=measured)
 
     def _behind_sensors(self, law: Law[Any]) -> MeasuredLaw:
-        """Return a law that is given what the sensors of the plant measure."""
+        """Return a law that takes measurements of the plant's sensors."""
         model, plant = self.model, self._plant.scenario
         state = SensorFilter(model.system, model.params, plant.sensors, model.start)
         return MeasuredLaw(state, law, latency=latency(plant.sensors, plant.actuators))
@@ -146,7 +146,7 @@ class Demo:
     Attributes
     ----------
     task, criterion
-        What is done in a trial, and what success means.
+        Task of a trial, and criterion of success.
     law
         The law whose trials have to succeed.
     compared
@@ -156,20 +156,20 @@ class Demo:
     settings
         Parameters of the controller by law.
     start
-        From a random seed to fields of a trial: its start, and what disturbs it.
+        From a random seed to fields of a trial: its start and disturbances.
     trials
-        Trials of ``law`` by default; of the others there is one for each four.
+        Default number of trials of ``law``; the others have a quarter of it.
     faster
-        How many times sooner than under the last of the compared laws the goal has to be reached;
-        0 where that is not asked.
+        Factor by which the goal has to be reached sooner than under the last of the compared laws;
+        0 for no such condition.
     plant
         Node that simulates the plant.
     pace, idle_pace
-        Simulated seconds in a second at most, in a trial and between trials.
+        Maximum real-time factor, in a trial and between trials.
     workers
         Number of processes that carry out trials in lockstep.
     draw
-        Draws the figure, a PNG file, where it is not motions beside what was planned.
+        Draws the figure, a PNG file; by default motions and plan.
 
     """
 
@@ -193,7 +193,7 @@ class Demo:
         return replace(self, **self.task.on(hardware)) if hardware else self
 
     def under(self, law: str) -> Demo:
-        """Return the demonstration of another law, beside the usual one; empty for the usual."""
+        """Return the demonstration of another law, next to the usual one; empty for the usual."""
         if law in ('', self.law):
             return self
         if not self.task.named_laws:
@@ -231,7 +231,7 @@ SETTINGS = {OPEN_LOOP: {'open_loop': True}, CLOSED_LOOP: {'open_loop': False}}
 
 
 class GoalReached(Criterion):
-    """The goal of a plan is reached, as the controller judges it."""
+    """Criterion: the goal of a plan is reached, as the controller evaluates it."""
 
     def outcome(self, record: Record) -> Outcome:
         """Return the norm of the goal error; it may be as great as the controller's tolerance."""
@@ -247,14 +247,14 @@ class GoalReached(Criterion):
 @dataclass(frozen=True, kw_only=True)
 class PlanTask(NodesTask):
     """
-    A plan, executed.
+    Task: execute a plan.
 
     Attributes
     ----------
     request
-        From the scenario to what is asked of the planner.
+        From the scenario to the request to the planner.
     plant_file
-        Scenario of the plant, where it differs from the one that is planned for.
+        Scenario of the plant, where it differs from the planner's.
 
     """
 
@@ -272,7 +272,7 @@ class PlanTask(NodesTask):
         return None if plan is None else partial(driver.execute, plan=plan, measured=measured)
 
     def overrides(self, *, use_sim_time: bool, rate: float) -> dict[str, dict[str, object]]:  # noqa: ARG002
-        """Return the scenario of the plant, where it differs; the truth judges an estimate."""
+        """Return the scenario of the plant, where it differs; its state is the truth."""
         plant: dict[str, object] = {'scenario_file': self.plant_file} if self.plant_file else {}
         judge: dict[str, object] = (
             {'goal_tolerance': UNJUDGED} if self.hardware == EMULATED else {}
@@ -280,7 +280,7 @@ class PlanTask(NodesTask):
         return {'simulator': plant, 'controller': judge}
 
     def on(self, hardware: str) -> dict[str, Any]:
-        """Return what differs: by sensors it begins where the scenario does, under feedback."""
+        """Return the changes: by sensors it starts where the scenario does, under feedback."""
         own = {'start': lambda _: {}, 'compared': {}} if hardware == EMULATED else {}
         return super().on(hardware) | own
 
@@ -331,16 +331,16 @@ def plan_demo(
     **options: Any,
 ) -> Demo:
     """
-    Return the demonstration of a plan, executed from a start that is off.
+    Return the demonstration of a plan, executed from a disturbed start.
 
     Parameters
     ----------
     experiment
         Name of the experiment.
     position, rotation
-        By how much the executions start off in position [m] and attitude [rad].
+        Error of the start in position [m] and attitude [rad].
     request
-        From the scenario to what is asked of the planner.
+        From the scenario to the request to the planner.
     plant_file
         See :class:`PlanTask`.
     options
@@ -361,7 +361,7 @@ OFF = 0.02  # m, of the start from the plan's, along x and y
 
 
 def demo(experiment: Experiment) -> Demo:
-    """Return the demonstration of a plan; where no start is said, beside the plan if possible."""
+    """Return the demonstration of a plan; without a given start, next to the plan if possible."""
     if experiment.start:
         return plan_demo(experiment.name, **experiment.start)
     view = load_robot(experiment.scenario_file).view

@@ -122,7 +122,7 @@ def joint_use(chain: Chain, joints: RecordedJoints) -> dict[str, Array]:
 
 
 def limits_kept(recording: Path, experiment: str) -> bool:
-    """Return whether the joints of a recording kept their limits, and print how much they used."""
+    """Return whether the joints of a recording kept their limits, and print their maxima."""
     given = read_parameters(find_config(find_experiment(experiment).params_file))
     chain = chain_from(given)
     names = chain.joint_names
@@ -135,7 +135,7 @@ def limits_kept(recording: Path, experiment: str) -> bool:
 
 TRUTH = 'object/ground_truth'
 MODES: Mapping[str, str] = {SIMULATED: 'contact/state', EMULATED: 'contact/ground_truth'}
-LOST = {'separated': 'lift_off', 'slipping': 'slip'}  # mode of the contact -> its beginning
+LOST = {'separated': 'lift_off', 'slipping': 'slip'}  # mode of the contact -> its start
 CORES = 4  # processors that emulated hardware needs in wall-clock time, at its full rate
 SLOW_RATE = 250.0  # of those loops where there are fewer [Hz]
 CAMERA_RATE = 250.0  # images per second at most, and one for two turns of the loops [Hz]
@@ -169,12 +169,12 @@ def contact_events(modes: Sequence[tuple[float, str]]) -> tuple[tuple[float, str
 @dataclass(frozen=True, kw_only=True)
 class LaboratoryTask(NodesTask):
     """
-    A law of the laboratory, run for some time.
+    Task: run a law of the laboratory for some time.
 
     Attributes
     ----------
     angle
-        From attitudes of the object, shape (k, 4), to the angle that is judged [rad], shape (k,).
+        From attitudes of the object, shape (k, 4), to the evaluated angle [rad], shape (k,).
     spatial
         Whether the object moves in space.
 

@@ -1,4 +1,4 @@
-"""A demonstration, end to end: nodes as processes, trials, a recording that judges, a figure."""
+"""A demonstration, end to end: nodes as processes, trials, their recording, a figure."""
 
 from __future__ import annotations
 
@@ -56,21 +56,21 @@ def run_demo(
     name
         Name of the experiment, for example ``ball_on_plate``.
     out_dir
-        Folder for the figure, the recording and the logs of the nodes; made if it is not there.
+        Folder for the figure, the recording and the logs of the nodes; created if missing.
     law
         One of the laws of the experiment's controller; empty for its usual one.
     hardware
-        One of the kinds of hardware of the experiment; empty for the first.
+        One of the types of hardware of the experiment; empty for the first.
     trials
         Trials under feedback; 0 for the usual number.
     use_sim_time
         True: lockstep in simulated time. False: wall-clock time. None: wall-clock time where the
-        machine keeps the clock, and once more in simulated time if it turns out not to.
+        computer is fast enough, and once more in simulated time if it proves too slow.
     rate
-        Loop rate of emulated hardware in wall-clock time [Hz]; 0 for what the processors of
-        this machine carry.
+        Loop rate of emulated hardware in wall-clock time [Hz]; 0 for a rate that suits the
+        processors of this computer.
     ros
-        Whether nodes carry out the trials; else plant and law take turns in this process.
+        Whether nodes carry out the trials; else plant and law alternate in this process.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def run_demo(
     Raises
     ------
     RollingError
-        There is no such demonstration, law or hardware, or a node did not do its part.
+        There is no such demonstration, law or hardware, or a node failed.
 
     """
     experiment = find_experiment(name)

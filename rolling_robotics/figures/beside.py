@@ -1,4 +1,4 @@
-"""A plan beside its execution: states and controls of both over time."""
+"""A plan and its execution: states and controls of both over time."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def plan_figure(arrays: Arrays, plan: Mapping[str, Any] | None = None) -> Figure
 
 
 def records_figure(records: Sequence[Record]) -> Figure | None:
-    """Return the figure of trials beside what was planned; None where they have no arrays."""
+    """Return the figure of trials and their plan; None where they have no arrays."""
     shown = [record for record in records if record.arrays]
     if not shown:
         return None
@@ -145,7 +145,7 @@ def _draw(
 
 
 def _finish(axes: Axes, group: Group, planned: Motion) -> None:
-    """Draw the planned motion, and name what is shown."""
+    """Draw the planned motion, and the legend."""
     for k, name in enumerate(group.names):
         if name in planned:
             style: dict[str, Any] = {'linestyle': PLANNED, 'linewidth': 1.0, 'alpha': 0.75}
@@ -160,7 +160,7 @@ def _finish(axes: Axes, group: Group, planned: Motion) -> None:
 
 
 def _sign(group: Group, planned: Motion, executed: Motion) -> float:
-    """Return -1 for an attitude whose quaternion begins as the negative of the planned one."""
+    """Return -1 for an attitude whose quaternion starts as the negative of the planned one."""
     names = [n for n in group.names if n in planned and n in executed]
     if [n[-2:] for n in names] != ['_w', '_x', '_y', '_z']:
         return 1.0

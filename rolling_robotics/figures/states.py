@@ -58,7 +58,7 @@ def line_style(k: int) -> dict[str, Any]:
 
 
 def end_marks() -> list[Line2D]:
-    """Return what a legend says of the marks at both ends of a path."""
+    """Return the legend of the marks at both ends of a path."""
     marks = (('start', START), ('end', END))
     return [Line2D([], [], color=GREY, label=name, **mark) for name, mark in marks]
 
@@ -98,7 +98,7 @@ def legend(axes: Axes, entries: int) -> None:
 
 
 def limit_lines(axes: Axes, value: float) -> None:
-    """Draw +- a limit, if it is in the neighbourhood of what is drawn."""
+    """Draw +- a limit, if it is near the curves."""
     if not np.isfinite(value):
         return
     for sign in (-1, 1):
@@ -118,7 +118,7 @@ def saved_panels(path: Path, layout: str = 'ab;cd') -> Iterator[dict[str, Axes]]
     """
     Yield the axes of a mosaic by letter, and write them to a PNG file.
 
-    One legend stands for all of them, but for those that have their own.
+    All of them have a common legend, except those with their own.
     """
     figure = Figure(figsize=(11, 8.5), layout='constrained')
     axes = figure.subplot_mosaic(layout)
@@ -146,7 +146,7 @@ class Panel:
     title: str
     axis: str
     labels: Sequence[str]
-    floor: float  # least height of the axis, in its unit
+    floor: float  # minimum height of the axis, in its unit
 
 
 PANELS = {
@@ -302,7 +302,7 @@ def world_figure(arrays: Arrays) -> Figure | None:
 
 
 def contact_figure(arrays: Arrays) -> Figure | None:
-    """Return contact force, friction that is needed beside that there is, and the force cone."""
+    """Return contact force, required and available friction, and the force cone."""
     if 'mu_needed' not in arrays or 'mu' not in arrays.result['parameters']:
         return None
     force, torque = arrays['f_contact'], arrays['tau_contact']

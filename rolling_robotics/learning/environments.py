@@ -28,7 +28,7 @@ from rolling_robotics.scene.general import scene_of
 
 WIDTH, ROWS = 640, 480 + HEAD
 RATE = 20.0  # of the scene's times [1/s]
-SHORTEST = 1e-3  # what is simulated for the picture of a start [s]
+SHORTEST = 1e-3  # duration simulated for the picture of a start [s]
 
 
 class Episodes:
@@ -59,22 +59,22 @@ class Episodes:
         delay: int | None = None,
     ) -> None:
         """
-        Make environments that are not started.
+        Create environments that are not started.
 
         Parameters
         ----------
         task
-            What it is about.
+            The task.
         size
             Number of environments.
         randomise
-            Entry of the system's parameters -> greatest fraction by which an episode's differs
-            from the scenario's, such as ``{'mass': 0.1}``.
+            Entry of the system's parameters -> maximum fraction by which an episode's differs from
+            the scenario's, such as ``{'mass': 0.1}``.
         noise
             Unit of observed entries -> standard deviation, such as ``{'m': 2e-4}``.
         delay
-            Steps by which observations are late. Where neither this nor ``noise`` is given and
-            the scenario has sensors, what these measure is observed, in place of the task's.
+            Delay of observations in steps. Where neither this nor ``noise`` is given and the
+            scenario has sensors, their measurements are observed, instead of the task's.
 
         Raises
         ------
@@ -117,7 +117,7 @@ class Episodes:
         self._plant = EmulatedBatch(self._batch, sensors, scenario.actuators)
         self.held = np.zeros((self._parts, size, system.control.size))
         self._goals = np.empty((size, 0))
-        self._waiting: deque[Array] = deque(maxlen=int(delay) + 1)  # the first is what is reported
+        self._waiting: deque[Array] = deque(maxlen=int(delay) + 1)  # the first is reported
         self._columns = [system.control.names.index(name) for name in task.actions]
         self._scale = np.array(list(task.actions.values()))
 
@@ -127,7 +127,7 @@ class Episodes:
 
     @property
     def most(self) -> Array:
-        """Greatest absolute values of an observation, shape (n,), in its units."""
+        """Maximum absolute values of an observation, shape (n,), in its units."""
         return np.repeat([e.most for e in self.observed], self._widths)
 
     @property
@@ -185,7 +185,7 @@ class Episodes:
         Returns
         -------
         tuple
-            What is observed, shape (size, n), and the verdict.
+            Observations, shape (size, n), and the verdict.
 
         """
         held = np.clip(np.nan_to_num(actions.astype(float)), -1.0, 1.0)
@@ -226,8 +226,8 @@ class RollingEnv(gymnasium.Env[Any, Any]):
     One environment.
 
     ``info`` has ``success``, whether the goal is met, and ``stopped``, the guard of the system
-    that ended the episode, empty if none did. Seeds are as in Gymnasium: a reset with a seed
-    gives the same episode again, one without goes on in the same random numbers.
+    that ended the episode, empty if none did. Seeds are as in Gymnasium: a reset with a seed gives
+    the same episode again, one without continues with the same random numbers.
     """
 
     metadata: dict[str, Any] = {'render_modes': ['rgb_array'], 'render_fps': 20}  # noqa: RUF012
@@ -260,7 +260,7 @@ class RollingEnv(gymnasium.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Begin an episode; return what is observed, and that it is not over."""
+        """Start an episode; return the observation, and an empty verdict."""
         super().reset(seed=seed, options=options)
         observed = self._episodes.begin(np.ones(1, bool), [self.np_random])
         if self.render_mode is not None:
@@ -326,8 +326,8 @@ class RollingVectorEnv(VectorEnv[Any, Any, Any]):
     Many environments that are stepped together.
 
     Environment k, reset with the seed s, is the environment that is reset with s + k, bit by bit.
-    An environment that has ended begins again at the step after, whose action it does not see and
-    whose reward is zero.
+    An environment that has ended starts again at the step after, which ignores its action and has
+    no reward.
     """
 
     metadata: dict[str, Any] = {'autoreset_mode': AutoresetMode.NEXT_STEP}  # noqa: RUF012
@@ -341,16 +341,16 @@ class RollingVectorEnv(VectorEnv[Any, Any, Any]):
         **options: Any,  # noqa: ANN401  see Episodes
     ) -> None:
         """
-        Make environments of a task.
+        Create environments of a task.
 
         Parameters
         ----------
         task, **options
-            As of :class:`RollingEnv`.
+            See :class:`RollingEnv`.
         num_envs
-            How many.
+            Number of environments.
         max_episode_steps
-            After how many steps an episode is truncated; None: as the task says.
+            Number of steps after which an episode is truncated; the task's if None.
 
         """
         self.num_envs = num_envs
@@ -369,7 +369,7 @@ class RollingVectorEnv(VectorEnv[Any, Any, Any]):
         seed: int | list[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Observation, dict[str, Any]]:
-        """Start episodes in all environments, or where ``options['reset_mask']`` says."""
+        """Start episodes in all environments, or those of ``options['reset_mask']``."""
         if seed is not None:
             seeds = range(seed, seed + self.num_envs) if isinstance(seed, int) else seed
             for k, one in enumerate(seeds):

@@ -31,11 +31,11 @@ class Observed:
     Attributes
     ----------
     name, unit
-        What they are, in SI units; empty for numbers without a unit.
+        Name and SI unit; empty for numbers without a unit.
     size
-        How many.
+        Number of values.
     most
-        Greatest absolute value that is given; what lies beyond is cut to it.
+        Maximum absolute value; larger ones are cut to it.
 
     """
 
@@ -56,7 +56,7 @@ class Batch:
         Shapes (size, state.size), (size, parameters.size) and (size, k); goals as the task drew
         them.
     times
-        Time since the episode began [s], shape (size,).
+        Time since the start of the episode [s], shape (size,).
 
     """
 
@@ -74,11 +74,11 @@ class Verdict:
     Attributes
     ----------
     reward
-        Shape (size,), from 0 to 1: as none is negative, no policy gains by ending early.
+        Shape (size,), from 0 to 1: without negative ones, no policy gains by ending early.
     success
         Whether the goal is met now.
     failed
-        Whether the episode ends; what the system's guards find ends it too.
+        Whether the episode ends; the system's guards end it too.
 
     """
 
@@ -89,14 +89,14 @@ class Verdict:
 
 class Task(ABC):
     """
-    A task on one system; its docstring says what is rewarded, what ends an episode, and why.
+    A task on one system; its docstring explains the reward and the end of an episode.
 
     Attributes
     ----------
     described
-        The scenario that has the system: its name, or what its file would hold.
+        The scenario that has the system: its name, or the content of its file.
     dt, max_step
-        Time for which an action is held, and longest step of the simulation [s].
+        Time for which an action is held, and maximum step of the simulation [s].
     steps
         Actions in an episode.
     actions
@@ -129,14 +129,14 @@ class Task(ABC):
     @abstractmethod
     def observe(self, batch: Batch) -> Array:
         """
-        Return what is observed without noise or delay.
+        Return observations without noise or delay.
 
         Shape (size, n), units as in ``observed``.
         """
 
     @abstractmethod
     def judge(self, batch: Batch, actions: Array) -> Verdict:
-        """Return what a step was worth, after it; ``actions`` [1] have shape (size, m)."""
+        """Return reward and end of a step, after it; ``actions`` [1] have shape (size, m)."""
 
 
 def near(distance: Array, scale: float) -> Array:
@@ -183,13 +183,13 @@ SHIFT, TURN = 5e-3, 0.05  # of starts [m], [rad]: as in the laboratory's imperfe
 
 class FlipUpEllipse(Task):
     """
-    An ellipse lies flat on a hand that moves in a plane, and is rolled up onto its end.
+    Task: roll an ellipse, which lies flat on a hand in a plane, up onto its end.
 
     Woodruff & Lynch, Section VIII-D. Actions are the accelerations of the hand along its axes x
     and z, in 10 m/s^2, and its angular acceleration, in 100 rad/s^2. The reward is the square of
-    half of 1 + cos of the angle from upright: 0.25 where the ellipse lies, 1 where it stands. An
-    episode ends where it slips, flies or rolls over the edge, and where the hand leaves a square
-    of 0.6 m or is inclined by more than 1.2 rad. Success: within 0.1 rad, 1 rad/s and 0.2 m/s.
+    half of 1 + cos of the angle from upright: 0.25 for a lying ellipse, 1 for an upright one. An
+    episode ends if it slips, flies or rolls over the edge, or if the hand leaves a square of 0.6 m
+    or is inclined by more than 1.2 rad. Success: within 0.1 rad, 1 rad/s and 0.2 m/s.
     """
 
     described = 'laboratory_flip_up'
@@ -378,13 +378,13 @@ STEEPEST = math.cos(0.5)  # of the plate
 
 class BallOnPlate(Task):
     """
-    A ball of 0.1 m radius is brought to a target on a plate, or follows it along a circle.
+    Task: bring a ball of 0.1 m radius to a target on a plate, or follow it along a circle.
 
     Actions are the angular accelerations of the plate about its axes x and y, in 10 rad/s^2. The
-    reward is near 1 within some centimetres of the target, 0.24 at 0.1 m, and a tenth less where
-    actions are at their limits, so that a steady plate is better than a trembling one. An episode
-    ends where the ball slips, leaves the plate or rolls over its edge, and where the plate is
-    inclined by more than 0.5 rad, as no plate that is built goes further. Success is 5 mm.
+    reward is near 1 within some centimetres of the target and 0.24 at 0.1 m. It is a tenth less
+    where actions are at their limits, so that a steady plate is better than a trembling one. An
+    episode ends if the ball slips, leaves the plate or rolls over its edge, or if the plate is
+    inclined by more than 0.5 rad, beyond the range of real plates. Success is 5 mm.
     """
 
     described = 'ball_on_plate_hard'
@@ -518,7 +518,7 @@ def _unit(q: Array) -> Array:
 
 SPREAD = 0.02  # of starts, over the scale of an entry
 ARRIVED = 0.1  # of its scale, within which each entry of a goal is reached
-MOST = 1e3  # greatest observation, in the unit of an entry
+MOST = 1e3  # maximum observation, in the unit of an entry
 
 
 class _Closed(Protocol):
@@ -528,13 +528,13 @@ class _Closed(Protocol):
 
 class ReachGoal(Task):
     """
-    Any machine reaches the goal that the section ``plan`` of a scenario names.
+    Task: reach the goal of the section ``plan`` of any scenario.
 
-    Observed is the deviation from the goal in tangent units, of all entries. Actions are the
-    controls over their limits, or over one where there is none. Deviations of what the goal names
-    count over the scales of their entries: the reward is 0.24 where they are what they are at the
-    start, and near 1 at the goal. Guards of the system end an episode. Success: each within a
-    tenth of its scale.
+    Observations are the deviations of all entries from the goal, in tangent units. Actions are the
+    controls over their limits, or over one without a limit. Deviations in the entries of the goal
+    count over the scales of these entries: the reward is 0.24 for the deviations at the start, and
+    near 1 at the goal. Guards of the system end an episode. Success: each within a tenth of its
+    scale.
     """
 
     dt, max_step, steps = 0.02, 2e-3, 500

@@ -1,4 +1,4 @@
-"""A client of nodes: parameters, actions, and what is watched."""
+"""A client of nodes: parameters, actions, and watched topics."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from std_srvs.srv import SetBool, Trigger
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# what can be watched: type of the messages, and what is kept of one
+# topics to watch: type of the messages, and the part of each that is kept
 WATCHABLE: Mapping[str, tuple[type, Callable[[Any], Sequence[float]]]] = {
     'joints': (JointState, lambda message: list(message.position)),
     'attitude': (Odometry, lambda message: quaternion_to_wxyz(message.pose.pose.orientation)),
@@ -40,7 +40,7 @@ WATCHABLE: Mapping[str, tuple[type, Callable[[Any], Sequence[float]]]] = {
 SHORT = 30.0  # longest wait for an answer that needs no work [s]
 AGAIN = 10.0  # after which a request without an answer is sent again [s]
 STATE_PERIOD = 0.2  # between two looks whether a node is active [s]
-POLL = 0.005  # longest time between two looks at what is waited for [s]
+POLL = 0.005  # maximum time between two checks of a condition [s]
 
 
 class ClientError(RollingError):
@@ -127,7 +127,7 @@ class Client:
             self._interrupt.check()
 
     def equip(self) -> None:
-        """Create what a subclass needs, before the node is spun."""
+        """Create the members of a subclass, before the node is spun."""
 
     def _check(self) -> None:
         """Raise if waiting is in vain, or no longer wanted."""
@@ -196,7 +196,7 @@ class Client:
         topic
             Name of the topic, which is watched from now on.
         kind
-            What is kept of its messages, see :data:`WATCHABLE`.
+            Type and kept part of its messages, see :data:`WATCHABLE`.
 
         """
         type_, read = WATCHABLE[kind]
@@ -254,7 +254,7 @@ class Client:
         return str(answer.message)
 
     def activate(self, node: str, *, on: bool) -> None:
-        """Activate a node, which forgets what it measured, or deactivate it."""
+        """Activate a node, which clears its measurements, or deactivate it."""
         to = Transition.TRANSITION_ACTIVATE if on else Transition.TRANSITION_DEACTIVATE
         request = ChangeState.Request(transition=Transition(id=to))
         self._call(ChangeState, f'{node}/change_state', request)
@@ -281,10 +281,10 @@ class Client:
 
     def _in_turn(self, call: Callable[..., Any], *args: Any) -> Any:
         """
-        Return what a call returns that is made in the spinning thread.
+        Make a call in the spinning thread and return its result.
 
-        An action client notes what it asked for after it has asked; an answer that another thread
-        takes in between is lost.
+        An action client registers a request after sending it; an answer that another thread takes
+        in between is lost.
         """
         return self._result('the client is stuck', self._executor.create_task(call, *args), SHORT)
 
@@ -322,7 +322,7 @@ class Client:
 
         handle = self._answered('no answer to the goal', client.send_goal_async, goal, take)
         if not handle.accepted:
-            raise ClientError('the goal was refused; the log of the node says why')
+            raise ClientError('the goal was rejected; the log of the node has the reason')
         self._goal = handle
         coming = self._in_turn(handle.get_result_async)
         self._wait('no feedback', lambda: answered.is_set() or coming.done(), timeout)

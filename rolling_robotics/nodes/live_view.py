@@ -86,7 +86,7 @@ class GoalSender:
         self._pushes.publish(Vector3(x=x, y=y))
 
     def plan(self, place: tuple[float, float, float], report: Report) -> None:
-        """Have a motion to a place in the world [m] planned."""
+        """Request a plan to a position in the world [m]."""
         goal = PlanRolling.Goal(waypoints=[PoseStamped()])
         point = goal.waypoints[0].pose.position
         point.x, point.y, point.z = place
@@ -100,7 +100,7 @@ class GoalSender:
         send_goal(self._node, self._controller, goal, lambda r: report(_executed(r)))
 
 
-REFUSED = 'refused; the log of the node says why'
+REFUSED = 'rejected; the log of the node has the reason'
 
 
 def _planned(result: PlanRolling.Result | None) -> str:
@@ -266,7 +266,7 @@ def standing_scene(topics: LiveTopics) -> Scene:
 
 
 def present(topics: LiveTopics, scene: Scene) -> Scene:
-    """Return what has a frame of its own, hand and what rolls, where it is now."""
+    """Return hand and rolling bodies, each with its own frame, at their present poses."""
     rows = {b.name: np.array([topics.frames.pose(b.name)]) for b in scene.bodies}
     bodies = (
         replace(b, position=rows[b.name][:, :3], attitude=rows[b.name][:, 3:])
@@ -287,7 +287,7 @@ def _plan_ends(topics: LiveTopics) -> dict[str, Pose]:
 
 class LiveScene:
     """
-    Takes messages, and puts what they say on a server.
+    Receiver of messages that updates the scene of a server.
 
     Attributes
     ----------
@@ -426,7 +426,7 @@ class LiveScene:
         self._text.content = f'contact: {mode}, {used:.0f} % of the friction used'
 
     def _waiting(self) -> str:
-        """Return what is waited for."""
+        """Return the missing inputs."""
         prefix, frames = self._options.frame_prefix, self._topics.frames
         text = 'waiting for /tf and simulator/surfaces'
         if not prefix or frames:
@@ -436,7 +436,7 @@ class LiveScene:
 
 
 def _plain(name: str) -> str:
-    """Return a name from outside as it may stand in a page: nothing in it is markup."""
+    """Return a name from outside, escaped for a page."""
     return re.sub(r'[^\w/. -]', '?', printable(name, LONGEST_NAME))
 
 
@@ -445,14 +445,14 @@ def live_scene(
     host: str, port: int, options: LiveOptions | None = None
 ) -> Iterator[tuple[LiveScene, str]]:
     """
-    Serve what is published, and yield the scene with its address.
+    Serve the published scene, and yield it with its address.
 
     Parameters
     ----------
     host, port
-        Where; see :func:`served`.
+        Address of the server; see :func:`served`.
     options
-        What is looked at.
+        Options of the view.
 
     """
     options = options or LiveOptions()
@@ -477,7 +477,7 @@ def live_scene(
 
 
 def view_live(host: str, port: int, options: LiveOptions, on_ready: Callable[[str], None]) -> int:
-    """Serve what is published until SIGINT or SIGTERM; return the exit status."""
+    """Serve the published scene until SIGINT or SIGTERM; return the exit status."""
     stop = stop_request()
     with live_scene(host, port, options) as (live, address):
         on_ready(address)

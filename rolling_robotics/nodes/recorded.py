@@ -54,7 +54,7 @@ class Recorded(RecordingFile):
         super().__init__(path, typestore_with(['rolling_interfaces']))
 
     def topic(self, name: str) -> str | None:
-        """Return the full name of a topic that ends in a name, or None; several are refused."""
+        """Return the full name of a topic that ends in a name, or None; several are rejected."""
         found = [t for t in self.topics if t == name or t.endswith(f'/{name}')]
         if len(found) > 1:
             raise ParameterError(
@@ -149,7 +149,7 @@ def _converted(values: dict[str, Any], made: int) -> dict[str, Any]:
 
 
 def _problem(entry: Parameter, value: Any) -> str | None:
-    """Return what is wrong with a recorded parameter, or None."""
+    """Return the error of a recorded parameter, or None."""
     wanted: Any = entry.default
     listed = isinstance(wanted, list)
     fine = isinstance(value, list) == listed and all(

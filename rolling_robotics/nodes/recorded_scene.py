@@ -48,7 +48,7 @@ Shapes = tuple[tuple[Mesh, ...], tuple[Line, ...]]
 
 
 def marker_shapes(marker: Any) -> Shapes:
-    """Return what a marker looks like in its frame; nothing if its kind is not drawn."""
+    """Return the mesh of a marker in its frame; nothing if its type is not drawn."""
     rgba = (marker.color.r, marker.color.g, marker.color.b, marker.color.a)
     colour: Colour = (float(rgba[0]), float(rgba[1]), float(rgba[2]))
     if marker.type == TRIANGLE_LIST and len(marker.points):
@@ -100,7 +100,7 @@ def _placed(mesh: Mesh, marker: Any) -> Mesh:
 RATE = 50.0  # times of the scene a second
 MOST = 20_000  # of them
 CONTACT_FRAMES = ('contact_hand', 'contact_object', 'contact_link')
-BASE = 'base_footprint'  # stands below a robot on a floor
+BASE = 'base_footprint'  # below a robot on a floor
 STILL = ('world', 'odom', 'hand')  # frames of what lies under the rest
 LATCHED = ('simulator/surfaces', 'simulator/markers')
 GHOST_TOPIC = 'plan/object'

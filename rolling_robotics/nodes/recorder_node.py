@@ -167,7 +167,7 @@ class RecorderNode(SuiteNode):
         wanted = self._wanted()
         for topic in self._taken.values():
             if topic.alone and self.count_publishers(topic.name) > 1:
-                topic.alone, topic.lost = False, 0  # what was a gap may be another's number
+                topic.alone, topic.lost = False, 0  # a gap may belong to another publisher
         for name, _ in self.get_topic_names_and_types():
             new = name not in self._taken and '/_action/' not in name
             if not new or (wanted is not None and name not in wanted):
@@ -241,7 +241,7 @@ class RecorderNode(SuiteNode):
         return self._loop
 
     def health(self) -> Health:
-        """Return what was recorded and what was lost."""
+        """Return the numbers of recorded and lost messages."""
         recording = self._recording
         if recording is None:
             return OK, 'not recording', {}
@@ -262,14 +262,14 @@ class RecorderNode(SuiteNode):
 
 def record(folder: Path, topics: Sequence[str], namespace: str = '') -> int:
     """
-    Record until a signal comes, then say what was saved; return the exit status.
+    Record until a signal, then report the saved messages; return the exit status.
 
     Parameters
     ----------
     folder
         Folder of the recording.
     topics
-        Topics; none for every one.
+        Topics; all if empty.
     namespace
         Namespace of the node, in which relative topics are.
 

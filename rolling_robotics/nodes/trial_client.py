@@ -56,7 +56,7 @@ class TrialClient(Client):
         self._node.create_subscription(PoseStamped, 'set_point', self._take, LATCHED)
         self._set_points: list[tuple[float, Array]] = []
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._note_missed, EVENT)
-        self._worst = 0.0, ''  # fraction of missed deadlines since a trial began, and the node
+        self._worst = 0.0, ''  # fraction of missed deadlines in a trial, and the node
         self._plan: RollingPlan | None = None
         self._executed = 0
 
@@ -188,13 +188,13 @@ class TrialClient(Client):
 
     def go_through(self, legs: Sequence[Any]) -> Record:
         """
-        Send set points in turn; the trial begins with the second one.
+        Send set points in turn; the trial starts with the second one.
 
         Parameters
         ----------
         legs
             Set points with ``place`` (2) [m]; each is kept for ``seconds``, or for ``after`` [s]
-            from when the ball is ``within`` so many metres of it.
+            once the ball is ``within`` a distance [m] of it.
 
         """
         self._wait('no set point of the controller', lambda: bool(self._set_points), TAKEN)
@@ -225,7 +225,7 @@ class TrialClient(Client):
         self._wait(f'the controller did not take {place}', taken, TAKEN)
 
     def _wait_near(self, leg: Any, since: float) -> None:
-        """Wait until a leg is over that began at a stamp [s]."""
+        """Wait for the end of a leg that started at a stamp [s]."""
         until = since + leg.seconds
 
         def over() -> bool:

@@ -1,4 +1,4 @@
-"""Modes and contacts of a system for a page: functions to be exported, and data beside them."""
+"""Modes and contacts of a system for a page: functions for export, and their data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Data = dict[str, Any]
 Parts = tuple[Functions, Data]
 KNOWN = {'slip', 'stick', 'painleve', 'rest', 'turn', 'part', 'close', 'look', 'lost'}
 BOTH = 2  # contacts of an object on a hand that a page has
-DECIDES = {  # what is asked in a mode of a contact in each phase
+DECIDES = {  # functions of a contact in each phase
     'rolling': ('slip', 'stop', 'turns'),
     'slipping': ('slip', 'slips'),
     'resting': ('slip', 'turn', 'stop'),
@@ -74,7 +74,7 @@ def follows(system: RollingSystem, reset: ca.Function | Transition | None) -> li
 
 
 def contacts_of(system: RollingSystem) -> Parts | None:
-    """Return functions and numbers by which motion goes on after events; None without contacts."""
+    """Return functions and numbers to continue the motion after events; None without contacts."""
     if not isinstance(system, HybridMachine) or len(system.modes) == 1:
         return None
     numbers = {mode: k for k, mode in enumerate(system.modes)}
@@ -161,7 +161,7 @@ def modes_of(
     system
         The system.
     actions
-        Guard -> ``stop``, ``record`` or ``ignore``, in place of what its mode says.
+        Guard -> ``stop``, ``record`` or ``ignore``, instead of the action of its mode.
 
     """
     functions: Functions = {}
@@ -186,7 +186,7 @@ def modes_of(
 
 
 def drawn_forces(system: RollingSystem, mode: str) -> ContactForces | None:
-    """Return the forces of a mode; of a body in several places of a hand those of all."""
+    """Return the forces of a mode; those of all contacts for a body with several on a hand."""
     hand = offers(system, OnHand)
     return contact_forces((hand.over(mode) if hand is not None else None) or system, mode)
 

@@ -33,14 +33,14 @@ HERE = Path(__file__).parent
 
 def page_data(scenario: Scenario, law: str = '') -> dict[str, Any]:
     """
-    Return what a page needs of a scenario, as plain data.
+    Return the data of a scenario for a page, as plain data.
 
     Parameters
     ----------
     scenario
         The scenario.
     law
-        Name of a law of `rolling export`; the control of the scenario without.
+        Name of a law of `rolling export`; the control of the scenario if empty.
 
     Raises
     ------
@@ -147,8 +147,8 @@ def page_of(scenario: Scenario, law: str = '', beside: Mapping[str, Any] | None 
     law
         See :func:`page_data`.
     beside
-        A path that is drawn beside the body's: ``name``, the time between two of its
-        ``places`` (2) as ``every`` [s], and its ``height`` [m].
+        A path drawn in addition to the body's: ``name``, the time between two of its ``places``
+        (2) as ``every`` [s], and its ``height`` [m].
 
     """
     data = {**page_data(scenario, law), 'beside': beside}
@@ -162,7 +162,7 @@ def page_of(scenario: Scenario, law: str = '', beside: Mapping[str, Any] | None 
 
 
 def script() -> str:
-    """Return the script that steps a motion, as it stands in a page."""
+    """Return the script that steps a motion, as embedded in a page."""
     return ''.join(map(_read, ('motion.js', 'contact.js', 'machine.js', 'rig.js')))
 
 

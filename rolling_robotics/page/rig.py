@@ -17,12 +17,12 @@ from rolling_robotics.page.modes import Data, Functions
 
 def law_of(scenario: Scenario, source: CSource | None) -> tuple[Functions, Data | None]:
     """
-    Return functions and data of a law: what it takes, and how its output becomes the control.
+    Return functions and data of a law: its inputs, and the control from its output.
 
     Raises
     ------
     ParameterError
-        It takes something else than the state or the numbers of the first sensor.
+        It takes inputs other than the state or the numbers of the first sensor.
 
     """
     if source is None:

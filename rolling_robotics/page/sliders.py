@@ -1,4 +1,4 @@
-"""Parameters of a scenario as sliders: bounds, and what the scenario says beyond them."""
+"""Parameters of a scenario as sliders: bounds, and the scenario's error beyond them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rolling_robotics.page.modes import Data
 
 MOST = 6  # components of an entry that has sliders: maps of a plate have hundreds
 REACH = 4.0  # a slider without bounds goes from a fourth of its value to four times as much
-FAR = 1e5  # what is beyond stands for no bound
-BEYOND = 987654321.0  # a value by which the scenario is asked what it says
+FAR = 1e5  # values beyond mean no bound
+BEYOND = 987654321.0  # a value that triggers the scenario's error text
 Path = tuple[str, ...]
 
 
@@ -61,7 +61,7 @@ def _leaves(raw: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, flo
 
 
 def _bounds(schema: Data, raw: Mapping[str, Any], path: Path) -> Data:
-    """Return least and greatest value of an entry, as its JSON Schema has them."""
+    """Return minimum and maximum of an entry, from its JSON Schema."""
     value: Any = raw
     for key in path:
         schema = entries_of(schema, value).get(key, {})
@@ -74,7 +74,7 @@ def _bounds(schema: Data, raw: Mapping[str, Any], path: Path) -> Data:
 
 
 def _said(raw: Mapping[str, Any], path: Path, value: float) -> str:
-    """Return what the scenario says of a value, the value as ``{}``; empty where it takes it."""
+    """Return the scenario's error for a value, the value as ``{}``; empty for a valid one."""
     changed: Any = deepcopy(dict(raw))
     section = changed
     for key in path[:-1]:

@@ -45,23 +45,22 @@ def webassembly(
     steps: Mapping[int, int] | None = None,
 ) -> tuple[bytes, dict[str, Any]]:
     """
-    Return functions as one module, and how each is called.
+    Return functions as one module, and how to call each.
 
     Parameters
     ----------
     functions
-        What the page calls each, and the function.
+        Name of each function in the page, and the function.
     law
         A law, whose own C is compiled with them.
     steps
-        Number of a mode -> how many numbers behind the state are watched: ``step_K`` is repeated
-        in C.
+        Number of a mode -> number of watched values behind the state: ``step_K`` is repeated in C.
 
     Returns
     -------
     module, table
-        Of each name, the numbers of each input and each output. The module exports
-        ``in_NAME()`` and ``out_NAME()``, where they stand one after the other, and ``run_NAME()``;
+        For each name, the sizes of each input and each output. The module exports ``in_NAME()``
+        and ``out_NAME()``, the addresses of these one after another, and ``run_NAME()``;
         ``go_K(end, steps, controlled)`` takes steps until one falls below ``least_K()``, and
         returns their number; of the law ``law_z()``, ``law_i()``, ``law_o()``, ``law_begin()`` and
         ``law_run()``.

@@ -96,7 +96,7 @@ def read_values(folder: Path, topic: str, value: Callable[[Any], float]) -> tupl
 
 
 def _ordered(topic: str, names: list[str], known: list[str], given: ArrayLike) -> Array:
-    """Return what a message says of the named joints; not numbers where it says nothing."""
+    """Return the values of a message for the named joints; NaN for missing ones."""
     if not set(names) <= set(known):
         raise ParameterError(f'{topic}: joints {names} are needed, got {known}')
     values = np.asarray(given, dtype=float)
@@ -131,22 +131,22 @@ FIELD = re.compile(r'\.?([A-Za-z_]\w*)|\[(-?\d+)\]')
 
 def recorded_log(folder: Path, system: RollingSystem, mapping: Mapping[str, Column]) -> Log:
     """
-    Return the log in a recording, a row for each stamp of what is measured.
+    Return the log in a recording, a row for each stamp of a measurement.
 
     Parameters
     ----------
     folder
         Folder of the recording, or the MCAP file in it.
     system
-        Its state has the components that can be measured, its control those that drive it.
+        System whose state has the measured components, and whose control has the inputs.
     mapping
-        Of components, to columns named ``topic:field``, such as
+        Components -> columns named ``topic:field``, such as
         ``vision/object_pose:pose.pose.position.x`` or ``servo_command:points[0].positions[1]``.
 
     Raises
     ------
     ParameterError
-        A topic or a field is missing, or the log is not valid, as of :func:`read_log`.
+        A topic or a field is missing, or the log is invalid, as in :func:`read_log`.
 
     """
     names, driven = parts_of(str(folder), system, mapping)

@@ -26,7 +26,7 @@ FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK = 0x02, 0x03, 0x04, 0x05, 0x06
 HEAD = struct.Struct('<BQ')  # of a record: kind, length of what follows
 CHUNK_HEAD = struct.Struct('<QQQI')  # first time, last time, size, checksum
 MESSAGE_HEAD = struct.Struct('<HIQQ')  # channel, number, time it was received and sent [ns]
-MOST_BYTES = 256 * 1024 * 1024  # of a record and of what a chunk becomes; recorders write some MB
+MOST_BYTES = 256 * 1024 * 1024  # of a record and of an unpacked chunk; recorders write some MB
 RUN = 4 * 1024 * 1024  # bytes of messages outside chunks that are read at once
 
 
@@ -81,7 +81,7 @@ class _File:
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        """Find what of a file is whole; raise DamageError if it does not begin as MCAP."""
+        """Find the intact parts of a file; raise DamageError if it does not start as MCAP."""
         self.file, self.size = file, os.fstat(file.fileno()).st_size
         self.schemas: dict[int, Schema] = {}
         self.channels: dict[int, Channel] = {}
@@ -157,7 +157,7 @@ class _File:
 
 
 def _head(data: bytes, begin: int, end: int) -> tuple[int, int]:
-    """Return channel and time [ns] of a message, from where its record begins and ends."""
+    """Return channel and time [ns] of a message, from the start and end of its record."""
     if end - begin < MESSAGE_HEAD.size:
         raise DamageError
     channel, _, time, _ = MESSAGE_HEAD.unpack_from(data, begin)
@@ -165,7 +165,7 @@ def _head(data: bytes, begin: int, end: int) -> tuple[int, int]:
 
 
 def records(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield kind, begin and end of the content of each record; raise DamageError at a cut one."""
+    """Yield type, start and end of the content of each record; raise DamageError at a cut one."""
     at = 0
     while at < len(data):
         if at + HEAD.size > len(data):
@@ -221,7 +221,7 @@ UNPACK: dict[str, Callable[[bytes, int], bytes]] = {
 
 
 def _text(data: bytes) -> tuple[str, bytes]:
-    """Return the text at the begin of data, and what follows."""
+    """Return the text at the start of data, and the rest."""
     length = int.from_bytes(data[:4], 'little')
     if len(data) < 4 + length:
         raise DamageError
@@ -375,7 +375,7 @@ class RecordingFile:
             )
         try:
             return self._store.deserialize_cdr(data, kind)
-        except Exception as error:  # noqa: BLE001 - what is read is generated code
+        except Exception as error:  # noqa: BLE001 - reads generated code
             raise ParameterError(
                 f'{self.path}: a message on {quoted(topic)} is damaged: {printable(error, 200)}'
             ) from None
@@ -397,7 +397,7 @@ class RecordingFile:
                     yield schema, channel.topic
 
     def _loss_text(self) -> str:
-        """Return what could not be read, and what is."""
+        """Return a text about the unreadable and the readable parts."""
         parts = []
         for found in self._files:
             name = Path(str(found.file.name)).name if len(self._files) > 1 else 'it'

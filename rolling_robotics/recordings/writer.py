@@ -34,7 +34,7 @@ MESSAGE_NAME = re.compile(r'([a-z][a-z0-9_]*)/msg/([A-Z][A-Za-z0-9]*)', re.ASCII
 
 
 def share_folders() -> Iterator[Path]:
-    """Yield the share folders of what is sourced, then of Python's environment."""
+    """Yield the share folders of sourced workspaces, then of Python's environment."""
     for prefix in (*os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep), sys.prefix):
         if prefix and Path(prefix, 'share').is_dir():
             yield Path(prefix, 'share')
@@ -44,8 +44,8 @@ def message_class(kind: str) -> type:
     """
     Return the class of a message.
 
-    Nothing is imported but what the ament index lists as an interface, so that a name which came
-    from the graph cannot run a module that happens to lie in the path.
+    Only interfaces that the ament index lists are imported, so that a name from the graph cannot
+    run an arbitrary module in the path.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def message_class(kind: str) -> type:
     Raises
     ------
     ParameterError
-        It is no such name, the index does not list it, or its package cannot be imported.
+        The name is invalid, the index does not list it, or its package cannot be imported.
 
     """
     found = MESSAGE_NAME.fullmatch(kind)
@@ -129,7 +129,7 @@ def offered_qos(topic: Topic) -> Qos:
 
 def rate_limits(given: Sequence[str]) -> dict[str, float]:
     """
-    Return the greatest rates [Hz] by topic of entries TOPIC=RATE.
+    Return the maximum rates [Hz] by topic of entries TOPIC=RATE.
 
     Raises
     ------
@@ -203,7 +203,7 @@ class Recording:
         self.written = 0
         self.dropped = 0
         self.fault = ''
-        self._flushed = 0  # messages that stand in the file
+        self._flushed = 0  # messages in the file
         self._lock = threading.Lock()  # topics are added while messages are written
         self._queue: queue.Queue[tuple[str, int, bytes] | None] = queue.Queue(longest_queue)
         self._connections: dict[str, Connection] = {}
@@ -234,7 +234,7 @@ class Recording:
             self.dropped += 1
 
     def close(self) -> None:
-        """Write what is queued and close the file."""
+        """Write the queue and close the file."""
         self._queue.put(None)
         self._thread.join()
         self._writer.close()

@@ -68,10 +68,10 @@ def general_scene(scenario: Scenario, arrays: Arrays) -> Scene:
     Parameters
     ----------
     scenario
-        Of any system. Shapes are its view's; a body without shapes is drawn as its axes,
-        and one that is called ``contact`` is the contact frame.
+        Scenario of any system. Its view gives the shapes; a body without shapes is drawn as its
+        axes, and one named ``contact`` is the contact frame.
     arrays
-        What was simulated.
+        Arrays of the simulation.
 
     """
     system = scenario.system
@@ -151,7 +151,7 @@ def scene_on_floor(scenario: Scenario, arrays: Arrays, marks: Sequence[Line]) ->
     Parameters
     ----------
     scenario, arrays
-        What was run, and what came out. W stands on the floor: of a slope it is gravity that is
+        The scenario, and arrays of its simulation. W is fixed to the floor: on a slope, gravity is
         tilted.
     marks
         Lines drawn on the floor.
@@ -179,7 +179,7 @@ def scene_on_floor(scenario: Scenario, arrays: Arrays, marks: Sequence[Line]) ->
 
 
 def _cut(body: Body, floor: Body) -> Body:
-    """Return what stands on a floor, cut off at its edges: an obstacle reaches as far as odom."""
+    """Return obstacles on a floor, cut off at its edges."""
     ground = floor.meshes[0].vertices
     low, high = ground.min(axis=0), ground.max(axis=0)
     low[2], high[2] = -np.inf, np.inf
@@ -218,7 +218,7 @@ def _body(
 
 
 def _mesh(shape: Shape) -> Mesh | None:
-    """Return what a shape looks like; None of one that is drawn as a line."""
+    """Return the mesh of a shape; None for one that is drawn as a line."""
     r, g, b, opacity = PART_COLOURS.get(shape.name, OTHER_COLOUR)
     colours: tuple[Colour, Colour] = ((r, g, b), (r, g, b))
     if shape.name == 'shell':
@@ -293,5 +293,5 @@ def _ghosts(scene: Scene, result: dict[str, Any], plan: dict[str, Any] | None) -
             attitude=resample_attitude(arrays.time, arrays[f'{b.name}_attitude'], times),
         )
         for b in scene.bodies
-        if b.is_above and f'{b.name}_position' in arrays  # what has no pose is fixed
+        if b.is_above and f'{b.name}_position' in arrays  # a body without a pose is fixed
     )

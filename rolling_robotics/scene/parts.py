@@ -34,7 +34,7 @@ SIDES = np.array(
 
 def drawn_box(surface: Surface, path: Values, edges: Values | None = None) -> Values:
     """
-    Return least and greatest u and v of the part of a surface that is drawn, shape (2, 2).
+    Return the bounds in u and v of the drawn part of a surface, shape (2, 2).
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def surface_mesh(
     opacity: float = 1.0,
     closed: bool = True,
 ) -> Mesh:
-    """Return the mesh of what is drawn of a surface over a box of its first chart."""
+    """Return the mesh of a surface over a box of its first chart."""
     points, faces, which = drawn_cells(surface, box)
     return Mesh(
         vertices=points,
@@ -130,7 +130,7 @@ def box_mesh(sides: Sequence[float], colour: Colour, *, opacity: float = 1.0) ->
 
 
 def ghost_of(body: Body) -> Body:
-    """Return a body as a ghost shows it: its outline, which says its attitude too."""
+    """Return a body as a ghost: its outline, which shows its attitude too."""
     pieces = [_outline(mesh) for mesh in body.meshes]
     points = np.concatenate([*pieces, np.zeros((0, 3))])
     return replace(body, meshes=(), lines=(Line(points=points, colour=GHOST[0], width=2.0),))
@@ -201,11 +201,11 @@ def contact_wrenches(arrays: Arrays, mu: Mapping[str, float], size: float) -> di
     Parameters
     ----------
     arrays
-        Of a result.
+        Arrays of a result.
     mu
-        Name of a contact, empty of a single one -> coefficient of friction; 0 where unknown.
+        Name of a contact, empty for a single one -> coefficient of friction; 0 where unknown.
     size
-        Length of the arrow for the greatest normal force of all [m].
+        Length of the arrow for the maximum normal force [m].
 
     """
     found = {name: array_name(name) for name in mu if array_name(name) in arrays}
@@ -309,7 +309,7 @@ def floor_body(count: int, contact: Values, radius: float, marks: Sequence[Line]
 
 
 def pillar(centre: Sequence[float], radius: float, height: float) -> Mesh:
-    """Return a cylinder that stands on the floor: what must not be touched."""
+    """Return a cylinder on the floor, as an obstacle."""
     mesh = cylinder_mesh(radius, height / 2, OBSTACLE, opacity=GLASS)
     return moved_mesh(mesh, np.eye(3), np.array([centre[0], centre[1], height / 2]))
 

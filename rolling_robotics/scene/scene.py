@@ -33,15 +33,15 @@ class Mesh:
     Attributes
     ----------
     vertices
-        Shape (N, 3) [m], in the frame of the body; anticlockwise as seen from outside.
+        Shape (N, 3) [m], in the frame of the body; anticlockwise from outside.
     faces
         Shape (M, 4), indices of vertices; a triangle repeats its last one.
     colours
         Shape (M, 3), red, green, blue from 0 to 1.
     opacity
-        1 for a body that hides what is in it.
+        1 for a body that hides its inside.
     closed
-        Whether its inside is never seen.
+        Whether its inside is never visible.
     layer
         UNDER, GROUND or ABOVE.
 
@@ -81,7 +81,7 @@ class Body:
     position, attitude
         Shapes (T, 3) [m] and (T, 4), unit quaternion wxyz, in the world.
     meshes, lines
-        What it looks like.
+        Meshes and lines of the body.
     layer
         GROUND or ABOVE.
 
@@ -204,7 +204,7 @@ class Scene:
 
     @property
     def legend(self) -> dict[str, Colour]:
-        """Labels of what is drawn in space, and their colours."""
+        """Labels of bodies and paths in space, and their colours."""
         moves = any(np.ptp(ghost.position, axis=0).any() for ghost in self.ghosts)
         out = {'plan' if moves else 'where the plan ends': GHOST[0]} if self.ghosts else {}
         if any(frame.wrench for frame in self.frames):
@@ -318,7 +318,7 @@ IDENTITY: Pose = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
 
 def compose(a: Sequence[float], b: Sequence[float]) -> Pose:
-    """Return the pose in A of what has the pose ``b`` in B, where B has the pose ``a`` in A."""
+    """Return the product of two poses: ``a`` of B in A, and ``b`` of a body in B."""
     place = np.add(a[:3], rotate_vector(b[:3], a[3:]))
     return (*place.tolist(), *qmult(a[3:], b[3:]).tolist())
 
@@ -339,7 +339,7 @@ class Transforms:
     """
 
     def __init__(self, prefix: str = '') -> None:
-        """Take the frames whose names begin with a prefix, and name them without it."""
+        """Take the frames whose names start with a prefix, and remove the prefix."""
         self._prefix = prefix
         self._parents: dict[str, str] = {}
         self._rows: dict[str, list[tuple[float, ...]]] = {}
@@ -380,7 +380,7 @@ class Transforms:
         Parameters
         ----------
         frame
-            Name of the frame; the root stands still.
+            Name of the frame; the root is fixed.
         times
             Times [s], shape (T,).
 
@@ -413,7 +413,7 @@ class NewestFrames(Transforms):
     """The newest transform of every frame of a robot."""
 
     def __init__(self, prefix: str = '') -> None:
-        """Take the frames whose names begin with a prefix, and name them without it."""
+        """Take the frames whose names start with a prefix, and remove the prefix."""
         super().__init__(prefix)
         self._known: dict[str, Pose] = {}  # poses in the root since the last transform
 
@@ -430,7 +430,7 @@ class NewestFrames(Transforms):
         return bool(self._rows)
 
     def pose(self, frame: str) -> Pose:
-        """Return the pose of a frame in the root, where one that is not known stands still."""
+        """Return the pose of a frame in the root; an unknown one is fixed."""
         chain: list[str] = []
         while frame in self._rows and frame not in self._known and frame not in chain:
             chain.append(frame)

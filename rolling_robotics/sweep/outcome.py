@@ -65,7 +65,7 @@ def together(scenarios: Mapping[int, Scenario]) -> dict[int, Came]:
 
 
 def _kind(scenario: Scenario) -> tuple[object, ...] | None:
-    """Return what trajectories of one batch have in common; None for what is not a trajectory."""
+    """Return the common data of trajectories of one batch; None without a trajectory."""
     system, samples = scenario.system, scenario.control.samples
     if samples is None or len(system.modes) > 1 or chart_guards(system):
         return None
@@ -130,14 +130,14 @@ def run_points(
     points: Mapping[int, Mapping[str, Any]],
 ) -> list[Row]:
     """
-    Return the rows of some points; a point that fails gives a row that says why.
+    Return the rows of some points; a failed point gives a row with the reason.
 
     Parameters
     ----------
     document, follows
         See :class:`Sweep`.
     points
-        Number of a point -> what is varied there.
+        Number of a point -> its values of the varied entries.
 
     """
     rows: dict[int, Row] = {}
@@ -171,7 +171,7 @@ def failure(number: int, error: str) -> Row:
 
 
 def outcome(scenario: Scenario) -> Row:
-    """Return what a scenario comes to, see :func:`row_of`."""
+    """Return the result of a scenario, see :func:`row_of`."""
     trajectory = simulate_scenario(scenario)
     hit, first = trajectory.terminal_event, next(iter(trajectory.events), None)
     names = margin_names(scenario.system)  # of all modes; each has its own
@@ -235,7 +235,7 @@ def _extremes(scenario: Scenario, values: Array, times: Array) -> Row:
 
 
 def _least(name: str, values: Array, times: Array) -> Row:
-    """Return the least value of a margin and its time; none where it never exists."""
+    """Return the minimum of a margin and its time; none where it never exists."""
     if np.isnan(values).all():
         return {f'least_{name}': None, f'least_{name}_time': None}
     k = int(np.nanargmin(values))

@@ -50,10 +50,10 @@ def steps_of(path: str) -> tuple[str | int, ...]:
 
 def with_entry(document: dict[str, Any], path: str, value: Any) -> None:
     """
-    Put a value in the place of an entry.
+    Set the value of an entry.
 
-    Mappings and lists on the way are copied first, so that they may belong to other documents
-    too; those that are missing are made.
+    Mappings and lists along the path are copied first, as they may belong to other documents too;
+    missing ones are created.
     """
     steps = steps_of(path)
     *way, last = steps
@@ -84,7 +84,7 @@ def _inside(place: Any, step: str | int, path: str) -> Any:
 
 
 def names_in(value: Any) -> set[str]:
-    """Return the names with ``$`` that stand in an entry."""
+    """Return the names with ``$`` in an entry."""
     if isinstance(value, str):
         return set(_NAME.findall(value))
     if isinstance(value, dict):
@@ -95,7 +95,7 @@ def names_in(value: Any) -> set[str]:
 
 
 def filled(value: Any, names: Mapping[str, Any]) -> Any:
-    """Return an entry with values in the place of the names with ``$``."""
+    """Return an entry with values instead of the names with ``$``."""
     if isinstance(value, str):
         alone = _ALONE.fullmatch(value)
         if alone:
@@ -166,14 +166,14 @@ class SweepSection(Section):
 @dataclass(frozen=True, eq=False)
 class Sweep:
     """
-    A scenario and what is varied in it.
+    A scenario and its varied entries.
 
     Attributes
     ----------
     document
         The scenario as plain data, without its section ``sweep``.
     names
-        What is varied: paths of entries, and names with ``$``.
+        Varied entries: paths, and names with ``$``.
     axes
         Range or list of values of each name.
     columns
@@ -194,7 +194,7 @@ class Sweep:
         return len(self.columns[0])
 
     def values(self, k: int) -> dict[str, Any]:
-        """Return what is varied, at a point."""
+        """Return the values of the varied entries at a point."""
         return {n: column[k] for n, column in zip(self.names, self.columns, strict=True)}
 
     def hash(self) -> str:
@@ -320,13 +320,13 @@ def probe(sweep: Sweep) -> tuple[int, list[str]]:
     Returns
     -------
     int, list
-        Number of a point that can be run, and what is wrong with others that were read.
+        Number of a point that can be run, and the errors of others that were read.
 
     Raises
     ------
     ScenarioError
-        A value is of the wrong kind, is out of range or is not a formula, or no point that was
-        read can be run.
+        A value has the wrong type, is out of range or is not a formula, or no point that was read
+        can be run.
 
     """
     start = sweep.values(0)

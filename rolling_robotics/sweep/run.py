@@ -40,12 +40,12 @@ class Store:
 
     def __init__(self, out: Path, sweep: Sweep) -> None:
         """
-        Look for what an interrupted run of the same sweep left.
+        Look for results of an interrupted run of the same sweep.
 
         Parameters
         ----------
         out
-            Parquet file; the parts stand in a folder beside it until all are there.
+            Parquet file; the parts are in a folder next to it until all are complete.
         sweep
             The sweep.
 
@@ -98,7 +98,7 @@ class Store:
 
 
 def _written(table: pa.Table, path: Path) -> None:
-    """Write a file beside its place and move it there."""
+    """Write a temporary file next to the target and move it there."""
     with written_beside(path) as scratch:
         pq.write_table(table, scratch)
 
@@ -112,7 +112,7 @@ def _hash_of(path: Path) -> str:
 
 
 def _table(sweep: Sweep, rows: Sequence[Row], known_hash: str) -> pa.Table:
-    """Return rows as a table: the point, what is varied there, and what came out."""
+    """Return rows as a table: the point, its varied entries, and the results."""
     outputs = dict.fromkeys(key for row in rows for key in row)
     columns: dict[str, pa.Array] = {'point': pa.array([row['point'] for row in rows], pa.int64())}
     varied = [sweep.values(row['point']) for row in rows]

@@ -30,9 +30,9 @@ from rolling_hw_interface.pose_filter import FilterModel
 from rolling_hw_interface.vision import camera_pose, MarkerPattern, Vision
 from rolling_planner.laboratory.laboratory import Laboratory
 
-# Of what is not perfect in the flip-ups that are compared. At 1, when this was chosen, replay and
-# then balance succeeded on half of the seeds 1 to 8; at this scale on 1 of them, and feedback then
-# balance on all.
+# Scale of the imperfections in the compared flip-ups. At 1, when this was chosen, replay then
+# balance succeeded on half of the seeds 1 to 8. At this scale it succeeded on 1 of them, and
+# feedback then balance on all.
 STATED_SCALE = 1.5
 
 
@@ -62,25 +62,25 @@ class Draw(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Imperfections:
     """
-    Sizes of what is not perfect.
+    Sizes of the imperfections.
 
     Attributes
     ----------
     inertia, friction_torque
-        Fraction by which inertia and torques of friction differ from what the controller believes.
+        Fraction by which inertia and torques of friction differ from the controller's values.
     shift, turn
-        Distance of the object from where it is believed to start, [m] and [rad].
+        Error of the assumed start of the object, [m] and [rad].
     camera
         Rate, latency, noise, occlusion and clock of the camera.
     motors
-        Current limit, rotor inertia, friction, ripple and encoders, as they are believed to be.
+        Assumed current limit, rotor inertia, friction, ripple and encoders.
     transport
         Periods of 1 ms from the controller to the motors' bridge.
     warm_up
-        Time for which the object is held while the estimator gets to know it [s].
+        Time for which the object is held while the estimator converges [s].
     informed
-        Whether the estimator is given how large all this may be, and that the object is held. One
-        that is not given expects an object that is held out of rest to roll off.
+        Whether the estimator is given the sizes of these imperfections, and that the object is
+        held. Otherwise it expects an object that is held away from equilibrium to roll off.
 
     """
 
@@ -99,7 +99,7 @@ class Imperfections:
     informed: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be drawn from."""
+        """Reject sizes that cannot be sampled."""
         for name in ('inertia', 'friction_torque'):
             if not 0 <= getattr(self, name) < 1:
                 raise ParameterError(
@@ -135,7 +135,7 @@ PERIOD = 1e-3  # s
 CAMERA = camera_pose((0.0, -1.0, 0.1), (-(0.5**0.5), 0.0, 0.0, 0.5**0.5))  # looks along +y
 LIKELY = 2.5  # rms of a fit of markers over their noise that is still believed
 APART = 4.0  # gap that an image shows over that noise, that is not taken for noise
-# what the equations do not know once the inertia is estimated: how the drives stick and ripple
+# unmodelled effects once the inertia is estimated: stiction and ripple of the drives
 INFORMED = FilterModel(acceleration=0.02, angular_acceleration=0.1, slip=2e-3, planar=True)
 FRESH = 0.02  # s: the estimator does not count on older commands
 
@@ -144,8 +144,8 @@ class Observation(NamedTuple):
     """
     Output of the estimator.
 
-    State of planar rolling, whether the object is thought to touch, its moments of inertia over
-    those believed, and the covariances of pose and twist of hand and object, shape (2, 2, 6, 6).
+    State of planar rolling, whether contact is assumed, moments of inertia over the assumed ones,
+    and the covariances of pose and twist of hand and object, shape (2, 2, 6, 6).
     """
 
     x: Array
@@ -156,7 +156,7 @@ class Observation(NamedTuple):
 
 class HardwareInterface:
     """
-    Drives the hand and estimates the object; :meth:`sense` and :meth:`act` make one period.
+    Loop that drives the hand and estimates the object: :meth:`sense`, then :meth:`act`.
 
     Attributes
     ----------
@@ -166,9 +166,9 @@ class HardwareInterface:
     bridge, estimator, vision
         Parts of the interface.
     killed
-        Which of ``controller``, ``estimator`` and ``bridge`` are gone, for good.
+        Set of ``controller``, ``estimator`` and ``bridge`` that have stopped for good.
     view
-        What is true now.
+        The present true state.
 
     """
 
@@ -239,7 +239,7 @@ class HardwareInterface:
         return self._observed.state(self.view.hand, self.view.object_)[0]
 
     def sense(self) -> Observation | None:
-        """Return what the estimator publishes, or None where it publishes nothing."""
+        """Return the estimate that is published, or None."""
         joints = self._read
         if joints is None:
             return None

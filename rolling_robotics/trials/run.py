@@ -34,8 +34,8 @@ from rolling_robotics.trials.trial import (
 )
 
 ANGLE = 'angle'  # of the object, in a record
-# Longest time without a sample [s]: to leave the tolerance of 0.05 rad and to be back unseen, an
-# object would have to turn at over 20 rad/s^2, which one that rocks or is balanced does not.
+# Maximum time without a sample [s]. To leave the tolerance of 0.05 rad and return undetected, an
+# object would need over 20 rad/s^2, more than one that rocks or is balanced has.
 SLACK = 0.2
 FATAL = ('edge', 'missed', 'painleve')  # events that end every trial
 
@@ -43,18 +43,18 @@ FATAL = ('edge', 'missed', 'painleve')  # events that end every trial
 @dataclass(frozen=True, kw_only=True)
 class AngleHeld(Criterion):
     """
-    The object comes to an angle, without losing the plate, and is held there.
+    Criterion: the object reaches an angle in contact with the plate, and is held there.
 
     Attributes
     ----------
     goal, tolerance
-        Angle of the object in the end, and its greatest distance from there [rad].
+        Final angle of the object, and the maximum distance from it [rad].
     every
-        Turn after which the object looks the same, where any of these will do [rad].
+        Angle of symmetry of the object, where any equivalent one is accepted [rad].
     duration, last
-        Length of a trial, and of its end in which the angle is judged [s].
+        Length of a trial, and of its end in which the angle is evaluated [s].
     flights
-        How often the object may leave the plate; it has to, as often.
+        Number of times that the object has to leave the plate.
     may_slip
         Whether the contact may slip.
 
@@ -69,7 +69,7 @@ class AngleHeld(Criterion):
     may_slip: bool = False
 
     def outcome(self, record: Record) -> Outcome:
-        """Judge the angle of the object, and what happened to the contact."""
+        """Evaluate the angle of the object, and the events of the contact."""
         angles = np.ravel(record[ANGLE]) if record.arrays else np.zeros(0)
         judge = Judge(replace(self, duration=record.end))
         events = [(t, 0, name, 0.0) for t, name in record.events]
@@ -131,7 +131,7 @@ class Judge:
     """
 
     def __init__(self, criterion: AngleHeld) -> None:
-        """Begin to watch."""
+        """Start to watch."""
         self._criterion, self._flights = criterion, 0
         self._judged_from = criterion.duration - criterion.last
         self.failure = ''
@@ -159,7 +159,7 @@ class Judge:
             self.failure = f'{away:+.3f} rad off the goal at {t:.3f} s'
 
     def close(self) -> None:
-        """Judge what can only be known in the end."""
+        """Evaluate conditions at the end."""
         if not self.failure and self._flights != self._criterion.flights:
             self.failure = f'{self._flights} flights, {self._criterion.flights} are wanted'
 
@@ -254,22 +254,22 @@ class Moment(NamedTuple):
     Attributes
     ----------
     time
-        At its start, from the release of the object on [s].
+        Time at its start, since the release of the object [s].
     held
         Whether the object is held.
     view, truth, plant
-        What was true then: of all, of rolling in the plane, shape (11,), and of the
-        hybrid plant.
+        True states then: of everything, of rolling in the plane, shape (11,), and of the hybrid
+        plant.
     estimate
-        What the estimator reported then, shape (11,), or None.
+        The estimate then, shape (11,), or None.
     sent
         The command that answered it, shape (3,), or None.
     control
-        Accelerations that the hand had in the period, shape (3,).
+        Accelerations of the hand in the period, shape (3,).
     events
-        What happened to the contact in it.
+        Events of the contact in it.
     angle
-        Turn of the object in the world at its end [rad].
+        Angle of the object in the world at its end [rad].
     clipped
         Periods so far in which a limit of the joints changed a command.
 
@@ -301,8 +301,8 @@ def moments(
     """
     Return the periods of a trial of a random seed, the warm-up first.
 
-    A trial that is judged ends where it fails, unless ``to_the_end``. Where ``exact``, the law is
-    given the true state and inertia in place of the estimate.
+    An evaluated trial ends where it fails, unless ``to_the_end``. Where ``exact``, the law is
+    given the true state and inertia instead of the estimate.
     """
     law = experiment.laws[law_name]()
 
@@ -365,11 +365,11 @@ class OnArm(Task):
     Attributes
     ----------
     name
-        Which, see :func:`build`.
+        Name of the experiment, see :func:`build`.
     imperfections
-        Their sizes; those published by default.
+        Sizes of the imperfections; those published by default.
     to_the_end
-        Whether a trial goes on after it has failed.
+        Whether a trial continues after a failure.
 
     """
 

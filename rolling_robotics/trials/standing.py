@@ -22,19 +22,19 @@ from rolling_robotics.trials.trial import Criterion, Outcome, Record, Task, Tria
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Standing(Task):
     """
-    A machine under a law, for the duration of the trial.
+    Task: a machine under a law, for the duration of the trial.
 
     Attributes
     ----------
     model
-        The machine with its start, from which the trial's is off.
+        The machine with its nominal start.
     law
-        The law. One of the state is given the true one; a :class:`MeasuredLaw` what the sensors of
-        the scenario measure, with the noise of the trial's random seed.
+        The law. A law of the state is given the true state; a :class:`MeasuredLaw` the
+        measurements of the scenario's sensors, with the noise of the trial's random seed.
     rate
         Steps of a law of the state per second [Hz].
     signals
-        From a time [s] to the other inputs of such a law by name.
+        ``t -> value`` with t in s, for the other inputs of such a law by name.
 
     """
 
@@ -99,16 +99,16 @@ class Standing(Task):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Stands(Criterion):
     """
-    The motion lasts, and ends near a state.
+    Criterion: the motion lasts, and ends near a state.
 
     Attributes
     ----------
     system, x
         The system, and the state.
     within
-        Greatest magnitude of tangent entries, or of one of their numbers, by name.
+        Maximum magnitude of tangent entries, or of one of their numbers, by name.
     last
-        Time over which the mean error is taken, which noise moves less [s]; 0 for the last state.
+        Time over which the error is averaged against noise [s]; 0 for the last state.
 
     """
 
@@ -118,7 +118,7 @@ class Stands(Criterion):
     last: float = 0.0
 
     def outcome(self, record: Record) -> Outcome:
-        """Return the error that is the greatest beside what it may be."""
+        """Return the maximum error relative to its tolerance."""
         system, tangent = self.system, self.system.tangent
         late = record.times >= record.times[-1] - self.last
         each = [system.difference(x, self.x) for x in record.states(system)[late]]

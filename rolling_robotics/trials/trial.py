@@ -1,4 +1,4 @@
-"""Trials: what is carried out, what happened, which have succeeded, and their report."""
+"""Trials: tasks, records, criteria of success, and their report."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PlanRequest:
     text
         The goal in words.
     goal
-        Values by scalar name; empty for the goal that the planner's own scenario says.
+        Values by scalar name; empty for the goal of the planner's own scenario.
     horizon
         Duration of the motion [s]; 0 for the shortest.
 
@@ -66,7 +66,7 @@ def listed(goal: dict[str, float]) -> str:
 
 
 def progress_text(feedback: Any) -> str:  # noqa: ANN401  a message
-    """Return the progress of a planner, without what it does not report."""
+    """Return the progress of a planner, without values that it does not report."""
     parts = [f'{feedback.segments:4d} segments, iteration {feedback.iteration:3d}']
     numbers = {
         'cost': f'{feedback.cost:.4g}',
@@ -83,18 +83,18 @@ GAP = 0.1  # s between two samples beyond which a trial is inconclusive
 
 class Outcome(NamedTuple):
     """
-    The judgement of a trial.
+    The evaluation of a trial.
 
     Attributes
     ----------
     failure
-        What went wrong first; empty if the trial has succeeded.
+        The first failure; empty if the trial has succeeded.
     error, tolerance, unit
-        Greatest error that is judged, how great it may be, and the unit of both.
+        Maximum evaluated error, its tolerance, and the unit of both.
     inconclusive
-        Why the trial proves nothing; empty if it does.
+        Reason why the trial is inconclusive, or the empty string.
     time
-        When the goal was reached for good [s].
+        Time from which the goal stays reached [s].
     text
         Further results, in words.
 
@@ -117,23 +117,23 @@ class Record:
     Attributes
     ----------
     law, seed
-        Name of the law, and random seed of what is not known.
+        Name of the law, and random seed of unknown values.
     times
-        From its start on [s], shape (k,).
+        Times since its start [s], shape (k,).
     arrays
         States, controls and measurements at these times by name, as in a result file.
     events
         Time [s] and name of each change of the contact, and of the guard that ended the motion.
     planned, plan
-        The motion that was to be kept, and the plan that was executed, if it was one.
+        The reference motion, and the executed plan, if any.
     number
-        Which execution of the recording it is, counted from zero; -1 where nothing was executed.
+        Index of the execution in the recording, from zero; -1 without an execution.
     begin, end
-        Start of the trial by the stamps of the nodes, and how long it lasted [s].
+        Start of the trial by the stamps of the nodes, and its duration [s].
     ended
-        Why it ended before its time, or missed its goal; empty if it did not.
+        Reason why it ended early or missed its goal, or the empty string.
     inconclusive
-        Why it proves nothing, by what the nodes reported; empty if it does.
+        Reason why it is inconclusive, as reported by the nodes, or the empty string.
     values
         Numbers that were reported with its result, by name.
 
@@ -185,7 +185,7 @@ class Criterion:
     """Criterion of success; this one is that the motion lasts."""
 
     def outcome(self, record: Record) -> Outcome:
-        """Judge what happened."""
+        """Evaluate the record."""
         return Outcome(failure=record.ended, inconclusive=record.inconclusive)
 
     def planned(self, duration: float) -> Motion:  # noqa: ARG002
@@ -205,12 +205,12 @@ class Task:
 
     def runner(self, records: Sequence[Record] = ()) -> Runner | None:  # noqa: ARG002
         """
-        Return what carries out a trial: :meth:`run`, unless trials need a preparation.
+        Return the function that carries out a trial: :meth:`run` if trials need no preparation.
 
         Parameters
         ----------
         records
-            What the nodes did in these trials, where they did.
+            Records of the nodes for these trials, if any.
 
         Returns
         -------
@@ -224,14 +224,14 @@ class Task:
 @dataclass(frozen=True, kw_only=True)
 class NodesTask(Task, ABC):
     """
-    Task of a machine, carried out by its nodes as well.
+    Task of a machine, which its nodes can carry out too.
 
     Attributes
     ----------
     experiment
         Name of the experiment, or a scenario file.
     hardware
-        What is behind the topics.
+        Type of hardware behind the topics.
     named_laws
         Whether a trial names its law, so that several can be compared.
 
@@ -242,7 +242,7 @@ class NodesTask(Task, ABC):
     named_laws: ClassVar[bool] = False
 
     def check(self) -> None:
-        """Raise RollingError, before any node starts, where the scenario lacks what it needs."""
+        """Raise RollingError, before any node starts, where the scenario lacks an entry."""
 
     @abstractmethod
     def ask(self, client: TrialClient, trial: Trial) -> Record:
@@ -274,20 +274,20 @@ class NodesTask(Task, ABC):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Trial:
     """
-    A task under a law, from a start that is off, with what disturbs it, and its criterion.
+    A task under a law, from a disturbed start, with disturbances and a criterion.
 
     Attributes
     ----------
     task, criterion
-        What is done, and what success means.
+        The task, and the criterion of success.
     law
         Name of the law.
     seed
-        Random seed of what is not known.
+        Random seed of unknown values.
     position, rotation
-        By how much the start is off [m], shape (2,), and [rad], shape (3,).
+        Error of the start [m], shape (2,), and [rad], shape (3,).
     disturbances
-        Parameters of the plant that differ from those believed, by name.
+        Parameters of the plant that differ from the assumed ones, by name.
     pushes
         Time into the plan [s], and impulse over the mass of the body that is struck, along x, y
         and z of W [m/s].
@@ -339,7 +339,7 @@ def run_trials(
     trials
         The trials.
     records
-        What the nodes did in these trials, where they did.
+        Records of the nodes for these trials, if any.
     workers
         Number of processes; 1 for this one, in which alone records count.
 

@@ -1,4 +1,4 @@
-"""Panel of the viewer: controls of time, layers and what is followed."""
+"""Panel of the viewer: controls of time, layers and the followed body."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _switch(stage: Stage, layer: str, event: viser.GuiEvent[Any]) -> None:
 
 class Follow:
     """
-    Keeps the cameras of all visitors on what rolls, where the box says so.
+    Follower that keeps the cameras of all visitors on the rolling body while a box is ticked.
 
     Attributes
     ----------
@@ -264,7 +264,7 @@ class Player:
                 self._time = float(event.target.value)
 
     def advance(self, dt: float) -> None:
-        """Go on by a time of the clock [s], from the end back to the start."""
+        """Advance by a wall-clock time [s], from the end back to the start."""
         with self._lock:
             if self.playing.value:
                 self._time += dt * float(self.speed.value)
@@ -376,7 +376,7 @@ SCRIPT = """<script>setInterval(() => { // the time that the slider of the page 
 
 
 def _with_curves(page: str, scene: Scene, speed: float) -> str:
-    """Return the page with title, legend and curves beside the picture, or below a narrow one."""
+    """Return the page with title, legend and curves to the right of the picture, or below it."""
     title = escape(scene.title.replace('_', ' '))
     rate = speed * CURVE_POINTS / max(float(np.ptp(scene.times)), 1e-9)
     curves = ''.join(_drawn(scene, s, float(scene.times[0])) for s in scene.strips)
@@ -421,7 +421,7 @@ def curve_colours(strip: Strip) -> dict[str, str]:
 
 
 def legend_of(drawn: Mapping[str, Colour]) -> str:
-    """Return HTML that names what is drawn in space, by the colours of its labels."""
+    """Return the legend of the scene in HTML, by the colours of its labels."""
     return _rows({name: _hex(colour) for name, colour in drawn.items()})
 
 

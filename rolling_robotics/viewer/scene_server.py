@@ -146,12 +146,12 @@ class Stage:
 
     def place(self, poses: Sequence[Pose | None]) -> None:
         """
-        Put bodies, ghosts and frames, in this order, where they are; send what moved.
+        Set the poses of bodies, ghosts and frames, in this order; send those that moved.
 
         Parameters
         ----------
         poses
-            In the world; None for one that is not seen.
+            Poses in the world; None for an invisible one.
 
         """
         for i, (handle, pose) in enumerate(zip(self._moving, poses, strict=True)):
@@ -269,7 +269,7 @@ def _pose(item: Body | Frame, k: int) -> Pose | None:
 
 
 def _shadow() -> NDArray[np.uint8]:
-    """Return the soft shadow of what stands on a surface, dark where they touch."""
+    """Return the soft shadow of a body on a surface, darkest at the contact."""
     x, y = np.meshgrid(*[np.linspace(-1, 1, 65)] * 2)
     out = np.zeros((*x.shape, 4))
     out[..., 3] = DARK * np.clip(1 - np.hypot(x, y), 0, 1) ** 1.5
@@ -307,14 +307,14 @@ def _add_mesh(server: viser.ViserServer, path: str, mesh: Mesh) -> list[viser.Me
     return out
 
 
-ASIDE = np.array([0.48, -0.64, 0.6])  # from where a scene is seen
+ASIDE = np.array([0.48, -0.64, 0.6])  # direction from which a scene is viewed
 BACK: Colour = (0.93, 0.94, 0.95)  # in the middle of the background
 SHADES = 6  # of the outline of a ghost as it is reached
 DARK = 0.5  # of a shadow where bodies touch
 VIEW = 0.55  # rad between bottom and top of a picture
-USUAL, AIR = 1.25, 1.06  # width over height of a page, and of the picture over what is in it
-PANEL, PHONE = 340, 600  # pixels that the panel takes beside the picture, unless a page is narrow
-_places: WeakKeyDictionary[viser.ViserServer, Values] = WeakKeyDictionary()  # that are seen
+USUAL, AIR = 1.25, 1.06  # width over height of a page, and size of the picture over its content
+PANEL, PHONE = 340, 600  # width of the panel next to the picture [pixels], unless a page is narrow
+_places: WeakKeyDictionary[viser.ViserServer, Values] = WeakKeyDictionary()  # that are visible
 
 
 HERE = re.compile(r'https?://(localhost|127\.0\.0\.1|\[?::1\]?)(:\d+)?')  # pages of this machine
@@ -322,7 +322,7 @@ HERE = re.compile(r'https?://(localhost|127\.0\.0\.1|\[?::1\]?)(:\d+)?')  # page
 
 @contextmanager
 def _origins_checked(host: str) -> Iterator[None]:
-    """Let servers of this machine alone refuse pages from elsewhere that its browser has open."""
+    """Let servers for this computer only reject pages from elsewhere in its browser."""
     logging.getLogger('websockets').setLevel(logging.CRITICAL)  # it logs tracebacks
     sockets, serve = vars(web_sockets), web_sockets.serve
     if HERE.fullmatch(f'http://{host}'):
@@ -367,8 +367,8 @@ def served(host: str, port: int) -> Iterator[viser.ViserServer]:
     height = np.linspace(0.97, 0.88, 64)[:, None, None] * np.array([1.0, 1.01, 1.02])
     server.scene.set_background_image((255 * np.minimum(height, 1.0)).astype(np.uint8))
     server.scene.set_up_direction('+z')
-    # kind to machines that draw in software: no cast shadows, no mirrored surroundings, which an
-    # exported page would have of its own beside the lights, unless they are dark
+    # cheap for computers that render in software: no cast shadows, no reflections of the
+    # surroundings, which an exported page would add to the lights unless they are dark
     server.scene.configure_default_lights(enabled=False)
     server.scene.configure_environment_map(None, environment_intensity=0.0)
     server.scene.add_light_hemisphere(
@@ -402,7 +402,7 @@ def look_at(server: viser.ViserServer, places: Values) -> None:
 def _look_as_at_start(
     server: viser.ViserServer, client: viser.ClientHandle, panel: int = 0
 ) -> None:
-    """Have a visitor see what a new one sees; beside a panel [pixels] that is yet to come."""
+    """Reset the camera of a visitor; next to a panel [pixels] that appears later."""
     initial, away = server.initial_camera, 1.0
     if server in _places:
         wide, aspect = client.camera.image_width, client.camera.aspect
@@ -417,12 +417,12 @@ def _look_as_at_start(
 
 def framed(places: Values, fov: float, aspect: float) -> tuple[Values, Values]:
     """
-    Return where a camera stands and looks to fill its picture with places [m], shape (N, 3).
+    Return position and target of a camera whose picture points [m] fill, shape (N, 3).
 
     Parameters
     ----------
     places
-        What it is to see.
+        Points in the picture.
     fov
         Angle between bottom and top of the picture [rad].
     aspect
@@ -443,7 +443,7 @@ def framed(places: Values, fov: float, aspect: float) -> tuple[Values, Values]:
 
 
 def look_at_motion(server: viser.ViserServer, scene: Scene, wide: float = 1.0) -> None:
-    """Have visitors see the ground and all places where something moves, or so many times that."""
+    """Show visitors the ground and all positions of moving bodies, or a multiple of that."""
     places = []
     for body in scene.bodies:
         points = np.vstack([m.vertices for m in body.meshes] or [np.zeros((1, 3))])

@@ -137,7 +137,7 @@ def test_friction_of_an_object_that_slides_to_rest_is_found(tmp_path, capsys):
         (['nowhere', 'camera'], 'nowhere: there is no such folder'),
         (['RECORDING', 'object'], '--scenario'),
         (['RECORDING', 'sliding'], '--scenario'),
-        (['RECORDING', 'object', '--out', 'x.yaml'], 'belongs into its scenario'),
+        (['RECORDING', 'object', '--out', 'x.yaml'], 'belong in its scenario'),
         (['RECORDING', 'camera', '--params', 'nowhere.yaml'], 'cannot be read'),
     ],
 )

@@ -152,7 +152,7 @@ def test_stamp_at_the_bound_is_taken(clocks, stream, off):
 def test_without_clock_the_whole_text_says_so(clocks, check):
     clocks.node = 0
     assert check.problem(2 * SECOND) == (
-        'a state was refused: its stamp is 2 s ahead of simulated time; no /clock came yet; '
+        'a state was rejected: its stamp is 2 s ahead of simulated time; no /clock came yet; '
         'stamp_tolerance is 0.5 s'
     )
 

@@ -63,17 +63,17 @@ def replay_estimates(recorded: Recorded) -> list[Replayed]:
     Parameters
     ----------
     recorded
-        With the log, the parameters and the inputs of the estimator.
+        Recording with the log, the parameters and the inputs of the estimator.
 
     Returns
     -------
     list of Replayed
-        For the hand and for the object, as far as they were estimated.
+        One for the hand and one for the object, as far as they were estimated.
 
     Raises
     ------
     ParameterError
-        An input is missing, or the log does not begin with the estimator.
+        An input is missing, or the log does not start with the estimator.
 
     """
     settings = recorded.settings(SETTINGS, TABLE)
@@ -115,7 +115,7 @@ def _estimates(recorded: Recorded, values: dict[str, Any], steps: Sequence[Step]
 
 
 def _unless_refused(read: Callable[[bytes], Any]) -> Callable[[bytes], Any | None]:
-    """Return a reader of messages that gives None for one that the estimator refused."""
+    """Return a reader of messages that returns None for one that the estimator rejected."""
 
     def reader(data: bytes) -> Any | None:
         try:
@@ -129,7 +129,7 @@ def _unless_refused(read: Callable[[bytes], Any]) -> Callable[[bytes], Any | Non
 def _compared(
     recorded: Recorded, topic: str, computed: dict[int, Array], fingerprint: str
 ) -> Replayed:
-    """Compare what is recorded up to the last step of the log."""
+    """Compare the recording up to the last step of the log."""
     last, unknown = max(computed), np.full_like(next(iter(computed.values())), np.nan)
     odometry = (decode_odometry(data) for _, _, data in recorded.raw([topic]))
     stream = [(s, values) for s, values, _ in odometry if s <= last]

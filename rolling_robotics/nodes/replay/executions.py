@@ -138,12 +138,12 @@ def converted_runs(recorded: Recorded) -> Iterator[tuple[dict[str, Any], Array]]
     """
     Yield parameters and steps of the executions of a recording without a log.
 
-    The rows are those of the log; of a state whose command was not recorded, that is not a number.
+    The rows are those of the log; the command of a state is NaN where it was not recorded.
 
     Raises
     ------
     ParameterError
-        They do not follow from what is recorded, or nothing was executed.
+        They do not follow from the recording, or nothing was executed.
 
     """
     settings, plans = executed_plans(recorded)

@@ -31,7 +31,7 @@ Run = tuple[dict[str, Any], Array]  # parameters and steps
 
 
 class _Made(NamedTuple):
-    """A law, the greatest magnitude of each control, and the memory from which it starts."""
+    """A law, the maximum magnitude of each control, and the memory from which it starts."""
 
     law: Law[Any]
     limits: Array | None = None
@@ -58,12 +58,12 @@ def replay_recording(
     recorded
         The recording.
     say
-        Called with what is at work.
+        Called with the name of the present task.
 
     Raises
     ------
     ParameterError
-        Nothing in it can be replayed, or a part of what is needed is missing.
+        Nothing in it can be replayed, or a part of the inputs is missing.
 
     """
     say('estimates')
@@ -80,19 +80,19 @@ def replay_laws(recorded: Recorded, say: Callable[[str], None] = lambda _: None)
     Parameters
     ----------
     recorded
-        With the log of the controller and its parameters.
+        Recording with the log of the controller and its parameters.
     say
-        Called with what is at work.
+        Called with the name of the present task.
 
     Returns
     -------
     list of Replayed
-        Those that begin in the recording.
+        One for each run that starts in the recording.
 
     Raises
     ------
     ParameterError
-        No run begins in it, its parameters are missing, or a law cannot be made again.
+        No run starts in it, its parameters are missing, or a law cannot be created again.
 
     """
     plans = dict(plans_of(recorded))
@@ -112,7 +112,7 @@ def replay_laws(recorded: Recorded, say: Callable[[str], None] = lambda _: None)
 
 
 def _runs(recorded: Recorded) -> Iterator[Run]:
-    """Yield parameters and steps of the runs that begin in a recording."""
+    """Yield parameters and steps of the runs that start in a recording."""
     path, kind = recorded.path, recorded.topics.get(recorded.topic(STEPS) or '', '')
     if recorded.topic(FRAMES) or kind.endswith('/Int64MultiArray'):
         raise ParameterError(
@@ -128,7 +128,7 @@ def _runs(recorded: Recorded) -> Iterator[Run]:
         if rows[0, 1] == 0:
             runs.append([rows])
         elif runs and runs[-1][0][0, 0] == rows[0, 0]:
-            runs[-1].append(rows)  # others are of a run that began before the recording
+            runs[-1].append(rows)  # others are of a run that started before the recording
     if not runs:
         raise ParameterError(
             f'{path}: {STEPS} lacks the beginning of a run; start the recorder before it'
@@ -145,7 +145,7 @@ def _runs(recorded: Recorded) -> Iterator[Run]:
 def _computed(
     values: dict[str, Any], rows: Array, before: _Ended | None, plans: dict[int, Plan]
 ) -> tuple[Array, _Ended | None]:
-    """Return the outputs of a run, and what the next one may go on from."""
+    """Return the outputs of a run, and the memory from which the next one may continue."""
     number, first = int(rows[0, 0]), len(COLUMNS)
     if before is not None and before.number != number - 1:
         before = None
@@ -190,7 +190,7 @@ def _width(law: Law[Any]) -> int:
 
 
 def _made(values: dict[str, Any], before: _Ended | None, plan: Plan | None) -> _Made | None:
-    """Return the law of a run; None where it goes on from one that is not known."""
+    """Return the law of a run; None where it continues an unknown one."""
     if not values.get('continues'):
         return _Made(*machine_of(values).law_of(values, plan))
     if before is None or values['task'] != HOLD:

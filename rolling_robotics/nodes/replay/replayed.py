@@ -1,4 +1,4 @@
-"""Commands and estimates of a recording, computed again, beside the recorded ones."""
+"""Commands and estimates of a recording, computed again, with the recorded ones."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Replayed:
     Attributes
     ----------
     title
-        What it is.
+        Name of the run or stream.
     computed, expected
-        Its numbers as computed and as recorded, a row each; not a number where what they are
-        computed from is not in the recording, or they are not.
+        Its computed and recorded numbers, a row each; NaN where they, or the inputs to compute
+        them, are not in the recording.
     fingerprint
-        That of the machine in the recording; the empty string if there is none.
+        Fingerprint of the computer that recorded; the empty string if unknown.
     noun
-        What was computed.
+        Noun for the computed numbers.
 
     """
 
@@ -61,7 +61,7 @@ class Replayed:
 
     @property
     def difference(self) -> float:
-        """Greatest difference of a component."""
+        """Maximum difference of a component."""
         a, b = self._pairs
         return float(np.abs(a - b).max(initial=0.0))
 

@@ -1,4 +1,4 @@
-"""The demonstration of a ball balancer: set points in turn, judged as the published rig is."""
+"""Demonstration of a ball balancer: set points in turn, evaluated as for the published rig."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Leg(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Course(NodesTask):
     """
-    Set points in turn; the trial begins with the second one.
+    Set points in turn; the trial starts with the second one.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def driven(
     file, law, set_point, duration, seed, ball
         See :func:`run_rig`.
     begin
-        When the record begins [s].
+        Start of the record [s].
 
     """
     run = run_rig(file, law, set_point, duration, seed, ball)
@@ -153,7 +153,7 @@ def _with_arrays(
 
 
 JUMPS = 4
-TAKEN = 0.1  # s more than a jump is judged for
+TAKEN = 0.1  # s more than the evaluated time of a jump
 
 
 def legs(_: RigFile) -> Sequence[Leg]:
@@ -174,7 +174,7 @@ class EveryJump(Criterion):
         return judged(record.times, record[BALL], record.times[begins], points)
 
     def outcome(self, record: Record) -> Outcome:
-        """Return the greatest end error of a jump; the text has rise and overshoot of each."""
+        """Return the maximum end error of a jump; the text has rise and overshoot of each."""
         jumps = self.jumps(record)
         there = sum(j.end_error <= WITHIN for j in jumps)
         text = f'{there} of {JUMPS} jumps ended within {1e3 * WITHIN:g} mm'

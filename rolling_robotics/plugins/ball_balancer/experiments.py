@@ -33,14 +33,14 @@ def rig_experiment(name: str, text: str, *more: str, laws: tuple[str, ...] = ())
 EXPERIMENTS = (
     rig_experiment(
         'ball_balancer',
-        'A ball on a plate that servos tilt is taken to set points by what a camera sees.',
+        'A ball on a plate tilted by servos is moved to set points, measured by a camera.',
         laws=('predictive', 'lqr', 'pid', 'exported'),
     ),
 )
 LABYRINTH = (
     rig_experiment(
         'labyrinth',
-        'A ball is taken through a labyrinth, past walls and holes, by what a camera sees.',
+        'A ball is guided through a labyrinth, past walls and holes, measured by a camera.',
         'plan/object_path',
     ),
 )

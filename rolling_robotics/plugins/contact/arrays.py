@@ -88,7 +88,7 @@ def _coordinates(
 ) -> dict[str, Series]:
     """Return contact coordinates and their rates."""
     q = trajectory.followed
-    if q is None:  # turns between two output times are not seen
+    if q is None:  # turns between two output times are not detected
         follower = ContactCoordinates(system, trajectory.parameters)
         states = zip(trajectory.times, trajectory.recorded, strict=True)
         q = np.array([follower.at(trajectory.system_at(t), x) for t, x in states])

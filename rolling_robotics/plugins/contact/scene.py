@@ -39,9 +39,9 @@ def contact_scene(scenario: Scenario, arrays: Arrays) -> Scene:
     Parameters
     ----------
     scenario
-        Of the system ``contact``.
+        Scenario of the system ``contact``.
     arrays
-        What was simulated.
+        Arrays of the simulation.
 
     """
     system = cast('ContactSystem | HybridContactSystem', scenario.system)

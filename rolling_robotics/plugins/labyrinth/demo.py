@@ -45,11 +45,11 @@ def draw_runs(
     file
         The labyrinth.
     plan, driven
-        Places (k, 2) [m] of the plan, and of the ball in each run.
+        Positions (k, 2) [m] of the plan, and of the ball in each run.
     path
-        Of the figure.
+        Path of the figure.
     label
-        What was driven.
+        Legend of the runs.
 
     """
     with saved_panels(path, 'a') as axes:
@@ -78,7 +78,7 @@ class Through(Task):
     law: LabyrinthLaw
 
     def run(self, trial: Trial) -> Record:
-        """Carry out a trial, which begins when the ball sets out; ``walls`` that it touched."""
+        """Carry out a trial, which starts when the ball sets out; ``walls`` that it touched."""
         file, duration = self.law.file, SETTLE + LONGEST * float(self.law.plan.times[-1])
         start, end = file.board.path[[0, -1]]
         given = file, self.law, lambda t: start if t < SETTLE else end, duration, trial.seed

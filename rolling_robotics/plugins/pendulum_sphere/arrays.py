@@ -1,4 +1,4 @@
-"""Arrays of a sphere with a pendulum: what the contact and the joint carry."""
+"""Arrays of a sphere with a pendulum: loads of the contact and of the joint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rolling_robotics.arrays import layout_series, Series, vector
 
 def pendulum_arrays(system: PendulumSphere, trajectory: Trajectory) -> dict[str, Series]:
     """
-    Return arrays beside those that every system has.
+    Return arrays in addition to those of every system.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ def mass_arrays(
     system: PointMassBall | PointMassDisk, trajectory: Trajectory
 ) -> dict[str, Series]:
     """
-    Return arrays beside those that every system has.
+    Return arrays in addition to those of every system.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def entries(
     Parameters
     ----------
     scenario, trajectory
-        What was run, and what came out.
+        The scenario, and its simulation.
     result
         Its ``modes`` and ``arrays``.
 
@@ -97,8 +97,8 @@ def entries(
         Putkaradze & Rogers (normal force), and its ``time`` [s]; ``least_normal_force`` [N] and
         ``least_time``; ``materials``, for each pair its coefficient and whether it holds;
         ``source`` of these. Infinite where the normal force is not positive, as long as friction
-        is needed. Of a run with dense output that does nothing but roll, the extremes are those
-        of the whole run; of any other, those at the output times in which it rolls.
+        is needed. With dense output of a run that only rolls, the extremes are those of the whole
+        run; otherwise those at the output times during rolling.
 
     """
     if not trajectory.times.size:

@@ -19,9 +19,9 @@ def spin_rolling_scene(scenario: Scenario, arrays: Arrays) -> Scene:
     Parameters
     ----------
     scenario
-        Of the system ``spin_rolling_sphere``; the model is kinematic, there is no force.
+        Scenario of the system ``spin_rolling_sphere``; the model is kinematic, without a force.
     arrays
-        What was simulated.
+        Arrays of the simulation.
 
     """
     radius = arrays.parameter('radius')
