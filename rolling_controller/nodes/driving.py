@@ -51,6 +51,8 @@ class Driving:
         The law; one that takes no velocity holds the machine at its position.
     holds, name
         Whether it is such a law, and a word for its task.
+    keeps
+        Whether its law holds the machine at rest too: without it the machine would fall.
     ended
         Reason why it ended by itself, or the empty string.
     safe
@@ -75,6 +77,7 @@ class Driving:
         self._node, self._equipment, self.law = node, equipment, law
         self._held, self._before = held, equipment.present
         self.holds, self.ended = VELOCITY not in law.inputs, ''
+        self.keeps = self.holds or hasattr(law, 'hold')
         self.name = 'holding' if self.holds else 'driving'
         self.wanted, self.safe = wanted or Wanted(), True
         equipment.tracker.forget()
@@ -160,9 +163,9 @@ class BetweenPlans:
 
     @property
     def holding(self) -> bool:
-        """True while a loop holds the machine where it is."""
+        """True while a loop holds the machine where it is, or where velocities lead it."""
         driving = self.driving
-        return driving is not None and driving.holds and not driving.ended
+        return driving is not None and driving.keeps and not driving.ended
 
     def hold(self, hold: Hold, wanted: Wanted | None = None) -> None:
         """Hold the machine by a law from now on, or drive it by one that takes a velocity."""
@@ -188,11 +191,13 @@ class BetweenPlans:
         return True
 
     def make_way(self) -> None:
-        """Stop driving; a machine that is held stays held."""
-        if self.driving is not None and self.holding:
-            self.driving.wanted = Wanted()
-        else:
-            self.stop()
+        """Stop driving; hold a machine that would fall, and keep holding one that is held."""
+        driving, now = self.driving, self._equipment.machine.measured.newest
+        if driving is None or not (self.holding and driving.holds):
+            hold = self._near(now[1]) if self.holding and now else None
+            self.stop(safe=hold is None)
+            if hold is not None:
+                self.hold(hold)
 
     def standing(self) -> Standing:
         """Hand the machine over, without a safe command in between if it is held."""

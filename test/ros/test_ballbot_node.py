@@ -111,8 +111,27 @@ class Ballbot:
             assert end.left > 0.0
             self.after(0.01)
         pushes.publish(Vector3(x=size / impulse.mass))
-        accept = lambda m: pushed(np.array(m.position))  # noqa: E731
-        self.peer.collect(JointState, 'robot/state', EVENT, accept=accept, timeout=180)
+        self.until(pushed)
+
+    def driven(self):
+        """Drive it to the left while this is entered."""
+        wish = TwistStamped()
+        wish.twist.linear.y = 0.2
+        velocities = self.peer.node.create_publisher(TwistStamped, 'cmd_vel', COMMAND)
+        return self.peer.every(0.05, lambda: velocities.publish(wish))
+
+    def until(self, accepted):
+        """Wait for a state; return it."""
+        accept = lambda m: accepted(np.array(m.position))  # noqa: E731
+        found = self.peer.collect(JointState, 'robot/state', EVENT, accept=accept, timeout=180)
+        return np.array(found[0].position)
+
+    def from_there(self, x):
+        """Return the plan, begun where it stands in a state."""
+        states, ball = self.plan.states.copy(), self.scenario.system.state.slice('q_WS')
+        states[:, :2] += x[:2]
+        states[:, ball] = [qmult(q, x[ball]) for q in states[:, ball]]
+        return replace(self.plan, states=states)
 
     def after(self, duration):
         """Return the state a duration of simulated time later [s]."""
@@ -182,13 +201,10 @@ def test_it_stands_after_its_plan_and_starts_the_next_from_there(robot):
     end = robot.plan.states[-1]
     assert np.abs(robot.error(robot.after(2.0), end)).max() < STILL
     robot.says('holding')
-    states = robot.plan.states.copy()
-    states[:, 0] += end[0]  # another metre, from where it stands
-    ball = robot.scenario.system.state.slice('q_WS')
-    states[:, ball] = [qmult(q, end[ball]) for q in states[:, ball]]
-    ended = robot.execute(replace(robot.plan, states=states))
+    plan = robot.from_there(end)  # another metre
+    ended = robot.execute(plan)
     assert ended.error_code == CODES.NONE, ended.error_string
-    assert np.abs(robot.error(robot.after(2.0), states[-1])).max() < STILL
+    assert np.abs(robot.error(robot.after(2.0), plan.states[-1])).max() < STILL
 
 
 def test_it_is_held_where_a_plan_is_cancelled(robot):
@@ -204,18 +220,26 @@ def test_it_is_held_where_a_plan_is_cancelled(robot):
 def test_it_is_driven_from_its_hold_to_the_left_and_held_again(robot):
     robot.hold()
     place = robot.after(0.5)[:2]
-    wish = TwistStamped()
-    wish.twist.linear.y = 0.2
-    velocities = robot.peer.node.create_publisher(TwistStamped, 'cmd_vel', COMMAND)
-    with robot.peer.every(0.05, lambda: velocities.publish(wish)):
-        away = robot.peer.collect(
-            JointState,
-            'robot/state',
-            EVENT,
-            accept=lambda m: m.position[1] > place[1] + 0.3,
-            timeout=120,
-        )[0]
-    assert abs(away.position[0] - place[0]) < 0.05
+    with robot.driven():
+        away = robot.until(lambda x: x[1] > place[1] + 0.3)
+    assert abs(away[0] - place[0]) < 0.05
+    robot.stands()
+
+
+def test_it_stands_through_goals_that_come_after_it_was_driven(robot):
+    """Neither a goal that is refused nor the design for one that is accepted lets it fall."""
+    robot.hold()
+    place = robot.after(0.1)
+    with robot.driven():
+        robot.until(lambda x: x[1] > place[1] + 0.3)
+    robot.after(3.0)
+    far = robot.plan.states.copy()
+    far[:, 0] += 5.0
+    assert robot.execute(replace(robot.plan, states=far)).error_code == CODES.INVALID_GOAL
+    with robot.driven():
+        robot.until(lambda x: x[1] > place[1] + 0.6)
+    ended = robot.execute(robot.from_there(robot.after(3.0)))
+    assert ended.error_code == CODES.NONE, ended.error_string
     robot.stands()
 
 
@@ -276,8 +300,7 @@ def test_a_push_that_is_too_great_ends_the_hold_by_the_guard(robot):
 def test_it_falls_once_it_is_stopped(robot):
     robot.hold()
     assert robot.peer.call(Trigger, 'controller/stop', Trigger.Request()).success
-    fallen = lambda m: np.abs(robot.error(m.position, robot.plan.states[0])[2:]).max() > 0.3  # noqa: E731
-    robot.peer.collect(JointState, 'robot/state', EVENT, accept=fallen, timeout=180)
+    robot.until(lambda x: np.abs(robot.error(x, robot.plan.states[0])[2:]).max() > 0.3)
 
 
 @pytest.mark.slow

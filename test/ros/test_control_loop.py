@@ -144,7 +144,7 @@ def test_who_ends_a_loop_that_is_ending_waits_for_its_thread(equipment):
 class Held:
     """A hold that a test ends; what is done with it stands in ``log``."""
 
-    holds, ended, safe = True, '', True
+    holds, keeps, ended, safe = True, True, '', True
 
     def __init__(self, _node, _equipment, law, _wanted, held, _about):
         self.law, self.log = law, []
@@ -307,7 +307,7 @@ def test_a_velocity_that_is_old_is_one_to_stand_still(equipment, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ('holds', 'jumped', 'lost', 'end'),
+    ('keeps', 'jumped', 'lost', 'end'),
     [
         (True, False, '', (CODES.CONTACT_LOST, '')),
         (True, True, '', (CODES.NONE, MOVED)),
@@ -315,19 +315,21 @@ def test_a_velocity_that_is_old_is_one_to_stand_still(equipment, monkeypatch):
         (False, True, 'slip', (CODES.CONTACT_LOST, '')),
     ],
 )
-def test_a_hold_ends_where_the_machine_was_moved_or_is_lost(equipment, holds, jumped, lost, end):
+def test_a_hold_ends_where_the_machine_was_moved_or_is_lost(equipment, keeps, jumped, lost, end):
     seen = []
     tracker = SimpleNamespace(
         jumped=lambda now, before: seen.append((now, before)) or jumped, lost=lambda *_: lost
     )
     tools = SimpleNamespace(watch=equipment.watch, tracker=tracker)
     loop = SimpleNamespace(measured='now')
-    held = SimpleNamespace(holds=holds, _equipment=tools, _before='before', control=loop)
+    held = SimpleNamespace(
+        holds=keeps, keeps=keeps, _equipment=tools, _before='before', control=loop
+    )
     code, reason, u = Driving._judge(held, 0.0, np.zeros(2), STRONG)
     assert (code, reason) == end
     assert u is STRONG
     assert held._before == 'now'
-    assert seen == [('now', 'before')] * holds
+    assert seen == [('now', 'before')] * keeps
 
 
 @pytest.mark.parametrize(('apart', 'taken'), [(0.09, True), (0.11, False), (math.nan, False)])
