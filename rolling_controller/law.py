@@ -118,7 +118,7 @@ def gathered(inputs: Layout, signals: Mapping[str, Array]) -> Array:
 
 
 def sources_of(law: Law[Any]) -> Mapping[str, Callable[[], Array]]:
-    """Return what returns inputs that a law has from elsewhere, by name: those it has made."""
+    """Return sources of inputs that a law makes itself, by name: shape (size,), in their units."""
     found: Mapping[str, Callable[[], Array]] = getattr(law, 'sources', {})
     return found
 

@@ -26,7 +26,7 @@ STEPS, LONGEST, REACHED = 60, 0.5, 1e-9  # of Newton's method: number, maximum s
 def _frames(
     structure: Structure, q: ca.SX, c: ca.SX
 ) -> tuple[list[tuple[ca.SX, ca.SX]], list[ca.SX], ca.SX]:
-    """Return attitude and place of each link and of the hand, axes of the joints, q_WH."""
+    """Return attitude and position of each link and of the hand, axes of the joints, q_WH."""
     *links, (R_hand, q_hand, p_hand) = structure.frames(c)
     R, p, turned = ca.SX.eye(3), ca.SX.zeros(3), ca.SX([1, 0, 0, 0])
     found, axes = [], []
@@ -56,7 +56,7 @@ class Kinematics:
     Attributes
     ----------
     q_WH, R, p
-        Its attitude, as a quaternion and as a matrix, and its place in W.
+        Its attitude, as a quaternion and as a matrix, and its position in W.
     J, rest
         Velocity and angular velocity of the hand in W are ``J qd``, their rates
         ``J qdd + rest``; shapes (6, n) and (6,).
@@ -205,8 +205,8 @@ class Arm:
         q, qd
             Joint angles [rad] and rates [rad/s].
         control
-            alpha_WH_H [rad/s^2] and a_WH_H [m/s^2], 6 numbers; what a planar arm cannot give is
-            left out, see :meth:`left_out`.
+            alpha_WH_H [rad/s^2] and a_WH_H [m/s^2], 6 numbers; a planar arm ignores the part out
+            of its plane, see :meth:`left_out`.
 
         Returns
         -------
@@ -343,7 +343,7 @@ class Arm:
 
 ALL = (0, 1, 2, 3, 4, 5)  # of alpha_WH_H and a_WH_H
 ROUNDED = 15  # digits after the point of attitudes: right angles are exact
-FRAME, BODY = 16, 10  # numbers of a frame, and of what has mass
+FRAME, BODY = 16, 10  # numbers of a frame, and of a mass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -396,14 +396,14 @@ class Place:
 @dataclass(frozen=True, kw_only=True)
 class Link:
     """
-    A link and the joint that moves it; its frame stands in the joint and turns with it.
+    A link and the joint that moves it; its frame is in the joint and rotates with it.
 
     Attributes
     ----------
     joint
         Name of the joint.
     place
-        Of the joint in the frame of the link before, at a joint angle of zero.
+        Pose of the joint in the frame of the previous link, at a joint angle of zero.
     axis
         0, 1 or 2: the joint turns about x, y or z.
     body
@@ -458,7 +458,7 @@ class Structure(NamedTuple):
         return ca.vertcat(*(c[next(inputs)] if v is None else v for v in self.pattern))
 
     def frames(self, c: ca.SX) -> list[tuple[ca.SX, ca.SX, ca.SX]]:
-        """Return matrix, quaternion and place of joints and hand, each in the frame before."""
+        """Return matrix, quaternion, position of joints and hand, each in the previous frame."""
         numbers, found = self._all(c), []
         for k in range(len(self.axes) + 1):
             n = numbers[FRAME * k : FRAME * (k + 1)]
@@ -466,7 +466,7 @@ class Structure(NamedTuple):
         return found
 
     def bodies(self, c: ca.SX) -> Iterator[tuple[ca.SX, ca.SX, ca.SX]]:
-        """Yield mass, centre and inertia (3, 3) of what has mass: the links, then the hand."""
+        """Yield mass, centre and inertia (3, 3) of the links, then the hand."""
         numbers = self._all(c)[FRAME * (len(self.axes) + 1) : -3]
         for k in range(len(self.axes) + 1):
             n = numbers[BODY * k : BODY * (k + 1)]
@@ -490,13 +490,13 @@ class Chain:
     Attributes
     ----------
     links
-        From the base on; the joint of the first stands in the world.
+        Links from the base on; the joint of the first is fixed to the world.
     hand
-        Where the hand stands in the last link.
+        Pose of the hand in the last link.
     payload
         Mass of the hand, in its frame.
     gravity
-        In the world [m/s^2].
+        Gravity in the world [m/s^2].
     home
         Joint angles [rad] near which it works.
     determinant
@@ -522,7 +522,7 @@ class Chain:
     torque = _of_each('torque')
 
     def __post_init__(self) -> None:
-        """Refuse a chain whose joints do not fix the motion of the hand."""
+        """Reject a chain whose joints do not fix the motion of the hand."""
         if len(self.links) != len(self.moves):
             raise ParameterError(
                 f'arm: it has {len(self.links)} joints, 6 are needed, or 3 about the y axis of '
@@ -615,7 +615,7 @@ class ArmModel:
     singular_sine: float = 0.1
 
     def __post_init__(self) -> None:
-        """Refuse numbers that no arm has."""
+        """Reject impossible values."""
         sizes = {'base': 2, 'gravity': 2}
         for name in self.__dataclass_fields__:
             value = np.atleast_1d(np.asarray(getattr(self, name), dtype=float))

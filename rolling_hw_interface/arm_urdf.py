@@ -52,7 +52,7 @@ def arm_urdf(chain: Chain, joint_names: Sequence[str], *, world: str, prefix: st
     joint_names
         Names of its joints, as joint states name them.
     world, prefix
-        Name of the world frame, and what is put before the names of the links.
+        Name of the world frame, and prefix of the names of the links.
 
     Returns
     -------

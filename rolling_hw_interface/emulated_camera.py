@@ -17,7 +17,7 @@ MARKERS = (
     (-0.0004, -0.0089, 0.0193),
     (-0.0179, -0.0115, 0.0043),
     (0.0025, -0.0097, -0.0302),
-)  # of an ellipse with semi-axes of 25.2 (x) and 37.7 mm (z), on the side seen by the camera [m]
+)  # of an ellipse with semi-axes of 25.2 (x) and 37.7 mm (z), on the visible side [m]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class CameraModel:
     clock_drift: float = 1e-5
 
     def __post_init__(self) -> None:
-        """Refuse numbers that no camera has."""
+        """Reject impossible values."""
         signed = ('clock_offset', 'clock_drift')
         fractions = ('occlusion', 'marker_occlusion', 'swap', 'reflection')
         for name in self.__dataclass_fields__:

@@ -91,7 +91,7 @@ def _turn_function(structure: Structure) -> ca.Function:
 
 def turn_numbers(motors: MotorModel, phases: ArrayLike) -> Array:
     """
-    Return what a turn takes of the motors (7n + 2), with phases of the ripple [rad], shape (n,).
+    Return the motor parameters of a step (7n + 2), with phases of the ripple [rad], shape (n,).
 
     Inertia as the joints feel it, viscous friction, ripple, gear, phase, torque limit and
     resolution of each joint, then both bandwidths [rad/s].
@@ -105,18 +105,18 @@ def turn_numbers(motors: MotorModel, phases: ArrayLike) -> Array:
 
 
 def ripple_phases(rng: np.random.Generator, joints: int) -> Array:
-    """Draw the phases of the ripple [rad], shape (joints,); what is drawn first of a seed."""
+    """Draw the phases of the ripple [rad], shape (joints,); the first numbers of a seed."""
     return rng.uniform(0, 2 * math.pi, joints)
 
 
 class EmulatedMotors:
     """
-    The arm with its motors. Not for use from two threads at once.
+    The arm with its motors. Not thread-safe.
 
     Attributes
     ----------
     arm, motors
-        What it is made of.
+        The arm and the motors.
     braking
         Whether the amplifiers brake by themselves because no command came.
     fault, joint
@@ -326,7 +326,7 @@ class EmulatedMotors:
 
 
 def encoders(motors: EmulatedMotors) -> Sensor:
-    """Return the sensor of what the amplifiers report, once in each period."""
+    """Return the sensor of the amplifiers' reports, once in each period."""
     return Sensor(
         name='encoders',
         output=motors.state,

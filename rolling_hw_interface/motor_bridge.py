@@ -56,7 +56,7 @@ def limited_step(q: ca.SX, qd: ca.SX, wanted: ca.SX, dt: ca.SX, limits: list[ca.
 
 
 def _stoppable(room: ca.SX, deceleration: ca.SX, dt: ca.SX) -> ca.SX:
-    """Return the maximum rate from which a joint stops within the room left, step by step."""
+    """Return the maximum rate from which a joint stops within its range, step by step."""
     deceleration = RESERVE * deceleration
     half = deceleration * dt / 2
     return ca.sqrt(half**2 + 2 * deceleration * ca.fmax(room, 0)) - half
@@ -100,12 +100,12 @@ def limit_numbers(chain: Chain) -> Array:
 
 
 def most_torque(chain: Chain, motors: MotorModel) -> Array:
-    """Return the greatest torque that both joint and motor allow [N m], shape (n,)."""
+    """Return the maximum torque that both joint and motor allow [N m], shape (n,)."""
     return np.minimum(chain.torque, motors.torque_limit)
 
 
 def drive_numbers(chain: Chain, motors: MotorModel, feedback_share: float) -> Array:
-    """Return what a torque takes of the drives, shape (5n,), see :func:`torque_equations`."""
+    """Return the drives' parameters for a torque, shape (5n,), see :func:`torque_equations`."""
     most = most_torque(chain, motors)
     friction = motors.viscous, motors.coulomb
     return np.concatenate([most, feedback_share * most, motors.reflected_inertia, *friction])
@@ -129,8 +129,8 @@ class BridgeSettings:
     stiffness
         Natural frequency of the feedback to the reference [rad/s].
     feedback_share
-        Maximum feedback torque, as a fraction of the maximum torque; it limits what a wrong
-        encoder can do before it is noticed.
+        Maximum feedback torque, as a fraction of the maximum torque; it limits the effect of a
+        wrong encoder before it is noticed.
     tracking_limit
         Tracking error of a joint that is a fault [rad].
     stall_distance
@@ -151,7 +151,7 @@ class BridgeSettings:
     off_plane: float = 0.05
 
     def __post_init__(self) -> None:
-        """Refuse what would not drive."""
+        """Reject settings that cannot work."""
         if self.mode not in MODES:
             raise ParameterError(f'mode must be one of {", ".join(MODES)}, got {self.mode!r}')
         for name in self.__dataclass_fields__:
@@ -161,7 +161,7 @@ class BridgeSettings:
 
 class MotorBridge:
     """
-    The bridge: commands and states in, :meth:`step` gives what the motors get.
+    The bridge: commands and states in, motor commands out by :meth:`step`.
 
     Attributes
     ----------
@@ -173,9 +173,9 @@ class MotorBridge:
     q, qd, qdd
         Reference of the joints [rad], [rad/s], [rad/s^2].
     clipped
-        Number of steps in which a limit changed what was commanded.
+        Number of steps in which a limit changed a command.
     refused
-        Why a command was last refused; empty if none was.
+        Reason why a command was last rejected; empty if none was.
 
     """
 
@@ -239,15 +239,15 @@ class MotorBridge:
         Returns
         -------
         bool
-            Whether it was taken; ``refused`` says why not.
+            Whether it was accepted; ``refused`` has the reason if not.
 
         """
         u = np.asarray(control, dtype=float)
         if u.shape != (6,) or not np.all(np.isfinite(u)):
-            self.refused = 'command refused: it is not finite'
+            self.refused = 'command rejected: it is not finite'
             return False
         if not self.enabled:
-            self.refused = f'command refused: {self.reason or "not enabled"}'
+            self.refused = f'command rejected: {self.reason or "not enabled"}'
             return False
         aside = self.arm.left_out(u)
         if aside > self.settings.off_plane:
@@ -260,7 +260,7 @@ class MotorBridge:
         """Take angles [rad] and rates [rad/s] of the joints, vectors; nan where one is lost."""
         q, qd = np.asarray(position, dtype=float), np.asarray(velocity, dtype=float)
         if not q.shape == qd.shape == self.q.shape:
-            self.refused = f'joint states of {q.shape} and {qd.shape} numbers refused'
+            self.refused = f'joint states of {q.shape} and {qd.shape} numbers rejected'
             return
         changed = ~(np.abs(q - self._measured) < 1e-12)
         self._still_since = np.where(changed, self.q, self._still_since)
@@ -298,7 +298,7 @@ class MotorBridge:
 
     def step(self, t: float, dt: float) -> Array | None:
         """
-        Return what the motors get for the next period.
+        Return the motor commands for the next period.
 
         Parameters
         ----------
@@ -310,10 +310,9 @@ class MotorBridge:
         Returns
         -------
         NDArray or None
-            Joint torques [N m], rates [rad/s] or angles [rad] as the mode says, shape (n,). None
-            before the first state, and once the hardware has failed: what carries the arm's
-            weight is asked for a last time, and without commands the amplifiers brake, whatever
-            the encoders say.
+            Joint torques [N m], rates [rad/s] or angles [rad] by the mode, shape (n,). None before
+            the first state, and after a failure of the hardware: a last command carries the arm's
+            weight, and without commands the amplifiers brake, whatever the encoders read.
 
         """
         if self.phase == 'waiting':

@@ -1,4 +1,4 @@
-"""Numbers of geared motors with current control: what a data sheet and a test bench say."""
+"""Parameters of geared motors with current control, from a data sheet and a test bench."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class MotorModel:
     """
     A brushed motor with a harmonic drive on each joint, and its amplifier.
 
-    What is one for each joint is given for all of them, from the base on.
+    Values per joint are given for all joints, from the base on.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class MotorModel:
     holding_delay: float = 0.1
 
     def __post_init__(self) -> None:
-        """Refuse numbers that no motor has."""
+        """Reject impossible values."""
         may_be_zero = (
             'rotor_inertia', 'coulomb', 'viscous', 'ripple', 'brake', 'holding', 'holding_delay',
         )  # fmt: skip
@@ -107,7 +107,7 @@ class MotorModel:
 
     @property
     def torque_limit(self) -> Array:
-        """Greatest joint torque [N m], shape (n,)."""
+        """Maximum joint torque [N m], shape (n,)."""
         return np.array(self.gear) * self.torque_constant * self.current_limit
 
     @property

@@ -45,7 +45,7 @@ class Step:
     now
         Its time [ns].
     flags
-        Sum of BEGIN, ENABLED, FORGET.
+        Sum of ``BEGIN``, ``ENABLED``, ``FORGET``.
     commands, joints, images
         Stamps of the messages that it took [ns].
 
@@ -84,16 +84,16 @@ def steps_in(data: Iterable[int]) -> Iterator[Step]:
         numbers = numbers[at:]
 
 
-# Age of the last image up to which an estimate is reported [s]. With images hidden a tenth of
-# the time, 20 ms in the mean, a trial of 7 s has a gap of 0.15 s once in a hundred times, one of
-# 0.25 s once in ten thousand. The error of an ellipse on its end grows fivefold meanwhile, by its
-# time constant of 0.15 s: from 0.25 degrees to half of what a flip-up allows.
+# Age of the last image up to which an estimate is reported [s]. With images hidden a tenth of the
+# time, 20 ms in the mean, a trial of 7 s has a gap of 0.15 s once in a hundred times, one of 0.25
+# s once in ten thousand. The error of an ellipse on its end grows fivefold meanwhile, by its time
+# constant of 0.15 s: from 0.25 degrees to half of the tolerance of a flip-up.
 VISION_TIMEOUT = 0.25
 HISTORY = 0.3  # time for which the motion of the hand is remembered, with the latency [s]
-REFUSALS = 12  # images refused in a row, after which the estimate starts again
+REFUSALS = 12  # consecutive rejected images after which the estimate starts again
 MAKING, BREAKING = 5e-4, 1.5e-3  # measured gap at which contact is made, and lost [m]
 AHEAD = 2e-3  # of the last step, that an image may be [s]
-AGREEING = 2  # images in a row that have to say so
+AGREEING = 2  # consecutive images that have to agree
 AROUND = 5  # steps before and after, over which the hand's acceleration is averaged
 
 
@@ -143,7 +143,7 @@ class _Step(NamedTuple):
 
 class ObjectEstimator:
     """
-    The estimator: :meth:`step` with the hand, :meth:`take_image` with what the camera saw.
+    The estimator: :meth:`step` with the hand, :meth:`take_image` with images.
 
     Attributes
     ----------
@@ -152,15 +152,15 @@ class ObjectEstimator:
     clock
         The camera's clock.
     taken, refused
-        Numbers of images used and refused.
+        Numbers of images used and rejected.
     held
         Whether something holds the object still from now on.
     breaking
         Measured gap at which contact is lost [m].
     restarts
-        How often the estimate had gone astray and started again.
+        Number of times that the estimate diverged and started again.
     reason
-        Why the last image was refused.
+        Reason why the last image was rejected.
 
     """
 
@@ -181,9 +181,9 @@ class ObjectEstimator:
         system, params
             Hand and object, in the representation ``attitude``, and their parameters.
         least_latency
-            Shortest time from the middle of an exposure to the arrival [s].
+            Minimum time from the middle of an exposure to the arrival [s].
         model
-            What the filter believes.
+            Model of the filter.
         host_clock
             Whether images are stamped by the host's clock already.
 
@@ -224,7 +224,7 @@ class ObjectEstimator:
 
     def step(self, hand: ArrayLike, u: ArrayLike, t: float) -> Estimate | None:
         """
-        Go on to the present.
+        Advance to the present.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class ObjectEstimator:
         Returns
         -------
         Estimate or None
-            None while no object was seen.
+            None before the first image of an object.
 
         """
         if self._hands and self._now is not None:

@@ -85,9 +85,9 @@ def prediction_function(system: ContactSystem) -> ca.Function:
     Returns
     -------
     casadi.Function
-        Of the object (``BODY``), chart coordinates of the hand near the contact, pose and twist
-        of the hand (13), its accelerations (6), the time since the hand was there [s], the
-        duration [s], whether hand and object touch (1 or 0), and the parameters.
+        Its inputs: the object (``BODY``), chart coordinates of the hand near the contact, pose and
+        twist of the hand (13), its accelerations (6), their age [s], the duration [s], whether
+        hand and object touch (1 or 0), and the parameters.
 
     """
     return compiled(_prediction(system))[0]
@@ -179,9 +179,8 @@ def contact_function(system: ContactSystem) -> ca.Function:
     """
     Return ``(body, near, hand, u, lead, p) -> contact (6), derivatives (6x12), x``, compiled.
 
-    The contact stands in ``CONTACT``, its derivatives are with respect to ``ERROR`` without the
-    clock, by columns; x is the state of the system. The inputs are those of
-    :func:`prediction_function`.
+    The contact is in ``CONTACT``, its derivatives are with respect to ``ERROR`` without the clock,
+    by columns; x is the state of the system. The inputs are those of :func:`prediction_function`.
     """
     body, near, hand = ca.SX.sym('body', 13), ca.SX.sym('near', 2), ca.SX.sym('hand', 13)
     u, lead, p = ca.SX.sym('u', 6), ca.SX.sym('lead'), ca.SX.sym('p', system.parameters.size)
@@ -212,7 +211,7 @@ def update_function(rows: int, states: int) -> ca.Function:
     Parameters
     ----------
     rows, states
-        Numbers of the measurement, and of what is estimated.
+        Sizes of the measurement, and of the estimate.
 
     Returns
     -------
@@ -240,7 +239,7 @@ LIGHTEST, HEAVIEST = 0.05, 20.0  # inertia that can be found, times that believe
 P, R, V, W = (ERROR.slice(name) for name in ('d_p', 'd_R', 'd_v', 'd_w'))
 OUT_OF_PLANE = [1, 3, 5, 7, 9, 11]
 RATES = slice(6, 12)
-REST_NOISE = np.diag(np.repeat((1e-6, 1e-4), 3))  # of what is held still
+REST_NOISE = np.diag(np.repeat((1e-6, 1e-4), 3))  # of a held object
 PLANE_NOISE = np.diag(np.repeat((1e-8, 1e-6, 1e-6), (1, 2, 3)))
 CONJUGATE = np.array((1.0, -1.0, -1.0, -1.0))
 TURNS = np.arange(6)  # d_p and d_R, which d_v and d_w move
@@ -284,7 +283,7 @@ class FilterModel:
     planar: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is not positive."""
+        """Reject values that are not positive."""
         for name in self.__dataclass_fields__:
             if name != 'planar':
                 value = getattr(self, name)
@@ -321,7 +320,7 @@ class PoseFilter:
         system, params
             Hand and object, in the representation ``attitude``, and their parameters.
         model
-            What is believed.
+            Model of the filter.
 
         """
         self.model = model
@@ -362,7 +361,7 @@ class PoseFilter:
         self.touching = touching
 
     def change_contact(self, *, touching: bool) -> None:
-        """Take the contact as lost or made; what the velocities were says little then."""
+        """Set the contact as lost or made, with uncertain velocities."""
         self.touching = touching
         self.covariance[V, V] += 0.5**2 * np.eye(3)
         self.covariance[W, W] += 10.0**2 * np.eye(3)
@@ -456,17 +455,17 @@ class PoseFilter:
 
     def take_contact(self, hand: ArrayLike, u: ArrayLike, lead: float) -> bool:
         """
-        Take that a touching contact has no gap and does not slip.
+        Measure that a closed contact has no gap and does not slip.
 
         Parameters
         ----------
         hand, u, lead
-            As of :meth:`mean_after`.
+            See :meth:`mean_after`.
 
         Returns
         -------
         bool
-            Whether what is known fits a contact that does not slip.
+            Whether the estimate fits a contact that does not slip.
 
         """
         contact, J, _ = self.contact(self.body, self.near, hand, u, lead)
@@ -508,7 +507,7 @@ class PoseFilter:
         Parameters
         ----------
         body, near, hand, u, lead
-            As of :meth:`mean_after`.
+            See :meth:`mean_after`.
 
         Returns
         -------
@@ -555,7 +554,7 @@ class PoseFilter:
 
 def touch_of(system: ContactSystem, params: Array, hand: Array, p_WO: Array, q_WO: Array) -> Touch:
     """
-    Return where object and hand are nearest, from poses in the world.
+    Return the closest points of object and hand, from poses in the world.
 
     Parameters
     ----------
@@ -564,7 +563,7 @@ def touch_of(system: ContactSystem, params: Array, hand: Array, p_WO: Array, q_W
     hand
         q_WH (w, x, y, z) and p_WH [m], maybe more.
     p_WO, q_WO
-        Place of the object [m], and its attitude (w, x, y, z).
+        Position of the object [m], and its attitude (w, x, y, z).
 
     Raises
     ------

@@ -29,14 +29,14 @@ class MarkerFit(NamedTuple):
     R, p
         Attitude, shape (3, 3), and origin [m], shape (3,), of the body in the camera.
     rms
-        Root mean square distance between seen and fitted markers [m].
+        Root mean square distance between measured and fitted markers [m].
     used
         Indices of the markers of the pattern that were used.
     relabelled
         Whether labels had to be exchanged.
     covariance
-        Of position [m^2] and of a turn about the camera's axes [rad^2], shape (6, 6), for a unit
-        variance of each coordinate of each marker.
+        Covariance of position [m^2] and of rotation about the camera's axes [rad^2], shape (6, 6),
+        for a unit variance of each coordinate of each marker.
 
     """
 
@@ -80,7 +80,7 @@ def _determinant(A: Array) -> float:
 
 
 class MarkerPattern:
-    """Known places of markers on a body, to which seen places are fitted."""
+    """Known positions of markers on a body, to which measured ones are fitted."""
 
     def __init__(self, positions: ArrayLike, *, tolerance: float = 1e-3) -> None:
         """
@@ -126,13 +126,13 @@ class MarkerPattern:
 
     def fit(self, measured: ArrayLike) -> MarkerFit | str:
         """
-        Return the pose that fits, or why there is none.
+        Return the fitted pose, or the reason why there is none.
 
         Parameters
         ----------
         measured
             Positions in the camera, in the order of the pattern [m], shape (k, 3); a row that is
-            not finite is a marker that is not seen.
+            not finite is a hidden marker.
 
         """
         S = np.asarray(measured, dtype=float)
@@ -170,7 +170,7 @@ class MarkerPattern:
         return MarkerFit(R, p, rms, used, False, covariance)
 
     def _relabel(self, measured: Array) -> NDArray[np.intp]:
-        """Return the labels whose distances are nearest to those seen."""
+        """Return the labels whose distances are nearest to the measured ones."""
         choices = np.array(list(permutations(range(len(self.positions)), len(measured))))
         known = np.linalg.norm(self.positions[:, None] - self.positions[None], axis=2)
         apart = np.linalg.norm(measured[:, None] - measured[None], axis=2)
@@ -378,7 +378,7 @@ SETTLED = 20  # images after which the largest difference is near the limit
 JUMP = 0.05  # data that come so much earlier than all others have another clock [s]
 LATE = 0.25  # so much later as well; less is a busy machine [s]
 JUMPS = 5  # such images in a row
-GREATEST = 0.02  # correction that a clock can need beside the shortest latency [s]
+GREATEST = 0.02  # correction that a clock can need in addition to the minimum latency [s]
 
 
 CAMERA = {
@@ -400,9 +400,9 @@ class ClockOffset:
     Attributes
     ----------
     correction
-        What the filter adds to the offset [s], at most ``GREATEST``.
+        Correction by the filter [s], at most ``GREATEST``.
     restarts
-        How often the clock was found to have started again.
+        Number of detected restarts of the clock.
 
     """
 
@@ -476,6 +476,6 @@ class ClockOffset:
         return True
 
     def correct(self, error: float) -> None:
-        """Add what a filter finds [s]; one that has gone astray cannot take the clock along."""
+        """Add the correction of a filter [s]; a diverged one cannot take the clock along."""
         if math.isfinite(error):
             self.correction = min(max(self.correction + error, -GREATEST), GREATEST)

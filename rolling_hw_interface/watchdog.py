@@ -12,17 +12,17 @@ from rolling_dynamics.errors import check_positive
 
 class Watchdog:
     """
-    Reports whether an input has become too old.
+    Monitor of the age of an input.
 
     Attributes
     ----------
     timeout
-        Greatest age [s].
+        Maximum age [s].
 
     """
 
     def __init__(self, timeout: float) -> None:
-        """Wait for the first input; ``timeout`` is the greatest age [s]."""
+        """Wait for the first input; ``timeout`` is the maximum age [s]."""
         check_positive('a timeout', timeout, 's')
         self.timeout = timeout
         self._fed = -math.inf

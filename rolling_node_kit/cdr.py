@@ -27,7 +27,7 @@ _STAMP = struct.Struct('<iI')
 
 
 def read_stamp(data: bytes) -> int:
-    """Return the time of a message that begins with a header [ns], or raise ParameterError."""
+    """Return the time of a message that starts with a header [ns], or raise ParameterError."""
     if data[1] != LITTLE_ENDIAN:
         raise ParameterError('big-endian messages are not read')
     sec, nanosec = _STAMP.unpack_from(data, ENCAPSULATION)
@@ -35,7 +35,7 @@ def read_stamp(data: bytes) -> int:
 
 
 def write_stamp(data: bytearray, stamp: int) -> None:
-    """Put the time [ns] into a message that begins with a header."""
+    """Set the time [ns] of a message that starts with a header."""
     _STAMP.pack_into(data, ENCAPSULATION, *divmod(stamp, NANOSECONDS))
 
 
@@ -54,7 +54,7 @@ class Stamped(NamedTuple):
 
 def decode_stamped(data: bytes, count: int, *, child: bool = False) -> Stamped:
     """
-    Return what a serialized message says.
+    Return the content of a serialized message.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ _UNKNOWN = (np.zeros((6, 6)),) * 2
 
 def decode_odometry(data: bytes) -> tuple[int, NDArray[np.float64], NDArray[np.float64]]:
     """
-    Return what a serialized message says.
+    Return the content of a serialized message.
 
     Parameters
     ----------
@@ -219,9 +219,9 @@ class JointReading(NamedTuple):
 
 class JointReader:
     """
-    Reads messages of some joints, in whatever order and beside whatever others they stand.
+    Reader of messages of some joints, in any order and among any others.
 
-    Names are compared as bytes once a message's are known.
+    Names are compared as bytes once those of a message are known.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -233,12 +233,12 @@ class JointReader:
 
     def read(self, data: bytes) -> JointReading:
         """
-        Return what a serialized ``sensor_msgs/JointState`` says.
+        Return the content of a serialized ``sensor_msgs/JointState``.
 
         Raises
         ------
         ParameterError
-            It is not such a message, or its names or values are others.
+            It is not such a message, or has other names or values.
 
         """
         try:

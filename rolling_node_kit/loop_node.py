@@ -48,20 +48,20 @@ class TurnTaking:
         timeout: float,
     ) -> None:
         """
-        Wait for the answer to a state, if somebody is at work.
+        Wait for the answer to a state, if a controller is active.
 
         Parameters
         ----------
         stamp
-            Of the state [ns].
+            Stamp of the state [ns].
         poll
-            Takes what came, and says :meth:`note`.
+            Takes received messages, and calls :meth:`note`.
         pause
-            Returns when something came, after the seconds that it is given at the latest.
+            Returns when a message came, or after the given number of seconds.
         repeat
-            Publishes the state again: readers take states without acknowledging them.
+            Publishes the state again: readers do not acknowledge states.
         timeout
-            After which nobody is waited for until an answer comes [s].
+            Time after which it no longer waits until an answer comes [s].
 
         """
         begin = time.monotonic()
@@ -111,7 +111,7 @@ class LoopNode(SuiteNode):
         self.sim_time, self.stamped = False, 0
         self.turns = TurnTaking()
 
-    # -- what a subclass fills in -----------------------------------------------------------
+    # -- for subclasses ---------------------------------------------------------------------
 
     def set_up(self) -> None:
         """Load, check and create everything."""
@@ -138,7 +138,7 @@ class LoopNode(SuiteNode):
     # -- life cycle -------------------------------------------------------------------------
 
     def configure(self) -> None:
-        """Create services and what the subclass needs."""
+        """Create services and the members of the subclass."""
         self.sim_time = bool(self.get_parameter('use_sim_time').value)
         self.set_up()
         self.serve_switch()

@@ -48,18 +48,18 @@ class StampCheck:
 
 class NewestState(Generic[Raw]):
     """
-    Keeps the newest usable state, which is what was offered; used by one thread at a time.
+    Holder of the newest usable state that was offered; used by one thread at a time.
 
     Attributes
     ----------
     count
         Number of states that were read.
     refused
-        Why the last bad message was refused; empty once it was reported.
+        Reason why the last bad message was rejected; empty once it was reported.
     trouble
-        Why the last message was refused, if no usable state came since.
+        Reason why the last message was rejected, if no usable state came since.
     fault
-        Why what follows the states is to end now; empty while nothing is wrong.
+        Reason to end the use of the states; empty while there is none.
 
     """
 
@@ -99,7 +99,7 @@ class NewestState(Generic[Raw]):
         self.refused = self.trouble = reason
 
     def offer(self, stamp: int, raw: Raw) -> None:
-        """Take what a state is read from, and its stamp [ns]."""
+        """Take the source of a state, and its stamp [ns]."""
         with self._lock:
             self._offered = (stamp, raw)
             self._recent.append(self._offered)
@@ -153,8 +153,8 @@ class NewestState(Generic[Raw]):
         """
         Age of the newest usable state [s]; infinite before the first.
 
-        The greater one of the time since its stamp by the clock of the node, and of the time since
-        it came by a steady clock: the one may stand still, the other knows no delay.
+        The maximum of the time since its stamp by the clock of the node, and of the time since its
+        arrival by a steady clock: the one may stop, the other ignores delays.
         """
         newest = self._newest
         if newest is None:

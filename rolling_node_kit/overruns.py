@@ -17,14 +17,14 @@ class Thresholds(Protocol):
 
 class Overruns:
     """
-    Counts the missed deadlines within a window that moves along.
+    Counter of missed deadlines within a moving window.
 
-    The fraction is of all deadlines in a whole window, so that a loop that has just started is
-    not judged by its first turns.
+    The fraction is of all deadlines in a whole window, so that the first iterations of a loop
+    raise no alarm.
     """
 
     def __init__(self, thresholds: Thresholds) -> None:
-        """Judge by these, as they stand whenever they are needed."""
+        """Use these thresholds, with their values at each check."""
         self._thresholds = thresholds
         self._missed: deque[tuple[float, int]] = deque()
         self._total = 0
@@ -63,7 +63,7 @@ class Overruns:
         return min(missed * period / self._thresholds['overrun_window'], 1.0)
 
     def exceeds(self, level: str, fraction: float) -> str:
-        """Return what to say if a fraction is above the threshold of a level, or nothing."""
+        """Return a text if a fraction is above the threshold of a level, else nothing."""
         threshold = self._thresholds[f'overrun_{level}']
         if fraction <= threshold:
             return ''

@@ -22,8 +22,11 @@ from rclpy.parameter import parameter_value_to_python
 from rolling_dynamics.errors import LONGEST_NAME, ParameterError, printable, quoted
 from rolling_dynamics.fingerprint import fingerprint
 
-FINGERPRINT = 'fingerprint'  # of the machine, beside the parameters in force
-FORMAT, NEWEST_FORMAT = 'recording_format', 2  # what a replay reads, beside them; 0 reported none
+FINGERPRINT = 'fingerprint'  # of the computer, next to the parameters in force
+FORMAT, NEWEST_FORMAT = (
+    'recording_format',
+    2,
+)  # of a recording; 0 if none
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Parameter:
     default
         Default value; its type is the type of the parameter.
     text
-        What it means, in one line.
+        Meaning, in one line.
     unit
         SI unit; the empty string if dimensionless.
     limits
@@ -63,7 +66,7 @@ class Parameter:
     read_only: bool = False
 
     def problem(self, value: Any) -> str | None:
-        """Return what is wrong with a value of the right type, or None."""
+        """Return the error of a value of the right type, or None."""
         is_array = hasattr(value, '__len__') and not isinstance(value, str)
         elements = value if is_array else [value]
         if self.length is not None and len(elements) != self.length:
@@ -119,7 +122,7 @@ class Parameter:
 
 
 def _given(value: Any) -> str:
-    """Return a value as it stands in a message; one that anybody may have sent."""
+    """Return the value in a message, which anybody may have sent."""
     return quoted(value) if isinstance(value, str) else printable(repr(value), LONGEST_NAME)
 
 
@@ -147,7 +150,7 @@ class ParameterTable:
         table
             The parameters.
         cross_check
-            Given all values by name, returns what is wrong with them together, or None.
+            From all values by name to the error of their combination, or None.
 
         Raises
         ------
@@ -182,10 +185,10 @@ class ParameterTable:
 
     def in_force(self, **instead: Any) -> ParameterEvent:
         """
-        Return all parameters as a message, with other values instead or beside them.
+        Return all parameters as a message, with other values instead or in addition.
 
-        With them are ``use_sim_time``, the fingerprint of the machine and the version of what is
-        recorded, for a replay.
+        It includes ``use_sim_time``, the fingerprint of the computer and the version of the
+        recording format, for a replay.
         """
         parameters = [
             self._node.get_parameter(name)

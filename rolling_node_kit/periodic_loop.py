@@ -41,7 +41,7 @@ class Punctuality:
 
 class PeriodicLoop:
     """
-    Calls ``tick()`` every period in a thread of its own until it returns False or is stopped.
+    Thread that calls ``tick()`` every period until that returns False or the loop is stopped.
 
     Deadlines are absolute (start + n period), so that lateness does not add up. A loop that is
     late catches up without sleeping; one that is later than ``give_up`` skips ahead.
@@ -51,9 +51,9 @@ class PeriodicLoop:
     period
         Time between deadlines [s].
     deadline
-        Of the present turn, by ``time.monotonic`` [s].
+        Deadline of the present iteration, by ``time.monotonic`` [s].
     overruns
-        Counts missed deadlines and judges them; None where deadlines do not matter.
+        Counter of missed deadlines with thresholds; None where deadlines do not matter.
 
     """
 
@@ -88,13 +88,13 @@ class PeriodicLoop:
         on_fault
             Called with an exception that tick raised; the loop has then ended.
         overruns
-            Judges the deadlines that are missed; None for no such alarm.
+            Counter of missed deadlines with thresholds; None for no such alarm.
         on_overrun
-            Called in the loop when more are missed than ``overrun_abort`` allows; the loop goes on
-            unless it is stopped.
+            Called in the loop when more are missed than ``overrun_abort`` allows; the loop
+            continues unless it is stopped.
         wait
-            Waits for the next turn as many seconds as it is given; where it returns sooner, the
-            turn begins at once, and the next deadline counts from there.
+            Waits a number of seconds for the next iteration; where it returns sooner, the
+            iteration starts at once, and the next deadline counts from there.
 
         """
         self._tick, self._wait = tick, wait
@@ -197,9 +197,9 @@ class PeriodicLoop:
 @cache
 def _freeze_once() -> None:
     """
-    Spare collections in a loop what start-up left.
+    Exclude objects of start-up from garbage collections in a loop.
 
-    Not at each start: what an execution left would stay for ever. Nothing is collected before:
-    measured, the loops of controllers then took twice as long for a turn.
+    Not at each start: garbage of an execution would stay forever. Nothing is collected before: in
+    measurements, iterations of controller loops then took twice as long.
     """
     gc.freeze()

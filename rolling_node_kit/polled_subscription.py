@@ -46,7 +46,7 @@ class PolledSubscription:
         node
             Node that subscribes; must not be spun by another thread at this moment.
         kind, topic, qos
-            What is subscribed to.
+            Type, name and profile of the topic.
         raw
             Whether messages are left serialized.
         overridable_qos
@@ -73,7 +73,7 @@ class PolledSubscription:
         return [message for message, _ in self.take_with_info(most)]
 
     def take_with_info(self, most: int) -> list[tuple[Any, dict[str, Any]]]:
-        """Return them with what the middleware knows: time stamps, number in its sequence."""
+        """Return them with the data of the middleware: time stamps, sequence number."""
         out: list[tuple[Any, dict[str, Any]]] = []
         handle = self._subscription.handle
         with handle:
@@ -98,14 +98,14 @@ class PolledSubscription:
 
     def lateness(self, age: float, looked: float) -> str:
         """
-        Return which part made the newest message late, in words.
+        Return a text about the cause of the newest message's delay.
 
         Parameters
         ----------
         age
-            Age of what the newest message says [s].
+            Age of the content of the newest message [s].
         looked
-            Time between the last two looks for messages [s].
+            Time between the last two polls [s].
 
         """
         silent, transport = (time.time_ns() - self.received) * 1e-9, self.received - self.sent
@@ -126,4 +126,4 @@ class PolledSubscription:
 
 
 def _never_called(_message: Any) -> None:
-    """Stand in for the callback."""
+    """Replace the callback."""

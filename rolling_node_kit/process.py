@@ -28,7 +28,7 @@ from rolling_node_kit.signals import quiet_end
 
 SPIN_TIMEOUT = 0.1  # longest wait inside one turn of the executor [s]
 JOIN_TIMEOUT = 0.5  # longest wait for a callback to end when stopping [s]
-SWITCH_INTERVAL = 1e-4  # between Python threads [s]: bounds what a callback costs a 1 kHz loop
+SWITCH_INTERVAL = 1e-4  # between Python threads [s]: bounds the delay by a callback
 
 
 def spin_until(executor: Executor, stop: threading.Event, node: Node) -> None:
@@ -65,7 +65,7 @@ class StopRequest:
 
     The signal's number is written to a pipe at the level of C, in whichever thread the system
     chose for it. A ``threading.Event`` set in a Python handler would deadlock when a second signal
-    comes in its midst, and never be set when another thread than the main one got both.
+    interrupts it. It would never be set when a thread other than the main one got both.
     """
 
     def __init__(self) -> None:
@@ -138,7 +138,7 @@ def run_node(
             print(f'{type(error).__name__}: {error}', file=sys.stderr)  # noqa: T201
         else:
             status, destroyed = 0, _spin_and_stop(node, make_executor(), request)
-        gc.collect()  # what a node that could not be made had created
+        gc.collect()  # objects of a node whose creation failed
     finally:
         quiet_end(signal.SIGINT, signal.SIGTERM)
         rclpy.try_shutdown()
@@ -193,7 +193,7 @@ def _spin_and_stop(node: Node, executor: Executor, request: StopRequest) -> bool
 
 
 def _call(node: Node, name: str) -> bool:
-    """Call a method that the node may have, and return whether it succeeded; the stop goes on."""
+    """Call a method that the node may have, and return whether it succeeded; never raise."""
     try:
         return getattr(node, name, lambda: None)() is not False
     except Exception as error:  # noqa: BLE001

@@ -73,11 +73,11 @@ def without_ros(name: str, *more: str) -> str:
 
 def quiet_start() -> None:
     """
-    Have SIGINT and SIGTERM end a node at once, until it takes care of its signals itself.
+    Have SIGINT and SIGTERM end a node at once, until it handles its signals itself.
 
-    Called where the import of a node begins, before rclpy: nothing is to be stopped or saved yet,
-    and the status is of a clean stop. Without ROS the node ends here, with a line. Any other
-    program keeps its handlers, and may import what needs no ROS.
+    Called at the start of a node's import, before rclpy: there is nothing to stop or save yet, and
+    the exit status is of a clean stop. Without ROS the node ends here, with a line. Any other
+    program keeps its handlers, and may import modules that need no ROS.
     """
     name = program()
     if not name.endswith(SUFFIX):

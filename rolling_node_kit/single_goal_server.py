@@ -1,13 +1,13 @@
 """
 An action server for several clients that works on one goal at a time.
 
-A newer goal supersedes the one before: that one is asked to stop, aborts, and has returned before
-the newer one starts. Execution is a coroutine, so that the node goes on answering.
+A newer goal supersedes the previous one: that one is stopped, aborts, and returns before the newer
+one starts. Execution is a coroutine, so that the node continues to answer.
 
-A client's queue gets the answers to all clients and holds ten by default. Of many goals at once,
-the first are answered at once and the others one after the other, so that each client can read its
-own. Of those that wait for their answer only the newest is accepted, and it is answered first; the
-oldest are rejected at once where too many wait.
+A client's queue gets the answers to all clients and holds ten by default. Of many simultaneous
+goals, the first are answered at once and the others one by one, so that each client can read its
+own. Of the waiting goals only the newest is accepted, and it is answered first; the oldest are
+rejected at once where too many wait.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def resolve(node: Node, future: Future, value: Any) -> None:
 
 def send_goal(node: Node, client: ActionClient, goal: Any, give: Callable[[Any], None]) -> None:
     """
-    Send a goal in the thread of the executor, which takes the answer: it must not come before.
+    Send a goal in the thread of the executor, so that the answer cannot come too early.
 
     Parameters
     ----------
     node, client, goal
-        Who sends which goal, by what client of an action.
+        The node, the client of an action, and the goal.
     give
-        Called with the result, or None if the goal was refused.
+        Called with the result, or None if the goal was rejected.
 
     """
 

@@ -24,7 +24,7 @@ from rolling_node_kit.qos import EVENT, overridable
 from rolling_node_kit.signals import take_priority
 from std_srvs.srv import SetBool, Trigger
 
-READY_LIMIT = 120.0  # longest wait for what is prepared, in a transition asked for by others [s]
+READY_LIMIT = 120.0  # maximum wait for preparation in a transition requested by others [s]
 READY_PERIOD = 0.1  # between two looks whether everything is ready [s]
 PROGRESS_PERIOD = 5.0  # between two lines of the log while a node prepares [s]
 MISSED_FRACTION = 'fraction of missed deadlines'  # key of the diagnostics
@@ -34,20 +34,20 @@ Health = tuple[bytes, str, dict[str, Any]]
 
 class SuiteNode(LifecycleNode):
     """
-    A lifecycle node that reports its faults in words and never dies of them.
+    A lifecycle node that reports its faults as text and survives them.
 
     Subclasses override :meth:`configure`, :meth:`activate`, :meth:`deactivate`, :meth:`cleanup`,
     :meth:`health` and, with :meth:`serve_switch`, :meth:`switch`; each may raise, a
-    :class:`RollingError` for what the user can mend. What :meth:`writer`, :meth:`reader`,
-    :meth:`polled` and :meth:`service` make, and what :meth:`at_cleanup` was given, is undone after
-    :meth:`cleanup`, the last first.
+    :class:`RollingError` for errors that the user can fix. Objects created by :meth:`writer`,
+    :meth:`reader`, :meth:`polled` and :meth:`service`, and those given to :meth:`at_cleanup`, are
+    destroyed after :meth:`cleanup`, the last first.
 
     Attributes
     ----------
     alarm
         An error that is reported until it is cleared, or the empty string.
     enabled
-        Whether it is to do its work.
+        Whether it is enabled.
 
     """
 
@@ -97,7 +97,7 @@ class SuiteNode(LifecycleNode):
             clock=Clock(clock_type=ClockType.STEADY_TIME),
         )
 
-    # -- what a subclass fills in -----------------------------------------------------------
+    # -- for subclasses ---------------------------------------------------------------------
 
     def configure(self) -> None:
         """Load and check everything."""
@@ -130,7 +130,7 @@ class SuiteNode(LifecycleNode):
         return 'enabled' if on else 'stopped; ~/enable resumes'
 
     def renew(self) -> None:
-        """Take up what was got ready, before :meth:`activate`."""
+        """Take over the preparation, before :meth:`activate`."""
 
     # -- life cycle -------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class SuiteNode(LifecycleNode):
         return self._started if self._activation else None
 
     def start(self) -> None:
-        """Configure and activate if ``autostart`` says so."""
+        """Configure and activate if ``autostart`` is set."""
         priority = self.values['realtime_priority']
         in_real_time = not self.get_parameter('use_sim_time').value
         if priority and in_real_time and not take_priority(priority):
@@ -209,7 +209,7 @@ class SuiteNode(LifecycleNode):
         self._state_machine.destroy_when_not_in_use()
 
     def release(self) -> bool:
-        """Give back what was configured; return whether it was. Nothing calls back any more."""
+        """Release the configuration, after which there are no callbacks; return success."""
         return self._attempt('cleanup', self._clean_up)
 
     def on_configure(self, _state: State) -> TransitionCallbackReturn:
@@ -253,7 +253,7 @@ class SuiteNode(LifecycleNode):
         except RollingError as error:
             self.get_logger().error(f'cannot {what}: {printable(error)}')
             return False
-        except Exception as error:  # noqa: BLE001 - the node lives on and says why
+        except Exception as error:  # noqa: BLE001 - the node continues and reports why
             self.get_logger().error(f'cannot {what}: {printable(described(error))}')
             self.get_logger().debug(traceback.format_exc())
             return False
@@ -271,7 +271,7 @@ class SuiteNode(LifecycleNode):
         while self._undo:
             self._undo.pop()()
 
-    # -- what is undone at cleanup ----------------------------------------------------------
+    # -- undone at cleanup ------------------------------------------------------------------
 
     def at_cleanup(self, undo: Callable[[], object]) -> None:
         """Have something undone at the next cleanup."""

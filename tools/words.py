@@ -33,7 +33,7 @@ INSTEAD = {
 }
 # What is mended, and what comments and docstrings there do not have.
 LATER = r'rolling_(planner/nodes|dynamics/(nodes|scenario|ball_balancer|.*from_contact))'
-MENDED = re.compile(rf'(?!{LATER})rolling_(controller|dynamics|planner|robotics)/')
+MENDED = re.compile(rf'(?!{LATER})rolling_')
 THERE = {
     r'\brefus(e|es|ed|al)\b': 'reject',
     r'\bbeside\b': 'next to, compared with, in addition to',

@@ -48,13 +48,13 @@ class CameraCalibration:
     X_WC
         Pose of the camera in the world, shape (4, 4).
     clock_offset
-        What its clock is ahead of the host's [s].
+        Offset of its clock from the host's [s].
     latency
-        Least, median and greatest time from an image to its arrival [s].
+        Minimum, median and maximum time from an image to its arrival [s].
     rms
-        What remains of the positions [m].
+        Root mean square of the residuals of positions [m].
     sigma
-        Standard deviations of place [m] (3), turn [rad] (3) and offset [s].
+        Standard deviations of position [m] (3), rotation [rad] (3) and offset [s].
     used
         Number of images that were not outliers.
 
@@ -81,7 +81,7 @@ def calibrate_camera(
     times, joints
         Times of the host [s], shape (k,), and joint angles [rad], shape (k, 3).
     measured
-        What the camera saw.
+        Measurements of the camera.
     X_HB
         Pose of the markers' body in the hand, shape (4, 4).
 
@@ -170,7 +170,7 @@ def _moved(X: Array, d: Array) -> Array:
 
 
 def _apart(X_WC: Array, bodies: list[Array], measured: MeasuredPoses) -> Array:
-    """Return seen minus expected poses: metres and radians times ``LENGTH``, shape (n, 6)."""
+    """Return measured minus expected poses: metres and radians times ``LENGTH``, shape (n, 6)."""
     out = np.empty((len(bodies), 6))
     for k, X_WB in enumerate(bodies):
         R = X_WC[:3, :3] @ quat2mat(measured.q[k])
@@ -258,7 +258,7 @@ def calibrate_joints(
     inside = slice(width, -width)
     angle, rate, acceleration = (a[inside] for a in smooth)
     phase = 2 * np.asarray(gear, dtype=float) * q
-    # whatever stands beside the smoothed torque is smoothed alike
+    # all terms are smoothed like the torque
     shapes = (np.sign(smooth[1]), np.sin(phase), np.cos(phase))
     waves = [savgol_filter(shape, width, ORDER, axis=0)[inside] for shape in shapes]
     rows = zip(angle, rate, acceleration, strict=True)

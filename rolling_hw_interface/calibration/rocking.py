@@ -17,7 +17,7 @@ from transforms3d.quaternions import quat2mat
 
 FEWEST = 100  # samples
 STEP = 1e-4  # rad, by which the equilibrium is disturbed
-LARGE = 0.3  # rad; a larger amplitude rocks slower than the linear equations say
+LARGE = 0.3  # rad; a larger amplitude rocks slower than by the linear equations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ def calibrate_rocking(
         raise ParameterError('the angle does not rock as a damped oscillator; let the hand rest')
     p, x = np.asarray(params, dtype=float), np.asarray(at_rest, dtype=float)
     yy = system.parameters.slice('inertia').start + 1
-    # omega^2 = stiffness / (J + J_c): two inertias say both
+    # omega^2 = stiffness / (J + J_c): two inertias determine both
     guesses = np.array((0.5, 2.0)) * p[yy]
     squares = []
     for guess in guesses:
@@ -178,9 +178,9 @@ class SlidingCalibration:
     mu_least
         Friction that the sticking contact has given; the static coefficient is at least that.
     samples, seconds
-        Poses in which the object slid, and the time they stand for [s].
+        Number of poses in which the object slid, and their total time [s].
     fastest
-        Greatest slip [m/s].
+        Maximum slip [m/s].
 
     """
 
@@ -213,7 +213,7 @@ def calibrate_sliding(
         Pose and twist of the hand at these times, shape (n, 13): q (w, x, y, z), p [m] in W,
         w [rad/s], v [m/s] in H.
     p_WO, q_WO
-        Place of the object [m] and attitude (w, x, y, z), shapes (n, 3) and (n, 4).
+        Position of the object [m] and attitude (w, x, y, z), shapes (n, 3) and (n, 4).
 
     Raises
     ------
@@ -308,5 +308,5 @@ def _ratio(force: Array, pressed: Array, width: int) -> tuple[float, float]:
         rest = np.abs(force - mu * pressed)
         weight = 1 / (1 + (rest / (2 * np.median(rest) + 1e-12)) ** 2)
     spread = math.sqrt(float(np.mean(rest**2)) / float(np.mean(pressed**2)))
-    # smoothed samples within a window say the same
+    # smoothed samples within a window are not independent
     return mu, spread / math.sqrt(max(len(force) / (2 * width + 1), 1.0))

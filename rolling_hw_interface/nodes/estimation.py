@@ -27,7 +27,7 @@ from rolling_node_kit.cdr import hand_control, JointReading, Stamped
 LOST = 20  # measurements in a row without a joint, after which the hand is not known
 LONGEST_GAP = 0.2  # between two joint states, that is bridged [s]
 PATIENCE = 0.1  # for the joints that belong to an image [s]
-# What a joint state gave: its stamp [ns]; pose and twist of the hand, shape (13,); and the object,
+# Result of a joint state: its stamp [ns]; pose and twist of the hand, shape (13,); and the object,
 # None while it is not known, or not known well enough.
 Estimated: TypeAlias = tuple[int, Array, Estimate | None]
 
@@ -52,7 +52,7 @@ class Inputs(NamedTuple):
     images: Sequence[Stamped] = ()
 
     def step(self, now: int, flags: int) -> Step:
-        """Return what the log says of a step that takes them at a time [ns]."""
+        """Return the log entry of a step that takes them at a time [ns]."""
         return Step(now, flags, *(tuple(taken.stamp for taken in kind) for kind in self))
 
 
@@ -67,17 +67,17 @@ class Estimation:
     arm
         The arm.
     estimator
-        Where the object is.
+        Estimator of the object.
     encoders
         Filter of the joints.
     stamp
-        Of the newest joint state [ns], or None.
+        Stamp of the newest joint state [ns], or None.
     last
         The newest estimate, or None.
     hand_covariances
         Covariances of the newest pose and twist of the hand, shape (2, 6, 6).
     refused
-        What was refused last, and why.
+        The last rejected message, and why.
 
     """
 
@@ -169,7 +169,7 @@ class Estimation:
         steps = 1
         if self.stamp is not None:
             if stamp <= self.stamp:
-                self.refused = 'joint states refused: their stamps do not rise'
+                self.refused = 'joint states rejected: their stamps do not rise'
                 return None
             steps = round((stamp - self.stamp) * 1e-9 / self._dt)
         if steps * self._dt > LONGEST_GAP:
@@ -222,4 +222,4 @@ class Estimation:
             return
         covariance = image.values[7:].reshape(6, 6)
         if not self.estimator.take_image(stamp, arrival, p, q, covariance):
-            self.refused = f'image refused: {self.estimator.reason}'
+            self.refused = f'image rejected: {self.estimator.reason}'

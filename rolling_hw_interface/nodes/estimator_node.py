@@ -1,8 +1,8 @@
 """
 Estimator: states of hand, object and contact from encoders and delayed images.
 
-The states come out a thousand times per second, hand and object with equal stamps, as the
-controller takes them. In simulated time the newest joint state says the time.
+States are published a thousand times per second, hand and object with equal stamps, as the
+controller needs them. In simulated time the newest joint state gives the time.
 """
 
 from __future__ import annotations
@@ -303,7 +303,7 @@ class EstimatorNode(CompilingNode, LoopNode):
         self._core = None
 
     def health(self) -> Health:
-        """Return what is known, how well, and what was refused."""
+        """Return the estimate, its uncertainty, and rejected messages."""
         core = self._core
         if core is None or self._loop is None:
             return OK, 'not running', {}

@@ -91,7 +91,7 @@ FRAME_PREFIX = fixed('frame_prefix', '', 'prefix of every other frame')
 STATE_TOPIC = fixed(
     'state_topic',
     'robot_joint_states',
-    'topic of the joint states; joint_states beside joint_state_broadcaster',
+    'topic of the joint states; joint_states with joint_state_broadcaster',
 )
 
 
@@ -120,7 +120,7 @@ CAMERA_POSE = (
 
 
 def markers_from(values: Any) -> Array:
-    """Return the places of the markers, shape (k, 3), or raise ParameterError."""
+    """Return the positions of the markers, shape (k, 3), or raise ParameterError."""
     flat = np.array(values['markers'], dtype=float)
     if flat.size % 3:
         raise ParameterError(f'markers takes 3 numbers for each marker, got {flat.size}')
@@ -129,14 +129,14 @@ def markers_from(values: Any) -> Array:
 
 def arm_frames(chain: Chain, q: Array, stamp: Time, world: str, prefix: str) -> TFMessage:
     """
-    Return the frames of the arm; a link's frame stands in its joint and turns with it.
+    Return the frames of the arm; a link's frame is in its joint and rotates with it.
 
     Parameters
     ----------
     chain, q
         The arm and its joint angles [rad].
     stamp, world, prefix
-        Time, name of the world frame, and what is put before the other names.
+        Time, name of the world frame, and prefix of the other names.
 
     """
     out, parent = [], world

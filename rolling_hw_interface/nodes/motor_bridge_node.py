@@ -57,7 +57,7 @@ from tf2_msgs.msg import TFMessage
 
 def security_gap(environment: Mapping[str, str]) -> str:
     """
-    Return in one line what is open, or the empty string.
+    Return a line about open network access, or the empty string.
 
     ROS compares both variables letter by letter: ``True`` and ``enforce`` count as not set.
 
@@ -91,9 +91,7 @@ TABLE = (
         choices=tuple(COMMANDS),
     ),
     fixed('command_topic', '', 'command topic; empty = default topic of the command interface'),
-    fixed(
-        'publish_joint_states', True, 'publish joint_states; off beside joint_state_broadcaster'
-    ),
+    fixed('publish_joint_states', True, 'publish joint_states; off with joint_state_broadcaster'),
     fixed(
         'joint_states_rate',
         100.0,
@@ -101,7 +99,7 @@ TABLE = (
         limits=(1.0, 2000.0),
         unit='Hz',
     ),
-    fixed('publish_frames', True, 'publish frames of the links; off beside robot_state_publisher'),
+    fixed('publish_frames', True, 'publish frames of the links; off with robot_state_publisher'),
     TF_RATE,
     LOCKSTEP_TIMEOUT,
     WORLD_FRAME,
@@ -205,7 +203,7 @@ class MotorBridgeNode(CompilingNode, LoopNode):
         return (now - self._epoch) * 1e-9
 
     def _publish_slowly(self, now: int) -> None:
-        """Publish what is due for those who only watch."""
+        """Publish the topics for observers that are due."""
         joints, self._newest = self._newest, b''
         reports = self._joint_states is not None and self.due(self._ticks, 'joint_states_rate')
         if joints and reports:
@@ -255,7 +253,7 @@ class MotorBridgeNode(CompilingNode, LoopNode):
     def _in_our_frame(self, command: Stamped) -> Stamped:
         if command.frame not in ('', self._frame):
             raise ParameterError(
-                f'command in frame {quoted(command.frame)} refused, {self._frame!r} is needed'
+                f'command in frame {quoted(command.frame)} rejected, {self._frame!r} is needed'
             )
         return command
 

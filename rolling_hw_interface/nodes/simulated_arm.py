@@ -1,5 +1,5 @@
 """
-An object on an arm as a simulator runs it: amplifiers, encoders and camera, seen from ROS.
+An object on an arm as a simulator runs it: amplifiers, encoders and camera behind topics.
 
 It takes ``robot_joint_command`` and sends ``robot_joint_states``, as ros2_control's topic-based
 hardware does, and ``camera/markers``; the truth goes to topics of its own.
@@ -197,7 +197,7 @@ class ObjectOnArm(HybridObject):
         self._motors.friction, self._released = self.node.values['resistance_factor'], False
 
     def health(self) -> Health:
-        """Return what the motors do and the fault at work."""
+        """Return the state of the motors and the present fault."""
         motors, camera = self._motors, self.node.values['camera_fault']
         values: dict[str, Any] = {
             'contact': self.plant.contact_mode,
@@ -234,7 +234,7 @@ class TruthTopics:
         self._object.publish(self._encode_object(stamp, observation.object_.tolist()))
 
     def truth(self, observation: Observation, stamp: Time) -> None:
-        """Publish the hand, and the mode again: a recorder may listen later than it began."""
+        """Publish the hand, and the mode again: a recorder may have started later."""
         self._hand.publish(
             self._encode_hand(time_to_nanoseconds(stamp), observation.hand.tolist())
         )
@@ -247,7 +247,7 @@ class TruthTopics:
         self._mode.publish(message)
 
     def forget(self) -> None:
-        """Go on: nothing is drawn."""
+        """Continue: nothing is drawn."""
 
 
 def simulated(given: Mapping[str, Any]) -> type[Simulated]:

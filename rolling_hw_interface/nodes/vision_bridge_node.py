@@ -1,5 +1,5 @@
 """
-Vision bridge: what a motion-capture driver or a camera sends, as poses of the object in the world.
+Vision bridge: messages of motion capture or a camera, as poses of the object in the world.
 
 Poses with or without covariance, or positions of markers to which a rigid body is fitted.
 """

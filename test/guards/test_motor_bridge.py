@@ -73,7 +73,7 @@ def test_it_starts_by_waiting():
 def test_a_command_that_is_not_six_finite_numbers_is_refused(bad):
     bridge = holding()
     assert bridge.take_command(bad, 0.0) is False
-    assert bridge.refused == 'command refused: it is not finite'
+    assert bridge.refused == 'command rejected: it is not finite'
     bridge.step(0.0, DT)
     assert bridge.phase == 'holding'
 
@@ -92,7 +92,7 @@ def test_states_of_other_sizes_are_refused():
         bridge.take_state(position, velocity, 0.0)
         assert bridge.phase == 'waiting'
         shapes = f'({len(position)},) and ({len(velocity)},)'
-        assert bridge.refused == f'joint states of {shapes} numbers refused'
+        assert bridge.refused == f'joint states of {shapes} numbers rejected'
 
 
 def test_the_first_whole_state_is_where_it_rests():
@@ -215,7 +215,7 @@ def test_the_ramp_decelerates_evenly_and_the_reference_goes_half_way_between_the
     assert asked == pytest.approx(Q + 0.05 * before, abs=1e-9)
     assert bridge.qdd.tolist() == [0, 0, 0]
     assert bridge.take_command(LEVEL, 0.1) is False
-    assert bridge.refused == 'command refused: enough'
+    assert bridge.refused == 'command rejected: enough'
     bridge.stop(0.1)
     assert (bridge.phase, bridge.reason) == ('stopped', 'enough')
 
@@ -225,11 +225,11 @@ def test_stopping_is_told_as_asked_for_and_commands_are_refused_at_once():
     bridge.stop(0.0)
     assert bridge.reason == 'asked to stop'
     assert not bridge.take_command(LEVEL, 0.0)
-    assert bridge.refused == 'command refused: asked to stop'
+    assert bridge.refused == 'command rejected: asked to stop'
     bridge = waiting()
     bridge.stop(0.0)
     assert not bridge.take_command(LEVEL, 0.0)
-    assert bridge.refused == 'command refused: not enabled'
+    assert bridge.refused == 'command rejected: not enabled'
 
 
 def test_a_command_that_comes_again_is_followed_after_a_silence():
