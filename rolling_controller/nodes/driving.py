@@ -128,7 +128,7 @@ class Driving:
         before, self._before = self._before, self.control.measured
         if self.holds and self._equipment.tracker.jumped(self._before, before):
             return CODES.NONE, MOVED, u
-        lost = self._equipment.tracker.lost(t, x, u) if self.holds else ''
+        lost = self._equipment.tracker.lost(t, x, u) if self.keeps else ''
         return CODES.CONTACT_LOST, lost and f'it cannot be held any more: {lost}', u
 
 

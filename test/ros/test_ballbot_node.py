@@ -243,6 +243,14 @@ def test_it_stands_through_goals_that_come_after_it_was_driven(robot):
     robot.stands()
 
 
+def test_it_is_driven_until_the_guard_ends_that(robot):
+    robot.hold()
+    with robot.driven():
+        robot.until(lambda x: x[1] > 0.2)
+        robot.push(40.0, lambda x: np.abs(robot.error(x, robot.plan.states[0])[2:]).max() > 0.3)
+        robot.says('driving ended: it cannot be held any more: tilt')
+
+
 def test_it_is_held_where_a_restart_of_the_plant_puts_it(robot, scenario):
     """Not about where it stood, a metre away, which would pull it there."""
     robot.reset()
