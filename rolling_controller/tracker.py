@@ -191,7 +191,7 @@ class Tracker:
     def jumped(self, x: Array, before: Array) -> bool:
         """Return whether a held machine was put elsewhere between two states; see :meth:`step`."""
         d = self._evaluate(x, before, np.zeros(len(self.limits)), 0.0)
-        return bool((np.abs(d[: self._size]) > self._jump).any())
+        return bool((np.abs(d[: self._size]) > self._jump)[self._counted].any())
 
     def lost(self, t: float, x: Array, u: Array) -> str:
         """Return what ended the contact in a state under a control, or the empty string."""

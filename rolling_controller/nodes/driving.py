@@ -126,7 +126,7 @@ class Driving:
         """Return why the machine cannot be held any more."""
         u = self._equipment.watch.limited(u)
         before, self._before = self._before, self.control.measured
-        if self.holds and self._equipment.tracker.jumped(self._before, before):
+        if self.keeps and self._equipment.tracker.jumped(self._before, before):
             return CODES.NONE, MOVED, u
         lost = self._equipment.tracker.lost(t, x, u) if self.keeps else ''
         return CODES.CONTACT_LOST, lost and f'it cannot be held any more: {lost}', u
@@ -322,8 +322,9 @@ class BetweenPlans:
         driving = self.driving
         if driving is not None:
             values['driving'] = not driving.ended
-            if self.holding and not driving.moves:
-                text = 'holding' if level == OK else text
+            if level == OK and not driving.ended and (driving.moves or driving.keeps):
+                text = 'driving' if driving.moves else 'holding'
+            if self.holding:
                 values['not held'] = '; '.join(getattr(driving.law, 'uncontrollable', ()))
             if driving.ended not in ('', MOVED):
                 level, text = ERROR, f'{driving.name} ended: {driving.ended}'

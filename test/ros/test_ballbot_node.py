@@ -222,8 +222,10 @@ def test_it_is_driven_from_its_hold_to_the_left_and_held_again(robot):
     place = robot.after(0.5)[:2]
     with robot.driven():
         away = robot.until(lambda x: x[1] > place[1] + 0.3)
+        robot.says('driving')
     assert abs(away[0] - place[0]) < 0.05
     robot.stands()
+    robot.says('holding')
 
 
 def test_it_stands_through_goals_that_come_after_it_was_driven(robot):
@@ -241,6 +243,14 @@ def test_it_stands_through_goals_that_come_after_it_was_driven(robot):
     ended = robot.execute(robot.from_there(robot.after(3.0)))
     assert ended.error_code == CODES.NONE, ended.error_string
     robot.stands()
+
+
+def test_it_is_held_where_a_restart_puts_it_once_it_was_driven(robot, scenario):
+    robot.hold()
+    with robot.driven():
+        robot.until(lambda x: x[1] > 0.5)
+    assert robot.peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
+    assert np.abs(robot.error(robot.after(4.0), scenario.x0)).max() < 0.05
 
 
 def test_it_is_driven_until_the_guard_ends_that(robot):

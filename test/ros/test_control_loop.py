@@ -322,9 +322,7 @@ def test_a_hold_ends_where_the_machine_was_moved_or_is_lost(equipment, keeps, ju
     )
     tools = SimpleNamespace(watch=equipment.watch, tracker=tracker)
     loop = SimpleNamespace(measured='now')
-    held = SimpleNamespace(
-        holds=keeps, keeps=keeps, _equipment=tools, _before='before', control=loop
-    )
+    held = SimpleNamespace(keeps=keeps, _equipment=tools, _before='before', control=loop)
     code, reason, u = Driving._judge(held, 0.0, np.zeros(2), STRONG)
     assert (code, reason) == end
     assert u is STRONG
