@@ -113,7 +113,7 @@ class LabyrinthFile(RigFile, ScenarioFile):
 
     @property
     def edges(self) -> tuple[Array, Array]:
-        """Least and greatest x and y that the centre of the ball can have [m], shape (2,) each."""
+        """Bounds of x and y of the centre of the ball [m], shape (2,) each."""
         corners = self.board.walls.reshape(-1, 2)
         return corners.min(axis=0) + self.ball.radius, corners.max(axis=0) - self.ball.radius
 
@@ -130,7 +130,7 @@ class LabyrinthFile(RigFile, ScenarioFile):
 
     @property
     def greatest(self) -> float:
-        """Greatest speed that is commanded to a servo [rad/s]."""
+        """Maximum speed commanded to a servo [rad/s]."""
         return self.servo.speed
 
     @property

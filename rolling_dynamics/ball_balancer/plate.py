@@ -131,8 +131,8 @@ class Legs:
     Three servos whose arms carry the plate by ball joints, each in a groove towards its middle.
 
     The arms turn in vertical planes at 0, 120 and 240 degrees from x; at angle zero they point
-    outwards and are level. The joints lie in the plane of the plate. Its middle is the point
-    from which they are seen 120 degrees apart, the Fermat point of their triangle.
+    outwards and are level. The joints lie in the plane of the plate. Its middle is the Fermat
+    point of their triangle, from which they are 120 degrees apart.
     """
 
     servos = 3

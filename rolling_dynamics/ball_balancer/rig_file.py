@@ -53,19 +53,19 @@ class CameraSection(Section):
 
 class RigFile(ABC):
     """
-    A ball on what servos tilt, seen by a camera; the state begins with its place and its rate.
+    A ball on a plate tilted by servos, measured by a camera; the state starts with the ball.
 
     The entries ``ball``, ``servo``, ``camera`` and ``seed`` are as in the scenario file.
 
     Attributes
     ----------
     commanded
-        Name of the entry with what is commanded over time.
+        Name of the entry with the commands over time.
     message
-        What the servos are commanded in a message: ``positions`` or ``velocities``.
+        Type of the servo commands in a message: ``positions`` or ``velocities``.
     unmodelled
-        Standard deviation of accelerations of the ball that :meth:`nominal` lacks: white
-        [m/s^2 sqrt(s)], and how fast a constant one walks [m/s^2/sqrt(s)].
+        Standard deviation of accelerations of the ball that :meth:`nominal` lacks: white [m/s^2
+        sqrt(s)], and the random walk of a constant one [m/s^2/sqrt(s)].
 
     """
 
@@ -90,7 +90,7 @@ class RigFile(ABC):
 
     @property
     def count(self) -> float:
-        """Command of a servo for one unit of what a law gives [rad, rad/s]."""
+        """Command of a servo for one unit of a law's output [rad, rad/s]."""
         return 1.0
 
     @abstractmethod
@@ -100,12 +100,12 @@ class RigFile(ABC):
     @property
     @abstractmethod
     def edges(self) -> tuple[Array, Array]:
-        """Least and greatest x and y that the centre of the ball can have [m], shape (2,) each."""
+        """Bounds of x and y of the centre of the ball [m], shape (2,) each."""
 
     @property
     @abstractmethod
     def greatest(self) -> float:
-        """Greatest command of a servo [rad, rad/s]."""
+        """Maximum command of a servo [rad, rad/s]."""
 
     @property
     @abstractmethod
@@ -122,10 +122,10 @@ class RigFile(ABC):
 
     @abstractmethod
     def commanding(self, system: Any) -> ca.Function:  # noqa: ANN401
-        """Return ``(given, p) -> command``: what a law gives (2) to what servos get (n)."""
+        """Return ``(given, p) -> command``: from a law's output (2) to servo commands (n)."""
 
     def command(self, system: Any, p: Array, given: Array) -> Array:  # noqa: ANN401
-        """Return what is commanded to the servos (n) [rad, rad/s] for what a law gives (2)."""
+        """Return the servo commands (n) [rad, rad/s] for a law's output (2)."""
         return np.array(self.commanding(system)(given, p)).ravel()
 
     def actuator(self, system: Any) -> Actuator:  # noqa: ANN401
@@ -162,7 +162,7 @@ class RigFile(ABC):
         )
 
     def _control(self, system: Any, p: Array) -> Control:  # noqa: ANN401
-        """Return what is commanded to the servos, which changes with the camera's frames."""
+        """Return the servo commands over time, which change with the camera's frames."""
         name, parts, period = self.commanded, getattr(self, self.commanded), 1 / self.camera.rate
         times = period * np.arange(math.ceil(self.duration / period) + 1)
         level = self.command(system, p, np.zeros(2))

@@ -144,13 +144,13 @@ class BallBalancerFile(RigFile, ScenarioFile):
 
     @property
     def edges(self) -> tuple[Array, Array]:
-        """Least and greatest x and y at which the ball keeps to the plate [m], shape (2,) each."""
+        """Bounds of x and y of the ball on the plate [m], shape (2,) each."""
         most = np.full(2, self.plate.half_width - self.ball.radius)
         return -most, most
 
     @property
     def greatest(self) -> float:
-        """Greatest angle that is commanded to a servo [rad]."""
+        """Maximum angle commanded to a servo [rad]."""
         return self.servo.reach * self.servo.count
 
     @property

@@ -37,7 +37,7 @@ def system_of(given: Mapping[str, Any]) -> str:
 
 def chosen(role: str, given: Mapping[str, Any]) -> Any:
     """
-    Return what the plug-in of a machine has in a role of nodes.
+    Return the object of a machine's plug-in for a role of nodes.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ def chosen(role: str, given: Mapping[str, Any]) -> Any:
     Returns
     -------
     object
-        None where the plug-in names nothing, or the scenario cannot be read, which the node
-        reports as it is configured.
+        None where the plug-in has no such role, or the scenario cannot be read; the node reports
+        this when it is configured.
 
     """
     try:

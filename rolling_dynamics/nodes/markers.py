@@ -32,7 +32,7 @@ from rolling_node_kit.conversions import list_to_point, matrix_to_pose, vector_t
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-EXTENT = 0.25  # half the size of what is drawn of an unbounded chart [m or chart unit]
+EXTENT = 0.25  # half the size of the drawn part of an unbounded chart [m or chart unit]
 PATH_LENGTH = 400  # points of the contact path that are kept
 NEWTONS_PER_METRE = 10.0  # length of the force arrow
 Forces: TypeAlias = Sequence[tuple[Array, Array]]  # places [m] and forces [N], in one frame
@@ -55,7 +55,7 @@ def surface_marker(
     edges: ArrayLike | None = None,
 ) -> Marker:
     """
-    Return a mesh of what is drawn of a surface.
+    Return a mesh of the drawn part of a surface.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def surface_marker(
     colours
         Two colours of the chequer, r, g, b, a.
     extent
-        Half the size of what is drawn of an unbounded chart [m or chart unit].
+        Half the size of the drawn part of an unbounded chart [m or chart unit].
     edges
         Edges u_min, u_max, v_min, v_max beyond which nothing is drawn.
 
@@ -90,7 +90,7 @@ def surface_marker(
 
 
 def _drawn_box(surface: Surface, extent: float) -> Array:
-    """Return least and greatest u and v of what is drawn, shape (2, 2)."""
+    """Return the bounds in u and v of the drawn part, shape (2, 2)."""
     box = []
     for (low, high), period in zip(surface.chart.bounds, surface.chart.periods, strict=True):
         width = period or 2 * extent
@@ -144,7 +144,7 @@ class ContactMarkers:
         self._path.clear()
 
     def _moved(self, p_HC: Array) -> bool:
-        """Return whether a point lies apart from the last one of the path, as far as is seen."""
+        """Return whether a point is visibly away from the last one of the path."""
         if not self._path:
             return True
         return math.dist(p_HC, vector_to_list(self._path[-1])) > 0.5 * self._trail.scale.x
@@ -237,7 +237,7 @@ class RobotMarkers:
         return marker
 
     def surfaces(self) -> MarkerArray:
-        """Return what stands still in its frame: parts, meshes of what rolls and of the floor."""
+        """Return markers fixed in their frames: parts, rolling bodies and the floor."""
         markers = []
         for number, shape in enumerate(self._view.shapes):
             frame, part = self._frame(shape.link), self._part(shape, number)

@@ -16,7 +16,7 @@ SINGLE = 1e-6  # relative error of the numbers of a point cloud
 
 
 def messages(s: Subject) -> None:
-    """Check that what a sensor measures, and what an actuator takes, is read as it was written."""
+    """Check that messages of sensors and actuators are read as they were written."""
     sent: list[Any] = []
     node = cast('Any', SimpleNamespace(writer=lambda *_: SimpleNamespace(publish=sent.append)))
     for sensor, _, y in measurements(s):

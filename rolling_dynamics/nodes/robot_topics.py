@@ -59,11 +59,11 @@ class RobotTopics:
         node
             Node that publishes.
         robot
-            What it shows of itself; it was looked at once.
+            View of the robot, which was computed once.
         world
             Name of the frame of the floor.
         prefix
-            Put before the name of every frame.
+            Prefix of the name of every frame.
 
         """
         self._robot, self._prefix = robot, prefix

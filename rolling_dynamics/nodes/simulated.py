@@ -44,8 +44,8 @@ class PublishedTopics(Protocol):
     Attributes
     ----------
     slow
-        What is published at a lower rate: the parameter of the rate and a function of the
-        observation and the stamp. Each is due in a tick of its own.
+        Topics at a lower rate: the parameter of the rate, and a function of the observation and
+        the stamp. Each has its own tick.
 
     """
 
@@ -63,12 +63,12 @@ class PublishedTopics(Protocol):
 
 class Simulated(Protocol):
     """
-    A machine as a simulator runs it; made when the node is configured.
+    A machine that a simulator runs; created when the node is configured.
 
     Attributes
     ----------
     table, body
-        Parameters of its node, and what a command moves, for messages to people.
+        Parameters of its node, and the name of the commanded body, for messages to people.
     title
         Title of its scenario.
     plant, topics
@@ -95,7 +95,7 @@ class Simulated(Protocol):
 
     @abstractmethod
     def read(self, message: Any) -> tuple[int, Any]:
-        """Return stamp [ns] and content of a command, or raise RollingError: why it is refused."""
+        """Return stamp [ns] and content of a command, or raise RollingError with a reason."""
 
     def obey(self, stamp: int, command: Any) -> Array | None:  # noqa: ARG002
         """Return the control of a command; None where a drive has taken it."""
@@ -114,7 +114,7 @@ class Simulated(Protocol):
 
 # long: a table
 def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
-    """Return the parameters of every simulator; ``body`` is what a command moves."""
+    """Return the parameters of every simulator; ``body`` is the commanded body."""
     return (
         SCENARIO,
         fixed(
@@ -153,7 +153,7 @@ def plant_parameters(body: str, rate: float) -> tuple[Parameter, ...]:
 
 
 def perturbation_parameters(shift: str, turn: str) -> tuple[Parameter, Parameter]:
-    """Return how far off the start ``~/reset`` puts the plant; both texts say what is moved."""
+    """Return the offsets of the start by ``~/reset``; both texts name the moved body."""
     return (
         Parameter(
             'perturbation_position', [0.0, 0.0], shift, limits=(-10.0, 10.0), length=2, unit='m'
@@ -214,7 +214,7 @@ class SimulatorNode(CompilingNode, LoopNode):
         self._clock_every = max(1, round(CLOCK_PERIOD / self._dt))
 
     def period(self) -> float:
-        """Return the time between two steps [s]; the factor may change while they go on."""
+        """Return the time between two steps [s]; the factor may change at run time."""
         return self._dt / (self.values['rate_factor'] if self.sim_time else 1.0)
 
     def switch(self, *, on: bool) -> str:
@@ -231,7 +231,7 @@ class SimulatorNode(CompilingNode, LoopNode):
     # -- stepping ---------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Step, and publish what is seen and measured."""
+        """Step, and publish the observation and the measurements."""
         machine, plant = self._machine, self._machine.plant
         with self.lock:
             u = self._control()
@@ -270,7 +270,7 @@ class SimulatorNode(CompilingNode, LoopNode):
             self._sensors[measurement.sensor.name].publish(measurement.value, stamp)
 
     def _wait_for_answer(self, stamp: int, repeat: Callable[[], None]) -> None:
-        """In simulated time wait for the answer to what has a stamp [ns], sent again by a call."""
+        """In simulated time wait for the answer to a stamp [ns]; ``repeat`` sends it again."""
         if self.sim_time:
 
             def again() -> None:
@@ -281,7 +281,7 @@ class SimulatorNode(CompilingNode, LoopNode):
             self.turns.wait(stamp, self._poll, self._commands.wait, again, timeout=timeout)
 
     def _publish_slowly(self, observed: Any, now: int) -> None:
-        """Publish what is due at a lower rate, and a mode of the contact that has changed."""
+        """Publish the topics of a lower rate that are due, and a changed mode of the contact."""
         topics, mode = self._machine.topics, self._machine.plant.contact_mode
         for offset, (rate, publish) in enumerate(topics.slow):
             if self.due(self._ticks, rate, offset):
@@ -292,7 +292,7 @@ class SimulatorNode(CompilingNode, LoopNode):
         self._log_news(self._machine.plant.fault)
 
     def _log_news(self, fault: str) -> None:
-        """Log what has happened, a fault once."""
+        """Log events, a fault once."""
         for line in self._machine.plant.read_news():
             self.get_logger().info(line)
         if fault and fault != self._logged:
@@ -316,7 +316,7 @@ class SimulatorNode(CompilingNode, LoopNode):
         return self._machine.plant.brake()
 
     def skip(self, seconds: float) -> None:
-        """Let the stamps go on with the clock."""
+        """Let the stamps follow the clock."""
         self._epoch += 0 if self.sim_time else round(seconds * 1e9)
 
     # -- inputs -----------------------------------------------------------------------------

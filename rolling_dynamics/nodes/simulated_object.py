@@ -78,13 +78,13 @@ class PlantTopics:
         node
             Node that publishes.
         model, plant
-            Object and hand, and what is stepped.
+            Object and hand, and the emulated plant.
         world
             Name of the world frame.
         prefix
-            Put before the name of every other frame.
+            Prefix of the name of every other frame.
         estimate
-            Whether ``object/odometry`` is published too, in place of an estimator.
+            Whether ``object/odometry`` is published too, instead of by an estimator.
 
         """
         self._plant, self._world = plant, world
@@ -231,7 +231,7 @@ class RollingObject(Simulated):
         return plant
 
     def read(self, message: Any) -> tuple[int, Any]:
-        """Return the accelerations of the hand; refuse another frame and what is not finite."""
+        """Return the accelerations of the hand; reject other frames and infinite numbers."""
         frame = f'{self.node.values["frame_prefix"]}hand'
         if message.header.frame_id not in ('', frame):
             raise ParameterError(
@@ -251,7 +251,7 @@ class RollingObject(Simulated):
 
 
 def factor(name: str, text: str) -> Parameter:
-    """Return the parameter of a factor of what a scenario says."""
+    """Return the parameter of a factor of a scenario's value."""
     return Parameter(name, 1.0, text, limits=(0.1, 10.0))
 
 

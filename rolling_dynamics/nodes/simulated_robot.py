@@ -75,6 +75,6 @@ class SimulatedRobot(Simulated):
             self._node.get_logger().warning(f'~/push refused: {error}')
 
     def read(self, message: Command) -> tuple[int, Array]:
-        """Return the control; refuse other names, missing numbers, and what is not finite."""
+        """Return the control; reject other names, missing and infinite numbers."""
         stamp, u = self._commands.read(message)
         return stamp if self._commands.stamped else self._node.stamp, u

@@ -52,7 +52,7 @@ COMMANDS = {  # carriers of commands: type, and the usual topic of ros2_control
 OF_JOINTS = {'positions': 'position', 'velocities': 'velocity'}  # fields of a JointState
 # of messages of a header and floats: their number, that of a twist with covariance behind a pose
 FLOATS = {'pose': POSE, 'odometry': POSE + 42, 'imu': 37, 'wrench': 6}
-# Of an entry of a layout: where its floats begin, and its covariance with row length and offset.
+# Of an entry of a layout: index of its first float, and its covariance with row length and offset.
 FIELDS: dict[tuple[str, str], tuple[int, tuple[int, int, int] | None]] = {
     ('pose', 'position'): (0, (7, 6, 0)),
     ('pose', 'orientation'): (3, (7, 6, 3)),
@@ -119,11 +119,11 @@ class SensorReader:
         Parameters
         ----------
         sensor
-            The sensor. A message of another frame is refused, where it names one.
+            The sensor. A message of another frame is rejected, where it names one.
         prefix
             Prefix of the frame.
         may_miss
-            Whether a message without a measurement is read, too: its values are not numbers.
+            Whether a message without a measurement is read, too: its values are NaN.
 
         """
         self._sensor, self._may_miss = sensor, may_miss
@@ -171,7 +171,7 @@ class CommandTopic:
     kind, name
         Type and name of the topic.
     stamped
-        Whether a command says when it is to act.
+        Whether a command has the time when it is to act.
 
     """
 
@@ -261,7 +261,7 @@ def _covariances(sensor: Sensor) -> Array:
 
 
 def ratio(a: float, b: float) -> float:
-    """Return a / b of what is carried over what holds; infinite where nothing holds."""
+    """Return a / b, load over capacity; infinite where the capacity is zero."""
     return a / b if b > 0.0 else (0.0 if a == 0.0 else float('inf'))
 
 

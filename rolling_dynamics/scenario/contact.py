@@ -85,7 +85,7 @@ class ContactFile(ScenarioFile):
     hybrid: Hybrid | None = note(default=None)
     limits: Limits = section(Limits)
 
-    @np.errstate(all='ignore')  # what overflows is refused by its path, not warned of
+    @np.errstate(all='ignore')  # an overflow is rejected with its path, without a warning
     def build(self, name: str, raw: Mapping[str, Any]) -> Scenario:
         """Return the scenario."""
         self._check_hybrid()
@@ -111,7 +111,7 @@ class ContactFile(ScenarioFile):
         return self._scenario(name, raw, driven, *bodies, x0)
 
     def _check_hybrid(self) -> None:
-        """Refuse entries that have no meaning beside ``hybrid``, or without it."""
+        """Reject entries without a meaning with ``hybrid``, or without it."""
         if self.hybrid is not None:
             self.refuse_beside_hybrid(
                 events='the modes follow from their margins',
@@ -234,7 +234,7 @@ class ContactFile(ScenarioFile):
 
     @property
     def _place(self) -> str:
-        """Path of what says where the bodies touch."""
+        """Path of the entry of the contact point."""
         return f'initial.{"contact" if self.initial.contact else "object"}'
 
     def _placement(self, system: ContactSystem, hand: HandStart) -> Placement:
@@ -269,7 +269,7 @@ class ContactFile(ScenarioFile):
         return system.state.pack(**{e.name: values[e.name] for e in system.state.entries})
 
     def _check_contact(self, system: ContactSystem, p: Array, x0: Array) -> None:
-        """Refuse a start off the hand, and bodies that touch in a line or cut each other."""
+        """Reject a start off the hand, and bodies that touch in a line or intersect."""
         u = np.zeros(system.control.size)
         guard = {n: float(g(x0, u, 0, p)) for n, g in system.mode.guards.items()}
         point = x0[system.state.slice('contact_h')]

@@ -54,7 +54,7 @@ UNITS = {
 
 
 def number(value: str | float) -> float:
-    """Return the number that an entry stands for; raise ExpressionError if it is not a number."""
+    """Return the number of an entry; raise ExpressionError if it is not a number."""
     if isinstance(value, str):
         return _number_of(value)
     if not isinstance(value, bool) and abs(value) <= LARGEST:
@@ -77,13 +77,13 @@ def _checked(value: str | float) -> float:
 
 
 def formula_of_time(value: str | float, t: ca.SX) -> ca.SX:
-    """Return the expression in the time ``t`` that an entry stands for."""
+    """Return the expression of an entry in the time ``t``."""
     return _parsed(value, {'t': t})
 
 
 def check_finite(formulas: Mapping[str, ca.SX], t: ca.SX, end: float) -> None:
     """
-    Refuse formulas that have no value, or too large a one, at some instant.
+    Reject formulas without a value, or with too large a value, at some instant.
 
     Parameters
     ----------
@@ -171,16 +171,16 @@ class Control:
         states: int = 0,
     ) -> None:
         """
-        Take a function, samples, or both.
+        Create the control from a function, samples, or both.
 
         Parameters
         ----------
         function
-            ``(x, t) -> u``, u dense; made of the samples where it is asked for, if None.
+            ``(x, t) -> u``, u dense; interpolates the samples on demand if None.
         layout, samples, borders
             See the attributes.
         states
-            Length of x, where there is no function to say it.
+            Length of x, where there is no function.
 
         """
         if function is None and samples is None:
@@ -238,9 +238,9 @@ class Control:
 
 def straight_between(t: ca.SX, times: Array, values: Array) -> ca.SX:
     """
-    Return what is straight between the points and may jump where a time stands twice.
+    Return a piecewise linear function that jumps at repeated times.
 
-    Times [s] and values, in the unit of what is returned, both of shape (N,).
+    Times [s] and values, in the unit of the result, both of shape (N,).
     """
     out = ca.SX(float(values[-1]))
     for k in range(times.size - 2, -1, -1):

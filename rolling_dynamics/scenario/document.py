@@ -147,7 +147,7 @@ def _plain(value: Any, path: str, depth: int) -> Any:
 
 
 def shorten(value: Any, length: int = 60) -> str:
-    """Return a value as it stands in a message."""
+    """Return a value as shown in a message."""
     text = repr(value)
     return text if len(text) <= length else text[: length - 3] + '...'
 

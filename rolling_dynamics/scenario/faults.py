@@ -1,5 +1,5 @@
 # ruff: noqa: ANN401 (entries of a YAML file may be anything)
-"""Reading a section by its model, its JSON Schema, and what is wrong where it does not fit."""
+"""Reading of a section by its model, its JSON Schema, and texts about errors."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ def part_at(schema: Json, path: tuple[str | int, ...], value: Any = None) -> Jso
     Parameters
     ----------
     schema
-        Of :func:`schema_of`.
+        Schema of :func:`schema_of`.
     path
-        Names of entries and places in lists.
+        Names of entries and indices in lists.
     value
-        What stands there; its entry ``kind`` distinguishes surfaces.
+        The value there; its entry ``kind`` distinguishes surfaces.
 
     """
     for step in path:
@@ -152,7 +152,7 @@ def located(path: str, *, inner: bool = False) -> Iterator[None]:
 
 
 def _below(path: str, text: str) -> str:
-    """Return a text with the path put before an entry's with which it begins, if it does."""
+    """Return a text with the path before that of an entry at its start, if any."""
     own = ENTRY.match(text)
     return f'{path}.{own[1]}: {text[own.end() :]}' if own else f'{path}: {text}'
 
@@ -169,23 +169,23 @@ def check(
     brought: Mapping[str, Any] | None = None,
 ) -> Model:
     """
-    Return the section that a mapping of plain data holds.
+    Return the section of a mapping of plain data.
 
     Parameters
     ----------
     model
-        What it may hold: a section, or a dataclass whose fields are annotated with kinds.
+        Its model: a section, or a dataclass whose fields are annotated with kinds.
     document
         The mapping.
     path
         Path of the mapping, put before the paths in messages.
     brought
-        Values that the scenario brings where the mapping has none, see :class:`.Brought`.
+        Values of the scenario where the mapping has none, see :class:`.Brought`.
 
     Raises
     ------
     ScenarioError
-        One line for each fault, each beginning with the path of its entry.
+        One line for each fault, each starting with the path of its entry.
 
     """
     known = cast('Any', model)
@@ -204,7 +204,7 @@ def check(
 
 
 def entry_path(steps: Path, prefix: str = '') -> str:
-    """Return the path of an entry as it stands in messages, such as ``initial.contact.u_h``."""
+    """Return the path of an entry in messages, such as ``initial.contact.u_h``."""
     out = prefix
     for step in steps:
         out += f'[{step}]' if isinstance(step, int) else f'.{step}' if out else step
@@ -212,7 +212,7 @@ def entry_path(steps: Path, prefix: str = '') -> str:
 
 
 def _line(error: ErrorDetails, schema: Json, document: Mapping[str, Any], prefix: str) -> str:
-    """Return what is wrong by an error, and what would do."""
+    """Return the text of an error, with valid values."""
     kind = error['type']
     steps = tuple(step for step in error['loc'] if not str(step).startswith('<'))
     if kind == 'entry':  # by a kind of entry, or by a check of a section

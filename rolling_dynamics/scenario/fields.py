@@ -1,6 +1,6 @@
 # ruff: noqa: ANN401 (entries of a YAML file may be anything, a field has its annotation's type)
 """
-Sections of a scenario as pydantic models, and the fields that they are made of.
+Sections of a scenario as pydantic models, and their fields.
 
 Every number may be a formula such as ``pi/2``. A field without a default is required; one whose
 default is None may be left out, but not be null::
@@ -9,8 +9,8 @@ default is None may be left out, but not be null::
         mass: float = quantity('mass', 'kg', positive=True)
         mu: float = quantity('coefficient of static friction', least=0, default=1.0)
 
-Fields are typed Any, so that each has the type of its annotation. In dataclasses they stand in
-the annotation: ``mass: Annotated[float, quantity('mass', 'kg', positive=True)]``.
+Fields are typed Any, so that each has the type of its annotation. In dataclasses they are in the
+annotation: ``mass: Annotated[float, quantity('mass', 'kg', positive=True)]``.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def refused(text: str, *path: str | int) -> PydanticCustomError:
     Parameters
     ----------
     text
-        What is wrong and what would do.
+        The error, and valid values.
     path
         Path inside the entry that is validated, if an inner entry is at fault.
 
@@ -95,7 +95,7 @@ def usual(section: type[S]) -> S:
 
 
 def gone(**instead: str) -> Any:
-    """Return a validator that rejects entries of former versions; texts by name say why."""
+    """Return a validator that rejects entries of former versions, with texts by name."""
 
     def refuse(given: Any) -> Any:
         for name in instead.keys() & given if isinstance(given, dict) else ():
@@ -244,7 +244,7 @@ class _As:
 
 
 def note(text: str = '', unit: str = '', default: Any = ..., **bounds: Any) -> Any:
-    """Return a field whose annotation says how it is read: a section, names, a list."""
+    """Return a field that is read by its annotation: a section, names, a list."""
     extra: Json = {'unit': unit} if unit else {}
     if isinstance(default, np.ndarray):
         default.flags.writeable = False  # one for all, and pydantic would copy it each time

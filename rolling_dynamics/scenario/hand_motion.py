@@ -110,7 +110,7 @@ class Driven:
     Attributes
     ----------
     u
-        Control as an expression in the time and in ``TWIST``; by default the hand goes on.
+        Control as an expression in the time and in ``TWIST``; by default zero acceleration.
     start
         Start of the hand, where the motion fixes it.
     samples

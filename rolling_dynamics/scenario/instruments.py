@@ -59,7 +59,7 @@ class SensorSection(Section):
         return {name: spread for name, spread in given.items() if spread is not None}
 
     def outputs(self, system: RollingSystem) -> dict[str, tuple[Entry, Expression]]:
-        """Return the entry of each quantity, and its expression; reject what is not there."""
+        """Return the entry of each quantity, and its expression; reject unknown ones."""
         raise NotImplementedError
 
     def make(self, system: RollingSystem, name: str) -> Sensor:
@@ -95,7 +95,7 @@ class SensorSection(Section):
 def sensors_of(
     system: RollingSystem, given: Mapping[str, SensorSection], path: str
 ) -> tuple[Sensor, ...]:
-    """Return sensors by their sections, whose errors begin with a path in the file."""
+    """Return sensors by their sections, whose errors start with a path in the file."""
     sensors = []
     for name, section in given.items():
         with located(f'{path}.{name}', inner=True):
@@ -137,7 +137,7 @@ class ImuSection(SensorSection):
         return f'{self.body}_link'
 
     def outputs(self, system: RollingSystem) -> dict[str, tuple[Entry, Expression]]:
-        """Return what it measures."""
+        """Return the measured quantities."""
         body = _body(system, self.body, 'body')
 
         def rate(at: MotionExpressions) -> ca.SX:
@@ -176,7 +176,7 @@ class PoseSection(SensorSection):
         return 'odom' if self.frame_of == GROUND else f'{self.frame_of}_link'
 
     def outputs(self, system: RollingSystem) -> dict[str, tuple[Entry, Expression]]:
-        """Return what it measures."""
+        """Return the measured quantities."""
         body, frame = _body(system, self.body, 'body'), ''
         if self.frame_of != GROUND:
             frame = _body(system, self.frame_of, 'frame_of')
@@ -206,7 +206,7 @@ class EncodersSection(SensorSection):
     velocity: float | None = _deviation('its rate', 'rad/s or m/s')
 
     def outputs(self, system: RollingSystem) -> dict[str, tuple[Entry, Expression]]:
-        """Return what they measure."""
+        """Return the measured quantities."""
         state = system.state
         axes = {
             e.name: e
@@ -251,7 +251,7 @@ class ActuatorSection(Section):
     )
 
     def make(self, system: RollingSystem, name: str, limit: float = math.inf) -> Actuator:
-        """Return the actuator of an entry of the control, of a greatest magnitude."""
+        """Return the actuator of an entry of the control, with a maximum magnitude."""
         entry, known = system.control.entry(name), ACTUATOR_MESSAGES.items()
         fitting = (field for field, units in known if entry.unit in units.split(' or '))
         return Actuator(

@@ -184,7 +184,7 @@ class MachineFile(ScenarioFile):
         """Return the scenario."""
         builder = self.machine.described()
         hybrid = any(c.mu_kinetic is not None for c in builder.machine.contacts)
-        try:  # an error begins with the name of the machine, which is the entry
+        try:  # an error starts with the name of the machine, which is the entry
             kind = HybridMachine if hybrid else MachineSystem
             make = on_rollers if self.machine.rings else kind
             system: MachineSystem = make(builder.machine)
@@ -242,7 +242,7 @@ class MachineFile(ScenarioFile):
 
 
 def _entry_values(layout: Layout, name: str, value: float | Array) -> Array:
-    """Return what is given of an entry, or raise ParameterError where it does not fit."""
+    """Return the value of an entry, or raise ParameterError where it does not fit."""
     e, values = layout.entry(name), np.atleast_1d(value)
     if e.kind != 'quaternion':
         _fits(e, values)

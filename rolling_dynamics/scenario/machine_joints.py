@@ -131,7 +131,7 @@ class SurfaceSection(MachinePiece):
     )
 
     def of(self, builder: Builder, name: str, on: str) -> Surface:
-        """Return what is rolled on."""
+        """Return the surface."""
         if self.surface == 'plane':
             return Plane(unit(self.normal, 'normal'))
         if self.surface == 'outside':
@@ -372,7 +372,7 @@ class AxisSection(JointSection):
     )
 
     def at(self, builder: Builder, name: str) -> ca.SX:
-        """Return the place of the joint in what carries it."""
+        """Return the position of the joint in its parent."""
         return self.number(builder, name, 'place', f'joint of {name}')
 
     def limit(self, builder: Builder, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Bodies of machines in scenario files, by what they are, and rings of rollers on wheels."""
+"""Bodies of machines in scenario files, by type, and rings of rollers on wheels."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Builder:
         return self.machine.parameter(name, unit, text)
 
     def vector(self, name: str, values: Array, unit: str, text: str) -> ca.SX:
-        """Declare what is not zero of a vector or symmetric matrix, in its shape and a unit."""
+        """Declare the nonzero numbers of a vector or symmetric matrix, in its shape and a unit."""
         out, lower = ca.SX(len(values), values.size // len(values)), np.tril(values)
         for at in np.argwhere(values if values.ndim == 1 else lower).tolist():
             title = f'{name}_{"".join("xyz"[k] for k in reversed(at))}'
@@ -106,7 +106,7 @@ class MachinePiece(Section):
     """A section whose numbers are parameters of the machine."""
 
     def number(self, builder: Builder, name: str, entry: str, text: str = '') -> ca.SX:
-        """Declare an entry as a parameter, or what is not zero of a vector; return its symbols."""
+        """Declare an entry, or the nonzero numbers of a vector, as parameters; return symbols."""
         value, extra = getattr(self, entry), type(self).model_fields[entry].json_schema_extra
         unit = extra['unit'] if isinstance(extra, dict) else ''
         declare: Any = builder.vector if isinstance(value, np.ndarray) else builder.number

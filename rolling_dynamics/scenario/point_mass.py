@@ -49,7 +49,7 @@ from rolling_dynamics.scenario.surface_section import sphere_volume
 from transforms3d.quaternions import quat2mat
 
 DEFAULT_EVENTS = {'friction': 'record'}  # the others stop the simulation
-STARTS = ('theta', 'theta_rate', 'drive')  # of a mass, what is not part of the system
+STARTS = ('theta', 'theta_rate', 'drive')  # entries of a mass that are not part of the system
 System = PointMassBall | PointMassDisk
 
 
@@ -205,7 +205,7 @@ class MassDrivenFile(ScenarioFile):
         return start
 
     def _check_hybrid(self) -> None:
-        """Refuse entries that have no meaning beside ``hybrid``, or without it."""
+        """Reject entries without a meaning with ``hybrid``, or without it."""
         if self.hybrid is not None:
             self.refuse_beside_hybrid(
                 events='the modes follow from their margins',
@@ -271,7 +271,7 @@ class MassDrivenFile(ScenarioFile):
 
 
 def _on_rail(path: str, given: DrivenMass, mass: Mass) -> bool:
-    """Return whether a mass stands on a rail; another one has no start and no drive."""
+    """Return whether a mass is on a rail; others have no start and no drive."""
     if isinstance(mass, RailMass):
         return True
     for key in STARTS:

@@ -144,7 +144,7 @@ class RailSection(Section):
 
 
 def ends(stops: Array) -> tuple[float, float]:
-    """Return the least and the greatest theta of a vector of two, in its unit."""
+    """Return the minimum and the maximum theta of a vector of two, in its unit."""
     return float(stops[0]), float(stops[1])
 
 
@@ -170,7 +170,7 @@ class PlaneCurve(RailSection):
         """Return where it lies, and where it ends."""
         frame = quat2mat(quaternion_of(self.frame))
         if self.normal is not None:
-            with np.errstate(all='ignore'):  # what is not normal is refused as a frame
+            with np.errstate(all='ignore'):  # an invalid normal is rejected with the frame
                 frame = published_frame(self.normal)
         stops = None if self.stops is None else ends(self.stops)
         return {'centre': self.centre, 'frame': frame, 'stops': stops}

@@ -1,4 +1,4 @@
-"""A scenario: its file, the system that it names, and what is doubtful in it."""
+"""A scenario: its file, its system, and questions about it."""
 
 from __future__ import annotations
 
@@ -57,32 +57,31 @@ class Scenario:
     Attributes
     ----------
     name, description
-        For people.
+        Texts for people.
     system, p, x0
         The system, its parameters and its state at t = 0.
     control
-        What drives it.
+        Its control.
     duration
         Time to simulate [s].
     output_times
         Times at which results are written [s].
     events
-        What happens where a guard falls through zero: name -> ``stop``, ``record`` or
-        ``ignore``.
+        Action where a guard falls through zero: name -> ``stop``, ``record`` or ``ignore``.
     control_limits
-        Greatest magnitude of each control, shape (m,); infinite where there is none.
+        Maximum magnitude of each control, shape (m,); infinite without a limit.
     tolerances
-        Of the integration.
+        Tolerances of the integration.
     raw
         The document as plain data.
     mode
-        Mode of motion at the start; None for the one that the state is in.
+        Mode of motion at the start; None for the mode of the state.
     sensors, actuators
-        How the system is measured and driven; empty where its state and control are.
+        Sensors and actuators; empty where state and control are used directly.
     seed
         Random seed of the noise of the sensors.
     uncertain
-        Least and greatest value of the parameters that are not known exactly, by name.
+        Minimum and maximum of the parameters that are not known exactly, by name.
 
     """
 
@@ -106,7 +105,7 @@ class Scenario:
 
     @np.errstate(all='ignore')
     def __post_init__(self) -> None:
-        """Refuse a start at which the equations have no value, and instruments that do not fit."""
+        """Reject a start at which the equations have no value, and instruments that do not fit."""
         first, mode = next(iter(self.system.modes.items()))
         measured = check_instruments(self.system, self.sensors, self.actuators)
         u = self.control(0.0, self.x0)
@@ -211,14 +210,14 @@ class ScenarioFile(Section):
         Parameters
         ----------
         name
-            Its name if the document gives none.
+            Default name of the scenario.
         raw
             The document as plain data.
 
         Raises
         ------
         ScenarioError
-            What was given makes no scenario; the text begins with the path of an entry.
+            The document is not a valid scenario; the text starts with the path of an entry.
 
         """
         raise NotImplementedError
@@ -228,7 +227,7 @@ class ScenarioFile(Section):
         return ()
 
     def refuse_beside_hybrid(self, **reasons: str) -> None:
-        """Raise ScenarioError for entries that have no meaning beside ``hybrid``, by name why."""
+        """Raise ScenarioError for entries without a meaning with ``hybrid``; reasons by name."""
         for name, reason in reasons.items():
             if name in self.given:
                 raise ScenarioError(
@@ -247,20 +246,20 @@ class ScenarioFile(Section):
         driven: Iterable[Actuator] = (),
     ) -> dict[str, Any]:
         """
-        Return the arguments of ``Scenario`` that do not depend on the kind of system.
+        Return the arguments of ``Scenario`` that do not depend on the type of system.
 
         Parameters
         ----------
         name, raw
-            As of :meth:`build`.
+            See :meth:`build`.
         system
             The system.
         events
-            What happens at its guards by default; where nothing is said, the motion stops.
+            Default actions at its guards; others stop the motion.
         duration
-            In seconds, where the scenario's own has another unit.
+            Duration in seconds, where the scenario's own has another unit.
         measured, driven
-            Sensors and actuators that the system has beside those of all scenarios.
+            Sensors and actuators of the system in addition to those of all scenarios.
 
         """
         sensors = (*measured, *sensors_of(system, self.sensors, 'sensors'))
@@ -301,7 +300,7 @@ def load_scenario(source: str | Path | Mapping[str, Any], name: str = 'scenario'
     source
         Path of a file, name of an example (``'spinning_plate'``), or a mapping.
     name
-        Name of a mapping that gives none; a file's is its stem.
+        Default name of a mapping; the name of a file is its stem.
 
     Returns
     -------
@@ -311,7 +310,7 @@ def load_scenario(source: str | Path | Mapping[str, Any], name: str = 'scenario'
     Raises
     ------
     ScenarioError
-        An entry is missing, misspelt or out of range; one line for each fault, each beginning with
+        An entry is missing, misspelt or out of range; one line for each fault, each starting with
         the path of its entry and ending with the line of the file.
 
     Examples
@@ -360,7 +359,7 @@ LIGHTEST, DENSEST = 0.08, 22_600.0  # hydrogen and osmium [kg/m^3]
 
 def doubts(document: Mapping[str, Any]) -> list[str]:
     """
-    Return questions about a scenario that was read, each beginning with the path of an entry.
+    Return questions about a scenario, each starting with the path of an entry.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ from transforms3d.quaternions import mat2quat
 
 SAMPLES = 1001
 TURN = 0.01  # between two samples: less is not a kink [rad]
-NEIGHBOURS = 4.0  # times the turns beside it
+NEIGHBOURS = 4.0  # times the neighbouring turns
 HALVINGS = 45
 AT_REST = 1e-9  # rolling rate at which the sphere may turn the path [m/s]
 SPIN = 1e-9  # of the lever of the path, below which the sphere spins in place
@@ -45,7 +45,7 @@ def check_plane_path(
     duration: float,
 ) -> None:
     """
-    Refuse a path on the plane with a kink, and a direction where the sphere spins in place.
+    Reject a path on the plane with a kink, and a direction where the sphere spins in place.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def check_plane_path(
     Raises
     ------
     ScenarioError
-        The text begins with the path of the entry and says where.
+        The text starts with the path of the entry and has the position.
 
     """
     times = np.linspace(0.0, duration, SAMPLES)
@@ -225,7 +225,7 @@ class SpinRollingFile(ScenarioFile):
         return system, Control(function, system.control)
 
     def _check_path(self, control: Control, system: SpinRollingSphere) -> None:
-        """Refuse a path with a kink; the printed model has no such law of direction."""
+        """Reject a path with a kink; the printed model has no such law of direction."""
         kind, _ = self.inputs.only
         if kind == 'angular_velocity' or system.variant != 'corrected':
             return
@@ -257,7 +257,7 @@ class SpinRollingFile(ScenarioFile):
         return np.array([self.limits.get(n, np.inf) for n in names])
 
     def _check_limits(self, control: Control, limits: Array, system: SpinRollingSphere) -> None:
-        """Refuse inputs outside their limits."""
+        """Reject inputs outside their limits."""
         x = np.zeros(system.state.size)
         for t in np.linspace(0.0, self.duration, CHECKED):
             u = control(t, x)

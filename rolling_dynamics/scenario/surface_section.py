@@ -68,7 +68,7 @@ class Edges(Section):
 
 
 def check_ranges(section: Section, *keys: str) -> None:
-    """Refuse ranges of a section that do not increase."""
+    """Reject ranges of a section that do not increase."""
     for key in keys:
         low, high = bounds(getattr(section, key))
         if not low < high:
@@ -77,7 +77,7 @@ def check_ranges(section: Section, *keys: str) -> None:
 
 def bounds(given: Array | None) -> tuple[float, float]:
     """
-    Return the least and the greatest of a vector of two, in its unit.
+    Return the minimum and the maximum of a vector of two, in its unit.
 
     Unbounded if there is none.
     """
@@ -233,12 +233,12 @@ SUFFIXES = ('stl', 'obj', 'ply', 'off')
 MAX_BYTES = 50_000_000
 MAX_DRAWN = 3000  # triangles of a picture
 FINE = 100  # cells along the longest side of a picture that is made coarser
-COARSE = (8, 5, 3)  # triangles there, that a chequer may be seen: as many as can be
+COARSE = (8, 5, 3)  # triangles there, so that a chequer is visible: as many as possible
 
 
 def read_mesh(path: Path, unit: float, degree: int) -> dict[str, Any]:
     """
-    Return what is made of a closed mesh, as the entry ``fit`` of a surface of ``kind: mesh``.
+    Return the fit of a closed mesh, as the entry ``fit`` of a surface of ``kind: mesh``.
 
     Parameters
     ----------
@@ -247,7 +247,7 @@ def read_mesh(path: Path, unit: float, degree: int) -> dict[str, Any]:
     unit
         Length of a unit of the file [m].
     degree
-        Greatest degree of the spherical harmonics.
+        Maximum degree of the spherical harmonics.
 
     Raises
     ------
@@ -329,7 +329,7 @@ class Fit(Section):
     )
 
     def picture(self) -> Picture | None:
-        """Return what is drawn; None for the smooth body."""
+        """Return the drawn mesh; None for the smooth body."""
         if self.vertices is None or self.triangles is None:
             return None
         triangles = self.triangles.astype(np.int64)
@@ -372,15 +372,15 @@ class MeshSection(SurfaceSection):
 
 def with_meshes(document: dict[str, Any], folder: Path) -> None:
     """
-    Add to each surface of ``kind: mesh`` what is made of its file.
+    Add the fit of its file to each surface of ``kind: mesh``.
 
     Parameters
     ----------
     document
-        Scenario that was read from a file; it is changed. What does not fit the model is left to
-        its check.
+        Scenario that was read from a file; it is changed. Entries that do not fit the model are
+        left to its check.
     folder
-        Where relative paths begin.
+        Folder of relative paths.
 
     Raises
     ------

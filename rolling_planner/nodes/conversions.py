@@ -57,7 +57,7 @@ def message_to_plan(message: RollingPlan) -> Plan:
     Raises
     ------
     ParameterError
-        It is not a plan; the text names the entry. Sizes are judged before anything is allocated.
+        It is not a plan; the text names the entry. Sizes are checked before anything is allocated.
 
     """
     n, m, k = len(message.state_names), len(message.control_names), len(message.times)
@@ -323,7 +323,7 @@ CODES = {
 
 
 def feedback_message(progress: Mapping[str, Any]) -> PlanRolling.Feedback:
-    """Return the feedback of a progress report; what it does not say is not a number."""
+    """Return the feedback of a progress report; missing values are NaN."""
     unknown = float('nan')
     return PlanRolling.Feedback(
         iteration=int(progress.get('iteration', 0)),

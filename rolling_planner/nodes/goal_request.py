@@ -21,20 +21,20 @@ def goal_job(
     place_duration: float,
 ) -> dict[str, Any]:
     """
-    Return what a goal adds to the job of planning; the start is read elsewhere.
+    Return the arguments that a goal adds to a planning job; the start is read elsewhere.
 
     Parameters
     ----------
     request
         The goal.
     model
-        What is planned for.
+        Scenario of the planner.
     options
-        Options of a goal that names none.
+        Default options of a goal.
     world_frame
         Frame in which waypoints and keep-out circles are given.
     place_duration
-        Duration of the motion to a place [s], where neither goal nor planner has one.
+        Duration of the motion to a position [s], where neither goal nor planner has one.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def goal_job(
     Raises
     ------
     ParameterError
-        An entry makes no sense; the text names it, and what would do.
+        An entry is invalid; the text names it and valid ones.
 
     """
     check_system(request.system, model)

@@ -1,7 +1,7 @@
 """
-Planner: plans rolling motions on request and says whether a hand trajectory is safe.
+Planner: plans rolling motions on request and checks whether a hand trajectory is safe.
 
-The work is done in a process of its own; this node only checks, waits, reports and publishes.
+A separate process does the work; this node only checks, waits, reports and publishes.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ TABLE = (
     fixed('frame_prefix', '', 'prefix of that frame, where it belongs to a robot'),
 )
 
-NEAR = 0.5  # of the newest plan: a motion that takes over from it begins there
+NEAR = 0.5  # of the newest plan: a motion that takes over from it starts there
 GRACE = 3.0  # beyond its time budget in which a worker may still answer [s]
 
 __all__ = ['TABLE', 'PlannerNode', 'main']
@@ -290,7 +290,7 @@ class PlannerNode(SuiteNode):
     # -- health -----------------------------------------------------------------------------
 
     def health(self) -> Health:
-        """Return what was planned."""
+        """Return the result of planning."""
         busy = self._server is not None and self._server.busy
         return OK, 'planning' if busy else 'waiting', {'plans': self._plans, 'last': self._last}
 

@@ -35,25 +35,25 @@ async def present_state(
     node: Node, scenario: Scenario, timeout: float, goal: Goal | None
 ) -> tuple[Array | None, str]:
     """
-    Listen for as long as it takes to get one state.
+    Subscribe until one state arrives.
 
     Parameters
     ----------
     node
-        Who listens.
+        Node that subscribes.
     scenario
-        Whose state.
+        Scenario whose state is awaited.
     timeout
-        Greatest time to wait, by a steady clock [s].
+        Maximum time to wait, by a steady clock [s].
     goal
-        Whose end ends the waiting; None for no such.
+        Goal whose end ends the wait, or None.
 
     Returns
     -------
     state
         The state, or None if none came.
     reason
-        Why not.
+        Reason why there is no state.
 
     """
     states = states_of(scenario.system, scenario.p, scenario.x0)
