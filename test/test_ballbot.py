@@ -46,6 +46,15 @@ FOLDER = Path(__file__).parents[1] / 'examples' / 'ballbot'
 LIMIT = 8.0  # N m
 
 
+def test_its_file_may_list_further_instruments(scenario):
+    camera = {'kind': 'pose', 'body': 'ball', 'rate': 30, 'position': 1e-3}
+    drives = load_scenario({**scenario.raw, 'actuators': {'torque': {'dead_time': 0.01}}})
+    assert [a.dead_time for a in drives.actuators] == [0.01]
+    more = {'sensors': {'camera': camera}, 'measured': True}
+    names = [s.name for s in load_scenario({**scenario.raw, **more}).sensors]
+    assert names == ['imu', 'encoders', 'camera']
+
+
 @pytest.fixture(scope='module')
 def scenario():
     sys.path.insert(0, str(FOLDER))

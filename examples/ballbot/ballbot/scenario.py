@@ -42,12 +42,11 @@ class BallbotFile(ScenarioFile):
         x0 = np.array(system.retract(x0, turn)).ravel()
         x = ca.SX.sym('x', system.state.size)
         torque = ca.Function('torque', [x, TIME], [ca.densify(ca.vertcat(*self.torque))])
+        sensors, motors = ((IMU, ENCODERS), (MOTORS,)) if self.measured else ((), ())
         return Scenario(
             p=p,
             x0=x0,
             control=Control(torque, system.control),
             control_limits=np.full(3, self.torque_limit),
-            sensors=(IMU, ENCODERS) if self.measured else (),
-            actuators=(MOTORS,) if self.measured else (),
-            **self.common(name, raw, system, {}),
+            **self.common(name, raw, system, {}, measured=sensors, driven=motors),
         )
