@@ -8,6 +8,7 @@ from typing import Any, cast, TYPE_CHECKING
 import numpy as np
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.capabilities import CarriedObject, offers
+from rolling_dynamics.contract.instruments import check_topic
 from rolling_dynamics.contract.rolling_system import RollingSystem
 from rolling_dynamics.equilibrium import is_unstable, measures_unstable
 from rolling_dynamics.errors import check_names, ParameterError
@@ -189,6 +190,8 @@ def load_robot(scenario_file: str) -> RobotModel:
     """Return the robot of a scenario file; arguments and errors as :func:`load_model`."""
     scenario = load_scenario(scenario_file)
     view = robot_view(scenario.system, scenario.p)
+    for s in scenario.sensors if view.joints else ():
+        check_topic(f'sensor {s.name!r} of {scenario.system.name!r}', s.topic, ['joint_states'])
     if view.holds_at is None:
         falls = is_unstable(scenario.system, scenario.p, scenario.x0)
         held = [*FAULTS, *_replaceable(scenario)] if falls else []

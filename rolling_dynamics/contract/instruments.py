@@ -55,6 +55,15 @@ CARRIERS: Mapping[str, Collection[str]] = {
     'array': ACTUATOR_MESSAGES,
     'joint_state': ('positions', 'velocities', 'effort'),
 }
+# Topics that the nodes of a machine use for its state and its commands; none of an instrument.
+OWN_TOPICS = frozenset(
+    (
+        *('robot/state', 'robot/control', 'robot_description', 'odom', 'cmd_vel', 'goal_pose'),
+        *('tf', 'tf_static', 'clock', 'diagnostics', 'rosout', 'parameter_events'),
+        *('contact/state', 'contact/wrench', 'plan/newest', 'plan/object_path', 'execution/plan'),
+        *('~/push', '~/markers', '~/surfaces'),
+    )
+)
 FRAMES = ('odom', 'base_footprint', 'base_link', 'map', 'world')  # next to bodies
 TOPIC = re.compile(r'(~?/)?[A-Za-z_]\w*(/[A-Za-z_]\w*)*', re.ASCII)
 FASTEST = 1e5  # Hz
@@ -276,7 +285,9 @@ class Sensor:
                 )
         if self.message == 'joint_states':
             self._check_joints(of)
-        _check_topic(of, self.topic)
+        if not self.name:
+            raise ParameterError(f'{of}: its name is empty; give it one, as {self.message!r}')
+        check_topic(of, self.topic)
         frames = ['', *(f'{body}_link' for body in system.pose.name_out()), *FRAMES]
         if self.frame not in frames:
             raise ParameterError(f'{of}: no frame {self.frame!r}{suggestion(self.frame, frames)}')
@@ -407,7 +418,7 @@ class Actuator:
             )
         if not self.topic:
             return  # its commands use the names of the controls, in any unit
-        _check_topic(of, self.topic)
+        check_topic(of, self.topic)
         fitting = [m for m, units in ACTUATOR_MESSAGES.items() if entry.unit in _either(units)]
         if fitting and self.message not in fitting:
             units = ACTUATOR_MESSAGES[self.message]
@@ -468,12 +479,17 @@ def _check_unit(of: str, entry: Entry, message: str, units: str) -> None:
         )
 
 
-def _check_topic(of: str, topic: str) -> None:
-    """Raise ParameterError for an invalid topic name."""
+def check_topic(of: str, topic: str, own: Collection[str] = OWN_TOPICS) -> None:
+    """Raise ParameterError for an invalid topic name, or one of the nodes' own."""
     if not TOPIC.fullmatch(topic):
         raise ParameterError(
             f'{of}: topic takes letters, digits, _ and /, and no part starts with a digit, as '
             f"'arm/camera'; got {topic!r}"
+        )
+    if (relative := topic.removeprefix('/')) in own:
+        raise ParameterError(
+            f'{of}: topic {topic!r} is one that the nodes use themselves; give it one of its own, '
+            f'as {f"measured/{relative}".replace("~/", "")!r}'
         )
 
 

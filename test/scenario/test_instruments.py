@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from rolling_controller.measured_state import SensorFilter
 from rolling_dynamics import load_scenario
-from rolling_dynamics.errors import RollingError
+from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.scenario.document import read_document
+from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.simulation.emulation import Emulation
 
 TRACKER = {'kind': 'pose', 'body': 'shell', 'rate': 100.0, 'position': 1e-3, 'orientation': 2e-3}
@@ -104,6 +105,15 @@ def test_a_filter_of_them_estimates_the_state(name):
         ('point_mass_ball', {}, {'theta': {}}, 'actuators.theta: .*theta_acceleration'),
         ('point_mass_ball', {}, {'theta_acceleration': {'dead_time': -1}}, 'dead_time'),
         ('spin_rolling_pure', {'a': TRACKER}, {}, "sensors.a.body: got 'shell'.*object"),
+        (
+            'pendulum_start',
+            {'odom': TRACKER},
+            {},
+            "sensor 'odom' of 'pendulum_sphere': topic 'odom' .* nodes use.*'measured/odom'",
+        ),
+        ('pendulum_start', {'a': TRACKER | {'topic': '/tf'}}, {}, "sensor 'a'.*'measured/tf'"),
+        ('pendulum_start', {'': TRACKER}, {}, "sensor '' of .* its name is empty"),
+        ('pendulum_start', {}, {'tau_W': {'topic': 'cmd_vel'}}, "actuator 'tau_W'.*nodes use"),
         ('ball_balancer', {}, {'command': {'dead_time': 0.1}}, "control 'command'.*given twice"),
         ('two_wheeler', {'imu': TRACKER | {'body': 'body'}}, {}, "name 'imu'.*given twice"),
     ],
@@ -111,3 +121,9 @@ def test_a_filter_of_them_estimates_the_state(name):
 def test_what_does_not_fit_its_system_is_refused_with_its_entry(name, sensors, actuators, text):
     with pytest.raises(RollingError, match=text):
         loaded(name, sensors, actuators)
+
+
+def test_a_sensor_stays_off_the_joints_that_the_simulator_publishes():
+    scenario = loaded('pendulum_start', {'joint_states': TRACKER}, {})
+    with pytest.raises(ParameterError, match=r"'joint_states' .* is one that the nodes use"):
+        load_robot(scenario.raw)
