@@ -170,8 +170,8 @@ def object_model(scenario: Scenario, scenario_file: str = '') -> Model:
     scenario_file = scenario_file or scenario.name
     if 'hybrid' in scenario.raw:
         raise ParameterError(
-            f'{scenario_file}: has a section `hybrid`, but these nodes run an object that '
-            'rolls: leave the section out; hybrid_simulator lets it slide and fly'
+            f'{scenario_file}: has a section `hybrid`, but these nodes run an object that rolls: '
+            'leave the section out; simulator_node with motion:=all_modes lets it slide and fly'
         )
     if offers(scenario.system, CarriedObject) is None:
         raise ParameterError(
