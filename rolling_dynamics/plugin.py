@@ -176,6 +176,7 @@ def others(name: str, role: str = 'name') -> str:
 
 def register_plugin(plugin: SystemPlugin) -> None:
     """Add a plug-in for this process, such as in a notebook or a test, without installing it."""
+    _check(plugin, plugin.name)
     _KNOWN[plugin.name] = plugin
 
 
@@ -221,8 +222,8 @@ def _check(plugin: object, name: str) -> None:
         raise ParameterError(f'a SystemPlugin is expected, got {type(plugin).__name__}')
     if plugin.protocol != PROTOCOL:
         raise ParameterError(
-            f'it is written for protocol {plugin.protocol} of plug-ins, here it is {PROTOCOL}; '
-            f'{CHANGES}'
+            f'{name!r} is written for protocol {plugin.protocol} of plug-ins, here it is '
+            f'{PROTOCOL}; {CHANGES}'
         )
     if plugin.name != name:
         raise ParameterError(f'it is of the system {plugin.name!r}')

@@ -148,6 +148,11 @@ def test_a_bad_plugin_is_one_line_and_left_out(install, caplog, source, text):
     assert '\n' not in line
 
 
+def test_a_plugin_of_another_protocol_is_not_registered():
+    with pytest.raises(ParameterError, match=r"'old' is written for protocol 1 .* docs/extending"):
+        register_plugin(SystemPlugin(name='old', protocol=1))
+
+
 def test_no_installed_plugin_takes_the_place_of_one_of_the_suite(install):
     install('contact', GOOD.replace('unicycle', 'contact'))
     assert plugin_of('contact').example == 'ball_on_plate_hard'
