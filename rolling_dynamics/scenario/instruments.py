@@ -44,6 +44,17 @@ class SensorSection(Section):
     jitter: float = quantity('half the spread of the delay', 's', least=0, default=0.0)
     exposure: float = quantity('over which a measurement averages', 's', least=0, default=0.0)
     loss: float = quantity('fraction of measurements that are lost', least=0, default=0.0)
+    blackout: float = quantity(
+        'mean length of the intervals that are lost; 0 for single measurements',
+        's',
+        least=0,
+        default=0.0,
+    )
+    outlier: float = quantity('fraction of measurements with an outlier', least=0, default=0.0)
+    outlier_size: float = quantity('error of an outlier, in its unit', least=0, default=0.0)
+    bias: float = quantity(
+        'standard deviation of a constant error of each number, in its unit', least=0, default=0.0
+    )
     topic: str | None = note('its topic; the name of the sensor if left out', default=None)
 
     @model_validator(mode='after')
@@ -64,7 +75,7 @@ class SensorSection(Section):
 
     def make(self, system: RollingSystem, name: str) -> Sensor:
         """Return the sensor."""
-        outputs, noise = self.outputs(system), self.noise
+        outputs, noise, topic = self.outputs(system), self.noise, self.topic or name
         entries = [outputs[q][0] for q in noise]
         spread = [
             s / 2 if e.kind == 'quaternion' else s  # half of an angle is in each number
@@ -76,14 +87,9 @@ class SensorSection(Section):
             output=Layout(tuple(entries)),
             measure=lambda at: ca.vertcat(*(ca.vec(outputs[q][1](at)) for q in noise)),
             covariance=np.diag(np.square(spread)),
-            rate=self.rate,
-            exposure=self.exposure,
-            delay=self.delay,
-            jitter=self.jitter,
-            loss=self.loss,
             message=self.message,
-            topic=self.topic or name,
             frame=self.frame,
+            **{n: getattr(self, n) for n in SensorSection.model_fields} | {'topic': topic},
         )
 
     @property
@@ -158,13 +164,9 @@ class ImuSection(SensorSection):
         }
 
 
-@SENSORS.add
-class PoseSection(SensorSection):
-    """A camera or a tracker of a body."""
+class TrackedSection(SensorSection):
+    """A sensor of where a body is."""
 
-    kind: Literal['pose']
-    message = 'pose'
-    quantities = ('position', 'orientation')
     body: str = note('body that is tracked')
     frame_of: str = note('body in whose frame it is, or `ground`', default=GROUND)
     position: float | None = _deviation('position of its origin', 'm')
@@ -183,15 +185,46 @@ class PoseSection(SensorSection):
 
         def attitude(at: MotionExpressions) -> ca.SX:
             R = turned(at, body)
-            return matrix_quaternion(turned(at, frame).T @ R if frame else R)
+            return turned(at, frame).T @ R if frame else R
 
         def place(at: MotionExpressions) -> ca.SX:
             return at.in_frame(body, frame) if frame else at.body(body)[:3, 3]
 
+        def velocity(at: MotionExpressions) -> ca.SX:
+            return attitude(at).T @ at.derivative(place(at))
+
+        def rate(at: MotionExpressions) -> ca.SX:
+            return ca.inv_skew(attitude(at).T @ at.derivative(attitude(at)))
+
         return {
             'position': (vector_entry('position', 'm', frame or 'W'), place),
-            'orientation': (quaternion_entry('orientation'), attitude),
+            'orientation': (
+                quaternion_entry('orientation'),
+                lambda at: matrix_quaternion(attitude(at)),
+            ),
+            'linear': (vector_entry('linear', 'm/s', body), velocity),
+            'angular': (vector_entry('angular', 'rad/s', body), rate),
         }
+
+
+@SENSORS.add
+class PoseSection(TrackedSection):
+    """A camera or a tracker of a body."""
+
+    kind: Literal['pose']
+    message = 'pose'
+    quantities = ('position', 'orientation')
+
+
+@SENSORS.add
+class OdometrySection(TrackedSection):
+    """Odometry of a body: where it is, and its velocity in its own axes."""
+
+    kind: Literal['odometry']
+    message = 'odometry'
+    quantities = ('position', 'orientation', 'linear', 'angular')
+    linear: float | None = _deviation('velocity of its origin', 'm/s')
+    angular: float | None = _deviation('angular velocity', 'rad/s')
 
 
 @SENSORS.add

@@ -8,6 +8,7 @@ from rolling_dynamics.errors import ParameterError, RollingError
 from rolling_dynamics.scenario.document import read_document
 from rolling_dynamics.scenario_model import load_robot
 from rolling_dynamics.simulation.emulation import Emulation
+from transforms3d.quaternions import quat2mat
 
 TRACKER = {'kind': 'pose', 'body': 'shell', 'rate': 100.0, 'position': 1e-3, 'orientation': 2e-3}
 GIVEN = {
@@ -95,7 +96,7 @@ def test_a_filter_of_them_estimates_the_state(name):
             "sensors.a.body: got 'shel'.*shell",
         ),
         ('pendulum_start', {'a': TRACKER | {'rate': 0}}, {}, 'sensors.a.rate'),
-        ('pendulum_start', {'a': {**TRACKER, 'kind': 'gps'}}, {}, 'imu, pose, encoders'),
+        ('pendulum_start', {'a': {**TRACKER, 'kind': 'gps'}}, {}, 'imu, pose, odometry, encoders'),
         (
             'point_mass_ball',
             {'a': {'kind': 'encoders', 'of': ['p'], 'rate': 9, 'position': 1}},
@@ -127,3 +128,25 @@ def test_a_sensor_stays_off_the_joints_that_the_simulator_publishes():
     scenario = loaded('pendulum_start', {'joint_states': TRACKER}, {})
     with pytest.raises(ParameterError, match=r"'joint_states' .* is one that the nodes use"):
         load_robot(scenario.raw)
+
+
+def test_odometry_is_pose_and_velocity_in_the_axes_of_the_body_with_all_its_errors():
+    errors = {'bias': 0.01, 'outlier': 0.1, 'outlier_size': 2.0, 'loss': 0.2, 'blackout': 0.5}
+    given = TRACKER | errors | {'kind': 'odometry', 'linear': 0.01, 'angular': 0.01}
+    scenario = loaded('pendulum_start', {'o': given}, {})
+    system, (sensor,) = scenario.system, scenario.sensors
+    assert {name: getattr(sensor, name) for name in errors} == errors
+    x = scenario.x0 + 0.1 * np.arange(scenario.x0.size)
+    q = system.state.slice(next(e.name for e in system.state.entries if e.kind == 'quaternion'))
+    x[q] /= np.linalg.norm(x[q])
+    u, mode, h = np.zeros(system.control.size), next(iter(system.modes)), 1e-6
+    f = sensor.function(system, mode)
+    rate = np.array(system.modes[mode].dynamics(x, u, 0, scenario.p)).ravel()
+    y, before, after = (
+        np.array(f(x + k * h * rate, u, 0, scenario.p)).ravel() for k in (0, -1, 1)
+    )
+    R, turn = quat2mat(y[3:7]), quat2mat(before[3:7]).T @ quat2mat(after[3:7])
+    np.testing.assert_allclose(R @ y[7:10], (after - before)[:3] / (2 * h), atol=1e-6)
+    twist = np.array([turn[2, 1], turn[0, 2], turn[1, 0]]) / (2 * h)
+    np.testing.assert_allclose(y[10:], twist, rtol=1e-5)
+    assert np.linalg.norm(y[7:]) > 0.1
