@@ -82,11 +82,6 @@ def upright(scenario):
     return x
 
 
-def test_it_is_short():
-    lines = [line for path in FOLDER.rglob('*.py') for line in path.read_text().splitlines()]
-    assert sum(bool(line.strip()) for line in lines) <= 200
-
-
 def test_it_keeps_the_contract(scenario):
     outcomes = check_system(scenario.system, scenario.p, scenario.x0)
     assert {o.name for o in outcomes if o.verdict == 'passed'} >= {'newton-euler', 'invariants'}
