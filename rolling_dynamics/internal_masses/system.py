@@ -171,7 +171,7 @@ class MassDrivenSystem(HybridMachine):
         machine.creep, machine.clear = CREEP, CLEAR
         machine.inert = {self.turning[1].name: INERT}
         p = {e.name: machine.parameter(e, default=v) for e, v in self._parameter_entries()}
-        theta, rate, driven = self._moving(machine)
+        theta, rate, driven = self._on_rails(machine)
         x = {e.name: machine.variable(e) for e in (*self.turning, *self._place)}
         x |= {'theta': theta, 'theta_rate': rate}
         machine.gravity_W = self._flat(p['gravity_W'])
@@ -211,7 +211,7 @@ class MassDrivenSystem(HybridMachine):
             names, values = box_values(self.obstacles)
             yield Entry('obstacles', names, 'm', 'W', text='boxes on the plane'), values
 
-    def _moving(self, machine: Machine) -> tuple[ca.SX, ca.SX, ca.SX]:
+    def _on_rails(self, machine: Machine) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Declare how the masses move on their rails, and return theta, theta' and theta''."""
         none, units = ca.SX(0, 1), {m.rail.unit for m in self._rails}
         if not self._rails:
