@@ -702,7 +702,6 @@ LOOPS_OF_EVIDENCE = {
     'evidence.benchmarks.lanes.Period.starts',
     'evidence.benchmarks.lanes.measured',
     'evidence.benchmarks.trials.run_missing',
-    'evidence.papers.woodruff_lynch.ball_on_plate.followed',
     'tools.pictures.predictive',
 }
 

@@ -11,10 +11,11 @@ import time
 from evidence.papers.row import at_most, Row
 from matplotlib.figure import Figure
 import numpy as np
-from rolling_controller import OpenLoop, run_lockstep, TimeVaryingLqr
+from rolling_controller import OpenLoop, TimeVaryingLqr
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.errors import PlanningError
 from rolling_dynamics.scenario import load_scenario
+from rolling_dynamics.scenario_model import load_model
 from rolling_planner import Iteration, Plan, plan_rolling, Planner, PlanProblem
 from rolling_planner.problem.scenario import read_problem
 from rolling_planner.progress import Watch
@@ -23,6 +24,8 @@ from rolling_planner.seeds.guess import initial_guesses
 from rolling_planner.spin_rolling.motion import Contact, contact_of_attitude, Motion
 from rolling_planner.spin_rolling.pure_rolling import plan_pure_rolling
 from rolling_robotics.figures.states import COLOURS, WIDTH
+from rolling_robotics.trials.standing import Standing
+from rolling_robotics.trials.trial import run_trials, Trial
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 from transforms3d.quaternions import quat2mat
@@ -152,21 +155,17 @@ def coarse_plan() -> Plan:
 @cache
 def followed() -> tuple[Array, Array, Array]:
     """Return times [s] and distance from a plan in open and closed loop, shape (k,), Fig. 10."""
-    problem, plan = loop_problem(), coarse_plan()
-    system = problem.system
-    lqr = TimeVaryingLqr(system, problem.p, plan, nominal='plan')
+    model, plan = load_model('ball_on_plate_hard'), coarse_plan()
+    system = model.system
+    lqr = TimeVaryingLqr(system, model.params, plan, nominal='plan')
     errors = []
     for law in (OpenLoop(system, plan), lqr):
-        loop = run_lockstep(system, problem.p, problem.x_start, law, plan.duration)
-        errors.append(
-            np.array(
-                [
-                    float(np.linalg.norm(np.array(system.difference(x, lqr.nominal(t)[0]))))
-                    for t, x in zip(loop.times, loop.states, strict=True)
-                ]
-            )
-        )
-    return loop.times, errors[0], errors[1]
+        standing = Standing(model=model, law=law)
+        (run,) = run_trials([Trial(task=standing, duration=plan.duration)])
+        states = zip(run.times, run.states(system), strict=True)
+        apart = [system.difference(x, lqr.nominal(t)[0]) for t, x in states]
+        errors.append(np.linalg.norm(np.array(apart), axis=(1, 2)))
+    return run.times, errors[0], errors[1]
 
 
 def rows() -> list[Row]:
