@@ -252,6 +252,16 @@ class Follower(Protocol):
     Tracks quantities that depend on the path, such as angles that count whole turns.
 
     It is called with each segment of the motion once, in order of time.
+
+    Examples
+    --------
+    >>> from rolling_dynamics import load_scenario
+    >>> s = load_scenario('spinning_plate')
+    >>> follower = s.system.follower(s.p)
+    >>> times, rest = s.output_times[:2], lambda t: s.x0 + 0 * t[:, None]
+    >>> follower.along(s.system, times, rest, times).shape
+    (2, 5)
+
     """
 
     def along(
