@@ -223,7 +223,7 @@ class ControlledLaboratory(Controlled):
         """Return the law of a recorded run again; see :class:`Controlled`."""
         named = (values[name] for name in ('scenario_file', 'experiment', 'plan_file'))
         prepared, safe = _prepared(*named, values['brake_time'])
-        return _made(prepared, values['law'], safe, in_loop=values['use_sim_time']), None
+        return _made(prepared, values['law'], safe, in_loop=values.get('use_sim_time', True)), None
 
     def preparing(self, *, busy: bool) -> str:
         """Return a text about the cause for which the first run waits; empty if it may start."""

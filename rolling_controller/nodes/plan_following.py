@@ -152,7 +152,7 @@ class PlanFollowing(Controlled):
             raise ParameterError('the plan that it follows is not in the recording')
         elif values['task'] == EXECUTION:
             check_states_fit(plan, model.system)
-            beside = not values['use_sim_time']
+            beside = not values.get('use_sim_time', True)
             predicts = values.get('law') == PREDICTIVE and not values['open_loop']
             if predicts and cls.replanned and not beside:
                 raise ParameterError(NOT_AGAIN)

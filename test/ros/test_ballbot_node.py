@@ -120,6 +120,12 @@ class Ballbot:
         velocities = self.peer.node.create_publisher(TwistStamped, 'cmd_vel', COMMAND)
         return self.peer.every(0.05, lambda: velocities.publish(wish))
 
+    def goes(self, far):
+        """Drive it so far [m], to the left of where it headed last."""
+        place = self.after(0.1)
+        with self.driven():
+            self.until(lambda x: np.hypot(*(x - place)[:2]) > far)
+
     def until(self, accepted):
         """Wait for a state; return it."""
         accept = lambda m: accepted(np.array(m.position))  # noqa: E731
@@ -231,15 +237,12 @@ def test_it_is_driven_from_its_hold_to_the_left_and_held_again(robot):
 def test_it_stands_through_goals_that_come_after_it_was_driven(robot):
     """Neither a goal that is refused nor the design for one that is accepted lets it fall."""
     robot.hold()
-    place = robot.after(0.1)
-    with robot.driven():
-        robot.until(lambda x: x[1] > place[1] + 0.3)
+    robot.goes(0.3)
     robot.after(3.0)
     far = robot.plan.states.copy()
     far[:, 0] += 5.0
     assert robot.execute(replace(robot.plan, states=far)).error_code == CODES.INVALID_GOAL
-    with robot.driven():
-        robot.until(lambda x: x[1] > place[1] + 0.6)
+    robot.goes(0.3)
     ended = robot.execute(robot.from_there(robot.after(3.0)))
     assert ended.error_code == CODES.NONE, ended.error_string
     robot.stands()
@@ -247,8 +250,7 @@ def test_it_stands_through_goals_that_come_after_it_was_driven(robot):
 
 def test_it_is_held_where_a_restart_puts_it_once_it_was_driven(robot, scenario):
     robot.hold()
-    with robot.driven():
-        robot.until(lambda x: x[1] > 0.5)
+    robot.goes(0.5)
     assert robot.peer.call(Trigger, 'simulator/reset', Trigger.Request()).success
     assert np.abs(robot.error(robot.after(4.0), scenario.x0)).max() < 0.05
 
@@ -256,7 +258,7 @@ def test_it_is_held_where_a_restart_puts_it_once_it_was_driven(robot, scenario):
 def test_it_is_driven_until_the_guard_ends_that(robot):
     robot.hold()
     with robot.driven():
-        robot.until(lambda x: x[1] > 0.2)
+        robot.goes(0.2)
         robot.push(40.0, lambda x: np.abs(robot.error(x, robot.plan.states[0])[2:]).max() > 0.3)
         robot.says('driving ended: it cannot be held any more: tilt')
 

@@ -310,7 +310,7 @@ def test_states_that_repeat_themselves_end_an_execution(peer, run_process, fault
         assert result.error_code == CODES.STALE_STATE
         assert 'measured with noise, and 2 samples are equal' in result.error_string
         assert followed.complaint('are not plausible').level == DiagnosticStatus.ERROR
-        assert set(followed.command) == {0.0}
+        assert max(map(abs, followed.command)) < 1e-6  # as it was commanded
         followed.close()
 
 

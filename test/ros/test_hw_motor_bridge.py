@@ -169,7 +169,7 @@ def test_silent_motors_are_a_fault(peer, motors, driving, fault_row):
 
 @pytest.mark.parametrize(
     ('frame', 'value', 'text'),
-    [('world', 1.0, "frame 'world' refused"), ('', float('nan'), 'not finite')],
+    [('world', 1.0, "frame 'world' rejected"), ('', float('nan'), 'not finite')],
 )
 def test_bad_command_moves_nothing_and_is_told(peer, motors, frame, value, text, fault_row):
     rests = lambda m: max(map(abs, m.velocity)) < 0.001  # noqa: E731  after what was before
