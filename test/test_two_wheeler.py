@@ -187,7 +187,7 @@ def test_what_cannot_be_held_or_driven_says_why(name, law, text):
         (('sensors', 'imu', 'orientation'), -1, 'sensors.imu.orientation'),
         (('sensors', 'encoders', 'of'), ['body'], "of: 'body' has no hinge or slide"),
         (('sensors', 'encoders', 'position'), None, 'give the noise of one of position, velocity'),
-        (('sensors', 'encoders', 'kind'), 'gps', 'imu, pose, encoders'),
+        (('sensors', 'encoders', 'kind'), 'gps', 'imu, pose, odometry, encoders'),
         (('scales', 'lft'), 1, "did you mean 'left'"),
         (('scales', 'left'), 0, 'scales.left'),
         (('drives', 'motor_left', 'dead_time'), -1, 'drives.motor_left.dead_time'),

@@ -31,8 +31,7 @@ from rolling_dynamics.contact.representation import (
     FRICTION_MODELS,
     Representation,
 )
-from rolling_dynamics.contract.capabilities import Follower
-from rolling_dynamics.contract.rolling_system import Layout, Mode, RegulatorWeights
+from rolling_dynamics.contract.rolling_system import Follower, Layout, Mode, RegulatorWeights
 from rolling_dynamics.errors import check_choice, ParameterError, SurfaceError
 from rolling_dynamics.friction import LEVER_ARM, MU, MU_SPIN, RESISTANCE
 from rolling_dynamics.inertia import inertia_moments

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 import casadi as ca
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
 from rolling_dynamics.contract.rolling_system import (
+    Follower,
     Layout,
     Mode,
     MotionState,
@@ -245,55 +246,6 @@ class CarriedObject(Protocol):
         ``w_WO`` the angular velocity [rad/s], each with the frame in which it is expressed, W, H
         or O; ``v_HO_H`` the velocity of the centre relative to the hand.
         """
-
-
-class Follower(Protocol):
-    """
-    Tracks quantities that depend on the path, such as angles that count whole turns.
-
-    It is called with each segment of the motion once, in order of time.
-
-    Examples
-    --------
-    >>> from rolling_dynamics import load_scenario
-    >>> s = load_scenario('spinning_plate')
-    >>> follower = s.system.follower(s.p)
-    >>> times, rest = s.output_times[:2], lambda t: s.x0 + 0 * t[:, None]
-    >>> follower.along(s.system, times, rest, times).shape
-    (2, 5)
-
-    """
-
-    def along(
-        self,
-        system: RollingSystem,
-        borders: Array,
-        interpolate: Callable[[Array], Array],
-        times: Array,
-    ) -> Array:
-        """
-        Return the quantities at output times of a segment.
-
-        Parameters
-        ----------
-        system
-            The system on the charts in use.
-        borders
-            Borders of the integration's steps [s]; the last one is the end of the segment.
-        interpolate
-            ``times (N,) -> states (N, n)`` within the segment.
-        times
-            Output times within it [s], shape (M,), M >= 0.
-
-        Returns
-        -------
-        Array
-            Shape (M, k).
-
-        """
-
-    def at(self, system: RollingSystem, x: Array) -> Array:
-        """Return the quantities at the end of the motion so far, shape (k,), in their units."""
 
 
 class FollowedQuantities(Protocol):

@@ -893,3 +893,42 @@ class RigidBody:
     mass: float
     centre: Array
     inertia: Array
+
+
+class Follower(Protocol):
+    """
+    Tracks quantities that depend on the path, such as angles that count whole turns.
+
+    It is called with each segment of the motion once, in order of time.
+    """
+
+    def along(
+        self,
+        system: RollingSystem,
+        borders: Array,
+        interpolate: Callable[[Array], Array],
+        times: Array,
+    ) -> Array:
+        """
+        Return the quantities at output times of a segment.
+
+        Parameters
+        ----------
+        system
+            The system on the charts in use.
+        borders
+            Borders of the integration's steps [s]; the last one is the end of the segment.
+        interpolate
+            ``times (N,) -> states (N, n)`` within the segment.
+        times
+            Output times within it [s], shape (M,), M >= 0.
+
+        Returns
+        -------
+        Array
+            Shape (M, k).
+
+        """
+
+    def at(self, system: RollingSystem, x: Array) -> Array:
+        """Return the quantities at the end of the motion so far, shape (k,), in their units."""

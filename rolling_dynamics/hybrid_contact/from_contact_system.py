@@ -14,6 +14,7 @@ from rolling_dynamics.contact.contact_system import ContactSystem
 from rolling_dynamics.contact.conversions import posed_state
 from rolling_dynamics.contract.rolling_system import Layout, MotionState
 from rolling_dynamics.errors import ParameterError, SurfaceError
+from rolling_dynamics.hybrid_contact.feet import DEFAULTS
 from rolling_dynamics.hybrid_contact.system import HybridContactSystem
 from rolling_dynamics.restriction import restricted, Restriction
 from rolling_dynamics.surfaces.surface import Surface
@@ -105,6 +106,7 @@ def hybrid_of(
     surfaces = model.object_surface, model.hand_surface
     system = _system(*surfaces, lever_arm > 0, contacts)
     known: dict[str, ArrayLike] = {
+        **DEFAULTS,
         **given,
         'mu_kinetic': slip_share * given['mu'],
         'rolling_resistance': resistance,

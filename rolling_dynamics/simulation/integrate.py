@@ -9,8 +9,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.capabilities import Follower, offers, StartMode, StateCheck
-from rolling_dynamics.contract.rolling_system import MotionState, RollingSystem
+from rolling_dynamics.contract.capabilities import offers, StartMode, StateCheck
+from rolling_dynamics.contract.rolling_system import Follower, MotionState, RollingSystem
 from rolling_dynamics.errors import check_choice, check_names, check_positive, ParameterError
 from rolling_dynamics.simulation.control import as_control, ControlLike
 from rolling_dynamics.simulation.guards import off_pole

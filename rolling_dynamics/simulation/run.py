@@ -13,8 +13,8 @@ import weakref
 import casadi as ca
 import numpy as np
 from rolling_dynamics.arrays import Array
-from rolling_dynamics.contract.capabilities import Follower, Rechart
-from rolling_dynamics.contract.rolling_system import Event, MotionState, RollingSystem
+from rolling_dynamics.contract.capabilities import Rechart
+from rolling_dynamics.contract.rolling_system import Event, Follower, MotionState, RollingSystem
 from rolling_dynamics.errors import CancelledError, check_choice, ParameterError, SimulationError
 from rolling_dynamics.simulation.compiled_solver import closed, compile_step, CompiledSolver
 from rolling_dynamics.simulation.control import Feedback, Formula, Piece, StepControl

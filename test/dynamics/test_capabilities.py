@@ -31,8 +31,9 @@ from rolling_dynamics.simulation.guards import in_mode
 ALL = {
     c
     for c in vars(capabilities).values()
-    if isinstance(c, type) and getattr(c, '_is_protocol', False) and c is not Protocol
-} - {capabilities.Atlas, capabilities.RollingSystem}
+    if isinstance(c, type) and getattr(c, '_is_protocol', False)
+    if c.__module__ == capabilities.__name__
+} - {capabilities.Atlas}
 BALL = ContactSystem(Sphere(0.02), Plane())
 MACHINE = {Conservation, ContactReport, DrivenContacts, Envelope, Projection, RestGoal}
 MACHINE |= {RigidBodies, SmoothMode, StartMode, StateBounds, StateCheck}
