@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from rolling_dynamics.contract.capabilities import FollowedQuantities, Follower, offers
+from rolling_dynamics.contract.capabilities import FollowedQuantities, offers
+from rolling_dynamics.contract.rolling_system import Follower
 from rolling_dynamics.plugin import role_of
 from rolling_dynamics.scenario import Scenario
 from rolling_dynamics.simulation import simulate, Trajectory

@@ -29,7 +29,7 @@ FORMAT = [
     '--config', 'format.quote-style="single"',
 ]  # fmt: skip
 BASELINE = 'on 2aa9762: 64,180 lines, 611,803 tokens, 852 files, 862 classes; test/: 34,919 lines'
-MOST = 68_272  # lines outside test/: `make count`, which CI runs, fails beyond it
+MOST = 68_273  # lines outside test/: `make count`, which CI runs, fails beyond it
 NO_CODE = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
     tokenize.ENDMARKER,
