@@ -220,12 +220,12 @@ class ControlledRig(Controlled):
 
     def _set_point(self) -> Array:
         """Publish the set point where it has changed; return the inputs of the law."""
-        stamp, _ = self._machine.measured.state()
+        (stamp, _), goal = self._machine.measured.state(), self._goal  # another may come meanwhile
         if math.isnan(self._since):
             self._since = stamp * 1e-9
         path, radius, period = (self.values[k] for k in ('path', 'path_radius', 'path_period'))
         time_on = stamp * 1e-9 - self._since
-        place = self._goal + place_on(path, radius, period, time_on)
+        place = goal + place_on(path, radius, period, time_on)
         if not np.array_equal(place, self._shown):
             self._shown = place
             message = PoseStamped()
@@ -233,7 +233,7 @@ class ControlledRig(Controlled):
             message.pose.position.x, message.pose.position.y = place.tolist()
             self._set_points.publish(message)
         lead = LEADS[self.values['law']]
-        return self._goal + place_on(path, radius, period, time_on + lead)
+        return goal + place_on(path, radius, period, time_on + lead)
 
     # -- answers ----------------------------------------------------------------------------
 
