@@ -135,6 +135,7 @@ SETTLED = 0.2  # s after a contact was made, in which only the hand is checked
 HAND = 'WH'  # in the names of entries that the control moves whatever the object does
 BEYOND = 0.02  # of the width of a hand, by which the contact may be measured beyond its edge
 LEAST = 0.3  # m or rad, of a bound that a plan gives
+PAUSE = 0.1  # s between two states, after which a command need not have been in force
 UNLIMITED = 1e9  # m/s^2 and rad/s^2, where a control has no limit
 # correction of the commanded hand by measurements: m/s and rad/s, m/s^2 and rad/s^2
 CORRECTED = 0.01, 0.05
@@ -442,7 +443,7 @@ class HandBound:
         most[self._controls] = np.minimum(limits, UNLIMITED)
         self._brake = np.r_[brake_time, most[:3].min(), most[3:].min()]
         self._hand_now: Array | None = None
-        self._time, self._u = 0.0, np.zeros(6)
+        self._time, self._since, self._u = 0.0, 0.0, np.zeros(6)
 
     def _hand(self, x: Array) -> Array:
         """Return the state of the hand with the numbers that a layout leaves out."""
@@ -466,8 +467,8 @@ class HandBound:
         """
         measured = self._hand(x)
         now = measured if self._hand_now is None else self._hand_now
-        h, self._time = t - self._time if self._hand_now is not None else 0.0, t
-        out = self._motion(now, measured, self._hand(planned), self._u, h, self._brake)
+        self._since, self._time = t - self._time if self._hand_now is not None else 0.0, t
+        out = self._motion(now, measured, self._hand(planned), self._u, self._since, self._brake)
         self._hand_now, (by_command, by_measurement) = out[:-2].copy(), out[-2:].tolist()
         self._u[self._controls] = u
         if max(by_measurement, by_command) <= self.bound:
@@ -479,9 +480,14 @@ class HandBound:
         )
 
     def followed(self, x: Array) -> Array:
-        """Return a state x with the hand as its commands have moved it, where that is known."""
+        """
+        Return a state x with the hand as its commands have moved it.
+
+        It is x where that is not known: before the first step, and after a pause, in which a plant
+        may have ended a command by itself.
+        """
         out = x.copy()
-        if self._hand_now is not None:
+        if self._hand_now is not None and self._since <= PAUSE:
             out[self._given] = self._hand_now[self._whole]
         return out
 

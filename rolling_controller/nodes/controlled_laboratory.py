@@ -120,8 +120,7 @@ class ExperimentRun:
 
     def _finish(self, code: int, reason: str) -> None:
         """Bring the hand to rest, and report it."""
-        bound = self._bound if self.control.fault else None
-        self._equipment.bring_to_rest(self._node, bound)
+        self._equipment.bring_to_rest(self._node, self._bound if self.control.fault else None)
         self._report(code, reason)
 
     def _report(self, code: int, reason: str) -> None:

@@ -296,3 +296,14 @@ def test_what_is_measured_is_reached_and_not_passed(error):
         hand_motion()(hands[0], hands[1], hands[1], np.zeros(6), 1.0, np.ones(3))
     ).ravel()
     assert np.abs(out[:13] - hands[1]).max() < 1e-9
+
+
+@pytest.mark.parametrize(('pause', 'speed'), [(0.05, 0.5), (0.5, 0.0)])
+def test_after_a_pause_a_hand_brakes_as_it_is_measured(pause, speed):
+    """The plant, too, stopped it when no command came; nobody knows for how long one acted."""
+    start, u = TrueHand().state(), np.array([0, 0, 0, MOST, 0, 0])
+    bound = HandBound(STATE, 10.0, np.array([start, start]), BRAKE_TIME, np.full(6, MOST))
+    assert bound.problem(0.0, start, start, u) == ''
+    bound.problem(pause, start, start, u)
+    v = bound.followed(start)[STATE.slice('v_WH_H')]
+    assert v == pytest.approx([speed, 0, 0], abs=0.01)
